@@ -1,10 +1,10 @@
 // How commands name a plan and a task, order something and tell what came of it; and the answer to a gate, given with one command.
 
 import type { Composed } from '../compose.ts'
-import type { PlanId, Sha256 } from '../domain/id.ts'
-import type { Waiting } from '../domain/views/summary.ts'
+import type { PlanId } from '../domain/id.ts'
 import { sentence, toldOf } from '../domain/views/timeline.ts'
 import type { Order, Submitted } from '../engine/engine.ts'
+import { decideGate, type GateAnswer } from '../operations/decide-gate.ts'
 import type { TaskTarget } from '../operations/find-target.ts'
 import { escapeForTerminal } from '../safety/text/terminal.ts'
 import { answer, remark } from './answer.ts'
@@ -72,44 +72,32 @@ export interface GateOptions {
   readonly hash?: string
 }
 
-type Answering = Omit<Extract<Order, { readonly type: 'decide' }>, 'type' | 'task' | 'rationale' | 'hash'>
-
-/** `answer` says what is answered, knowing what is asked; null when the task asks nothing, which is then refused. */
+/** `answer` says what is answered to the task that is meant. */
 export async function answerGate(
   context: Context,
   first: string,
   second: string | undefined,
   options: GateOptions,
-  answer: (waiting: Waiting | null, composed: Composed, meant: TaskTarget) => Answering | Promise<Answering>,
+  answer: (composed: Composed, target: TaskTarget) => Answering | Promise<Answering>,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const meant = await findTask(composed.engine, first, second)
-    const { plan, task } = meant
-    const summary = await composed.engine.ask({ type: 'summary', plan })
-    const waiting = summary?.waiting.find(each => each.task === task) ?? null
-    const hash = hashOf(waiting, options.hash)
-    await orderAndTell(context, composed, plan, {
-      type: 'decide',
-      task,
-      rationale: options.message ?? '',
-      ...(hash === undefined ? {} : { hash }),
-      ...(await answer(waiting, composed, meant)),
-    })
+    const target = await findTask(composed.engine, first, second)
+    const said = { rationale: options.message ?? '', ...(await answer(composed, target)) }
+    const done = await decideGate(composed.engine, target, said, { hash: options.hash, bind: true })
+    if (done.status === 'refused') throw refused(done.refusal)
+    if (done.status === 'other-hash') throw otherHash(done.on, options.hash ?? '')
+    toldAs(context, done.accepted)
+    await remarkHowToGoOn(context, composed, target.plan)
     return EXIT.done
   })
 }
 
-const HASH_MIN = 8
+type Answering = Omit<GateAnswer, 'rationale'>
 
-function hashOf(waiting: Waiting | null, seen: string | undefined): Sha256 | undefined {
-  const hash = waiting?.hash
-  if (seen === undefined || (seen.length >= HASH_MIN && hash?.startsWith(seen.toLowerCase()) === true)) return hash
-  throw new Complaint(
+const otherHash = (on: string | null, seen: string): Complaint =>
+  new Complaint(
     EXIT.refused,
     'conflict',
-    hash === undefined
-      ? 'it is bound to no hash'
-      : `it asks about ${hash.slice(0, 12)}, not about ${seen.slice(0, 12)}`,
+    on === null ? 'it is bound to no hash' : `it asks about ${on.slice(0, 12)}, not about ${seen.slice(0, 12)}`,
     'look at it again with `planfold inbox`, then decide; nothing was changed',
   )
-}

@@ -8,6 +8,7 @@ import { suggest } from '../domain/phrases.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { VERDICTS } from '../domain/views/inbox.ts'
 import type { InboxEntry, InboxFate, Order, RollbackAsk, Submitted } from '../engine/engine.ts'
+import { isSeen } from './decide-gate.ts'
 import type { CallerEngine } from './run-plan.ts'
 
 export interface InboxAnswer {
@@ -125,11 +126,8 @@ function answerFault(item: Asked, answer: string, { hash }: InboxAnswer): Answer
   const words = item.answers.map(each => each.answer)
   if (!words.includes(answer)) return { status: 'no-answer', answer, words, near: suggest(answer, words) }
   const on = hashOf(item)
-  const isSeen = hash === undefined || (hash.length >= HASH_MIN && on?.startsWith(hash) === true)
-  return isSeen ? null : { status: 'other-hash', on }
+  return isSeen(hash, on) ? null : { status: 'other-hash', on }
 }
-
-const HASH_MIN = 8
 
 /** Of what it asks about; null when it is bound to none. */
 export const hashOf = ({ asks }: Pick<Asked, 'asks'>) =>

@@ -3,6 +3,7 @@
 
 import type { PlanId } from '../domain/id.ts'
 import type { Engine } from '../engine/engine.ts'
+import { type Revision, revisionsIn } from '../format/plan/revisions.ts'
 import { ChainBroken, type Entry } from '../stores/store.ts'
 
 const PAGE = 500
@@ -19,6 +20,13 @@ export async function* readJournal(
     if (page.entries.length < PAGE) return
     after = page.entries.at(-1)!.version
   }
+}
+
+/** Every revision of the plan, the first first. */
+export async function readRevisions(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise<readonly Revision[]> {
+  const found: Revision[] = []
+  for await (const entries of readJournal(engine, plan, 0)) found.push(...revisionsIn(entries))
+  return found
 }
 
 async function pageOf(

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Composed, compose } from '../compose.ts'
 import { trusted } from '../engine/caller.ts'
+import type { Feed } from '../engine/engine.ts'
 import { documentOf, validateAnswer } from './answers.fixture.ts'
 import type { AppOptions } from './app.ts'
 import { type Guard, openGuard } from './auth/guard.ts'
@@ -54,6 +55,8 @@ export interface ServedOptions {
   /** Instead of the one that keeps errors. */
   readonly log?: Log
   readonly answered?: AppOptions['answered']
+  /** What live streams are fed from, instead of the store. */
+  readonly feed?: Feed
   /** Instead of real chance. */
   readonly random?: ServerRooms['random']
 }
@@ -84,7 +87,13 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     guard: options.guard ?? openGuard(),
     log: options.log ?? log,
     meter,
-    live: new Live({ feed: composed.feed, log, limits, now: composed.now, monotonic: () => performance.now() }),
+    live: new Live({
+      feed: options.feed ?? composed.feed,
+      log,
+      limits,
+      now: composed.now,
+      monotonic: () => performance.now(),
+    }),
     documents,
     limits,
     routes: options.routes ?? ROUTES,

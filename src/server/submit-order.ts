@@ -1,9 +1,7 @@
 // Hands an order to the engine in the caller's name, with their key and the version they saw. A refusal becomes a problem; what
 // happened is told the same way everywhere.
 
-import type { Event } from '../domain/event.ts'
-import type { PlanId } from '../domain/id.ts'
-import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
+import type { Engine, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { PlanTarget } from '../operations/find-target.ts'
 import type { CallerEngine } from '../operations/run-plan.ts'
 import { inTokenWords } from './auth/denial-text.ts'
@@ -12,40 +10,21 @@ import { isProblem, notFound, type Problem, refused } from './problem.ts'
 import { type Call, options } from './request.ts'
 import type { Answer } from './route.ts'
 
-// Waits for something to happen in a plan, by following its journal, for as long as a request may.
-
-/** Behind this entry; null when it did not happen in time, or nobody waits any more. */
-export async function waitFor<T>(
-  { engine, rooms: { stopping } }: Pick<Call<unknown, unknown>, 'engine' | 'rooms'>,
-  { plan, version }: { readonly plan: PlanId; readonly version: number },
-  found: (event: Event) => T | null,
-  { ms, signal }: { readonly ms: number; readonly signal: AbortSignal },
-): Promise<T | null> {
-  const [entry] = (await engine.ask({ type: 'entries', plan, after: version - 1, limit: 1 })) ?? []
-  if (entry === undefined || ms <= 0) return null
-  const over = new AbortController()
-  const until = AbortSignal.any([signal, stopping, AbortSignal.timeout(ms), over.signal])
-  try {
-    for await (const { events } of engine.watch({ plan, after: entry.position, signal: until })) {
-      for (const event of events) {
-        const what = found(event)
-        if (what !== null) return what
-      }
-    }
-    return null
-  } finally {
-    over.abort()
-  }
-}
-
 export type Accepted = Extract<Submitted, { readonly ok: true }>
 export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'engine' | 'who' | 'params' | 'once' | 'expectedVersion'>
 
 /** The engine of the request, whose refusals are worded for the token. */
-export const engineOf = (call: Pick<Call<unknown, unknown>, 'engine' | 'who'>): CallerEngine => ({
+export const engineOf = (
+  call: Pick<Call<unknown, unknown>, 'engine' | 'who'>,
+): CallerEngine & Pick<Engine, 'watch'> => ({
   ask: query => call.engine.ask(query),
   submit: (plan, what, asked) => submit(call, plan, what, asked),
+  watch: what => call.engine.watch(what),
 })
+
+/** Fires when nobody waits for the answer any more. */
+export const untilGone = (call: Pick<Call<unknown, unknown>, 'rooms' | 'signal'>): AbortSignal =>
+  AbortSignal.any([call.signal(), call.rooms.stopping])
 
 /** The one way of an order from a route to the engine: what the caller may not is said in words about their token. */
 export async function submit(

@@ -4,11 +4,12 @@
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { plansWithWork } from '../../operations/claim-task.ts'
+import { readyTasks } from '../../operations/next-step.ts'
 import { findPlan } from '../find-plan.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
 import { type Accepted, type Asking, gone, movedOf, order, orderAlso } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
-import { readyTasks, showTask } from './show-task.ts'
+import { showTask } from './show-task.ts'
 
 export interface ClaimAsk {
   readonly agent?: string | undefined
@@ -94,7 +95,7 @@ async function readyIn(call: Asking, plan: PlanId, ask: NextAsk): Promise<readon
   const summary = await engine.ask({ type: 'summary', plan })
   const isOpen = summary?.status === 'active' || summary?.status === 'blocked'
   if (!isOpen || (ask.session !== undefined && summary.session !== ask.session)) return []
-  const ready = await readyTasks(call, plan)
+  const ready = await readyTasks(engine, plan, { now: call.rooms.now() })
   return (ready?.records ?? []).flatMap(({ card }) => {
     const { action, kind, assignee } = card
     const isMeant =

@@ -4,13 +4,12 @@ import { createHash } from 'node:crypto'
 import { isTaskName, isUuid, type PlanId, type TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
-import type { AnswerOf, TaskRecord } from '../../engine/engine.ts'
+import type { TaskRecord } from '../../engine/engine.ts'
 import { fromLiteral } from '../../format/expression/template.ts'
 import { taskWord } from '../../format/wire/planstore-fields.ts'
 import type { TaskBody } from '../../format/wire/tasks.ts'
 import type { Fault } from '../../format/wire/wire.ts'
 import type { Call } from '../request.ts'
-import type { Asking } from '../submit-order.ts'
 import { iso, isoOrNull } from '../wire-names.ts'
 import { clientTimes } from './show-plan.ts'
 
@@ -142,40 +141,6 @@ export function taskBody(
     client: clientTimes(client),
     extra: { ...extra, ...kept } as JsonObject as TaskBody['extra'],
   }
-}
-
-// What can be worked on now in a plan, as whoever claims without naming a task would get it: highest priority first, then the order
-// of the document. What had to wait for its next attempt and waits no longer is among it.
-
-interface Ready {
-  readonly records: readonly TaskRecord[]
-  readonly explained: NonNullable<AnswerOf<'next'>>['explained']
-  readonly held: NonNullable<AnswerOf<'next'>>['held']
-}
-
-/** Null when there is no such plan. */
-export async function readyTasks(
-  { engine, rooms: { now } }: Asking,
-  plan: PlanId,
-  explain = false,
-): Promise<Ready | null> {
-  const [next, board] = [await engine.ask({ type: 'next', plan, explain }), await engine.ask({ type: 'board', plan })]
-  if (next === null || board === null) return null
-  const isDue = ({ status, action, retryAt }: (typeof board)[number]): boolean =>
-    status === 'ready' && action === 'external' && retryAt !== null && retryAt <= now()
-  const names = new Set([...next.ready, ...board.filter(isDue)].map(({ name }) => name))
-  const found = await engine.ask({ type: 'records', plan, tasks: [...names] })
-  if (found === null) return null
-  const order = new Map(board.map(({ name }, at) => [name, at]))
-  const rank = ({ definition, card }: TaskRecord): readonly [number, number] => [
-    -(definition.priority ?? 0),
-    order.get(card.name) ?? 0,
-  ]
-  const records = found.tasks.toSorted((a, b) => {
-    const [[high, first], [low, second]] = [rank(a), rank(b)]
-    return high - low || first - second
-  })
-  return { records, explained: next.explained, held: next.held }
 }
 
 // Six letters that make a name its own. The same request under the same key gets the same letters, so that asking twice is asking

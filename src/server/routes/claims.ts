@@ -10,11 +10,12 @@ import { asLiteral } from '../../format/expression/template.ts'
 import * as wire from '../../format/wire/claims.ts'
 import { run, runBody } from '../../format/wire/claims.ts'
 import type { TaskTarget } from '../../operations/find-target.ts'
+import { readyTasks } from '../../operations/next-step.ts'
 import { hintText } from '../hint-text.ts'
 import { claimNext, claimTask } from '../planstore/claim-task.ts'
 import { stale } from '../planstore/patch.ts'
 import { startPlan } from '../planstore/set-plan-status.ts'
-import { readyTasks, showTask, showTasks } from '../planstore/show-task.ts'
+import { showTask, showTasks } from '../planstore/show-task.ts'
 import { isProblem, type Problem, problem, unfit } from '../problem.ts'
 import { type Answer, type AnyRoute, nothing, ok, type Route, route } from '../route.ts'
 import { type Accepted, type Asking, gone, movedOf, order, orderAlso, withPlan, withTask } from '../submit-order.ts'
@@ -142,7 +143,10 @@ export const claimRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the tasks that are ready', body: wire.next, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const ready = await readyTasks(call, plan, call.query.explain === true)
+        const ready = await readyTasks(call.engine, plan, {
+          now: call.rooms.now(),
+          explain: call.query.explain === true,
+        })
         if (ready === null) return gone()
         const names = ready.records.map(({ card }) => card.name)
         const shown = await showTasks(call, plan, names)

@@ -1,9 +1,8 @@
 // Gates over HTTP: what waits for a decision in a plan, and deciding. The name of the token is who decided.
 
-import type { EditChoices, GateAsks, GateVerdict } from '../../domain/event.ts'
-import type { Sha256, TaskName } from '../../domain/id.ts'
+import type { GateAsks } from '../../domain/event.ts'
+import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import type { GateEdits } from '../../engine/engine.ts'
 import {
   answerBody,
   approveBody,
@@ -14,11 +13,14 @@ import {
   pushBackBody,
 } from '../../format/wire/people.ts'
 import type { Schema } from '../../format/wire/wire.ts'
+import { decideGate, type GateAnswer } from '../../operations/decide-gate.ts'
+import type { TaskTarget } from '../../operations/find-target.ts'
 import { findTask } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
-import { isProblem } from '../problem.ts'
+import { isProblem, refused } from '../problem.ts'
+import { options } from '../request.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
-import { type Asking, gone, movedOf, order, withPlan } from '../submit-order.ts'
+import { type Asking, engineOf, gone, movedOf, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { readRevision } from './revisions.ts'
 
@@ -35,16 +37,8 @@ const ANSWERS: { readonly [asks in GateAsks['type']]: readonly string[] } = {
   edits: ['choose', 'reject'],
 }
 
-interface Said {
-  readonly verdict: GateVerdict
-  readonly rationale: string
+interface Said extends GateAnswer {
   readonly hash: string | undefined
-  readonly until?: number
-  readonly option?: string
-  readonly choices?: EditChoices
-  readonly answers?: JsonObject
-  readonly to?: string
-  readonly edits?: GateEdits
 }
 
 export const gateRoutes: readonly AnyRoute[] = [
@@ -102,7 +96,7 @@ export const gateRoutes: readonly AnyRoute[] = [
     'Sends work back to an earlier task, with what is to be changed.',
     async (_, body) => {
       const { rationale, hash, to } = body
-      return { verdict: 'pushed-back', rationale, hash, ...(to === undefined ? {} : { to }) }
+      return { verdict: 'pushed-back', rationale, hash, ...(to === undefined ? {} : { to: to as TaskName }) }
     },
   ),
   answering('choose', chooseBody, 'Takes one of the options.', async (_, body) => ({
@@ -160,39 +154,19 @@ function answering<B>(
       if (isProblem(found)) return found
       const meant = await said(call, call.body)
       if (isProblem(meant)) return meant
-      return await decide(call, found, await asUnderstood(call, found, meant))
+      return await decide(call, found, meant)
     },
   })
 }
 
-/** Yes to "did it happen?" says that it did. */
-async function asUnderstood({ engine }: Asking, { plan, task }: Gate, said: Said): Promise<Said> {
-  if (said.verdict !== 'approved') return said
-  const summary = await engine.ask({ type: 'summary', plan })
-  const asks = summary?.waiting.find(waiting => waiting.task === task)?.asks.type
-  return asks === 'unknown-outcome' ? { ...said, verdict: 'done' } : said
-}
-
-interface Gate {
-  readonly plan: string
-  readonly task: TaskName
-}
-
-async function decide(
-  call: Asking,
-  { plan, task }: Gate,
-  { verdict, rationale, hash, to, ...more }: Said,
-): Promise<Answer> {
-  const done = await order(call, plan, {
-    type: 'decide',
-    task,
-    verdict,
-    rationale,
-    ...(hash === undefined ? {} : { hash: hash as Sha256 }),
-    ...(to === undefined ? {} : { to: to as TaskName }),
-    ...more,
-  })
-  if (isProblem(done)) return done
+async function decide(call: Asking, gate: TaskTarget, { hash, ...said }: Said): Promise<Answer> {
+  const { plan, task } = gate
+  const decision = await decideGate(engineOf(call), gate, said, { hash, submit: options(call) })
+  if (decision.status !== 'decided') {
+    if (decision.status === 'refused') return refused(decision.refusal, { plan, task })
+    throw new Error('bug: only the engine says here what was seen')
+  }
+  const { verdict, accepted: done } = decision
   const { engine } = call
   const [card, summary] = [await engine.ask({ type: 'task', plan, task }), await engine.ask({ type: 'summary', plan })]
   const moved = await movedOf(call, done)

@@ -17,10 +17,12 @@ import {
   type InboxAnswered,
   type LackingFor,
 } from '../../operations/answer-inbox.ts'
+import { decideReview } from '../../operations/decide-gate.ts'
 import { findPlan, findTask } from '../find-plan.ts'
 import { hintText } from '../hint-text.ts'
 import { LIMITS } from '../limits.ts'
 import { isProblem, notFound, type Problem, problem, refused, unfit } from '../problem.ts'
+import { options as optionsOf } from '../request.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
 import { type Asking, engineOf, gone, movedOf, order, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
@@ -384,24 +386,27 @@ export const proposalRoutes: readonly AnyRoute[] = [
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
         const { verdict: word, rationale = '', hash } = call.body
-        const [open] = (await call.engine.ask({ type: 'reviews', plan })) ?? []
-        if (open === undefined)
-          return problem(409, 'not-ready', `nothing of '${name}' asks for approval`, { hint: 'what waits: GET /inbox' })
-        if (hash !== undefined && hash !== open.hash)
-          return problem(409, 'conflict', 'the review is not the one that was seen', {
-            hint: `look at it again: GET /plans/${name}/reviews`,
-          })
         const verdict = word === 'approve' ? ('approved' as const) : ('rejected' as const)
-        const decisions = open.items.map(({ task, asks }) => {
-          const on = 'on' in asks ? asks.on : null
-          return { task: task!, verdict, rationale, ...(on === null ? {} : { hash: on }) }
-        })
-        // Seen as the plan stood then: whoever moves it meanwhile makes it another review.
-        const expectedVersion = call.expectedVersion ?? open.items[0]!.version
-        const done = await order({ ...call, expectedVersion }, plan, { type: 'review', decisions })
-        if (isProblem(done)) return done
-        const moved = await movedOf(call, done)
-        return ok({ verdict, gates: decisions.map(({ task }) => task), by: call.who.actor, ...moved }, moved.version)
+        const done = await decideReview(engineOf(call), plan, { verdict, rationale }, { hash, submit: optionsOf(call) })
+        switch (done.status) {
+          case 'nothing':
+            return problem(409, 'not-ready', `nothing of '${name}' asks for approval`, {
+              hint: 'what waits: GET /inbox',
+            })
+          case 'other-review':
+            return problem(409, 'conflict', 'the review is not the one that was seen', {
+              hint: `look at it again: GET /plans/${name}/reviews`,
+            })
+          case 'refused':
+            return refused(done.refusal, { plan })
+          case 'decided': {
+            const moved = await movedOf(call, done.accepted)
+            const gates = done.review.items.map(({ task }) => task!)
+            return ok({ verdict, gates, by: call.who.actor, ...moved }, moved.version)
+          }
+          default:
+            return done satisfies never
+        }
       }),
   }),
 ]

@@ -1,6 +1,6 @@
 // What can be done with a plan over HTTP: run, pause, resume, cancel, look, fork, and go back.
 
-import { isPlanName, type PlanName, type TaskName } from '../../domain/id.ts'
+import { isPlanName, type TaskName } from '../../domain/id.ts'
 import type { FilePreview, Order, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
 import {
   cancelBody,
@@ -25,6 +25,8 @@ import {
   planStatus,
   sessionPlan,
 } from '../../format/wire/sessions.ts'
+import { waitForEvent } from '../../operations/archive-plan.ts'
+import { cloneOrder } from '../../operations/create-plan.ts'
 import {
   isRollbackEnd,
   orderRollback,
@@ -40,7 +42,7 @@ import { type Answer, type AnyRoute, created, nothing, ok, type Route, route } f
 import { planWord } from '../sessions/session-words.ts'
 import { checkpointsOf, executionsOf, gitTracesOf, metricsOf } from '../sessions/show-executions.ts'
 import { descriptionOf, showSessionPlan } from '../sessions/show-session-plan.ts'
-import { type Asking, engineOf, gone, movedOf, order, waitFor, withPlan } from '../submit-order.ts'
+import { type Asking, engineOf, gone, movedOf, order, untilGone, withPlan } from '../submit-order.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 import { archivePlan } from './plans.ts'
 
@@ -112,11 +114,11 @@ async function goBack(
   preview: Foretold,
   seconds: number,
 ) {
-  const wait = { ms: seconds * 1_000, signal: call.signal() }
+  const wait = { ms: seconds * 1_000, signal: untilGone(call) }
   const done = await orderRollback(
     engineOf(call),
     wanted,
-    accepted => waitFor(call, accepted, event => (isRollbackEnd(event) ? event : null), wait),
+    accepted => waitForEvent(call.engine, accepted, event => (isRollbackEnd(event) ? event : null), wait),
     { submit: options(call) },
   )
   if (done.status === 'refused') return refused(done.refusal, { plan: wanted.plan })
@@ -207,28 +209,12 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { engine } = call
-        const { name, description, session_id } = call.body
-        const [current, summary] = [
-          await engine.ask({ type: 'definition', plan }),
-          await engine.ask({ type: 'summary', plan }),
-        ]
-        if (current === null || summary === null) return gone()
+        const { name, description: goal, session_id: session } = call.body
         if (name !== undefined && !isPlanName(name))
           return unfit('body', [{ path: 'name', message: 'cannot be a name', hint: 'use letters, digits and dashes' }])
-        const session = session_id ?? summary.session ?? undefined
-        const made = await order(call, null, {
-          type: 'create',
-          definition: {
-            ...current.definition,
-            ...(name === undefined ? {} : { name: name as PlanName }),
-            ...(description === undefined ? {} : { goal: description }),
-          },
-          origin: plan,
-          taken: 'number',
-          ...(session === undefined ? {} : { session }),
-          ...(summary.goalId === null ? {} : { goal: summary.goalId }),
-          ...(summary.agent === null ? {} : { agent: summary.agent }),
-        })
+        const clone = await cloneOrder(engine, plan, { name, goal, session })
+        if (clone === null) return gone()
+        const made = await order(call, null, clone)
         if (isProblem(made)) return made
         const shown = await showSessionPlan(engine, made.plan)
         return shown === null ? gone() : created(shown, `/plans/${made.plan}`, shown.version)

@@ -4,7 +4,6 @@ import { isPlanName, type PlanId, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { outlinedBy, type PlanChanges } from '../../domain/revisions/merge.ts'
-import { PLAN_ENDED } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { reportedByPlan } from '../../domain/views/reported-work.ts'
 import { successRate } from '../../domain/views/summary.ts'
@@ -15,6 +14,8 @@ import type { PlanOfStore } from '../../format/wire/plans.ts'
 import * as wire from '../../format/wire/plans.ts'
 import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../format/wire/planstore.ts'
 import { planWord } from '../../format/wire/planstore-fields.ts'
+import { archivePlan as archive } from '../../operations/archive-plan.ts'
+import { createPlan } from '../../operations/create-plan.ts'
 import type { PlanTarget } from '../../operations/find-target.ts'
 import { activePlan } from '../../operations/session-plans.ts'
 import type { MetricRow } from '../../stores/store.ts'
@@ -22,13 +23,13 @@ import { formatCalled, type ReadDocument } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
 import { clientSaid, given, type News, newsIn, stale, takenFrom, unsaid, withoutEcho } from '../planstore/patch.ts'
-import { becomes, refuseStatus, startPlan } from '../planstore/set-plan-status.ts'
+import { becomes, checker, notStarted, refuseStatus } from '../planstore/set-plan-status.ts'
 import { planBody, planItem, showPlan, showProgress } from '../planstore/show-plan.ts'
 import { markOf } from '../planstore/show-task.ts'
-import { isProblem, notFound, type Problem, problem, unfit } from '../problem.ts'
-import type { Call } from '../request.ts'
+import { isProblem, notFound, type Problem, problem, refused, unfit } from '../problem.ts'
+import { type Call, options } from '../request.ts'
 import { type Answer, asText, created, nothing, ok, route } from '../route.ts'
-import { type Asking, gone, order, orderAlso, submit, waitFor } from '../submit-order.ts'
+import { type Asking, engineOf, gone, order, submit, untilGone } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
 
 // A plan that a request brings, made under its name or a numbered one, with what is said beside it; started when that is asked for.
@@ -46,18 +47,22 @@ interface Wanted {
 export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
   const { definition, document, warnings = [], goal, agent, start } = wanted
   const session = wanted.session ?? definition.session
-  const made = await order(call, null, {
+  const { check, problem: found } = checker(call)
+  const create = {
     type: 'create',
     definition,
     taken: 'number',
     ...given({ goal, agent, session, source: document?.source, imported: document?.imported }),
+  } as const
+  const done = await createPlan(engineOf(call), create, {
+    submit: options(call),
+    start: start ? { check, once: call.once } : undefined,
   })
-  if (isProblem(made)) return made
+  if (done.status === 'refused') return refused(done.refusal)
+  const { made, started } = done
+  if (started !== null && started.status !== 'started' && started.status !== 'under-way')
+    return found() ?? (await notStarted(call, made.plan, started))
   const isNew = made.replayed !== true
-  // Whoever asks again may find it started, and further; or not started yet, when the first answer never came.
-  const isDraft = isNew || (await call.engine.ask({ type: 'summary', plan: made.plan }))?.status === 'draft'
-  const started = start && isDraft ? await startPlan({ ...call, expectedVersion: undefined }, made.plan) : null
-  if (started !== null && isProblem(started)) return started
   const shown = await showPlan(call, made.plan)
   if (shown === null) return gone()
   const body = {
@@ -78,23 +83,26 @@ export async function archivePlan(
   call: Asking & { readonly signal: () => AbortSignal },
   plan: PlanId,
 ): Promise<Problem | null> {
-  const { engine, signal } = call
-  const summary = await engine.ask({ type: 'summary', plan })
-  if (summary === null) return gone()
-  const old = stale(call, summary, undefined)
-  if (summary.archived || old !== null) return old
-  if (summary.status !== 'draft' && !PLAN_ENDED.has(summary.status)) {
-    const cancelled = await orderAlso(call, plan, { type: 'cancel', reason: 'the plan was deleted' }, 'cancel')
-    if (isProblem(cancelled)) return cancelled
-    const isOver = cancelled.events.some(({ type }) => type === 'plan.finished')
-    const isEnd = ({ type }: { readonly type: string }) => (type === 'plan.finished' ? true : null)
-    if (!isOver && (await waitFor(call, cancelled, isEnd, { ms: WAIT_MS, signal: signal() })) === null)
-      return problem(409, 'not-ready', `'${summary.name}' is being cancelled, and has not ended yet`, {
-        hint: `delete it again when it has, or end it at once: POST /plans/${summary.name}/cancel {"force": true}`,
+  const { expectedVersion, once } = call
+  const done = await archive(engineOf(call), plan, { expectedVersion, once, waitMs: WAIT_MS, signal: untilGone(call) })
+  switch (done.status) {
+    case 'archived':
+      return null
+    case 'gone':
+      return gone()
+    case 'moved':
+      return stale(call, done.plan, undefined)
+    case 'cancelling': {
+      const { name } = done.plan
+      return problem(409, 'not-ready', `'${name}' is being cancelled, and has not ended yet`, {
+        hint: `delete it again when it has, or end it at once: POST /plans/${name}/cancel {"force": true}`,
       })
+    }
+    case 'refused':
+      return refused(done.refusal, { plan })
+    default:
+      return done satisfies never
   }
-  const archived = await orderAlso(call, plan, { type: 'archive' }, 'archive')
-  return isProblem(archived) ? archived : null
 }
 
 // Plans that change: their status, what a client keeps beside them, their outline, the order of their tasks; and their end.
@@ -144,7 +152,7 @@ export const planChangeRoutes = [
     handle: async call => {
       const archived: string[] = []
       const missing: string[] = []
-      const refused: { id: string; detail: string; hint: string | null }[] = []
+      const kept: { id: string; detail: string; hint: string | null }[] = []
       for (const id of new Set(call.body.ids)) {
         const found = await findPlan(call, id)
         if (isProblem(found)) {
@@ -153,9 +161,9 @@ export const planChangeRoutes = [
         }
         const refusal = await archivePlan({ ...call, expectedVersion: undefined }, found.plan)
         if (refusal === null) archived.push(id)
-        else refused.push({ id, detail: refusal.problem.detail, hint: refusal.problem.hint ?? null })
+        else kept.push({ id, detail: refusal.problem.detail, hint: refusal.problem.hint ?? null })
       }
-      return ok({ archived, missing, refused })
+      return ok({ archived, missing, refused: kept })
     },
   }),
   route({

@@ -5,11 +5,12 @@ import type { PlanId } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Fate, MergeMode } from '../../domain/revisions/merge.ts'
 import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
-import type { Engine, Order } from '../../engine/engine.ts'
+import type { Order } from '../../engine/engine.ts'
 import { explainDiff } from '../../format/plan/diff-text.ts'
 import { raisePlan } from '../../format/plan/raise.ts'
-import { type Revision, revisionsIn } from '../../format/plan/revisions.ts'
+import type { Revision } from '../../format/plan/revisions.ts'
 import * as wire from '../../format/wire/revisions.ts'
+import { readRevisions } from '../../operations/read-journal.ts'
 import { type PreparedRevision, readCurrentPlan } from '../../operations/revise-plan.ts'
 import type { ReadDocument } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
@@ -82,7 +83,6 @@ export async function orderRevised(
 }
 
 const noun = 'revisions'
-const PAGE = 500
 
 export const revisionRoutes: readonly AnyRoute[] = [
   route({
@@ -94,7 +94,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the revisions', body: wire.revisions } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const all = await revisionsOf(call.engine, plan)
+        const all = await readRevisions(call.engine, plan)
         const items = all.map((one, at) => ({ ...shown(one), summary: changed(all[at - 1], one) }))
         return ok({ items, next: null })
       }),
@@ -108,7 +108,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the revision', body: wire.revision } },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
-        const one = numbered(await revisionsOf(call.engine, plan), Number(call.params.revision))
+        const one = numbered(await readRevisions(call.engine, plan), Number(call.params.revision))
         if (one === undefined) return unknown(name, call.params.revision!)
         const { definition, source } = one
         return ok({ ...shown(one), plan_id: plan, document: raisePlan(definition), text: source?.text ?? null })
@@ -124,7 +124,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'what differs', body: wire.diff } },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
-        const all = await revisionsOf(call.engine, plan)
+        const all = await readRevisions(call.engine, plan)
         const to = call.query.to ?? all.at(-1)?.revision ?? 1
         const from = call.query.from ?? Math.max(1, to - 1)
         const [before, after] = [numbered(all, from), numbered(all, to)]
@@ -213,16 +213,6 @@ function withReopened(fates: readonly Fate[], events: readonly Event[]): readonl
   return fates.map(fate =>
     again.has(fate.task) ? { ...fate, fate: 'again', why: 'runs again: the plan failed and goes on' } : fate,
   )
-}
-
-async function revisionsOf(engine: Engine, plan: string): Promise<readonly Revision[]> {
-  const found: Revision[] = []
-  for (let after = 0; ; ) {
-    const entries = (await engine.ask({ type: 'entries', plan, after, limit: PAGE })) ?? []
-    found.push(...revisionsIn(entries))
-    if (entries.length < PAGE) return found
-    after = entries.at(-1)!.version
-  }
 }
 
 const numbered = (all: readonly Revision[], number: number): Revision | undefined =>

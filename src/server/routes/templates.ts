@@ -2,16 +2,15 @@
 
 import { join } from 'node:path'
 import { isPlanName } from '../../domain/id.ts'
-import { suggest } from '../../domain/phrases.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { writtenTasks } from '../../domain/plan-rules/structure.ts'
 import type { Template } from '../../format/templates/document.ts'
-import { instantiate } from '../../format/templates/instantiate.ts'
 import { saveTemplate } from '../../format/templates/save.ts'
 import { type Shelved, shelfWith, shelve, takeDown } from '../../format/templates/shelf.ts'
 import * as wire from '../../format/wire/templates.ts'
-import { checkPlan } from '../../operations/check-plan.ts'
+import { findTemplate, planFromTemplate } from '../../operations/use-template.ts'
 import { refuseScoped } from '../auth/denial-text.ts'
+
 import { faulty } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { isProblem, notFound, type Problem, problem, unfit } from '../problem.ts'
@@ -89,7 +88,7 @@ export const templateRoutes = [
       const { values = {}, name, goal_id, agent_id, session_id, start = false } = call.body
       if (name !== undefined && !isPlanName(name))
         return unfit('body', [{ path: 'name', message: 'cannot be a name', hint: 'use letters, digits and - _ .' }])
-      const made = instantiate(found.template, values, { check: checkPlan, ...(name === undefined ? {} : { name }) })
+      const made = planFromTemplate(found.template, values, { name })
       if (!made.ok && made.problems.length > 0)
         return unfit(
           'body',
@@ -122,22 +121,25 @@ async function find(
   rooms: RouteRooms,
   name: string,
 ): Promise<{ readonly shelved: Shelved; readonly template: Template } | Problem> {
-  const all = await shelfWith(folderOf(rooms))
-  const shelved = all.find(one => one.name === name)
-  if (shelved === undefined) {
-    const names = all.map(one => one.name)
-    const near = suggest(name.slice(0, 60), names)
-    return notFound(
-      `there is no template '${name.slice(0, 100)}'`,
-      near === null ? 'list them: GET /templates' : `did you mean '${near}'?`,
-    )
+  const found = await findTemplate(folderOf(rooms), name)
+  switch (found.status) {
+    case 'found':
+      return found
+    case 'unknown':
+      return notFound(
+        `there is no template '${name.slice(0, 100)}'`,
+        found.near === null ? 'list them: GET /templates' : `did you mean '${found.near}'?`,
+      )
+    case 'unusable': {
+      const { diagnostics, message } = found.why
+      const about = `the template '${name}' cannot be used: `
+      return diagnostics.length === 0
+        ? problem(422, 'invalid-plan', about + plain(message))
+        : faulty(diagnostics, about)
+    }
+    default:
+      return found satisfies never
   }
-  const read = await takeDown(shelved)
-  if (read.ok) return { shelved, template: read.template }
-  const about = `the template '${name}' cannot be used: `
-  return read.diagnostics.length === 0
-    ? problem(422, 'invalid-plan', about + plain(read.message))
-    : faulty(read.diagnostics, about)
 }
 
 async function listed(shelved: Shelved): Promise<wire.TemplateItem> {

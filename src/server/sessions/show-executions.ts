@@ -5,12 +5,12 @@ import type { Json } from '../../domain/json.ts'
 import { gitOperationsOf } from '../../domain/views/git-operations.ts'
 import { successRate } from '../../domain/views/summary.ts'
 import type { AnswerOf, Engine } from '../../engine/engine.ts'
+import { readJournal } from '../../operations/read-journal.ts'
 import type { MetricRow } from '../../stores/store.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 
 /** More than anybody looks at in one answer; the rest is in `GET /plans/:plan/attempts`. */
 const EXECUTIONS_MAX = 1_000
-const PAGE = 500
 
 export async function executionsOf(engine: Engine, plan: PlanId) {
   const { items } = await engine.ask({ type: 'attempts', plan, limit: EXECUTIONS_MAX })
@@ -80,10 +80,6 @@ const WHY: { readonly [why in 'after' | 'asked' | 'task' | 'every' | 'risky' | '
 /** What it did to the repository, in order; read from the whole journal. */
 export async function gitTracesOf(engine: Engine, plan: PlanId): Promise<readonly Json[]> {
   const git: Json[] = []
-  for (let after = 0; ; ) {
-    const entries = (await engine.ask({ type: 'entries', plan, after, limit: PAGE })) ?? []
-    git.push(...(onWire(gitOperationsOf(entries)) as Json[]))
-    if (entries.length < PAGE) return git
-    after = entries.at(-1)!.version
-  }
+  for await (const entries of readJournal(engine, plan, 0)) git.push(...(onWire(gitOperationsOf(entries)) as Json[]))
+  return git
 }

@@ -9,7 +9,7 @@ import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import type { Printed } from '../../../format/dialects/dialect.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
-import { readJournal } from '../../../operations/read-journal.ts'
+import { readJournal, readRevisions } from '../../../operations/read-journal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, entryEnvelope, envelope, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -136,8 +136,7 @@ async function printAs(engine: Engine, plan: PlanId, definition: PlanDefinition,
 
 /** The text the current revision was read from. */
 async function original(context: Context, engine: Engine, meant: PlanTarget, out: string | undefined): Promise<number> {
-  const { revisionsOf } = await import('../revisions/revisions.ts')
-  const revisions = await revisionsOf(engine, meant.plan)
+  const revisions = await readRevisions(engine, meant.plan)
   const { revision, hash, source } = revisions.at(-1)!
   if (source === null) {
     const last = revisions.findLast(one => one.source !== null)

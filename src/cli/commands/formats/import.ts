@@ -7,11 +7,11 @@ import { numberOf } from '../../../domain/phrases.ts'
 
 import { allTasks } from '../../../domain/state/task-index.ts'
 import type { Dialect } from '../../../format/dialects/dialect.ts'
+import { createPlan } from '../../../operations/create-plan.ts'
 import { createOrder } from '../../../operations/run-plan.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { EXIT, type FileDiagnostic, usage } from '../../exit.ts'
-import { submit } from '../../order.ts'
+import { EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
 import { isFolder, type PlanFile, parsePlanText, readPlanFolder, readText, refuseSketch } from '../../plan-file.ts'
 
 export interface ImportOptions {
@@ -102,10 +102,15 @@ export interface Made {
 export async function make(composed: Composed, file: PlanFile, options: ImportOptions): Promise<Made> {
   const named =
     options.name === undefined ? file : { ...file, definition: { ...file.definition, name: options.name as PlanName } }
-  const { plan, name, version } = await submit(composed, null, createOrder(named))
-  if (options.start !== true) return { plan, name, version, status: 'draft' }
-  const started = await submit(composed, plan, { type: 'start' })
-  return { plan, name, version: started.version, status: 'active' }
+  // The document was checked when it was read.
+  const start = options.start === true ? { check: 'checked' as const } : undefined
+  const done = await createPlan(composed.engine, createOrder(named), { start })
+  if (done.status === 'refused') throw refused(done.refusal)
+  const { made, started } = done
+  if (started === null) return { plan: made.plan, name: made.name, version: made.version, status: 'draft' }
+  if ('refusal' in started) throw refused(started.refusal)
+  if (started.status !== 'started') throw new Error(`bug: a plan that was just made is ${started.status}`)
+  return { plan: made.plan, name: made.name, version: started.accepted.version, status: 'active' }
 }
 
 export async function tellWarnings(context: Context, warnings: readonly FileDiagnostic[]): Promise<void> {

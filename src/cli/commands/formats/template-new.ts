@@ -124,9 +124,8 @@ export async function templateNew(context: Context, name: string, options: NewOp
   const { shelved, template } = await findTemplate(context, name)
   const given = await readSettings(context, template.parameters, options)
   const called = await planName(options)
-  const { instantiate } = await import('../../../format/templates/instantiate.ts')
-  const { checkPlan } = await import('../../../operations/check-plan.ts')
-  const made = instantiate(template, given, { check: checkPlan, ...(called === undefined ? {} : { name: called }) })
+  const { planFromTemplate } = await import('../../../operations/use-template.ts')
+  const made = planFromTemplate(template, given, { name: called })
   if (!made.ok && made.problems.length > 0) throw missing(context, template, made.problems)
   if (!made.ok) throw faulty(shelved.path, template.text, made.diagnostics)
   const notes = faulty(shelved.path, template.text, made.warnings).diagnostics
@@ -152,9 +151,8 @@ export async function readFilledIn(context: Context, path: string, options: SetO
   const read = readTemplate(text)
   if (!read.ok) throw faulty(path, text, read.diagnostics)
   const { template } = read
-  const { instantiate } = await import('../../../format/templates/instantiate.ts')
-  const { checkPlan } = await import('../../../operations/check-plan.ts')
-  const made = instantiate(template, await readSettings(context, template.parameters, options), { check: checkPlan })
+  const { planFromTemplate } = await import('../../../operations/use-template.ts')
+  const made = planFromTemplate(template, await readSettings(context, template.parameters, options))
   if (!made.ok && made.problems.length > 0) throw missing(context, template, made.problems, `planfold run ${path}`)
   if (!made.ok) throw faulty(path, text, made.diagnostics)
   const { printYaml } = await import('../../../format/plan/print.ts')

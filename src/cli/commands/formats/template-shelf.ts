@@ -1,11 +1,12 @@
 // The shelf of templates as the command line sees it: one's own are in `.planfold/templates`, and what is wrong is a complaint.
 
 import { join } from 'node:path'
-import { suggest } from '../../../domain/phrases.ts'
 import type { Template } from '../../../format/templates/document.ts'
-import type { Shelved } from '../../../format/templates/shelf.ts'
+import type { Shelved, ShelvedRead } from '../../../format/templates/shelf.ts'
+import type { Diagnostic } from '../../../format/text/diagnostic.ts'
 import type { Context } from '../../context.ts'
-import { Complaint, EXIT, type FileDiagnostic, notFound, usage } from '../../exit.ts'
+import { Complaint, EXIT, notFound, usage } from '../../exit.ts'
+import { locator } from '../../plan-file.ts'
 import { hintText } from '../../text/hint-text.ts'
 
 export type { Shelved } from '../../../format/templates/shelf.ts'
@@ -20,19 +21,12 @@ export async function findTemplate(
   context: Context,
   name: string,
 ): Promise<{ readonly shelved: Shelved; readonly template: Template }> {
-  const all = await shelf(context)
-  const shelved = all.find(one => one.name === name)
-  if (shelved === undefined) {
-    const near = suggest(
-      name,
-      all.map(one => one.name),
-    )
-    throw notFound(
-      `there is no template '${name}'`,
-      near === null ? '`planfold template list` shows all' : `did you mean '${near}'?`,
-    )
-  }
-  return { shelved, template: await readShelved(shelved) }
+  const { findTemplate: find } = await import('../../../operations/use-template.ts')
+  const found = await find(await ownFolder(context), name)
+  if (found.status === 'found') return found
+  if (found.status === 'unusable') throw unusable(found.shelved, found.why)
+  const hint = found.near === null ? '`planfold template list` shows all' : `did you mean '${found.near}'?`
+  throw notFound(`there is no template '${name}'`, hint)
 }
 
 /** Throws a Complaint with every fault at its place when the file is no template. */
@@ -40,22 +34,17 @@ export async function readShelved(shelved: Shelved): Promise<Template> {
   const { takeDown } = await import('../../../format/templates/shelf.ts')
   const read = await takeDown(shelved)
   if (read.ok) return read.template
-  if (read.text !== '') throw faulty(shelved.path, read.text, read.diagnostics)
-  throw usage(read.message, read.hint)
+  throw unusable(shelved, read)
 }
 
+const unusable = (
+  { path }: Shelved,
+  { text, diagnostics, message, hint }: Extract<ShelvedRead, { readonly ok: false }>,
+): Complaint => (text === '' ? usage(message, hint) : faulty(path, text, diagnostics))
+
 /** What is wrong with a template, or with the plan made of it, as a complaint. */
-export function faulty(
-  path: string,
-  text: string,
-  diagnostics: readonly Omit<FileDiagnostic, 'file' | 'source'>[],
-): Complaint {
-  const lines = text.split('\n')
-  const placed = diagnostics.map(diagnostic => ({
-    ...diagnostic,
-    file: path,
-    source: lines[diagnostic.line - 1]?.replace(/\r$/, '') ?? '',
-  }))
+export function faulty(path: string, text: string, diagnostics: readonly Diagnostic[]): Complaint {
+  const placed = diagnostics.map(locator(text, line => ({ file: path, line })))
   const [first] = placed
   const message =
     first === undefined ? `${path} is no template` : `${path}:${first.line}:${first.column}: ${first.message}`

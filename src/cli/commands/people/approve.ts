@@ -5,6 +5,8 @@ import type { EditChoices } from '../../../domain/event.ts'
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import type { Field } from '../../../domain/plan.ts'
 import type { Engine, OpenReview, Order } from '../../../engine/engine.ts'
+import { decideReview } from '../../../operations/decide-gate.ts'
+import type { PlanTarget } from '../../../operations/find-target.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -54,26 +56,13 @@ export async function review(context: Context, word: string | undefined, options
   if (options.reject === true && (options.message ?? '').trim() === '')
     throw usage('to reject it, say why', "add -m 'why'")
   return await withState(context, { create: false }, async composed => {
-    const { plan, name } = await findPlan(composed.engine, word)
-    const [open, ...later] = (await composed.engine.ask({ type: 'reviews', plan })) ?? []
-    if (options.approve !== true && options.reject !== true) {
-      await show(context, composed, name, open, later.length)
-      return EXIT.done
-    }
-    if (open === undefined)
-      throw new Complaint(EXIT.refused, 'not-ready', `nothing of '${name}' asks for approval`, 'see `planfold inbox`')
-    if (options.hash !== undefined && (options.hash.length < HASH_MIN || !open.hash.startsWith(options.hash)))
-      throw new Complaint(
-        EXIT.refused,
-        'conflict',
-        'the review is not the one that was seen',
-        `look at it again: planfold review ${name}`,
-      )
-    return await decide(context, composed, plan, open, options)
+    const target = await findPlan(composed.engine, word)
+    if (options.approve === true || options.reject === true) return await decide(context, composed, target, options)
+    const [open, ...later] = (await composed.engine.ask({ type: 'reviews', plan: target.plan })) ?? []
+    await show(context, composed, target.name, open, later.length)
+    return EXIT.done
   })
 }
-
-const HASH_MIN = 8
 
 async function show(
   context: Context,
@@ -111,28 +100,32 @@ function windowWords({ closesAt, closed }: OpenReview, now: number): string {
 async function decide(
   context: Context,
   composed: Composed,
-  plan: PlanId,
-  { items }: OpenReview,
-  { approve, message = '' }: ReviewOptions,
+  { plan, name }: PlanTarget,
+  { approve, message = '', hash }: ReviewOptions,
 ): Promise<number> {
   const verdict = approve === true ? ('approved' as const) : ('rejected' as const)
-  const decisions = items.map(({ task, asks }) => {
-    const on = 'on' in asks ? asks.on : null
-    return { task: task!, verdict, rationale: message, ...(on === null ? {} : { hash: on }) }
-  })
-  const submitted = await composed.engine.submit(
-    plan,
-    { type: 'review', decisions },
-    {
-      expectedVersion: items[0]!.version,
-    },
-  )
-  if (!submitted.ok && submitted.refusal.code === 'conflict')
-    throw new Complaint(EXIT.refused, 'conflict', 'the plan has moved meanwhile; nothing was decided', 'look again')
-  if (!submitted.ok) throw refused(submitted.refusal)
-  toldAs(context, submitted)
-  await remarkHowToGoOn(context, composed, plan)
-  return EXIT.done
+  const done = await decideReview(composed.engine, plan, { verdict, rationale: message }, { hash })
+  switch (done.status) {
+    case 'nothing':
+      throw new Complaint(EXIT.refused, 'not-ready', `nothing of '${name}' asks for approval`, 'see `planfold inbox`')
+    case 'other-review':
+      throw new Complaint(
+        EXIT.refused,
+        'conflict',
+        'the review is not the one that was seen',
+        `look at it again: planfold review ${name}`,
+      )
+    case 'refused':
+      throw done.refusal.code === 'conflict'
+        ? new Complaint(EXIT.refused, 'conflict', 'the plan has moved meanwhile; nothing was decided', 'look again')
+        : refused(done.refusal)
+    case 'decided':
+      toldAs(context, done.accepted)
+      await remarkHowToGoOn(context, composed, plan)
+      return EXIT.done
+    default:
+      return done satisfies never
+  }
 }
 
 // `planfold approve PLAN TASK`: yes to what a task asks. To a gate: go on; to criteria: they hold; to a task whose outcome
@@ -149,8 +142,8 @@ export async function approve(
   second: string | undefined,
   options: ApproveOptions,
 ): Promise<number> {
-  return await answerGate(context, first, second, options, async (waiting, { engine }, { plan }) => {
-    const verdict = waiting?.asks.type === 'unknown-outcome' ? 'done' : 'approved'
+  return await answerGate(context, first, second, options, async ({ engine }, { plan }) => {
+    const verdict = 'approved' as const
     if (options.edit === undefined) return { verdict }
     const current = await engine.ask({ type: 'definition', plan })
     if (current === null) throw new Error(`the plan ${plan} has gone`)

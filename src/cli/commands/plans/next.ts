@@ -1,10 +1,11 @@
 // `planfold next [PLAN] [TASK]`: what can be worked on now and what is to be done; with --explain, why every other task cannot.
 // Without a plan, of all plans that are open.
 
-import type { PlanId, TaskName } from '../../../domain/id.ts'
-import type { Briefing, Card } from '../../../domain/views/board.ts'
-import type { AnswerOf, Engine } from '../../../engine/engine.ts'
-import { openPlans } from '../../../operations/find-target.ts'
+import type { TaskName } from '../../../domain/id.ts'
+
+import type { Engine } from '../../../engine/engine.ts'
+import { openPlans, type PlanOrTask } from '../../../operations/find-target.ts'
+import { type NextSteps, nextSteps } from '../../../operations/next-step.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -14,9 +15,6 @@ import { symbol } from '../../terminal/paint.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { scopeWaitLines } from '../../text/scope-wait-text.ts'
-
-/** Of how many external tasks it tells what is to be done; `show` and `claim` tell it of each. */
-const BRIEFED_MAX = 20
 
 export async function next(
   context: Context,
@@ -52,33 +50,14 @@ export async function next(
 
 const PLANS_MAX = 500
 
-interface Look {
-  readonly plan: PlanId
-  readonly name: string
-  readonly task: TaskName | null
+interface Look extends PlanOrTask, NextSteps {
   readonly explain: boolean
-  readonly ready: readonly Card[]
-  readonly explained: NonNullable<AnswerOf<'next'>>['explained']
-  readonly held: NonNullable<AnswerOf<'next'>>['held']
-  readonly briefings: readonly Briefing[]
 }
 
-async function look(
-  engine: Engine,
-  { plan, name, task }: Pick<Look, 'plan' | 'name' | 'task'>,
-  options: { readonly explain?: boolean },
-): Promise<Look> {
+async function look(engine: Engine, target: PlanOrTask, options: { readonly explain?: boolean }): Promise<Look> {
+  const { plan, task } = target
   const explain = options.explain === true || task !== null
-  const found = await engine.ask({ type: 'next', plan, explain })
-  const ready = (found?.ready ?? []).filter(card => task === null || card.name === task)
-  const explained = (found?.explained ?? []).filter(each => task === null || each.task === task)
-  const held = (found?.held ?? []).filter(wait => task === null || wait.task === task)
-  const briefings: Briefing[] = []
-  for (const card of ready.filter(each => each.action === 'external').slice(0, BRIEFED_MAX)) {
-    const briefing = await engine.ask({ type: 'briefing', plan, task: card.name })
-    if (briefing !== null) briefings.push(briefing)
-  }
-  return { plan, name, task, explain, ready, explained, held, briefings }
+  return { ...target, explain, ...(await nextSteps(engine, plan, { task, explain })) }
 }
 
 function lines(context: Context, { name, task, explain, ready, explained, held, briefings }: Look): readonly string[] {

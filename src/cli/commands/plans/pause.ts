@@ -3,6 +3,7 @@
 import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
 import type { Halt } from '../../../engine/engine.ts'
+import { readJournal } from '../../../operations/read-journal.ts'
 import { pauseSession } from '../../../operations/session-plans.ts'
 import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
@@ -59,8 +60,6 @@ export interface CancelOptions {
   readonly reason?: string
 }
 
-const PAGE = 500
-
 export async function cancel(context: Context, word: string | undefined, options: CancelOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, name } = await findPlan(composed.engine, word)
@@ -88,15 +87,12 @@ async function failedSince(
   version: number,
 ): Promise<readonly { readonly task: string; readonly why: string }[]> {
   const failed: { task: string; why: string }[] = []
-  for (let after = version; ; ) {
-    const entries = (await engine.ask({ type: 'entries', plan, after, limit: PAGE })) ?? []
+  for await (const entries of readJournal(engine, plan, version))
     for (const event of entries.flatMap(({ events }) => events)) {
       if (event.type === 'compensation.finished' && event.result.status === 'failed')
         failed.push({ task: event.task, why: event.result.failure.message })
     }
-    if (entries.length < PAGE) return failed
-    after = entries.at(-1)!.version
-  }
+  return failed
 }
 
 // `planfold pause [PLAN]`: starts nothing new; whoever drives the plan ends what may be run again and waits for the rest. With

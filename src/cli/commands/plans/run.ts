@@ -85,7 +85,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
 
 /** Told at its place in the file, before the plan is made. A plan that is there already has begun where it was to begin. */
 export async function refuseRepository({ engine, git }: Composed, file: PlanFile): Promise<void> {
-  const { gitFaults, usesGit } = await import('../../../operations/check-git-base.ts')
+  const { gitFaults, usesGit } = await import('../../../operations/check-plan.ts')
   if (!usesGit(file.definition)) return
   if ((await engine.ask({ type: 'summary', plan: file.definition.name })) !== null) return
   const told = (await gitFaults(git, file.definition)).map(file.locate)

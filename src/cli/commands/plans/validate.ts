@@ -134,7 +134,7 @@ export async function validate(context: Context, files: readonly string[]): Prom
 
 /** Of a plan that uses git, whether the repository here is fit for it. */
 async function askRepository(context: Context, file: PlanFile): Promise<void> {
-  const { usesGit } = await import('../../../operations/check-git-base.ts')
+  const { usesGit } = await import('../../../operations/check-plan.ts')
   if (!usesGit(file.definition)) return
   const { withScratchState } = await import('./run.ts')
   const { refuseRepository } = await import('./run.ts')

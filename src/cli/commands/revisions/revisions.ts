@@ -1,15 +1,14 @@
 // `planfold revisions list|show|diff`: how a plan came to say what it says. Nothing here changes anything.
 
-import type { PlanId } from '../../../domain/id.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../../domain/revisions/semantic-diff.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
-import type { Engine } from '../../../engine/engine.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { printYaml } from '../../../format/plan/print.ts'
-import { type Revision, revisionsIn } from '../../../format/plan/revisions.ts'
+import type { Revision } from '../../../format/plan/revisions.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
+import { readRevisions } from '../../../operations/read-journal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -18,25 +17,7 @@ import { findPlan } from '../../find-target.ts'
 import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { table } from '../../terminal/table.ts'
 
-// The revisions of a plan, read from its journal page by page, and one of them by its number.
-
 export type { Revision } from '../../../format/plan/revisions.ts'
-
-const PAGE = 500
-
-/** All of them, the first first. */
-export async function revisionsOf(engine: Engine, plan: PlanId): Promise<readonly [Revision, ...Revision[]]> {
-  const found: Revision[] = []
-  for (let after = 0; ; ) {
-    const entries = (await engine.ask({ type: 'entries', plan, after, limit: PAGE })) ?? []
-    found.push(...revisionsIn(entries))
-    if (entries.length < PAGE) break
-    after = entries.at(-1)!.version
-  }
-  const [first, ...others] = found
-  if (first === undefined) throw new Error(`the plan ${plan} has no revision`)
-  return [first, ...others]
-}
 
 export function revisionNumbered(plan: PlanTarget, revisions: readonly Revision[], number: number): Revision {
   const found = revisions.find(({ revision }) => revision === number)
@@ -53,7 +34,7 @@ const HASH_SHOWN = 12
 export async function listRevisions(context: Context, word: string | undefined): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
     const { plan, name } = await findPlan(engine, word, { looking: true })
-    const revisions = await revisionsOf(engine, plan)
+    const revisions = await readRevisions(engine, plan)
     const items = revisions.map((one, at) => ({ ...rowOf(one), summary: summaryOf(revisions[at - 1], one) }))
     const { paint, terminal } = context
     answer(context, { plan, name, items }, () => {
@@ -86,7 +67,7 @@ export async function showRevision(
 ): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
     const meant = await findPlan(engine, word, { looking: true })
-    const revisions = await revisionsOf(engine, meant.plan)
+    const revisions = await readRevisions(engine, meant.plan)
     const one = revisionNumbered(meant, revisions, number ?? revisions.at(-1)!.revision)
     if (options.original === true && one.source === null)
       throw notFound(
@@ -116,7 +97,7 @@ export async function diffRevisions(
 ): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
     const meant = await findPlan(engine, word, { looking: true })
-    const revisions = await revisionsOf(engine, meant.plan)
+    const revisions = await readRevisions(engine, meant.plan)
     const last = revisions.at(-1)!.revision
     const to = revisionNumbered(meant, revisions, second ?? last)
     const from = revisionNumbered(meant, revisions, first ?? Math.max(1, last - 1))

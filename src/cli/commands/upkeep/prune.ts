@@ -3,7 +3,7 @@
 
 import type { Composed } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
-import { unadoptedForks } from '../../../operations/unadopted-forks.ts'
+import { unadoptedForks } from '../../../operations/adopt-fork.ts'
 import type { PlanRow } from '../../../stores/store.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'

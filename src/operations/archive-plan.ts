@@ -1,0 +1,76 @@
+// Puts a plan away: its tasks go with it, its journal stays. One that is open is cancelled first, and what it has to undo is undone
+// before. And waiting for something to happen in a plan, by following its journal.
+
+import type { Event } from '../domain/event.ts'
+import type { PlanId } from '../domain/id.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import { PLAN_ENDED } from '../domain/status.ts'
+import type { AnswerOf, Engine, Order, Submitted } from '../engine/engine.ts'
+import type { CallerEngine } from './run-plan.ts'
+
+type Summary = NonNullable<AnswerOf<'summary'>>
+
+export type PlanArchived =
+  | { readonly status: 'archived' }
+  | { readonly status: 'gone' }
+  /** It is not the version that was expected. */
+  | { readonly status: 'moved'; readonly plan: Summary }
+  /** It is being cancelled, and has not ended yet. */
+  | { readonly status: 'cancelling'; readonly plan: Summary }
+  | { readonly status: 'refused'; readonly order: Order['type']; readonly refusal: Refusal }
+
+export interface ArchiveOptions {
+  readonly expectedVersion?: number | undefined
+  /** An idempotency key; each order has a key made from it. */
+  readonly once?: string | undefined
+  /** How long its end is waited for. */
+  readonly waitMs: number
+  readonly signal: AbortSignal
+}
+
+export async function archivePlan(
+  engine: CallerEngine & Pick<Engine, 'watch'>,
+  plan: PlanId,
+  { expectedVersion, once, waitMs, signal }: ArchiveOptions,
+): Promise<PlanArchived> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (summary === null) return { status: 'gone' }
+  if (expectedVersion !== undefined && expectedVersion !== summary.version) return { status: 'moved', plan: summary }
+  if (summary.archived) return { status: 'archived' }
+  const give = async (order: Order): Promise<Submitted> =>
+    await engine.submit(plan, order, once === undefined ? {} : { once: `${once}/${order.type}` })
+  if (summary.status !== 'draft' && !PLAN_ENDED.has(summary.status)) {
+    const cancelled = await give({ type: 'cancel', reason: 'the plan was deleted' })
+    if (!cancelled.ok) return { status: 'refused', order: 'cancel', refusal: cancelled.refusal }
+    const isEnd = ({ type }: Event): true | null => (type === 'plan.finished' ? true : null)
+    const isOver = cancelled.events.some(event => isEnd(event) !== null)
+    if (!isOver && (await waitForEvent(engine, cancelled, isEnd, { ms: waitMs, signal })) === null)
+      return { status: 'cancelling', plan: summary }
+  }
+  const archived = await give({ type: 'archive' })
+  return archived.ok ? { status: 'archived' } : { status: 'refused', order: 'archive', refusal: archived.refusal }
+}
+
+/** Behind this entry; null when it did not happen in time, or nobody waits any more. */
+export async function waitForEvent<T>(
+  engine: Pick<Engine, 'ask' | 'watch'>,
+  { plan, version }: { readonly plan: PlanId; readonly version: number },
+  found: (event: Event) => T | null,
+  { ms, signal }: { readonly ms: number; readonly signal: AbortSignal },
+): Promise<T | null> {
+  const [entry] = (await engine.ask({ type: 'entries', plan, after: version - 1, limit: 1 })) ?? []
+  if (entry === undefined || ms <= 0) return null
+  const over = new AbortController()
+  const until = AbortSignal.any([signal, AbortSignal.timeout(ms), over.signal])
+  try {
+    for await (const { events } of engine.watch({ plan, after: entry.position, signal: until })) {
+      for (const event of events) {
+        const what = found(event)
+        if (what !== null) return what
+      }
+    }
+    return null
+  } finally {
+    over.abort()
+  }
+}

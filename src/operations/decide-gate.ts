@@ -1,0 +1,84 @@
+// Decides what a task asks, or everything that asks for approval at once. A decision is bound to the hash of what was looked at: when
+// something else is asked by then, it is refused.
+
+import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { OpenReview, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
+import type { CallerEngine } from './run-plan.ts'
+
+type Accepted = Extract<Submitted, { readonly ok: true }>
+
+const HASH_MIN = 8
+
+/** Did they see what is asked about? Its first digits will do. Whoever names no hash is asked for none. */
+export const isSeen = (hash: string | undefined, on: string | null): boolean =>
+  hash === undefined || (hash.length >= HASH_MIN && on?.startsWith(hash.toLowerCase()) === true)
+
+export type GateAnswer = Omit<Extract<Order, { readonly type: 'decide' }>, 'type' | 'task' | 'hash'>
+
+export interface DecideOptions {
+  /** Of what was seen. */
+  readonly hash?: string | undefined
+  /** Whoever names no hash decides about what is asked right now. */
+  readonly bind?: boolean
+  readonly submit?: SubmitOptions
+}
+
+export type GateDecided =
+  /** `verdict` is what was understood. */
+  | { readonly status: 'decided'; readonly verdict: GateAnswer['verdict']; readonly accepted: Accepted }
+  /** It asks about something else than was seen; `on` is null when it is bound to no hash. */
+  | { readonly status: 'other-hash'; readonly on: string | null }
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+
+export async function decideGate(
+  engine: CallerEngine,
+  { plan, task }: { readonly plan: PlanId; readonly task: TaskName },
+  said: GateAnswer,
+  { hash, bind = false, submit = {} }: DecideOptions = {},
+): Promise<GateDecided> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  const waiting = summary?.waiting.find(each => each.task === task)
+  const on = waiting?.hash ?? null
+  if (bind && !isSeen(hash, on)) return { status: 'other-hash', on }
+  const seen = bind ? on : ((hash ?? null) as Sha256 | null)
+  // Yes to "did it happen?" says that it did.
+  const isDone = said.verdict === 'approved' && waiting?.asks.type === 'unknown-outcome'
+  const verdict = isDone ? 'done' : said.verdict
+  const submitted = await engine.submit(plan, { type: 'decide', task, ...said, verdict, ...bound(seen) }, submit)
+  return submitted.ok
+    ? { status: 'decided', verdict, accepted: submitted }
+    : { status: 'refused', refusal: submitted.refusal }
+}
+
+export type ReviewDecided =
+  | { readonly status: 'decided'; readonly accepted: Accepted; readonly review: OpenReview }
+  /** Nothing asks for approval. */
+  | { readonly status: 'nothing' }
+  | { readonly status: 'other-review' }
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+
+/** All of the first review, or none: it holds for the plan as it was seen, and whoever moves it meanwhile makes it another review. */
+export async function decideReview(
+  engine: CallerEngine,
+  plan: PlanId,
+  { verdict, rationale }: { readonly verdict: 'approved' | 'rejected'; readonly rationale: string },
+  { hash, submit = {} }: Omit<DecideOptions, 'bind'> = {},
+): Promise<ReviewDecided> {
+  const [review] = (await engine.ask({ type: 'reviews', plan })) ?? []
+  if (review === undefined) return { status: 'nothing' }
+  if (!isSeen(hash, review.hash)) return { status: 'other-review' }
+  const decisions = review.items.map(({ task, asks }) => ({
+    task: task!,
+    verdict,
+    rationale,
+    ...bound('on' in asks ? asks.on : null),
+  }))
+  const expectedVersion = submit.expectedVersion ?? review.items[0]!.version
+  const submitted = await engine.submit(plan, { type: 'review', decisions }, { ...submit, expectedVersion })
+  return submitted.ok
+    ? { status: 'decided', accepted: submitted, review }
+    : { status: 'refused', refusal: submitted.refusal }
+}
+
+const bound = (hash: Sha256 | null): { readonly hash?: Sha256 } => (hash === null ? {} : { hash })

@@ -1,0 +1,71 @@
+// What can be done next in a plan: what is ready, what is to be done there, why the rest waits, and what others hold.
+
+import type { PlanId, TaskName } from '../domain/id.ts'
+import type { Briefing, Card } from '../domain/views/board.ts'
+import type { AnswerOf, Engine, TaskRecord } from '../engine/engine.ts'
+
+type Next = NonNullable<AnswerOf<'next'>>
+type Asked = Pick<Engine, 'ask'>
+
+export interface NextSteps extends Pick<Next, 'explained' | 'held'> {
+  readonly ready: readonly Card[]
+  /** What is to be done, of the external tasks that are ready. */
+  readonly briefings: readonly Briefing[]
+}
+
+/** Of how many external tasks it is told what is to be done; each of them can be asked for alone. */
+const BRIEFED_MAX = 20
+
+/** With a task, only about that one. Nothing is ready in a plan that is not there. */
+export async function nextSteps(
+  engine: Asked,
+  plan: PlanId,
+  { task = null, explain = false }: { readonly task?: TaskName | null; readonly explain?: boolean } = {},
+): Promise<NextSteps> {
+  const found = await engine.ask({ type: 'next', plan, explain })
+  const isMeant = (name: TaskName): boolean => task === null || name === task
+  const ready = (found?.ready ?? []).filter(card => isMeant(card.name))
+  const briefings: Briefing[] = []
+  for (const card of ready.filter(each => each.action === 'external').slice(0, BRIEFED_MAX)) {
+    const briefing = await engine.ask({ type: 'briefing', plan, task: card.name })
+    if (briefing !== null) briefings.push(briefing)
+  }
+  return {
+    ready,
+    briefings,
+    explained: (found?.explained ?? []).filter(each => isMeant(each.task)),
+    held: (found?.held ?? []).filter(each => isMeant(each.task)),
+  }
+}
+
+export interface ReadyTasks extends Pick<Next, 'explained' | 'held'> {
+  readonly records: readonly TaskRecord[]
+}
+
+/**
+ * As whoever claims without naming a task gets them: highest priority first, then the order of the document. What had to wait for its
+ * next attempt and waits no longer is among it. Null when there is no such plan.
+ */
+export async function readyTasks(
+  engine: Asked,
+  plan: PlanId,
+  { now, explain = false }: { readonly now: number; readonly explain?: boolean },
+): Promise<ReadyTasks | null> {
+  const [next, board] = [await engine.ask({ type: 'next', plan, explain }), await engine.ask({ type: 'board', plan })]
+  if (next === null || board === null) return null
+  const isDue = ({ status, action, retryAt }: Card): boolean =>
+    status === 'ready' && action === 'external' && retryAt !== null && retryAt <= now
+  const names = new Set([...next.ready, ...board.filter(isDue)].map(({ name }) => name))
+  const found = await engine.ask({ type: 'records', plan, tasks: [...names] })
+  if (found === null) return null
+  const order = new Map(board.map(({ name }, at) => [name, at]))
+  const rank = ({ definition, card }: TaskRecord): readonly [number, number] => [
+    -(definition.priority ?? 0),
+    order.get(card.name) ?? 0,
+  ]
+  const records = found.tasks.toSorted((a, b) => {
+    const [[high, first], [low, second]] = [rank(a), rank(b)]
+    return high - low || first - second
+  })
+  return { records, explained: next.explained, held: next.held }
+}
