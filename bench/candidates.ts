@@ -6,8 +6,9 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
-import type { Actor, PlanId, PlanName, TaskName } from '../src/domain/id.ts'
+import type { PlanId, PlanName, TaskName } from '../src/domain/id.ts'
 import type { ActionType, PlanDefinition, TaskDefinition } from '../src/domain/plan.ts'
+import { trusted } from '../src/engine/caller.ts'
 import { systemClock } from '../src/engine/clock.ts'
 import { EngineLocal } from '../src/engine/engine-local.ts'
 import { WorkerLocal } from '../src/engine/loop/worker.ts'
@@ -16,7 +17,7 @@ import type { Runner } from '../src/runners/runner.ts'
 import { thisHost } from '../src/stores/leases/host.ts'
 import { StoreSqlite } from '../src/stores/sqlite/store-sqlite.ts'
 
-export const ACTOR = 'bench' as Actor
+export const BENCH = trusted('bench')
 /** So many steps, in plans of so many, are run before anything is measured, until the code is compiled as it will be for hours. */
 export const WARM = 16_000
 export const WARM_PLAN = 2_000
@@ -86,12 +87,12 @@ export async function planfold(shape: string, tasks: number, keep?: string): Pro
   if (fresh) await planfold('chain', 1)
   const folder = keep ?? mkdtempSync(join(tmpdir(), 'planfold-bench-'))
   const rooms = await openRooms(folder)
-  const engine = new EngineLocal(rooms)
+  const engine = new EngineLocal(rooms, BENCH)
   const worker = new WorkerLocal(rooms)
   const make = async (definition: PlanDefinition): Promise<PlanId> => {
-    const made = await engine.submit(null, { type: 'create', definition }, ACTOR)
+    const made = await engine.submit(null, { type: 'create', definition })
     if (!made.ok) throw new Error(made.refusal.message)
-    const started = await engine.submit(made.plan, { type: 'start' }, ACTOR)
+    const started = await engine.submit(made.plan, { type: 'start' })
     if (!started.ok) throw new Error(started.refusal.message)
     return made.plan
   }

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EngineLocal } from '../src/engine/engine-local.ts'
 import { WorkerLocal } from '../src/engine/loop/worker.ts'
-import { ACTOR, chain, openRooms, rawSteps, WARM, WARM_PLAN } from './candidates.ts'
+import { BENCH, chain, openRooms, rawSteps, WARM, WARM_PLAN } from './candidates.ts'
 
 const STRETCH = 1_000
 const PAIRS = Number(process.env.BENCH_PAIRS ?? 40)
@@ -36,13 +36,13 @@ function rawLane(folder: string): (steps: number) => Promise<number> {
 
 async function ourLane(folder: string): Promise<(steps: number) => Promise<number>> {
   const rooms = await openRooms(folder)
-  const engine = new EngineLocal(rooms)
+  const engine = new EngineLocal(rooms, BENCH)
   const worker = new WorkerLocal(rooms)
   let made = 0
   return async steps => {
-    const plan = await engine.submit(null, { type: 'create', definition: chain(`chain-${made++}`, steps) }, ACTOR)
+    const plan = await engine.submit(null, { type: 'create', definition: chain(`chain-${made++}`, steps) })
     if (!plan.ok) throw new Error(plan.refusal.message)
-    await engine.submit(plan.plan, { type: 'start' }, ACTOR)
+    await engine.submit(plan.plan, { type: 'start' })
     const began = performance.now()
     await worker.drive(plan.plan, { stop: new AbortController().signal })
     const took = performance.now() - began

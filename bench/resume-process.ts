@@ -1,7 +1,7 @@
 // One process of the resume benchmark, compiled like the package: no loader stands between start and first task.
 
 import { join } from 'node:path'
-import type { Actor } from '../src/domain/id.ts'
+import { trusted } from '../src/engine/caller.ts'
 import type { Runner } from '../src/runners/runner.ts'
 
 const [mode, folder] = process.argv.slice(2) as [string, string]
@@ -36,15 +36,14 @@ if (mode === 'raw' || mode === 'raw-make') {
     },
   }
   const rooms = { ...(await openRooms(folder)), runners: new Map([['run' as const, runner]]), processes: processTree() }
-  const engine = new EngineLocal(rooms)
+  const engine = new EngineLocal(rooms, trusted('bench'))
   const worker = new WorkerLocal(rooms)
-  const actor = 'bench' as Actor
   if (mode === 'half') {
     // `effect: pure`, so that the attempt in flight at the kill is simply made again.
     const definition = chain('long', 10_000)
     const tasks = definition.tasks.map(task => ({ ...task, effect: 'pure' as const }))
-    await engine.submit(null, { type: 'create', definition: { ...definition, tasks } }, actor)
-    await engine.submit('long', { type: 'start' }, actor)
+    await engine.submit(null, { type: 'create', definition: { ...definition, tasks } })
+    await engine.submit('long', { type: 'start' })
   }
   const found = await engine.ask({ type: 'find', reference: 'long' })
   await worker.drive(found!.plan, { stop: new AbortController().signal })

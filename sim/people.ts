@@ -73,13 +73,16 @@ export class People {
     const { machine, truth, trace } = this.#town
     const { engine } = machine.desk
     if (engine === null || this.#silent) return
-    engine.submit(truth.mirror.id, order, actor).then(
-      submitted => {
-        if (!submitted.ok) trace(`${actor} ${order.type} was refused: ${submitted.refusal.code}`)
-        then(submitted)
-      },
-      error => trace(`${actor} ${order.type} failed: ${error instanceof Error ? error.message : String(error)}`),
-    )
+    engine
+      .as(actor)
+      .submit(truth.mirror.id, order)
+      .then(
+        submitted => {
+          if (!submitted.ok) trace(`${actor} ${order.type} was refused: ${submitted.refusal.code}`)
+          then(submitted)
+        },
+        error => trace(`${actor} ${order.type} failed: ${error instanceof Error ? error.message : String(error)}`),
+      )
   }
 
   #answer(): void {

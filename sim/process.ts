@@ -3,6 +3,7 @@
 // its lease, and woken.
 
 import type { PlanId } from '../src/domain/id.ts'
+import { trusted } from '../src/engine/caller.ts'
 import type { Clock } from '../src/engine/clock.ts'
 import { EngineLocal } from '../src/engine/engine-local.ts'
 import { WorkerLocal } from '../src/engine/loop/worker.ts'
@@ -74,7 +75,7 @@ export class Process {
     this.#life = life
     this.#ground.trace(`${this.name} starts, life ${life.number}`)
     const rooms = this.#open(life, machine)
-    this.engine = new EngineLocal(rooms)
+    this.engine = new EngineLocal(rooms, trusted('ana'))
     if (plan !== null) void this.#drive(life, rooms, plan)
   }
 

@@ -2,7 +2,7 @@
 // phase, in which nothing does any more and the plan must come to its end.
 
 import type { Command } from '../src/domain/command.ts'
-import type { Actor, PlanId } from '../src/domain/id.ts'
+import type { PlanId } from '../src/domain/id.ts'
 import { nextActions } from '../src/domain/next-actions.ts'
 import type { Result } from '../src/domain/result.ts'
 import { PLAN_ENDED } from '../src/domain/status.ts'
@@ -56,7 +56,6 @@ const EVENTS_DEFAULT = 600
 const SAFETY_MS = 15 * 60_000
 const LIVENESS_MS = 6 * 60 * 60_000
 const LIVENESS_STEPS = 30_000
-const ANA = 'ana' as Actor
 
 export async function run(options: RunOptions): Promise<Verdict> {
   // What is loaded on first use would take real time.
@@ -164,10 +163,10 @@ export async function run(options: RunOptions): Promise<Verdict> {
     const { engine } = machine.desk
     let plan: PlanId | null = null
     let started = false
-    void engine!.submit(null, { type: 'create', definition: workload.definition }, ANA).then(async created => {
+    void engine!.submit(null, { type: 'create', definition: workload.definition }).then(async created => {
       if (!created.ok) throw new Error(`the plan was refused: ${created.refusal.message}`)
       plan = created.plan
-      const submitted = await engine!.submit(created.plan, { type: 'start' }, ANA)
+      const submitted = await engine!.submit(created.plan, { type: 'start' })
       if (!submitted.ok) throw new Error(`starting was refused: ${submitted.refusal.message}`)
       started = true
     })

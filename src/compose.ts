@@ -1,16 +1,13 @@
-// With which choice: reads environment and configuration, opens the rooms, hands out an Engine. The only file that knows
-// implementations.
+// With which choice: reads environment and configuration, opens the rooms, hands out an Engine bound to a
+// caller. The only file that knows implementations.
 
-import { execFile } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, realpathSync, statSync, writeFileSync } from 'node:fs'
-import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { promisify } from 'node:util'
 import { VERSION } from './cli/version.ts'
 import type { Wording } from './domain/hint.ts'
-import { ACTOR_MAX, type Actor, isActor } from './domain/id.ts'
 import type { ActionType } from './domain/plan.ts'
+import type { Caller } from './engine/caller.ts'
 import { systemClock } from './engine/clock.ts'
 import type { EngineInProcess, Worker } from './engine/engine.ts'
 import { EngineLocal } from './engine/engine-local.ts'
@@ -46,8 +43,8 @@ export interface ComposeOptions {
   readonly dir?: string
   /** The workspace, when it is not to be found upwards from `cwd`. */
   readonly root?: string
-  /** `--as`: who acts. */
-  readonly as?: string
+  /** In whose name the engine acts, and what they may do. */
+  readonly caller: Caller | Promise<Caller>
   /** False: do not create `.planfold` when there is none; throws NoState instead. */
   readonly create?: boolean
   /** Only look: the state is opened so that nothing in it can change, and must be there. */
@@ -66,7 +63,6 @@ export interface Composed {
   /** The workspace. */
   readonly root: string
   readonly stateDir: string
-  readonly actor: Actor
   readonly now: () => number
   /** The repository around the workspace, for what is no part of a plan. */
   readonly git: Git
@@ -86,8 +82,6 @@ export class NoState extends Error {
 const LEASE_MS = 15_000
 /** Snapshots may fill this much; then they say so, and go without. */
 const QUOTA_BYTES = 20_000_000_000
-/** Who only looks leaves no name behind. */
-const NOBODY = 'nobody' as Actor
 /** A lease shorter than this would be lost to a slow disk. */
 const LEASE_MIN_MS = 500
 
@@ -95,7 +89,6 @@ const ABOUT = `planfold ${VERSION}, node ${process.version}, ${process.platform}
 
 export async function compose(options: ComposeOptions): Promise<Composed> {
   const { environment } = options
-  const told = toldActor(options)
   const { root, stateDir } = locate(options)
   const reading = options.reading === true
   if (!existsSync(join(stateDir, 'planfold.db')) && (options.create === false || reading)) {
@@ -113,11 +106,11 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     failpoint: failpointOf(environment),
     quotaBytes: quotaOf(environment),
   }
-  const [store, actor] = await Promise.all([
+  const [store, caller] = await Promise.all([
     reading
       ? import('./stores/sqlite/store-sqlite-readonly.ts').then(({ StoreReading }) => StoreReading.open(opening))
       : StoreSqlite.open(opening),
-    reading ? NOBODY : (told ?? whoActs(environment, root)),
+    options.caller,
   ])
   const tree = processTree()
   const { tracer = null, fault = null } = reading ? {} : await tracerOf(environment)
@@ -152,14 +145,13 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     ...(options.word === undefined ? {} : { word: options.word }),
   }
   const worker = new WorkerLocal(rooms)
-  const engine = new EngineLocal(rooms)
+  const engine = new EngineLocal(rooms, caller)
   return {
     engine,
     worker,
     feed: openFeed(store),
     root,
     stateDir,
-    actor,
     now: clock.now,
     git: rooms.git as Git,
     warnings: fault === null ? [] : [fault],
@@ -169,7 +161,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     async close() {
       await worker.close()
       await tracer?.flush()
-      await engine.close()
+      await store.close()
     },
   }
 }
@@ -269,53 +261,14 @@ function makeStateDir(stateDir: string): void {
 /** What may stand in a state folder before there is a store. */
 const OWN_FOLDERS: ReadonlySet<string> = new Set(['.gitignore', 'templates', 'sessions', 'codes', 'server', 'scratch'])
 
-/** `--as`, else `PLANFOLD_AS`. Refused before anything is opened. */
-function toldActor({ as, environment }: ComposeOptions): Actor | undefined {
-  const told = as ?? environment.PLANFOLD_AS
-  if (told === undefined || isActor(told)) return told
-  const from = as === undefined ? 'PLANFOLD_AS' : '--as'
-  throw new BadConfiguration(
-    `${JSON.stringify(told)} (${from}) cannot be the name of who acts`,
-    'write a name on one line, of at most 200 characters, without spaces around it or characters that cannot be seen',
-  )
-}
-
-/** Git's user.email, else the user of the operating system. Recorded on every entry. */
-async function whoActs(environment: Environment, root: string): Promise<Actor> {
-  const found = [await gitEmail(root, environment), osUser()].map(name => name?.slice(0, ACTOR_MAX))
-  return found.find(name => name !== undefined && isActor(name)) ?? ('someone' as Actor)
-}
-
 /** Known by its name to whoever prints it. */
-class BadConfiguration extends Error {
+export class BadConfiguration extends Error {
   override readonly name = 'BadConfiguration'
   readonly hint: string
 
   constructor(message: string, hint: string) {
     super(message)
     this.hint = hint
-  }
-}
-
-async function gitEmail(root: string, environment: Environment): Promise<string | undefined> {
-  try {
-    const env = { PATH: environment.PATH, HOME: environment.HOME, GIT_CONFIG_NOSYSTEM: '1' }
-    const { stdout } = await promisify(execFile)('git', ['config', '--get', 'user.email'], {
-      cwd: root,
-      env,
-      timeout: 2_000,
-    })
-    return stdout.trim()
-  } catch {
-    return undefined
-  }
-}
-
-function osUser(): string | undefined {
-  try {
-    return userInfo().username
-  } catch {
-    return undefined
   }
 }
 

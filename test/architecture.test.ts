@@ -43,7 +43,7 @@ const DOORS: Readonly<Record<string, string>> = {
   client: 'client/client.ts',
 }
 /** A room inside a room has a door of its own. */
-const INNER_DOORS = ['workspace/git/git.ts']
+const INNER_DOORS = ['workspace/git/git.ts', 'engine/caller.ts', 'engine/permissions/rights.ts']
 /** Stand outside the rooms: they choose, publish or help tests. */
 const OUTSIDE = ['compose.ts', 'index.ts', 'testing']
 const DRAWERS = /(^|\/)(utils?|common|shared|lib|helpers?|types|interfaces|misc)(\.ts|\/|$)/
@@ -115,6 +115,11 @@ describe('the house', () => {
       if (to !== door && !INNER_DOORS.includes(to)) faults.push(`${file} goes round the door of ${room(to)}: ${to}`)
     }
     expect(faults).toEqual([])
+  })
+
+  test('only compose builds an engine, so that every face gets one that is bound to a caller', () => {
+    const naming = sources.filter(file => room(file) !== 'engine' && /\bEngineLocal\b/.test(code(file)))
+    expect(naming).toEqual(['compose.ts'])
   })
 
   test('no file imports itself in a circle', () => {

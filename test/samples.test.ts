@@ -6,7 +6,7 @@ import { join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { PlanDefinition } from '../src/domain/plan.ts'
 import { checkGraph } from '../src/domain/plan-rules/graph-rules.ts'
-import { exited, ME, setup } from '../src/engine/rooms.fixture.ts'
+import { exited, setup } from '../src/engine/rooms.fixture.ts'
 import { parsePlan } from '../src/format/plan/parse.ts'
 import { analyzed } from '../src/operations/analyze-plan.ts'
 
@@ -62,17 +62,17 @@ describe('every sample', () => {
       const board = (await room.engine.ask({ type: 'board', plan }))!
       const open = board.find(({ status }) => status === 'ready')?.name
       if (asks !== undefined) {
-        await room.engine.submit(plan, { type: 'decide', task: asks.task, verdict: 'approved', rationale: 'yes' }, ME)
+        await room.engine.submit(plan, { type: 'decide', task: asks.task, verdict: 'approved', rationale: 'yes' })
       } else if (open !== undefined) {
         const briefing = (await room.engine.ask({ type: 'briefing', plan, task: open }))!
         const outputs = Object.fromEntries(
           Object.keys(briefing.outputs).map(output => [output, ['a', 'b', 'c', 'd', 'e']]),
         )
-        const said = await room.engine.submit(
-          plan,
-          { type: 'report', task: open, result: { status: 'succeeded', outputs } },
-          ME,
-        )
+        const said = await room.engine.submit(plan, {
+          type: 'report',
+          task: open,
+          result: { status: 'succeeded', outputs },
+        })
         if (!said.ok) throw new Error(`${open}: ${said.refusal.message}`)
       } else throw new Error(`nothing can move: ${JSON.stringify(summary)}`)
     }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../src/domain/json.ts'
 import { checkGraph } from '../src/domain/plan-rules/graph-rules.ts'
-import { exited, ME, setup } from '../src/engine/rooms.fixture.ts'
+import { exited, setup } from '../src/engine/rooms.fixture.ts'
 import { readTemplate } from '../src/format/templates/document.ts'
 import { instantiate } from '../src/format/templates/instantiate.ts'
 import { GOLDEN, stockTemplate } from '../src/format/templates/stock.fixture.ts'
@@ -32,7 +32,7 @@ async function work(
     if (open === undefined) break
     told.push(open.name)
     if (isGate(open.name)) {
-      await room.engine.submit(plan, { type: 'decide', task: open.name, verdict: 'approved', rationale: '' }, ME)
+      await room.engine.submit(plan, { type: 'decide', task: open.name, verdict: 'approved', rationale: '' })
       continue
     }
     const key = Object.keys(reports).find(key => open.name === key || open.name.startsWith(`${key}/`))
@@ -43,7 +43,7 @@ async function work(
       outputs,
       ...(outcome === undefined ? {} : { outcome: String(outcome) }),
     }
-    const said = await room.engine.submit(plan, { type: 'report', task: open.name, result }, ME)
+    const said = await room.engine.submit(plan, { type: 'report', task: open.name, result })
     if (!said.ok) throw new Error(`${open.name}: ${said.refusal.message}`)
   }
   return { told, statuses: await room.statuses(plan), attempts: room.attempts }

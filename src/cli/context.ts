@@ -1,8 +1,9 @@
 // What a command is given: where to write, who looks, which settings hold, and how to open the state. Commands touch the
 // process only through this, so a test runs them without one.
 
-import type { Composed, ComposeOptions } from '../compose.ts'
+import type { Composed } from '../compose.ts'
 import { FileProgressLines } from './live/file-progress.ts'
+import type { OpenOptions } from './open-state.ts'
 import type { Paint } from './terminal/paint.ts'
 import { partText } from './text/hint-text.ts'
 
@@ -21,7 +22,7 @@ export interface Context {
   /** Fires when whoever read our output has gone. */
   readonly hangup: AbortSignal
   readonly stdin: () => AsyncIterable<Uint8Array>
-  readonly compose: (options: ComposeOptions) => Promise<Composed>
+  readonly openState: (options: OpenOptions) => Promise<Composed>
   /** The state folder, once one has been opened. */
   readonly opened: string | null
 }
@@ -63,7 +64,7 @@ export async function withState<T>(
 ): Promise<T> {
   const { as } = context.settings
   const dir = options.dir ?? context.settings.dir
-  const composed = await context.compose({
+  const composed = await context.openState({
     cwd: context.cwd,
     environment: context.environment,
     word: partText,

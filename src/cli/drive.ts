@@ -132,11 +132,10 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
 
   async function pause(): Promise<void> {
     reporter.say('pausing … (Ctrl-C again to force)')
-    await composed.engine.submit(
-      plan,
-      { type: 'pause', reason: interrupted === 'SIGINT' ? 'interrupted' : 'terminated' },
-      composed.actor,
-    )
+    await composed.engine.submit(plan, {
+      type: 'pause',
+      reason: interrupted === 'SIGINT' ? 'interrupted' : 'terminated',
+    })
     const unsafe = await unsafeRunning(composed, plan)
     if (unsafe.length > 0)
       reporter.say(`pausing: waiting for ${unsafe.join(', ')}, which may not be run twice (Ctrl-C again to force)`)

@@ -139,6 +139,7 @@ const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code
     code: 'bad-cursor',
     hint: 'use the cursor the previous page printed, or leave it out',
   },
+  NotAllowed: { exit: EXIT.refused, code: 'not-allowed', hint: 'ask somebody who may' },
   // Bad settings or a bad `--as`, as compose says it.
   BadConfiguration: { exit: EXIT.usage, code: 'configuration', hint: 'correct it and try again' },
 }

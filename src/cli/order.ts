@@ -6,7 +6,6 @@ import { sentence, toldOf } from '../domain/views/timeline.ts'
 import type { Order, Submitted } from '../engine/engine.ts'
 import { decideGate, type GateAnswer } from '../operations/decide-gate.ts'
 import type { TaskTarget } from '../operations/find-target.ts'
-import type { CallerEngine } from '../operations/run-plan.ts'
 import { escapeForTerminal } from '../safety/text/terminal.ts'
 import { answer, remark } from './answer.ts'
 import { type Context, withState } from './context.ts'
@@ -18,14 +17,8 @@ import { wordsFor } from './text/hint-text.ts'
 
 export type Accepted = Extract<Submitted, { readonly ok: true }>
 
-/** The engine in the name of whoever typed. */
-export const engineOf = ({ engine, actor }: Composed): CallerEngine => ({
-  ask: query => engine.ask(query),
-  submit: (plan, order, options) => engine.submit(plan, order, actor, options),
-})
-
 export async function submit(composed: Composed, plan: string | null, order: Order): Promise<Accepted> {
-  const submitted = await composed.engine.submit(plan, order, composed.actor)
+  const submitted = await composed.engine.submit(plan, order)
   if (!submitted.ok) throw refused(submitted.refusal)
   return submitted
 }
@@ -90,7 +83,7 @@ export async function answerGate(
   return await withState(context, { create: false }, async composed => {
     const target = await findTask(composed.engine, first, second)
     const said = { rationale: options.message ?? '', ...(await answer(composed, target)) }
-    const done = await decideGate(engineOf(composed), target, said, { hash: options.hash, bind: true })
+    const done = await decideGate(composed.engine, target, said, { hash: options.hash, bind: true })
     if (done.status === 'refused') throw refused(done.refusal)
     if (done.status === 'other-hash') throw otherHash(done.on, options.hash ?? '')
     toldAs(context, done.accepted)

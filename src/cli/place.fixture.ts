@@ -5,9 +5,9 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { compose } from '../compose.ts'
 import type { Context, Terminal } from './context.ts'
 import { Complaint } from './exit.ts'
+import { openState } from './open-state.ts'
 import { paint } from './terminal/paint.ts'
 
 export interface Said {
@@ -52,7 +52,7 @@ export async function newPlace() {
         onSignal: () => () => {},
         hangup: new AbortController().signal,
         stdin: async function* () {},
-        compose,
+        openState,
         opened: null,
       }
       try {

@@ -10,7 +10,7 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import type { Composed } from '../compose.ts'
 import type { PlanId } from '../domain/id.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine, EngineInProcess } from '../engine/engine.ts'
 import { remark } from './answer.ts'
 import type { Context } from './context.ts'
 import { usage } from './exit.ts'
@@ -219,21 +219,23 @@ export function mirroring(
   if (folder === null) return { composed, flush: async () => {} }
   const { engine } = composed
   const changed = new Set<PlanId>()
-  const noting: Engine = {
+  const noting = (engine: EngineInProcess): EngineInProcess => ({
     submit: async (...order) => {
       const submitted = await engine.submit(...order)
       if (submitted.ok) changed.add(submitted.plan)
       return submitted
     },
+    caller: engine.caller,
+    as: caller => noting(engine.as(caller)),
     ask: query => engine.ask(query),
     watch: options => engine.watch(options),
     close: () => engine.close(),
     killSwitch: engine.killSwitch,
     sessions: engine.sessions,
     goals: engine.goals,
-  }
+  })
   return {
-    composed: { ...composed, engine: noting },
+    composed: { ...composed, engine: noting(engine) },
     flush: async () => {
       for (const plan of changed) {
         const mirror = new Mirror(context, engine, plan, folder)

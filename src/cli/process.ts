@@ -23,9 +23,9 @@ export function processContext(options: { readonly [name: string]: unknown }): C
     get opened() {
       return opened
     },
-    compose: async options => {
-      const { compose } = await import('../compose.ts')
-      const composed = await compose(options)
+    openState: async options => {
+      const { openState } = await import('./open-state.ts')
+      const composed = await openState(options)
       opened = composed.stateDir
       return composed
     },

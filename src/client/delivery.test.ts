@@ -69,19 +69,21 @@ describe('P55: an answer that is lost', () => {
     )
     const engine = keep(eager(proxy.url))
     for (let run = 0; run < RUNS; run++) {
-      const made = await engine.submit(null, { type: 'create', definition: plan(`lost-${run}`), taken: 'number' }, ana)
+      const made = await engine.submit(null, { type: 'create', definition: plan(`lost-${run}`), taken: 'number' })
       if (!made.ok) throw new Error(made.refusal.message)
       expect(made.name).toBe(`lost-${run}`)
       const tasks = [external('a'), external('b')]
-      expect(await engine.submit(made.plan, { type: 'add', tasks }, ana)).toMatchObject({ ok: true, version: 2 })
+      expect(await engine.submit(made.plan, { type: 'add', tasks })).toMatchObject({ ok: true, version: 2 })
       if (run % 5 !== 0) continue
-      expect(await engine.submit(made.plan, { type: 'start' }, ana)).toMatchObject({ ok: true })
-      const claimed = await engine.submit(made.plan, { type: 'claim' }, ana)
+      expect(await engine.submit(made.plan, { type: 'start' })).toMatchObject({ ok: true })
+      const claimed = await engine.submit(made.plan, { type: 'claim' })
       if (!claimed.ok) throw new Error(claimed.refusal.message)
       const { task, token } = claimed.claim!
       const result = { status: 'succeeded' } as const
-      expect(await engine.submit(made.plan, { type: 'report', task, token, result }, ana)).toMatchObject({ ok: true })
-      const said = await engine.sessions.append(`s-${run}`, [{ type: 'session.opened', title: 'x' }], { actor: ana })
+      expect(await engine.submit(made.plan, { type: 'report', task, token, result })).toMatchObject({
+        ok: true,
+      })
+      const said = await engine.sessions.append(`s-${run}`, [{ type: 'session.opened', title: 'x' }])
       expect(said).toMatchObject({ ok: true, version: 1 })
     }
     expect(proxy.lost()).toBeGreaterThan(RUNS)
@@ -111,7 +113,7 @@ describe('a line that is cut', () => {
       ),
     )
     const [engine, writer] = [keep(eager(proxy.url)), service.composed.engine]
-    const made = await writer.submit(null, { type: 'create', definition: plan('cut', external('a')) }, ana)
+    const made = await writer.as(ana).submit(null, { type: 'create', definition: plan('cut', external('a')) })
     if (!made.ok) throw new Error('refused')
     const notes = 120
     const stop = new AbortController()
@@ -121,7 +123,7 @@ describe('a line that is cut', () => {
         if (seen.push(entry) === notes + 1) break
     })()
     for (let note = 0; note < notes; note++)
-      await writer.submit(made.plan, { type: 'note', text: `${note} ${'é'.repeat(50)}` }, ana)
+      await writer.as(ana).submit(made.plan, { type: 'note', text: `${note} ${'é'.repeat(50)}` })
     await watching
     expect(seen).toEqual(await writer.ask({ type: 'entries', plan: made.plan, limit: notes + 1 }))
     expect(proxy.lost()).toBeGreaterThan(5)
@@ -191,8 +193,8 @@ describe('trouble is told with a hint', () => {
       return Response.json({ plan: 'p', name: 'p', version: 1, events: [] })
     }
     const engine = keep(connect({ url: 'http://elsewhere', fetch }))
-    await engine.submit('p', { type: 'note', text: 'x' }, ana)
-    await engine.submit('p', { type: 'skip', task: name('a'), reason: 'x' }, ana)
+    await engine.submit('p', { type: 'note', text: 'x' })
+    await engine.submit('p', { type: 'skip', task: name('a'), reason: 'x' })
     expect(keys[0]).toMatch(/^[0-9a-f]{32}$/)
     expect([keys[1], keys[3]]).toEqual([keys[0], keys[2]])
     expect(keys[2]).not.toBe(keys[0])

@@ -163,7 +163,7 @@ describe('the door takes plain text where it has names', () => {
         ok: false,
         refusal: { code: 'invalid', hint: expect.not.stringContaining('planfold ') },
       })
-    const local = await service.composed.engine.submit(null, { type: 'start' }, service.composed.actor)
+    const local = await service.composed.engine.submit(null, { type: 'start' })
     expect(local).toMatchObject({ refusal: { message: "'start' is about a plan, and none is named" } })
   })
 })

@@ -1,4 +1,5 @@
-// The Engine door as a client: every call is one request. Who acts is whom the token names; refusals come back as refusals.
+// The Engine door as a client: every call is one request. The caller is whom the token names, and only another client, with another
+// token, is somebody else; refusals come back as refusals.
 
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
@@ -9,6 +10,7 @@ import type {
   Halted,
   KillSwitch,
   Order,
+  OwnStreams,
   QueryOf,
   QueryType,
   SubmitOptions,
@@ -105,14 +107,18 @@ function bytesFrom(text: string): Uint8Array {
 
 type Ask = (body: object, key: string | undefined) => Promise<Reply>
 
-function remoteStreams<E, R, F>(of: 'sessions' | 'goals', ask: Ask, newKey: () => string): Streams<E, R, F> {
+function remoteStreams<E, R, F>(
+  of: 'sessions' | 'goals',
+  ask: Ask,
+  newKey: () => string,
+): OwnStreams<Streams<E, R, F>> {
   const read = async <T>(body: object): Promise<T> => {
     const reply = await ask({ of, ...body }, undefined)
     if (!reply.ok) throw troubleOf(reply.problem)
     return (reply.body as { readonly answer: T }).answer
   }
   return {
-    append: async (id, events, { expectedVersion, once }) => {
+    append: async (id, events, { expectedVersion, once } = {}) => {
       const version = expectedVersion === undefined ? {} : { expected_version: expectedVersion }
       const reply = await ask({ of, do: 'append', id, events, ...version }, once?.key ?? newKey())
       if (reply.ok) return (reply.body as { readonly answer: StreamUpdated }).answer
@@ -166,13 +172,8 @@ export class RemoteEngine implements Engine {
     }
   }
 
-  /** Names may be plain text. `actor` is only there because the door has it: who acts is whom the token names. */
-  async submit(
-    plan: string | null,
-    order: Plain<Order>,
-    _actor?: string,
-    options: SubmitOptions = {},
-  ): Promise<RemoteSubmitted> {
+  /** Names may be plain text. */
+  async submit(plan: string | null, order: Plain<Order>, options: SubmitOptions = {}): Promise<RemoteSubmitted> {
     const { expectedVersion, once = this.#connection.newKey() } = options
     const version = expectedVersion === undefined ? {} : { expected_version: expectedVersion }
     // What is sent is checked where it arrives, names and all.

@@ -47,6 +47,8 @@ export interface StepFields {
   readonly show: OfPlan
   readonly status: OfPlan
   readonly proposals: OfPlan
+  /** What its gates ask. */
+  readonly gates: OfPlan
   readonly checkpoints: OfPlan
   readonly handoff: OfPlan
   readonly digest: OfPlan
@@ -60,6 +62,7 @@ export interface StepFields {
   readonly pause: OfPlan
   readonly cancel: OfPlan
   readonly revise: OfPlan
+  readonly propose: OfPlan
   readonly converge: OfPlan
   readonly adopt: OfPlan
   readonly restore: OfPlan & { readonly file?: string }

@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compose } from '../compose.ts'
+import type { Actor } from '../domain/id.ts'
+import { trusted } from './caller.ts'
 import { engineContract } from './engine.contract.ts'
 
 engineContract('the local engine', async () => {
@@ -12,9 +14,10 @@ engineContract('the local engine', async () => {
     cwd: folder,
     environment: { PATH: process.env.PATH, HOME: folder },
     dir: join(folder, '.planfold'),
+    caller: trusted('owner'),
   })
   return {
-    door: () => engine,
+    door: actor => engine.as(actor as Actor),
     local: engine,
     worker,
     close: async () => {

@@ -5,14 +5,15 @@ import { type Actor, type CheckpointName, checkpointName, type PlanId, type Task
 import { keepItems } from '../domain/plan-rules/for-each.ts'
 import { isNeglected } from '../domain/state/alarms.ts'
 import { definitionHash } from '../format/plan/hash.ts'
-import type { Found } from '../stores/store.ts'
+import type { Entry, Found } from '../stores/store.ts'
 import { claim, heartbeat, report, withClaim } from './attempts/claims.ts'
+import { actingAs, type Caller, denyWithout, NotAllowed, type Right, requireRight } from './caller.ts'
 import type {
   AnswerOf,
+  AnyQuery,
   Engine,
   EngineInProcess,
   KillSwitch,
-  Objection,
   Order,
   QueryOf,
   QueryType,
@@ -25,7 +26,10 @@ import { refuseGroundless, roomsOf } from './git/plan-worktree.ts'
 import { late } from './lazy-imports.ts'
 import { noteOrder } from './loop/attendant.ts'
 import { killSwitch, refuseHalted } from './loop/kill-switch.ts'
-import { noPlan, submitted, unnamed, type Writing, write, writingOf } from './orders.ts'
+import { noPlan, type Objection, submitted, unnamed, type Writing, write, writingOf } from './orders.ts'
+import { ORDER_RIGHTS, QUERY_RIGHTS } from './permissions/rights.ts'
+import { answerInScope, isScoped, refuseOutOfScope, watchInScope } from './permissions/scope.ts'
+import { ownGoals, ownSessions } from './permissions/streams.ts'
 import { answer } from './queries.ts'
 import { create, startOf } from './revisions/create-plan.ts'
 import { SEALS, sealed } from './revisions/edit-tasks.ts'
@@ -33,6 +37,8 @@ import { standingNow } from './rollback/attempt-changes.ts'
 import type { Rooms } from './rooms.ts'
 
 const ROLLBACK_TRIES_MAX = 5
+/** What a program without types asks for and nobody has heard of is only for those who may do everything. */
+const UNKNOWN: Right = 'administer'
 
 /** What makes work begin, and so is refused while everything is halted. */
 const BEGINS: ReadonlySet<Order['type']> = new Set(['start', 'resume', 'claim', 'retry', 'fork'])
@@ -41,24 +47,56 @@ type OrderOf<T extends Order['type']> = Extract<Order, { readonly type: T }>
 
 export class EngineLocal implements EngineInProcess {
   readonly #rooms: Rooms
-  readonly killSwitch: KillSwitch
-  readonly sessions: Engine['sessions']
-  readonly goals: Engine['goals']
+  readonly caller: Caller
 
-  constructor(rooms: Rooms) {
+  constructor(rooms: Rooms, caller: Caller) {
     this.#rooms = rooms
-    this.killSwitch = killSwitch(rooms)
-    this.sessions = rooms.store.sessions
-    this.goals = rooms.store.goals
+    this.caller = caller
   }
 
-  async submit(
+  as(caller: Caller | Actor): EngineLocal {
+    return new EngineLocal(this.#rooms, actingAs(this.caller, caller))
+  }
+
+  get killSwitch(): KillSwitch {
+    return killSwitch(this.#rooms, this.caller)
+  }
+
+  get sessions(): Engine['sessions'] {
+    return ownSessions(this.#rooms.store, this.caller)
+  }
+
+  get goals(): Engine['goals'] {
+    return ownGoals(this.#rooms.store, this.caller)
+  }
+
+  async submit(plan: string | null, order: Order, options: SubmitOptions = {}): Promise<Submitted> {
+    const { caller } = this
+    const refusal =
+      denyWithout(caller, ORDER_RIGHTS[order.type] ?? UNKNOWN) ??
+      (isScoped(caller) ? await refuseOutOfScope(this.#rooms, caller, plan, order) : null)
+    if (refusal !== null) return { ok: false, refusal }
+    if (caller.rights.has('decide')) return await this.#carryOut(plan, order, options)
+    const { submitKeepingGates } = await late.gatePermissions()
+    return await submitKeepingGates(
+      {
+        ask: query => answer(this.#rooms, query),
+        carryOut: (kept, asked, objection) => this.#carryOut(plan, kept, asked, objection),
+      },
+      plan,
+      order,
+      options,
+    )
+  }
+
+  async #carryOut(
     plan: string | null,
     order: Order,
-    actor: Actor,
-    options: SubmitOptions & { readonly objection?: Objection } = {},
+    options: SubmitOptions,
+    objection?: Objection,
   ): Promise<Submitted> {
     const rooms = this.#rooms
+    const { actor } = this.caller
     if (order.type === 'create') return await create(rooms, order, writingOf(null, order, actor, options))
     const found = plan === null ? null : await rooms.store.find(plan)
     if (found === null) return plan === null || plan === '' ? unnamed(order.type) : noPlan(plan)
@@ -69,8 +107,8 @@ export class EngineLocal implements EngineInProcess {
       return order.type === 'claim' ? await withClaim(rooms, order, submitted(before)) : submitted(before)
     noteOrder(rooms.store, found.plan)
     const done = SEALS.has(order.type)
-      ? await sealed(rooms, found.plan, writing, again => this.#submit(found, order, again, options.objection))
-      : await this.#submit(found, order, writing, options.objection)
+      ? await sealed(rooms, found.plan, writing, again => this.#write(found, order, again, objection))
+      : await this.#write(found, order, writing, objection)
     // In a draft nothing becomes true by itself.
     if (done.ok && done.events[0]?.type !== 'task.added') await this.#tend(found.plan)
     if (done.ok && done.events.some(({ type }) => type === 'plan.finished'))
@@ -78,7 +116,7 @@ export class EngineLocal implements EngineInProcess {
     return done
   }
 
-  async #submit(
+  async #write(
     { plan, name }: Found,
     order: Exclude<Order, { readonly type: 'create' }>,
     writing: Writing,
@@ -87,7 +125,7 @@ export class EngineLocal implements EngineInProcess {
     const rooms = this.#rooms
     const by: string = writing.actor
     const begins = BEGINS.has(order.type) || (order.type === 'revise' && order.goOn !== undefined)
-    const halted = begins ? refuseHalted(rooms, order.type) : null
+    const halted = begins ? refuseHalted(rooms, this.caller, order.type) : null
     if (halted !== null) return { ok: false, refusal: halted }
     switch (order.type) {
       case 'start': {
@@ -172,12 +210,22 @@ export class EngineLocal implements EngineInProcess {
   }
 
   ask<T extends QueryType>(query: QueryOf<T>): Promise<AnswerOf<T>> {
-    return answer(this.#rooms, query)
+    const { caller } = this
+    const denial = denyWithout(caller, QUERY_RIGHTS[query.type] ?? UNKNOWN)
+    if (denial !== null) return Promise.reject(new NotAllowed(denial))
+    if (!isScoped(caller)) return answer(this.#rooms, query)
+    return answerInScope(this.#rooms, caller, query as AnyQuery) as Promise<AnswerOf<T>>
   }
 
-  watch: Engine['watch'] = options => this.#rooms.store.watch(options)
+  watch(options: Parameters<Engine['watch']>[0]): AsyncIterable<Entry> {
+    const { caller } = this
+    requireRight(caller, 'read')
+    return isScoped(caller) ? watchInScope(this.#rooms, caller, options) : this.#rooms.store.watch(options)
+  }
 
+  /** For everybody who uses the store. */
   async close(): Promise<void> {
+    requireRight(this.caller, 'administer')
     await this.#rooms.store.close()
   }
 

@@ -1,5 +1,6 @@
-// The door of `engine/`, used by every face: submit a command, ask a query, watch what happens. Queries are typed values, so
-// the same door works over HTTP. Driving plans is the Worker's job, below; a face that only asks never needs one.
+// The door of `engine/`, used by every face: submit a command, ask a query, watch what happens, always in the name of one caller.
+// Queries are typed values, so the same door works over HTTP. Driving plans is the Worker's job, below; a face that only asks never
+// needs one.
 
 import type { CommandOf, Decide, UnsafeWork } from '../domain/command.ts'
 import type { Event, ImportedTask, PlanSource } from '../domain/event.ts'
@@ -10,7 +11,6 @@ import type { Field, PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
 import type { Shortage } from '../domain/shortage.ts'
-import type { PlanState } from '../domain/state/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { Briefing, Card, Removed } from '../domain/views/board.ts'
 import type { Checkpoint } from '../domain/views/checkpoints.ts'
@@ -27,6 +27,7 @@ import type {
   Found,
   Holder,
   MetricRow,
+  Once,
   Page,
   PlanQuery,
   PlanRow,
@@ -35,10 +36,13 @@ import type {
   ScopeHolder,
   Store,
   StoredLog,
+  Streams,
+  StreamUpdated,
   TaskQuery,
   TaskRow,
 } from '../stores/store.ts'
 import type { Change, LeftOut } from '../workspace/workspace.ts'
+import type { Caller } from './caller.ts'
 import type {
   AdoptAsk,
   Adopted,
@@ -54,6 +58,7 @@ import type {
   AskedQuestion,
   AuditTrail,
   Chain,
+  ChangedFile,
   EditingQueries,
   Halt,
   Halted,
@@ -70,12 +75,14 @@ import type {
 } from './query-types.ts'
 
 export type { PlanChanges, TaskChanges } from '../domain/revisions/merge.ts'
+export type { Caller, Right, Role, Scope } from './caller.ts'
 export type { AdoptAsk, Adopted, ForkAsk, Forked, RestoreAsk, RollbackAsk } from './order-types.ts'
 export type {
   AdoptionPreview,
   AskedQuestion,
   AuditTrail,
   Chain,
+  ChangedFile,
   Feed,
   FilePreview,
   Halt,
@@ -94,9 +101,10 @@ export type {
   TaskRecord,
 } from './query-types.ts'
 
+/** Bound to a caller: everything is done in their name, as far as they may. What has no place for a refusal throws NotAllowed. */
 export interface Engine {
   /** `plan` is a UUID or a name; null for `create`. Resolves only when what happened is durable. */
-  submit(plan: string | null, order: Order, actor: Actor, options?: SubmitOptions): Promise<Submitted>
+  submit(plan: string | null, order: Order, options?: SubmitOptions): Promise<Submitted>
   ask<T extends QueryType>(query: QueryOf<T>): Promise<AnswerOf<T>>
   readonly killSwitch: KillSwitch
   watch(options: {
@@ -104,9 +112,23 @@ export interface Engine {
     readonly after: Position
     readonly signal: AbortSignal
   }): AsyncIterable<Entry>
-  readonly sessions: Store['sessions']
-  readonly goals: Store['goals']
+  readonly sessions: OwnStreams<Store['sessions']>
+  readonly goals: OwnStreams<Store['goals']>
   close(): Promise<void>
+}
+
+/** Streams of the store, appended to in the caller's name. */
+export type OwnStreams<S> =
+  S extends Streams<infer E, infer R, infer F>
+    ? Omit<Streams<E, R, F>, 'append'> & {
+        append(id: string, events: readonly E[], options?: AppendOptions): Promise<StreamUpdated>
+      }
+    : never
+
+export interface AppendOptions {
+  /** Refused with code `conflict` when the stream has moved on. */
+  readonly expectedVersion?: number
+  readonly once?: Once
 }
 
 export interface SubmitOptions {
@@ -116,23 +138,19 @@ export interface SubmitOptions {
   readonly once?: string
 }
 
-/** What somebody has against an order, asked inside the transaction that would write it; null when nothing. */
-export type Objection = (state: PlanState) => Refusal | null
-
 /** The door as whoever lives in the same process sees it. */
 export interface EngineInProcess extends Engine {
-  /** `objection` is asked about orders that change the definition of a plan step by step (`RevisingOrder`), and no others. */
-  submit(
-    plan: string | null,
-    order: Order,
-    actor: Actor,
-    options?: SubmitOptions & { readonly objection?: Objection },
-  ): Promise<Submitted>
+  readonly caller: Caller
+  /**
+   * The same engine for somebody else; a bare name keeps rights and scope. Another name or more rights are only for callers who
+   * administer, and nobody gets out of their scope: throws NotAllowed.
+   */
+  as(caller: Caller | Actor): EngineInProcess
 }
 
 /** Stops everything in this store, and lets nothing begin until it is lifted. */
 export interface KillSwitch {
-  halt(reason: string, actor: Actor): Promise<Halted>
+  halt(reason: string): Promise<Halted>
   /** Who had halted it; null when nobody had. */
   lift(): Promise<Halt | null>
   halted(): Promise<Halt | null>
@@ -269,6 +287,10 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   checkpoint: { ask: { plan: string; checkpoint: string }; answer: CheckpointCard | null }
   /** Paths that differ between two checkpoints, or one and now. */
   checkpointDiff: { ask: { plan: string; from: string; to?: string }; answer: CheckpointDiff | null }
+  /** Files that the plan left different, by path. */
+  changedFiles: { ask: { plan: string }; answer: readonly ChangedFile[] | null }
+  /** The bytes of an artifact that a task of the plan left; null when none did. */
+  artifact: { ask: { plan: string; sha256: Sha256 }; answer: Uint8Array | null }
   /** Stored bytes by their hash; null where there are none. */
   blob: { ask: { sha256: Sha256 }; answer: Uint8Array | null }
   rollbackPreview: { ask: { plan: string; undo?: true } & RollbackAsk; answer: RollbackPreview | null }
@@ -325,6 +347,8 @@ export type CheckpointDiff =
 export type QueryType = keyof Queries
 export type QueryOf<T extends QueryType> = { readonly type: T } & Readonly<Queries[T]['ask']>
 export type AnswerOf<T extends QueryType> = Queries[T]['answer']
+/** Told apart by its type. */
+export type AnyQuery = { [T in QueryType]: QueryOf<T> }[QueryType]
 
 /** Drives plans: claims the lease, runs the loop until the plan rests. */
 export interface Worker {

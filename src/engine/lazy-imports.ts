@@ -15,6 +15,7 @@ export const late = {
   editing: lately(() => import('./revisions/edit-tasks.ts')),
   expressions: lately(() => import('../format/expression/expression.ts')),
   forking: lately(() => import('./forks/fork-plan.ts')),
+  gatePermissions: lately(() => import('./permissions/gates.ts')),
   gateEdits: lately(() => import('./gates/gate-checks.ts')),
   tending: lately(() => import('./loop/unattended-plans.ts')),
   lostOutputs: lately(() => import('./files/lost-outputs.ts')),

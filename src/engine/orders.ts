@@ -5,11 +5,15 @@ import type { Command } from '../domain/command.ts'
 import { advise, quoted } from '../domain/hint.ts'
 import type { Actor, PlanId, Sha256 } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
-import { refuse } from '../domain/refusal.ts'
+import { type Refusal, refuse } from '../domain/refusal.ts'
+import type { PlanState } from '../domain/state/state.ts'
 import { canonicalJson } from '../format/plan/hash.ts'
 import type { Once, Updated } from '../stores/store.ts'
 import type { Order, SubmitOptions, Submitted } from './engine.ts'
 import type { Rooms } from './rooms.ts'
+
+/** What somebody has against an order, asked inside the transaction that would write it; null when nothing. */
+export type Objection = (state: PlanState) => Refusal | null
 
 export interface Writing {
   readonly actor: Actor
@@ -51,7 +55,7 @@ export const unnamed = (order: Order['type']): Submitted => ({
   refusal: refuse('invalid', `'${order}' is about a plan, and none is named`, 'name one: its UUID or its name'),
 })
 
-export const noPlan = (name: string): Submitted => ({
-  ok: false,
-  refusal: refuse('not-found', `there is no plan '${name}'`, advise`see ${quoted('list')}`),
-})
+export const noPlan = (name: string): Submitted => ({ ok: false, refusal: noPlanRefusal(name) })
+
+export const noPlanRefusal = (name: string): Refusal =>
+  refuse('not-found', `there is no plan '${name}'`, advise`see ${quoted('list')}`)

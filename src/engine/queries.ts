@@ -3,6 +3,7 @@
 
 import type { Hint } from '../domain/hint.ts'
 import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
 import type { Edit } from '../domain/plan.ts'
 import { inLine } from '../domain/rules/scheduling.ts'
 import { isNeglected } from '../domain/state/alarms.ts'
@@ -175,6 +176,15 @@ const answerers: Answerer = {
     if (state === null) return null
     return await (await import('./rollback/checkpoints.ts')).difference(roomsOf(rooms, state), state, from, to)
   },
+  changedFiles: async (rooms, { plan }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await (await import('./files/changed-files.ts')).changedFiles(rooms, found.plan)
+  },
+  artifact: async (rooms, { plan, sha256 }) => {
+    const state = await stateOf(rooms, plan)
+    const isLeft = state !== null && board(state).some(({ outputs }) => artifactsIn(outputs).includes(sha256))
+    return isLeft ? await rooms.store.blobs.get(sha256) : null
+  },
   blob: (rooms, { sha256 }) => rooms.store.blobs.get(sha256),
   rollbackPreview: async (rooms, { plan, undo, ...ask }) => {
     const state = await stateOf(rooms, plan)
@@ -273,6 +283,13 @@ async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | nul
   const found = await rooms.store.find(reference)
   return found === null ? null : await rooms.store.state(found.plan)
 }
+
+/** Of the outputs of a task, those that stand for stored bytes. */
+const artifactsIn = (outputs: Json): readonly Json[] =>
+  isMap(outputs) ? Object.values(outputs).flatMap(value => (isMap(value) ? (value.artifact ?? []) : [])) : []
+
+const isMap = (value: Json | undefined): value is JsonObject =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const UNCHANGED = { unchanged: true } as const
 

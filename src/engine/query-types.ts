@@ -76,6 +76,11 @@ export interface OpenReview extends Omit<Review, 'items'> {
   readonly hash: Sha256
 }
 
+export interface ChangedFile {
+  readonly path: string
+  readonly change: 'created' | 'changed' | 'deleted'
+}
+
 export interface PullRequest extends PrText {
   /** The branch of the plan, and the commit it was made at; null when the plan has made none. */
   readonly branch: string | null

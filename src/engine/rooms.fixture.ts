@@ -10,6 +10,7 @@ import { decideRunner } from '../runners/decide/decide-runner.ts'
 import type { Attempt, Outcome, Runner, RunnerTools } from '../runners/runner.ts'
 import { MemoryDisk } from '../stores/memory/memory-disk.ts'
 import { type Faults, StoreMemory } from '../stores/memory/store-memory.ts'
+import { trusted } from './caller.ts'
 import { systemClock } from './clock.ts'
 import { EngineLocal } from './engine-local.ts'
 import { WorkerLocal } from './loop/worker.ts'
@@ -82,7 +83,7 @@ export function setup(script: Script = async () => exited(0), faults: Faults = {
     leaseMs: 60_000,
     about: 'a test',
   }
-  const engine = new EngineLocal(rooms)
+  const engine = new EngineLocal(rooms, trusted(ME))
   const worker = new WorkerLocal(rooms)
   return {
     rooms,
@@ -101,13 +102,12 @@ export function setup(script: Script = async () => exited(0), faults: Faults = {
       const tasks = (definition.tasks ?? []).map(
         task => Object.assign({ action: { type: 'run', command: { argv: ['true'] } } }, task) as TaskDefinition,
       )
-      const made = await engine.submit(
-        null,
-        { type: 'create', definition: { name: 'plan' as PlanName, ...definition, tasks } },
-        ME,
-      )
+      const made = await engine.submit(null, {
+        type: 'create',
+        definition: { name: 'plan' as PlanName, ...definition, tasks },
+      })
       if (!made.ok) throw new Error(made.refusal.message)
-      const started = await engine.submit(made.plan, { type: 'start' }, ME)
+      const started = await engine.submit(made.plan, { type: 'start' })
       if (!started.ok) throw new Error(started.refusal.message)
       return made.plan
     },

@@ -14,6 +14,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { next, plainHint, quoted, stepsIn } from '../domain/hint.ts'
 import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import { trusted } from '../engine/caller.ts'
 import type { AdoptAsk } from '../engine/engine.ts'
 import { EngineLocal } from '../engine/engine-local.ts'
 import { ME, realRooms, sh } from '../engine/rollback/perform-rollback.fixture.ts'
@@ -83,7 +84,7 @@ const carryOut = async ({ plan, since }: { readonly plan: PlanId; readonly since
 }
 
 async function adopted(fork: PlanId, ask: AdoptAsk = {}) {
-  const done = await adoptFork({ engine: place.engine, actor: ME, carryOut }, fork, ask)
+  const done = await adoptFork({ engine: place.engine, carryOut }, fork, ask)
   if (done.status === 'refused') throw new Error(`${done.refusal.message} (${plainHint(done.refusal.hint ?? '')})`)
   return done
 }
@@ -125,7 +126,7 @@ function engineWith(then: () => void): EngineLocal {
       },
     }
   }
-  return new EngineLocal({ ...place.rooms, at })
+  return new EngineLocal({ ...place.rooms, at }, trusted(ME))
 }
 
 const eventTypes = async (plan: string) =>
@@ -252,8 +253,8 @@ describe.each(['a folder', 'a repository'])('adopting a fork of %s', where => {
     expect(ordered).toMatchObject({ ok: true, adopted: { status: 'ordered' } })
     expect((await preview()).status).toBe('under way')
     // The engine was killed and opened again; what is under way is carried out once.
-    const engine = new EngineLocal(place.rooms)
-    expect(await adoptFork({ engine, actor: ME, carryOut }, fork, {})).toMatchObject({ folder: 'removed' })
+    const engine = new EngineLocal(place.rooms, trusted(ME))
+    expect(await adoptFork({ engine, carryOut }, fork, {})).toMatchObject({ folder: 'removed' })
     const types = await eventTypes('plan')
     expect(types.filter(type => type === 'rollback.finished')).toHaveLength(1)
     expect(text('shared')).toBe('1\ntwo\n3\n4\n5\n6\n7\n')
@@ -308,7 +309,7 @@ describe.each(['a folder', 'a repository'])('adopting a fork of %s', where => {
   it('looks again before the folder goes, and puts it back when somebody wrote into it meanwhile', async () => {
     const fork = await forked()
     const engine = engineWith(() => writeFileSync(forkFolder('shared'), 'saved at the last moment\n'))
-    const done = await adoptFork({ engine, actor: ME, carryOut }, fork, {})
+    const done = await adoptFork({ engine, carryOut }, fork, {})
     expect(done).toMatchObject({ status: 'adopted', folder: 'kept', why: expect.stringContaining('"shared" changed') })
     expect(text('.planfold', 'work', 'plan-fork', 'shared')).toBe('saved at the last moment\n')
     expect(readdirSync(path('.planfold', 'work'))).toEqual(['plan-fork'])

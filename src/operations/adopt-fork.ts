@@ -2,7 +2,7 @@
 // step may be the last one before a crash: doing it all again finds what is done and does the rest.
 
 import type { EventOf } from '../domain/event.ts'
-import type { Actor, PlanId } from '../domain/id.ts'
+import type { PlanId } from '../domain/id.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { AdoptAsk, Adopted, Engine } from '../engine/engine.ts'
 import type { PlanRow } from '../stores/store.ts'
@@ -11,7 +11,6 @@ export type AdoptionEnd = EventOf<'rollback.finished'> | EventOf<'rollback.stopp
 
 export interface AdoptRoom {
   readonly engine: Engine
-  readonly actor: Actor
   /** Sees the adoption through that the plan's journal says was started behind this entry; null when interrupted. */
   readonly carryOut: (at: { readonly plan: PlanId; readonly since: number }) => Promise<AdoptionEnd | null>
 }
@@ -32,7 +31,7 @@ export type ForkAdoption =
     }
 
 export async function adoptFork(room: AdoptRoom, fork: PlanId, ask: AdoptAsk): Promise<ForkAdoption> {
-  const { engine, actor } = room
+  const { engine } = room
   const before = await engine.ask({
     type: 'adoption',
     plan: fork,
@@ -42,7 +41,7 @@ export async function adoptFork(room: AdoptRoom, fork: PlanId, ask: AdoptAsk): P
   const into = before?.into.plan
   const pause = into === undefined ? null : await holdStill(room, into)
   try {
-    const first = await engine.submit(fork, { type: 'adopt', ...ask }, actor)
+    const first = await engine.submit(fork, { type: 'adopt', ...ask })
     if (!first.ok) return { status: 'refused', refusal: first.refusal }
     if (first.adopted === undefined) throw new Error('bug: an adoption was ordered, and nothing was told of it')
     if (first.adopted.status === 'settled') return settledAs(first.adopted, null)
@@ -63,7 +62,7 @@ export async function adoptFork(room: AdoptRoom, fork: PlanId, ask: AdoptAsk): P
 
 /** Where paths were left, the folder stays: they are still to be chosen about. */
 async function settle(
-  { engine, actor }: AdoptRoom,
+  { engine }: AdoptRoom,
   fork: PlanId,
   ask: AdoptAsk,
   into: Adopted['into'],
@@ -76,16 +75,12 @@ async function settle(
     return { status: 'adopted', into, end, folder: 'kept', why }
   }
   const { keepFolder, removeIgnored } = ask
-  const done = await engine.submit(
-    fork,
-    {
-      type: 'adopt',
-      into: into.plan,
-      ...(keepFolder === undefined ? {} : { keepFolder }),
-      ...(removeIgnored === undefined ? {} : { removeIgnored }),
-    },
-    actor,
-  )
+  const done = await engine.submit(fork, {
+    type: 'adopt',
+    into: into.plan,
+    ...(keepFolder === undefined ? {} : { keepFolder }),
+    ...(removeIgnored === undefined ? {} : { removeIgnored }),
+  })
   if (!done.ok) return { status: 'adopted', into, end, folder: 'kept', why: done.refusal.message }
   if (done.adopted?.status !== 'settled')
     return { status: 'adopted', into, end, folder: 'kept', why: 'its files changed meanwhile' }
@@ -98,14 +93,14 @@ const settledAs = (
 ): ForkAdoption => ({ status: 'adopted', into, end, folder, why: why ?? null })
 
 /** An adoption changes files only. Driving the plan for it must not set work going that nobody drives now. */
-async function holdStill({ engine, actor }: AdoptRoom, into: PlanId): Promise<(() => Promise<void>) | null> {
+async function holdStill({ engine }: AdoptRoom, into: PlanId): Promise<(() => Promise<void>) | null> {
   const summary = await engine.ask({ type: 'summary', plan: into })
   const isIdle = summary?.holder?.alive !== true && (summary?.status === 'active' || summary?.status === 'blocked')
   if (!isIdle || summary?.rollback !== undefined) return null
-  const paused = await engine.submit(into, { type: 'pause', reason: 'the work of a fork is adopted' }, actor)
+  const paused = await engine.submit(into, { type: 'pause', reason: 'the work of a fork is adopted' })
   if (!paused.ok) return null
   return async () => {
-    await engine.submit(into, { type: 'resume' }, actor)
+    await engine.submit(into, { type: 'resume' })
   }
 }
 

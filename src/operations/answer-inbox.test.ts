@@ -11,10 +11,7 @@ let room: ReturnType<typeof setup>
 let engine: CallerEngine
 beforeEach(() => {
   room = setup(async () => exited(0))
-  engine = {
-    ask: query => room.engine.ask(query),
-    submit: (plan, order, options) => room.engine.submit(plan, order, ME, options),
-  }
+  engine = room.engine
 })
 
 const open = async (...tasks: readonly TaskDefinition[]): Promise<PlanId> => {
@@ -55,7 +52,9 @@ it('who asks again under the same key gets the same answer again', async () => {
 it('an id that nothing waits under, or that the caller may not see, is unknown', async () => {
   await open(APPROVAL)
   expect(await answerInbox(engine, 'nobody', () => ({ answer: 'approve' }))).toMatchObject({ status: 'unknown' })
-  expect(await give({ answer: 'approve' }, { sees: async () => false })).toMatchObject({ status: 'unknown' })
+  const [item] = (await engine.ask({ type: 'inbox' })).items
+  const stranger = room.engine.as({ ...room.engine.caller, scope: { plans: [] } })
+  expect(await answerInbox(stranger, item!.id, () => ({ answer: 'approve' }))).toMatchObject({ status: 'unknown' })
 })
 
 it('a word that is no answer is told with those that are', async () => {

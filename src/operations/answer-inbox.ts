@@ -2,7 +2,7 @@
 // was looked up. When the plan has moved, the id is looked up again; when it waits no longer, what became of it is told and nothing
 // is ordered.
 
-import type { PlanId, TaskName } from '../domain/id.ts'
+import type { TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -65,8 +65,6 @@ type Asked = InboxFate['item']
 export interface AnswerOptions {
   /** An idempotency key: who asks again under it gets the same answer again. */
   readonly once?: string | undefined
-  /** What the caller may not see is unknown to them. */
-  readonly sees?: (plan: PlanId) => Promise<boolean>
   /** Not answered here: the face does more than give an order. */
   readonly passOn?: (item: InboxEntry, answer: string) => boolean
 }
@@ -78,7 +76,7 @@ export async function answerInbox(
   engine: CallerEngine,
   id: string,
   said: (item: Asked) => InboxAnswer,
-  { once, sees = async () => true, passOn = () => false }: AnswerOptions = {},
+  { once, passOn = () => false }: AnswerOptions = {},
 ): Promise<InboxAnswered> {
   for (let tries = 1; ; tries++) {
     const { items } = await engine.ask({ type: 'inbox' })
@@ -86,7 +84,7 @@ export async function answerInbox(
     if (waiting !== undefined && others.length > 0) return { status: 'ambiguous', items: [waiting, ...others] }
     const fate = waiting === undefined ? await engine.ask({ type: 'inboxFate', id }) : null
     const item = waiting ?? fate?.item
-    if (item === undefined || !(await sees(item.plan))) {
+    if (item === undefined) {
       const ids = items.map(one => one.id)
       return { status: 'unknown', near: suggest(id, ids) }
     }

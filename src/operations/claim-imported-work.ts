@@ -1,9 +1,9 @@
 // Work that somebody had in hand when a plan was written down, in a plan that has just been started: it is claimed for whoever brings
 // it here, so that it stays in progress and nobody else begins it anew. What belongs to somebody else by name is left to them.
 
-import type { Actor, PlanId, TaskName } from '../domain/id.ts'
+import type { PlanId, TaskName } from '../domain/id.ts'
 import { CLAIM_LEASE_MAX_MS } from '../domain/limits.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { EngineInProcess } from '../engine/engine.ts'
 
 export interface TakenUpWork {
   readonly claimed: readonly TaskName[]
@@ -11,7 +11,7 @@ export interface TakenUpWork {
 }
 
 export async function takeUpWork(
-  { engine, actor }: { readonly engine: Engine; readonly actor: Actor },
+  { engine }: { readonly engine: EngineInProcess },
   plan: PlanId,
   tasks: Iterable<TaskName>,
 ): Promise<TakenUpWork> {
@@ -20,11 +20,11 @@ export async function takeUpWork(
   for (const task of tasks) {
     const found = await engine.ask({ type: 'records', plan, tasks: [task] })
     const assignee = found?.tasks[0]?.definition.assignee
-    if (assignee !== undefined && assignee !== actor) {
+    if (assignee !== undefined && assignee !== engine.caller.actor) {
       left.push({ task, why: `it is for ${assignee} to claim` })
       continue
     }
-    const done = await engine.submit(plan, { type: 'claim', task, leaseMs: CLAIM_LEASE_MAX_MS }, actor)
+    const done = await engine.submit(plan, { type: 'claim', task, leaseMs: CLAIM_LEASE_MAX_MS })
     if (done.ok) claimed.push(task)
     else left.push({ task, why: done.refusal.message })
   }

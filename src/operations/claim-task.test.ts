@@ -12,12 +12,12 @@ const BO = 'bo' as Actor
 async function scene() {
   const { engine, rooms } = setup()
   const begin = async (definition: ReturnType<typeof plan>) => {
-    const made = await engine.submit(null, { type: 'create', definition }, ANA)
+    const made = await engine.as(ANA).submit(null, { type: 'create', definition })
     if (!made.ok) throw new Error(made.refusal.message)
-    await engine.submit(made.plan, { type: 'start' }, ANA)
+    await engine.as(ANA).submit(made.plan, { type: 'start' })
     return made.plan
   }
-  return { engine, rooms, begin, ana: { engine, actor: ANA }, bo: { engine, actor: BO } }
+  return { engine, rooms, begin, ana: { engine: engine.as(ANA) }, bo: { engine: engine.as(BO) } }
 }
 const held = (claimed: Awaited<ReturnType<typeof claimWhenReady>>) =>
   claimed?.ok === true ? `${claimed.name}/${claimed.claim?.task}` : claimed
@@ -37,7 +37,7 @@ test('of eight who ask at once, five get one of the five tasks each', async () =
   await begin(plan('one', external('a'), external('b')))
   await begin(plan('two', external('c'), external('d'), external('e')))
   const all = await Promise.all(
-    Array.from({ length: 8 }, (_, at) => claimTask({ engine, actor: `agent-${at}` as Actor }, {})),
+    Array.from({ length: 8 }, (_, at) => claimTask({ engine: engine.as(`agent-${at}` as Actor) }, {})),
   )
   const got = all.filter(({ ok }) => ok).map(held)
   expect(got.sort()).toEqual(['one/a', 'one/b', 'two/c', 'two/d', 'two/e'])
@@ -50,7 +50,7 @@ test('who waits gets what becomes ready, and stops when told to', async () => {
   const id = await begin(plan('later', external('a'), external('b', { needs: ['a'] })))
   expect(held(await waiting)).toBe('later/a')
   const next = claimWhenReady(bo, { plan: id }, stop.signal)
-  await engine.submit(id, { type: 'report', task: 'a' as never, result: { status: 'succeeded' } }, BO)
+  await engine.as(BO).submit(id, { type: 'report', task: 'a' as never, result: { status: 'succeeded' } })
   expect(held(await next)).toBe('later/b')
   const none = claimWhenReady(bo, {}, stop.signal)
   stop.abort()
@@ -60,7 +60,7 @@ test('who waits gets what becomes ready, and stops when told to', async () => {
 test('who waits for a plan that has ended is told so', async () => {
   const { begin, engine, bo } = await scene()
   const id = await begin(plan('short', external('a')))
-  await engine.submit(id, { type: 'cancel' }, ANA)
+  await engine.as(ANA).submit(id, { type: 'cancel' })
   expect(await claimWhenReady(bo, { plan: id }, new AbortController().signal)).toMatchObject({
     ok: false,
     refusal: { code: 'illegal-transition' },
@@ -70,13 +70,13 @@ test('who waits for a plan that has ended is told so', async () => {
 test('who waits for all plans passes over one that is paused', async () => {
   const { begin, engine, bo } = await scene()
   const id = await begin(plan('paused', external('a')))
-  await engine.submit(id, { type: 'pause' }, ANA)
+  await engine.as(ANA).submit(id, { type: 'pause' })
   expect(await claimTask(bo, {})).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
   const waiting = claimWhenReady(bo, {}, new AbortController().signal)
   await begin(plan('later', external('b')))
   expect(held(await waiting)).toBe('later/b')
   const resumed = claimWhenReady(bo, {}, new AbortController().signal)
-  await engine.submit(id, { type: 'resume' }, ANA)
+  await engine.as(ANA).submit(id, { type: 'resume' })
   expect(held(await resumed)).toBe('paused/a')
 })
 
@@ -113,7 +113,7 @@ test('who waits looks at once when something is written after a quiet time, and 
     },
   } as unknown as ClaimRoom['engine']
   const stop = new AbortController()
-  const none = claimWhenReady({ engine, actor: BO }, {}, stop.signal)
+  const none = claimWhenReady({ engine }, {}, stop.signal)
   await vi.advanceTimersByTimeAsync(1_000)
   write()
   await vi.advanceTimersByTimeAsync(0)

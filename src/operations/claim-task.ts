@@ -2,13 +2,12 @@
 // there is one. Two who ask at once never get the same task: whoever is slower gets the one after it.
 
 import { advise, quoted } from '../domain/hint.ts'
-import type { Actor, PlanId, TaskName } from '../domain/id.ts'
+import type { PlanId, TaskName } from '../domain/id.ts'
 import { refuse } from '../domain/refusal.ts'
-import type { Engine, Submitted } from '../engine/engine.ts'
+import type { Engine, EngineInProcess, Submitted } from '../engine/engine.ts'
 
 export interface ClaimRoom {
-  readonly engine: Pick<Engine, 'ask' | 'submit' | 'watch'>
-  readonly actor: Actor
+  readonly engine: Pick<EngineInProcess, 'caller' | 'ask' | 'submit' | 'watch'>
 }
 
 export interface ClaimAsk {
@@ -18,11 +17,11 @@ export interface ClaimAsk {
   readonly leaseMs?: number
 }
 
-export async function claimTask({ engine, actor }: ClaimRoom, ask: ClaimAsk): Promise<Submitted> {
+export async function claimTask({ engine }: ClaimRoom, ask: ClaimAsk): Promise<Submitted> {
   const lease = ask.leaseMs === undefined ? {} : { leaseMs: ask.leaseMs }
   if (ask.plan !== undefined) {
     const named = ask.task === undefined ? {} : { task: ask.task }
-    return await engine.submit(ask.plan, { type: 'claim', ...named, ...lease }, actor)
+    return await engine.submit(ask.plan, { type: 'claim', ...named, ...lease })
   }
   let refused: Submitted | null = null
   for (const plan of await plansWithWork(engine)) {
@@ -31,8 +30,8 @@ export async function claimTask({ engine, actor }: ClaimRoom, ask: ClaimAsk): Pr
     if (status !== 'active' && status !== 'blocked') continue
     const found = await engine.ask({ type: 'next', plan })
     for (const { name, action, assignee } of found?.ready ?? []) {
-      if (action !== 'external' || (assignee !== null && assignee !== actor)) continue
-      const claimed = await engine.submit(plan, { type: 'claim', task: name, ...lease }, actor)
+      if (action !== 'external' || (assignee !== null && assignee !== engine.caller.actor)) continue
+      const claimed = await engine.submit(plan, { type: 'claim', task: name, ...lease })
       if (claimed.ok) return claimed
       // Somebody was faster, or its files are held: the next one may be free.
       refused ??= WAITS.has(claimed.refusal.code) ? null : claimed

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { PlanId, PlanName } from '../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
-import { exited, ME, name, setup } from '../engine/rooms.fixture.ts'
+import { exited, name, setup } from '../engine/rooms.fixture.ts'
 import { archivePlan } from './archive-plan.ts'
 import { cloneOrder, createPlan } from './create-plan.ts'
 import { nextSteps, readyTasks } from './next-step.ts'
@@ -13,11 +13,7 @@ let room: ReturnType<typeof setup>
 let engine: CallerEngine & Pick<ReturnType<typeof setup>['engine'], 'watch'>
 beforeEach(() => {
   room = setup(async () => exited(0))
-  engine = {
-    ask: query => room.engine.ask(query),
-    submit: (plan, order, options) => room.engine.submit(plan, order, ME, options),
-    watch: options => room.engine.watch(options),
-  }
+  engine = room.engine
 })
 
 const work = (id: string, more: Partial<TaskDefinition> = {}): TaskDefinition => ({

@@ -3,7 +3,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { PlanId, PlanName } from '../domain/id.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
-import { exited, ME, name, setup } from '../engine/rooms.fixture.ts'
+import { exited, name, setup } from '../engine/rooms.fixture.ts'
 import { decideGate, decideReview, isSeen } from './decide-gate.ts'
 import type { CallerEngine } from './run-plan.ts'
 
@@ -12,10 +12,7 @@ let engine: CallerEngine
 let plan: PlanId
 beforeEach(async () => {
   room = setup(async () => exited(0))
-  engine = {
-    ask: query => room.engine.ask(query),
-    submit: (of, order, options) => room.engine.submit(of, order, ME, options),
-  }
+  engine = room.engine
   plan = await room.define({ name: 'p' as PlanName, tasks: [gate('one'), gate('two')] })
   await room.drive(plan)
 })

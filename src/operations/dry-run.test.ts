@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import type { PlanId, PlanName } from '../domain/id.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
-import { exited, ME, name, setup } from '../engine/rooms.fixture.ts'
+import { exited, name, setup } from '../engine/rooms.fixture.ts'
 import { dryRun } from './dry-run.ts'
 
 const run = (id: string, more: Partial<TaskDefinition> = {}): TaskDefinition => ({
@@ -29,7 +29,7 @@ it('tasks come wave by wave, with what a gate releases and who is asked', async 
       { id: name('review'), needs: [name('build')], action: { type: 'gate', gate: 'approval' } },
     ],
   } as const
-  const made = await room.engine.submit(null, { type: 'create', definition }, ME)
+  const made = await room.engine.submit(null, { type: 'create', definition })
   if (!made.ok) throw new Error(made.refusal.message)
   const told = (await dryRun(room.engine, made.plan))!
   expect(told.map(({ wave, task }) => [wave, task])).toEqual([

@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, it } from 'vitest'
 import type { PlanId } from '../domain/id.ts'
-import { exited, ME, name, setup } from '../engine/rooms.fixture.ts'
+import { exited, name, setup } from '../engine/rooms.fixture.ts'
 import {
   helpWithMissing,
   type Lookup,
@@ -80,7 +80,7 @@ it('what is missing is told with the name that is near, or the revision that too
   expect(await helped(await lookUpTask(engine, 'tets', 'ship'))).toEqual({ near: 'test', removedBy: null })
   const { definition } = (await engine.ask({ type: 'definition', plan: ship }))!
   const less = { ...definition, tasks: definition.tasks.slice(0, 1) }
-  expect(await engine.submit(ship, { type: 'revise', definition: less, rationale: 'no tests' }, ME)).toMatchObject({
+  expect(await engine.submit(ship, { type: 'revise', definition: less, rationale: 'no tests' })).toMatchObject({
     ok: true,
   })
   expect(await helped(await lookUpTask(engine, 'test', 'ship'))).toEqual({ near: null, removedBy: 2 })

@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, it } from 'vitest'
 import type { PlanId, PlanName } from '../domain/id.ts'
-import { exited, ME, name, setup } from '../engine/rooms.fixture.ts'
+import { exited, name, setup } from '../engine/rooms.fixture.ts'
 import { type CurrentPlan, prepareRevision, readCurrentPlan, readRevision } from './revise-plan.ts'
 
 let room: ReturnType<typeof setup>
@@ -17,7 +17,7 @@ beforeEach(async () => {
       { id: name('test'), needs: [name('build')], action: { type: 'run', command: { argv: ['make', 'test'] } } },
     ],
   } as const
-  const made = await room.engine.submit(null, { type: 'create', definition }, ME)
+  const made = await room.engine.submit(null, { type: 'create', definition })
   if (!made.ok) throw new Error(made.refusal.message)
   plan = made.plan
   current = (await readCurrentPlan(room.engine, plan))!
@@ -81,7 +81,7 @@ it('how each task stands is read with the plan', async () => {
     build: { status: 'pending', ran: false },
     test: { status: 'pending', ran: false },
   })
-  await room.engine.submit(plan, { type: 'start' }, ME)
+  await room.engine.submit(plan, { type: 'start' })
   await room.drive(plan)
   const after = (await readCurrentPlan(room.engine, plan))!
   expect(after.status).toBe('failed')

@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { FilePreview } from '../engine/engine.ts'
-import { ME, realRooms, sh } from '../engine/rollback/perform-rollback.fixture.ts'
+import { realRooms, sh } from '../engine/rollback/perform-rollback.fixture.ts'
 import {
   choiceFor,
   isRollbackEnd,
@@ -13,7 +13,6 @@ import {
   readChoices,
   undecidedFiles,
 } from './rollback-plan.ts'
-import type { CallerEngine } from './run-plan.ts'
 
 const file = (path: string, conflict?: 'edited since'): FilePreview =>
   ({ path, will: 'restore', ...(conflict === undefined ? {} : { conflict }) }) as FilePreview
@@ -69,10 +68,7 @@ describe('a rollback', () => {
     const path = join(place.root, 'made')
     writeFileSync(path, 'before\n')
     await place.run([sh('one', 'echo after > made'), { id: 'rest' as never, action: { type: 'external' } }])
-    const engine: CallerEngine = {
-      ask: query => place.engine.ask(query),
-      submit: (plan, order, options) => place.engine.submit(plan, order, ME, options),
-    }
+    const { engine } = place
     const { plan } = (await engine.ask({ type: 'find', reference: 'plan' }))!
     const wanted = { plan, kind: 'rollback', ask: { filesOnly: true } } as const
     expect(await previewRollback(engine, wanted)).toMatchObject({ ok: true, files: [{ path: 'made' }] })

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { Order, SubmitOptions } from '../engine/engine.ts'
-import { exited, ME, name, setup } from '../engine/rooms.fixture.ts'
+import { exited, name, setup } from '../engine/rooms.fixture.ts'
 import { type RunAsk, runPlan } from './run-plan.ts'
 
 const run = (id: string, more: Partial<TaskDefinition> = {}): TaskDefinition => ({
@@ -22,10 +22,10 @@ async function archived(deploy: Partial<TaskDefinition>) {
   const plan = await room.define(definition)
   await room.drive(plan)
   expect((await room.statuses(plan)).plan).toBe('failed')
-  await room.engine.submit(plan, { type: 'archive' }, ME)
+  await room.engine.submit(plan, { type: 'archive' })
   const { engine } = room
   const submit = (of: string | null, order: Order, options?: SubmitOptions) =>
-    engine.submit(of as never, order, ME, options)
+    engine.submit(of as never, order, options)
   const again = async (more: Partial<RunAsk> = {}) =>
     await runPlan(
       { ask: engine.ask.bind(engine), submit },
@@ -62,7 +62,7 @@ it('an unsafe task that is done is not done again under another id', async () =>
   const plan = await room.define(definition('deploy'))
   await room.drive(plan)
   const submit = (of: string | null, order: Order, options?: SubmitOptions) =>
-    engine.submit(of as never, order, ME, options)
+    engine.submit(of as never, order, options)
   const again = async (more: Partial<RunAsk> = {}) =>
     await runPlan(
       { ask: engine.ask.bind(engine), submit },
@@ -83,7 +83,7 @@ it('a plan that is open does not begin afresh, and one that is completed is not 
   const definition = { name: 'p' as PlanDefinition['name'], tasks: [run('a')] }
   const plan = await room.define(definition)
   const submit = (of: string | null, order: Order, options?: SubmitOptions) =>
-    engine.submit(of as never, order, ME, options)
+    engine.submit(of as never, order, options)
   const again = async (more: Partial<RunAsk>) =>
     await runPlan(
       { ask: engine.ask.bind(engine), submit },

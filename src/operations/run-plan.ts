@@ -16,15 +16,12 @@ import { allTasks } from '../domain/state/task-index.ts'
 import { ENDED, PLAN_ENDED, type PlanStatus, SATISFIES } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import { keepFixes } from '../domain/views/convergence.ts'
-import type { AnswerOf, Engine, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
+import type { AnswerOf, Engine, Order, Submitted } from '../engine/engine.ts'
 import { definitionHash } from '../format/plan/hash.ts'
 import type { PlanDocument } from './read-document.ts'
 
-/** The engine as one caller sees it. */
-export interface CallerEngine {
-  readonly ask: Engine['ask']
-  readonly submit: (plan: string | null, order: Order, options?: SubmitOptions) => Promise<Submitted>
-}
+/** The engine of one caller, as much of it as most use cases need. */
+export type CallerEngine = Pick<Engine, 'ask' | 'submit'>
 
 export interface RunAsk {
   readonly create: Extract<Order, { readonly type: 'create' }>

@@ -3,7 +3,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { PlanId, PlanName } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
-import { exited, ME, name, setup } from '../engine/rooms.fixture.ts'
+import { exited, name, setup } from '../engine/rooms.fixture.ts'
 import type { CallerEngine } from './run-plan.ts'
 import { setGoing, startPlan } from './start-plan.ts'
 
@@ -13,10 +13,7 @@ let exit: number
 beforeEach(() => {
   exit = 0
   room = setup(async () => exited(exit))
-  engine = {
-    ask: query => room.engine.ask(query),
-    submit: (plan, order, options) => room.engine.submit(plan, order, ME, options),
-  }
+  engine = room.engine
 })
 
 async function draft(rest: Partial<PlanDefinition> = {}): Promise<PlanId> {

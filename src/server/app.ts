@@ -2,7 +2,8 @@
 // nothing gets past it.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { EngineInProcess } from '../engine/engine.ts'
+import { NotAllowed, RIGHTS, type Right } from '../engine/caller.ts'
+import type { EngineInProcess, OwnStreams } from '../engine/engine.ts'
 import type { Fault } from '../format/wire/wire.ts'
 import {
   BadCursor,
@@ -15,14 +16,15 @@ import {
   StoreRefused,
   type Streams,
 } from '../stores/store.ts'
-import type { Who } from './auth/caller.ts'
+import { inTokenWords, refuseRoute } from './auth/denial-text.ts'
+import type { Guard, Who } from './auth/guard.ts'
 import { checkBody, readBody, unkeptInQuery } from './body.ts'
 import { SHORT_MAX } from './documents/document-pool.ts'
-import { isProblem, type Problem, problem, unfit } from './problem.ts'
+import { isProblem, type Problem, problem, refused, unfit } from './problem.ts'
 import { send, sendProblem, streamTo } from './reply.ts'
 import type { Call } from './request.ts'
 import type { Answer, AnyRoute, Method, Route, Stream } from './route.ts'
-import type { ServerRooms } from './service.ts'
+import type { RouteRooms, ServerRooms } from './service.ts'
 
 // Finds the route of a path. Paths are normalised first: `/api` and a slash at the end fall away, so that every route answers at
 // both places. Words go before parameters.
@@ -131,25 +133,26 @@ function paramsOf(names: readonly string[], values: readonly string[]): { readon
 const REPLAYED = 'idempotency-replayed'
 
 interface Noting {
-  readonly rooms: ServerRooms
+  readonly engine: EngineInProcess
   /** The answer, which says so when it was given before. */
   marked(answer: Answer): Answer
 }
 
-function noteReplays(rooms: ServerRooms): Noting {
-  const { engine } = rooms
+function noteReplays(engine: EngineInProcess): Noting {
   let isReplayed = false
   const seen = <T extends { readonly ok: boolean; readonly replayed?: true }>(done: T): T => {
     if (done.replayed === true) isReplayed = true
     return done
   }
-  const stream = <E, R, F>(of: Streams<E, R, F>): Streams<E, R, F> => ({
+  const stream = <E, R, F>(of: OwnStreams<Streams<E, R, F>>): OwnStreams<Streams<E, R, F>> => ({
     append: async (...asked) => seen(await of.append(...asked)),
     read: (...asked) => of.read(...asked),
     get: id => of.get(id),
     list: query => of.list(query),
   })
-  const noting: EngineInProcess = {
+  const noting = (engine: EngineInProcess): EngineInProcess => ({
+    caller: engine.caller,
+    as: caller => noting(engine.as(caller)),
     submit: async (...asked) => seen(await engine.submit(...asked)),
     ask: query => engine.ask(query),
     watch: options => engine.watch(options),
@@ -157,9 +160,9 @@ function noteReplays(rooms: ServerRooms): Noting {
     killSwitch: engine.killSwitch,
     sessions: stream(engine.sessions),
     goals: stream(engine.goals),
-  }
+  })
   return {
-    rooms: { ...rooms, engine: noting },
+    engine: noting(engine),
     marked: answer =>
       !isReplayed || 'stream' in answer ? answer : { ...answer, headers: { ...answer.headers, [REPLAYED]: 'true' } },
   }
@@ -202,6 +205,7 @@ const STOPPING = problem(503, 'stopping', 'the service is stopping; nothing was 
 export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions): App {
   const router = openRouter(rooms.routes)
   const { guard, meter } = rooms
+  const { engine: own, ...shared } = rooms
   const process36 = process.pid.toString(36)
   let count = 0
   return async (request, response, refusal) => {
@@ -215,16 +219,23 @@ export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions)
     const route = found.route as Loose | null
     const right = route?.right ?? 'read'
     // The guard is asked first, also where there is nothing: whoever may not come in learns nothing of the house.
-    const who = request.rawHeaders.length > 2 * HEADERS_MAX ? TOO_MANY_HEADERS : guard.admit(request, right)
+    const who = request.rawHeaders.length > 2 * HEADERS_MAX ? TOO_MANY_HEADERS : admit(guard, request, right)
     let answer: Answer
     try {
       if (isProblem(who)) answer = who
       else if (refusal !== undefined) answer = refusal
       else if (rooms.stopping.aborted && route?.noun !== 'health') answer = STOPPING
       else if (found.route === null) answer = nowhere(request, found.methods)
-      else answer = await answerOf(rooms, route!, found.params, who, request, gone)
+      else {
+        const { actor, role, scope } = who
+        const engine = own.as({ actor, rights: RIGHTS[role], scope })
+        answer = await answerOf(shared, engine, route!, found.params, who, request, gone)
+      }
     } catch (error) {
-      answer = troubleOf(error, rooms, id())
+      answer =
+        error instanceof NotAllowed && !isProblem(who)
+          ? refused(inTokenWords(who, error.refusal))
+          : troubleOf(error, rooms, id())
     }
     const status =
       'stream' in answer
@@ -234,7 +245,7 @@ export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions)
             answer,
             gone,
             id,
-            holds: () => !isProblem(guard.admit(request, right)),
+            holds: () => !isProblem(admit(guard, request, right)),
           })
         : isProblem(answer)
           ? sendProblem(request, response, answer, id())
@@ -247,8 +258,15 @@ export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions)
   }
 }
 
+/** The guard says who it is; then their role must do for the route. */
+function admit(guard: Guard, request: IncomingMessage, right: Right | 'nothing'): Who | Problem {
+  const who = guard.admit(request, right === 'nothing' ? 'anybody' : 'token')
+  return isProblem(who) ? who : (refuseRoute(who, right) ?? who)
+}
+
 async function answerOf(
-  rooms: ServerRooms,
+  rooms: RouteRooms,
+  engine: EngineInProcess,
   route: Loose,
   params: Call['params'],
   who: Who,
@@ -265,9 +283,10 @@ async function answerOf(
   const expectedVersion = versionOf(headers['if-match'])
   if (expectedVersion !== undefined && typeof expectedVersion !== 'number') return expectedVersion
   const { text, type, value } = sent
-  const noting = once === undefined ? null : noteReplays(rooms)
+  const noting = once === undefined ? null : noteReplays(engine)
   const answer = await route.handle({
-    rooms: noting?.rooms ?? rooms,
+    rooms,
+    engine: noting?.engine ?? engine,
     who,
     params,
     query: query.value,
@@ -339,7 +358,7 @@ const NO_QUERY = { value: undefined }
 const NO_BODY = { text: '', type: '', value: undefined }
 
 async function bodyOf(
-  rooms: ServerRooms,
+  rooms: RouteRooms,
   route: Loose,
   request: IncomingMessage,
 ): Promise<{ readonly text: string; readonly type: string; readonly value: unknown } | Problem> {
@@ -374,7 +393,7 @@ async function bodyOf(
 
 /** A long body is read in another thread, so that everybody else is answered meanwhile. */
 async function checkedBody(
-  { documents, limits }: ServerRooms,
+  { documents, limits }: RouteRooms,
   { method, path, body }: Loose,
   text: string,
 ): Promise<{ readonly value: unknown } | Problem> {
@@ -417,7 +436,7 @@ function nowhere(request: IncomingMessage, methods: readonly string[]): Problem 
 }
 
 /** What was thrown: the store's known troubles as what they are, anything else as a fault of ours, told only to the log. */
-function troubleOf(error: unknown, { log }: ServerRooms, id: string): Problem {
+function troubleOf(error: unknown, { log }: RouteRooms, id: string): Problem {
   if (error instanceof BadCursor)
     return problem(422, 'bad-cursor', error.message, { hint: "use 'next' of the page before, or leave it out" })
   if (error instanceof StoreBusy)
@@ -464,7 +483,7 @@ interface Delivery {
 /** How soon a stream ends whose token was revoked or has expired. */
 const HOLDS_MS = 1_000
 
-async function deliver(rooms: ServerRooms, { request, response, answer, gone, id, holds }: Delivery): Promise<number> {
+async function deliver(rooms: RouteRooms, { request, response, answer, gone, id, holds }: Delivery): Promise<number> {
   if (request.method === 'HEAD') return send(request, response, { status: 200 })
   rooms.meter.streams(1)
   const holding = setInterval(() => holds() || response.destroy(), HOLDS_MS)

@@ -1,19 +1,17 @@
 // The one look-up: a plan by UUID or name, a task by UUID, by `plan:task`, or by its name within a plan. What lies outside the
 // scope of a token answers as if it were not there.
 
-import type { PlanId } from '../domain/id.ts'
 import { lookUpPlan, lookUpTask, type PlanTarget, type TaskTarget } from '../operations/find-target.ts'
 import { isProblem, notFound, type Problem } from './problem.ts'
 import type { Call } from './request.ts'
 
-type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who'>
+type Asking = Pick<Call<unknown, unknown>, 'engine'>
 
-export async function findPlan(call: Asking, reference: string): Promise<PlanTarget | Problem> {
-  const looked = await lookUpPlan(call.rooms.engine, reference)
+export async function findPlan({ engine }: Asking, reference: string): Promise<PlanTarget | Problem> {
+  const looked = await lookUpPlan(engine, reference)
   // The id of a task is no address of its plan.
   const found = looked.ok && looked.target.task === null ? looked.target : null
-  if (found === null || !(await isInScope(call, found.plan)))
-    return notFound(`there is no plan ${quoted(reference)}`, 'list them: GET /plans')
+  if (found === null) return notFound(`there is no plan ${quoted(reference)}`, 'list them: GET /plans')
   return { plan: found.plan, name: found.name }
 }
 
@@ -21,16 +19,9 @@ export async function findPlan(call: Asking, reference: string): Promise<PlanTar
 export async function findTask(call: Asking, reference: string, within?: string): Promise<TaskTarget | Problem> {
   const plan = within === undefined ? null : await findPlan(call, within)
   if (plan !== null && isProblem(plan)) return plan
-  const looked = await lookUpTask(call.rooms.engine, reference, plan?.plan)
-  if (looked.ok && (await isInScope(call, looked.target.plan))) return looked.target
+  const looked = await lookUpTask(call.engine, reference, plan?.plan)
+  if (looked.ok) return looked.target
   return notFound(`there is no task ${quoted(reference)}`, 'list them: GET /tasks?plan_id=…')
-}
-
-export async function isInScope({ rooms, who: { scope } }: Asking, plan: PlanId): Promise<boolean> {
-  if (scope === null || scope.plans?.includes(plan) === true) return true
-  if (scope.sessions === undefined) return false
-  const summary = await rooms.engine.ask({ type: 'summary', plan })
-  return summary?.session != null && scope.sessions.includes(summary.session)
 }
 
 const quoted = (text: string): string => `'${text.slice(0, 100)}'`

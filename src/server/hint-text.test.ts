@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { advise, next, quoted } from '../domain/hint.ts'
 import { refuse } from '../domain/refusal.ts'
-import { forTheirRole, hintText, STOP_AND_WAIT } from './hint-text.ts'
+import { hintText } from './hint-text.ts'
 import { refused } from './problem.ts'
 
 test('a step is the request that does it, of the plan that is asked about', () => {
@@ -63,14 +63,4 @@ test('what is allowed is told in the verbs of the service, in the list and in th
     hint: 'from here you can: execute, cancel, delete',
     allowed: ['execute', 'cancel', 'delete'],
   })
-})
-
-test('only whoever may lift a halt is told how', () => {
-  const lift = advise`to lift that: ${next('lift-halt')}`
-  const refusal = refuse('not-ready', 'everything was halted', lift)
-  const hints = (['viewer', 'operator', 'approver', 'admin'] as const).map(role => forTheirRole({ role }, refusal).hint)
-  expect(hints).toEqual([STOP_AND_WAIT, STOP_AND_WAIT, STOP_AND_WAIT, lift])
-  expect(STOP_AND_WAIT).not.toMatch(/halt|DELETE|planfold/)
-  const other = refuse('not-ready', 'x', advise`see ${quoted('list')}`)
-  expect(forTheirRole({ role: 'viewer' }, other)).toBe(other)
 })

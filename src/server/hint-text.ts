@@ -1,10 +1,8 @@
 // What to do next, as requests to this service. What can only be done where the service runs is said in plain words.
 
 import type { Event } from '../domain/event.ts'
-import { type Allowed, type Hint, type Step, type StepName, type StepOf, stepsIn, wordHint } from '../domain/hint.ts'
-import type { Refusal } from '../domain/refusal.ts'
+import { type Allowed, type Hint, type Step, type StepName, type StepOf, wordHint } from '../domain/hint.ts'
 import type { Failure } from '../domain/result.ts'
-import { RIGHTS, type Who } from './auth/caller.ts'
 
 /** What is asked about, for steps that do not name it. */
 export interface About {
@@ -25,17 +23,6 @@ const ALLOWED: { readonly [word: string]: string } = {
   archive: 'delete',
   'force-cancel': 'cancel',
 }
-
-/** What whoever asks for work is told while everything is halted: to lift that is for people, and for those who may. */
-export const STOP_AND_WAIT = 'stop working; somebody who may will lift it, and then you can go on'
-
-/** A hint that only helps somebody who may lift a halt is not for anybody else. */
-export function forTheirRole({ role }: Pick<Who, 'role'>, refusal: Refusal): Refusal {
-  const isForThem = RIGHTS[role].has('administer') || !stepsIn(refusal.hint ?? '').some(isAdministering)
-  return isForThem ? refusal : { ...refusal, hint: STOP_AND_WAIT }
-}
-
-const isAdministering = (step: Step): boolean => step.next === 'lift-halt'
 
 /** An event as it is told: what to do about a failure is text. */
 export function wordedEvent(event: Event, about: About): Event {
@@ -109,6 +96,7 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>, at: Paths) => string 
   show: get('board'),
   status: get('status'),
   proposals: get('proposals'),
+  gates: get('gates'),
   checkpoints: get('checkpoints'),
   handoff: get('handoff'),
   digest: get('digest'),
@@ -121,6 +109,7 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>, at: Paths) => string 
   pause: post('pause'),
   cancel: post('cancel'),
   revise: post('revisions'),
+  propose: post('proposals'),
   converge: () => 'converge it where the service runs',
   adopt: () => 'adopting it where the service runs',
   restore: () => 'restore them where the service runs',

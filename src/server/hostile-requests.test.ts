@@ -14,13 +14,13 @@ const RUNS = Number(process.env.PLANFOLD_WHATEVER_RUNS ?? 2)
 let service: Served
 beforeAll(async () => {
   service = await served()
-  const { engine, actor } = service.composed
-  const made = await engine.submit(
-    null,
-    { type: 'create', definition: plan('p', external('a'), gate('g')), session: 's' },
-    actor,
-  )
-  if (made.ok) await engine.submit(made.plan, { type: 'start' }, actor)
+  const { engine } = service.composed
+  const made = await engine.submit(null, {
+    type: 'create',
+    definition: plan('p', external('a'), gate('g')),
+    session: 's',
+  })
+  if (made.ok) await engine.submit(made.plan, { type: 'start' })
 })
 afterAll(() => service.close())
 

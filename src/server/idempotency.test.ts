@@ -55,19 +55,15 @@ const UNTOLD: ReadonlySet<string> = new Set([
 ])
 
 async function make(definition: PlanDefinition, start = true, session?: string): Promise<PlanId> {
-  const { engine, actor } = service.composed
-  const made = await engine.submit(
-    null,
-    { type: 'create', definition, ...(session === undefined ? {} : { session }) },
-    actor,
-  )
+  const { engine } = service.composed
+  const made = await engine.submit(null, { type: 'create', definition, ...(session === undefined ? {} : { session }) })
   if (!made.ok) throw new Error(made.refusal.message)
   if (start) await must(made.plan, { type: 'start' })
   return made.plan
 }
 async function must(id: PlanId, order: Parameters<Served['composed']['engine']['submit']>[1]) {
-  const { engine, actor } = service.composed
-  const done = await engine.submit(id, order, actor)
+  const { engine } = service.composed
+  const done = await engine.submit(id, order)
   if (!done.ok) throw new Error(`${order.type}: ${done.refusal.message}`)
   return done
 }

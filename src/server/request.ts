@@ -1,11 +1,14 @@
 // One request as its handler sees it: who asks, what for, checked and typed. Nothing of the socket is left.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Who } from './auth/caller.ts'
-import type { ServerRooms } from './service.ts'
+import type { EngineInProcess } from '../engine/engine.ts'
+import type { Who } from './auth/guard.ts'
+import type { RouteRooms } from './service.ts'
 
 export interface Call<Query = undefined, Body = undefined> {
-  readonly rooms: ServerRooms
+  readonly rooms: RouteRooms
+  /** Bound to whoever asks. */
+  readonly engine: EngineInProcess
   readonly who: Who
   readonly params: { readonly [name: string]: string }
   readonly query: Query

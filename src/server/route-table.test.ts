@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Actor } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { RIGHTS, type Role } from '../engine/caller.ts'
 import { external, gate, plan } from '../testing/plan.ts'
 import { documentOf } from './answers.fixture.ts'
 import { sample } from './api-docs/openapi.ts'
-import { RIGHTS, type Role } from './auth/caller.ts'
 import { type Bearer, guarded } from './auth/guard.fixture.ts'
 import type { AnyRoute } from './route.ts'
 import { ROUTES } from './routes/route-list.ts'
@@ -27,18 +27,13 @@ const tokens = {} as Record<Role, Bearer>
 beforeAll(async () => {
   service = await served({ guard: house.guard })
   for (const role of ROLES) tokens[role] = house.token(`the-${role}`, role)
-  const { engine } = service.composed
-  const actor = 'ada' as Actor
+  const engine = service.composed.engine.as('ada' as Actor)
   const make = async (name: string, session: string) => {
     const tasks = [external(`${name}-work`, { title: `work of ${name}` }), gate(`${name}-gate`)]
     const definition = plan(name, ...tasks, { title: `title of ${name}` })
-    const made = await engine.submit(
-      null,
-      { type: 'create', definition, session, goal: `goal-of-${session.length}` },
-      actor,
-    )
+    const made = await engine.submit(null, { type: 'create', definition, session, goal: `goal-of-${session.length}` })
     if (!made.ok) throw new Error(made.refusal.message)
-    await engine.submit(made.plan, { type: 'start' }, actor)
+    await engine.submit(made.plan, { type: 'start' })
     return made.plan
   }
   const hidden = await make(MARK, `session-${MARK}`)

@@ -5,6 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Composed, compose } from '../compose.ts'
+import { trusted } from '../engine/caller.ts'
+import type { Feed } from '../engine/engine.ts'
 import { documentOf, validateAnswer } from './answers.fixture.ts'
 import type { AppOptions } from './app.ts'
 import { type Guard, openGuard } from './auth/guard.ts'
@@ -53,14 +55,21 @@ export interface ServedOptions {
   /** Instead of the one that keeps errors. */
   readonly log?: Log
   readonly answered?: AppOptions['answered']
+  /** What live streams are fed from, instead of the store. */
+  readonly feed?: Feed
   /** Instead of real chance. */
   readonly random?: ServerRooms['random']
 }
 
 export async function served(options: ServedOptions = {}): Promise<Served> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'planfold-served-'))
-  const environment = { PATH: process.env.PATH, HOME: folder, PLANFOLD_AS: 'tester' }
-  const composed = await compose({ cwd: folder, environment, dir: join(folder, '.planfold') })
+  const environment = { PATH: process.env.PATH, HOME: folder }
+  const composed = await compose({
+    cwd: folder,
+    environment,
+    dir: join(folder, '.planfold'),
+    caller: trusted('tester'),
+  })
   const stop = new AbortController()
   const errors: object[] = []
   const troubles: unknown[] = []
@@ -75,15 +84,20 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
   const documents = new DocumentPool(options.documents)
   const rooms: ServerRooms = {
     engine: composed.engine,
-    worker: composed.worker,
     guard: options.guard ?? openGuard(),
     log: options.log ?? log,
     meter,
-    live: new Live({ feed: composed.feed, log, limits, now: composed.now, monotonic: () => performance.now() }),
+    live: new Live({
+      feed: options.feed ?? composed.feed,
+      log,
+      limits,
+      now: composed.now,
+      monotonic: () => performance.now(),
+    }),
     documents,
     limits,
     routes: options.routes ?? ROUTES,
-    owner: composed.actor,
+    owner: composed.engine.caller.actor,
     now: composed.now,
     random: options.random ?? randomBytes,
     root: composed.root,

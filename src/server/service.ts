@@ -1,7 +1,7 @@
 // Everything the service works with, as one value: opened by whoever starts it, handed down, never global.
 
 import type { Actor } from '../domain/id.ts'
-import type { EngineInProcess, Worker } from '../engine/engine.ts'
+import type { EngineInProcess } from '../engine/engine.ts'
 import type { Guard } from './auth/guard.ts'
 import type { DocumentPool } from './documents/document-pool.ts'
 import type { ServerLimits } from './limits.ts'
@@ -10,9 +10,13 @@ import type { Log } from './monitoring/log.ts'
 import type { Meter } from './monitoring/metrics.ts'
 import type { AnyRoute } from './route.ts'
 
-export interface ServerRooms {
+export interface ServerRooms extends RouteRooms {
+  /** The service's own; each request gets one that is bound to whoever asks. */
   readonly engine: EngineInProcess
-  readonly worker: Worker
+}
+
+/** What routes work with. There is no engine in it: theirs comes with the request (request.ts). */
+export interface RouteRooms {
   readonly guard: Guard
   readonly log: Log
   readonly meter: Meter

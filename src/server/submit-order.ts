@@ -1,73 +1,41 @@
 // Hands an order to the engine in the caller's name, with their key and the version they saw. A refusal becomes a problem; what
 // happened is told the same way everywhere.
 
-import { refuse } from '../domain/refusal.ts'
 import type { Engine, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { PlanTarget } from '../operations/find-target.ts'
 import type { CallerEngine } from '../operations/run-plan.ts'
-import { gateObjection, keepGates, withoutApprovals } from './auth/gate-permissions.ts'
+import { inTokenWords } from './auth/denial-text.ts'
 import { findPlan, findTask } from './find-plan.ts'
-import { forTheirRole } from './hint-text.ts'
 import { isProblem, notFound, type Problem, refused } from './problem.ts'
 import { type Call, options } from './request.ts'
 import type { Answer } from './route.ts'
 
 export type Accepted = Extract<Submitted, { readonly ok: true }>
-export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who' | 'params' | 'once' | 'expectedVersion'>
+export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'engine' | 'who' | 'params' | 'once' | 'expectedVersion'>
 
-const TRIES_MAX = 20
-
-/** The engine in the caller's name. */
+/** The engine of the request, whose refusals are worded for the token. */
 export const engineOf = (
-  call: Pick<Call<unknown, unknown>, 'rooms' | 'who'>,
+  call: Pick<Call<unknown, unknown>, 'engine' | 'who'>,
 ): CallerEngine & Pick<Engine, 'watch'> => ({
-  ask: query => call.rooms.engine.ask(query),
+  ask: query => call.engine.ask(query),
   submit: (plan, what, asked) => submit(call, plan, what, asked),
-  watch: what => call.rooms.engine.watch(what),
+  watch: what => call.engine.watch(what),
 })
 
 /** Fires when nobody waits for the answer any more. */
 export const untilGone = (call: Pick<Call<unknown, unknown>, 'rooms' | 'signal'>): AbortSignal =>
   AbortSignal.any([call.signal(), call.rooms.stopping])
 
-/** The one way of an order from a route to the engine. */
+/** The one way of an order from a route to the engine: what the caller may not is said in words about their token. */
 export async function submit(
-  call: Pick<Call<unknown, unknown>, 'rooms' | 'who'>,
+  call: Pick<Call<unknown, unknown>, 'engine' | 'who'>,
   plan: string | null,
   what: Order,
   asked: SubmitOptions = {},
 ): Promise<Submitted> {
-  const done = await submitKept(call, plan, what, asked)
-  return done.ok ? done : { ok: false, refusal: forTheirRole(call.who, done.refusal) }
+  const done = await call.engine.submit(plan, what, asked)
+  return done.ok ? done : { ok: false, refusal: inTokenWords(call.who, done.refusal) }
 }
-
-/** Where a gate is in question, it holds for the plan as it was looked at. */
-async function submitKept(
-  call: Pick<Call<unknown, unknown>, 'rooms' | 'who'>,
-  plan: string | null,
-  what: Order,
-  asked: SubmitOptions,
-): Promise<Submitted> {
-  const { rooms, who } = call
-  const order = withoutApprovals(who, what)
-  const objection = gateObjection(who, order)
-  if (objection !== null) return await rooms.engine.submit(plan, order, who.actor, { ...asked, objection })
-  for (let tries = 1, seen = -1; ; tries++) {
-    const kept = await keepGates(call, plan, order)
-    if (kept === null) return await rooms.engine.submit(plan, order, who.actor, asked)
-    if ('refusal' in kept) return { ok: false, refusal: kept.refusal }
-    const { version } = kept
-    const { expectedVersion = version } = asked
-    if (expectedVersion > version) return { ok: false, refusal: notThere(version, expectedVersion) }
-    const done = await rooms.engine.submit(plan, order, who.actor, { ...asked, expectedVersion })
-    const isOvertaken = !done.ok && done.refusal.code === 'conflict' && asked.expectedVersion === undefined
-    if (!isOvertaken || version === seen || tries >= TRIES_MAX) return done
-    seen = version
-  }
-}
-
-const notThere = (version: number, expected: number) =>
-  refuse('conflict', `the plan is at version ${version}, not ${expected}`, 'read it again, then decide anew')
 
 export async function order(call: Asking, plan: string | null, what: Order): Promise<Accepted | Problem> {
   const submitted = await submit(call, plan, what, options(call))
@@ -85,10 +53,10 @@ const taskOf = (what: Order): string | undefined => ('task' in what && what.task
 
 /** What every order tells: the plan, and how it stands now. */
 export async function movedOf(
-  { rooms }: Asking,
+  { engine }: Asking,
   { plan, name, version, replayed }: Accepted,
 ): Promise<{ readonly plan_id: string; readonly name: string; readonly state: string; readonly version: number }> {
-  const summary = await rooms.engine.ask({ type: 'summary', plan })
+  const summary = await engine.ask({ type: 'summary', plan })
   return {
     plan_id: plan,
     name,

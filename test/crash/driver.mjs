@@ -14,10 +14,12 @@ const { compose } = await import(pathToFileURL(`${dist}/compose.js`).href)
 
 const say = value => process.stdout.write(`${JSON.stringify(value)}\n`)
 const definition = JSON.parse(readFileSync(definitionFile, 'utf8'))
-const { engine, worker, actor, close } = await compose({ cwd: workspace, environment: process.env, as: 'crash test' })
+const { trusted } = await import(pathToFileURL(`${dist}/engine/caller.js`).href)
+const caller = trusted('crash test')
+const { engine, worker, close } = await compose({ cwd: workspace, environment: process.env, caller })
 
 const submit = async (plan, order) => {
-  const submitted = await engine.submit(plan, order, actor)
+  const submitted = await engine.submit(plan, order)
   if (!submitted.ok) throw new Error(submitted.refusal.message)
   say({ ack: submitted.version })
   return submitted

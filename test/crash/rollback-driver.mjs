@@ -8,7 +8,9 @@ import { pathToFileURL } from 'node:url'
 const [workspace, name, order] = process.argv.slice(2)
 const dist = process.env.PLANFOLD_DIST ?? new URL('../../dist', import.meta.url).pathname
 const { compose } = await import(pathToFileURL(`${dist}/compose.js`).href)
-const { engine, worker, actor, close } = await compose({ cwd: workspace, environment: process.env, as: 'crash test' })
+const { trusted } = await import(pathToFileURL(`${dist}/engine/caller.js`).href)
+const caller = trusted('crash test')
+const { engine, worker, close } = await compose({ cwd: workspace, environment: process.env, caller })
 
 const { plan } = await engine.ask({ type: 'find', reference: name })
 const events = async () => {
@@ -23,7 +25,7 @@ for (let tries = 0; tries < 3; tries++) {
   const begun = told.findLast(({ type }) => type === 'rollback.started')
   if (last?.type === 'rollback.finished' && begun.kind === wanted) break
   if (last?.type !== 'rollback.started') {
-    const submitted = await engine.submit(plan, { ...asked, ...(tries > 0 ? { force: true } : {}) }, actor)
+    const submitted = await engine.submit(plan, { ...asked, ...(tries > 0 ? { force: true } : {}) })
     if (!submitted.ok) throw new Error(submitted.refusal.message)
   }
   await worker.drive(plan, { stop: new AbortController().signal })

@@ -15,6 +15,7 @@ const { systemClock } = await room('engine/clock')
 const { StoreSqlite } = await room('stores/sqlite/store-sqlite')
 const { thisHost } = await room('stores/leases/host')
 const { EngineLocal } = await room('engine/engine-local')
+const { trusted } = await room('engine/caller')
 const { WorkerLocal } = await room('engine/loop/worker')
 const { processTree } = await room('runners/run/process-tree')
 
@@ -47,11 +48,11 @@ const rooms = {
   environment: {},
   leaseMs: Number(process.env.LEASE_MS),
 }
-const engine = new EngineLocal(rooms)
+const engine = new EngineLocal(rooms, trusted('busy test'))
 const worker = new WorkerLocal(rooms)
 const tasks = [{ id: 'busy', effect: 'pure', action: { type: 'run', command: { argv: ['true'] } } }]
-const made = await engine.submit(null, { type: 'create', definition: { name: 'busy', tasks } }, 'busy test')
-await engine.submit(made.plan, { type: 'start' }, 'busy test')
+const made = await engine.submit(null, { type: 'create', definition: { name: 'busy', tasks } })
+await engine.submit(made.plan, { type: 'start' })
 const driven = await worker.drive(made.plan, { stop: new AbortController().signal })
 process.stdout.write(`${JSON.stringify(driven)}\n`)
 await worker.close()

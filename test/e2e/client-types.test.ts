@@ -50,7 +50,7 @@ test('the guide compiles, and so does whatever is written plainly', async () => 
     const client = connect({ url: 'http://127.0.0.1:8011' })
     await client.plans.create({ name: 'x', tasks: [{ id: 'a', run: 'make', needs: ['b'] }, { id: 'b' }] })
     await client.submit(null, { type: 'create', definition: { name: 'x', tasks: [{ id: 'a', action: { type: 'external' } }] } })
-    await client.submit('x', { type: 'skip', task: 'a', reason: 'x' }, 'ana')
+    await client.submit('x', { type: 'skip', task: 'a', reason: 'x' }, { once: 'key' })
     for await (const { version } of client.watch({ after: 0 })) version.toFixed()
     for await (const heard of subscribe({ url: 'x' })) if (heard.type === 'event') heard.id?.length`
   expect(await compile([...blocks, plain])).toBe('')

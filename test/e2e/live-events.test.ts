@@ -10,6 +10,7 @@ import { afterEach, expect, test } from 'vitest'
 import { type Composed, compose } from '../../src/compose.ts'
 import type { Actor, PlanId } from '../../src/domain/id.ts'
 import { announcedEvent, TICKS } from '../../src/domain/views/announcement.ts'
+import { trusted } from '../../src/engine/caller.ts'
 import { listen } from '../../src/server/listening.fixture.ts'
 import { external, plan } from '../../src/testing/index.ts'
 import { cuttingProxy } from './cutting-proxy.fixture.ts'
@@ -28,7 +29,7 @@ afterEach(async () => {
 /** The store of a folder, opened by this process beside the service. */
 async function beside(folder: string): Promise<Composed> {
   const environment = { PATH: process.env.PATH, HOME: folder, PLANFOLD_AS: 'ana' }
-  const composed = await compose({ cwd: folder, environment, dir: join(folder, '.planfold') })
+  const composed = await compose({ cwd: folder, environment, dir: join(folder, '.planfold'), caller: trusted('ana') })
   cleanups.push(() => composed.close())
   return composed
 }
@@ -73,9 +74,9 @@ test(`P53: ${RECONNECTS} cuts at random bytes, ${KILLS} kills of the service, ${
   const made = async (name: string, session?: string): Promise<PlanId> => {
     const definition = plan(name, external('a'), external('b'), external('c', { needs: ['a'] }))
     const order = { type: 'create' as const, definition, ...(session === undefined ? {} : { session }) }
-    const submitted = await engine.submit(null, order, ANA)
+    const submitted = await engine.as(ANA).submit(null, order)
     if (!submitted.ok) throw new Error(submitted.refusal.message)
-    await engine.submit(submitted.plan, { type: 'start' }, ANA)
+    await engine.as(ANA).submit(submitted.plan, { type: 'start' })
     return submitted.plan
   }
   const [one, two] = [await made('one', 'talk'), await made('two')]
@@ -103,7 +104,7 @@ test(`P53: ${RECONNECTS} cuts at random bytes, ${KILLS} kills of the service, ${
   const note = async (): Promise<void> => {
     const [of, text] = [written % 3 === 0 ? two : one, `note ${written} ${'ä'.repeat(written % 200)}`]
     if (written++ % 2 === 0 || service === null) {
-      await engine.submit(of, { type: 'note', text }, ANA)
+      await engine.as(ANA).submit(of, { type: 'note', text })
       return
     }
     const body = JSON.stringify({ plan: of, order: { type: 'note', text } })
@@ -123,7 +124,7 @@ test(`P53: ${RECONNECTS} cuts at random bytes, ${KILLS} kills of the service, ${
     kills++
   }
   isCalm = true
-  for (const of of [one, two]) await engine.submit(of, { type: 'note', text: 'the last' }, ANA)
+  for (const of of [one, two]) await engine.as(ANA).submit(of, { type: 'note', text: 'the last' })
 
   const entries = await feed.since(0, 100_000)
   const talk = new Set<PlanId>()
@@ -176,7 +177,7 @@ test(`P54: ${IDLE} idle subscribers, and ${SILENT} that never read while 20 MB f
   const setup = await beside(folder)
   const ids: PlanId[] = []
   for (const name of ['busy', 'quiet']) {
-    const submitted = await setup.engine.submit(null, { type: 'create', definition: plan(name, external('a')) }, ANA)
+    const submitted = await setup.engine.as(ANA).submit(null, { type: 'create', definition: plan(name, external('a')) })
     if (!submitted.ok) throw new Error(submitted.refusal.message)
     ids.push(submitted.plan)
   }
@@ -227,7 +228,7 @@ test(`P54: ${IDLE} idle subscribers, and ${SILENT} that never read while 20 MB f
   for (const { socket } of late) socket.resume()
   await Promise.all(late.map(({ closed }) => closed))
   // Those who were idle all the time are there, and still hear.
-  await setup.engine.submit(ids[1]!, { type: 'note', text: 'at last' }, ANA)
+  await setup.engine.as(ANA).submit(ids[1]!, { type: 'note', text: 'at last' })
   await Promise.all(idle.map(({ until }) => until('at last')))
   for (const { socket } of [...idle, ...silent, ...late]) socket.destroy()
 })

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url'
 const [dist, folder, limitsText] = process.argv.slice(2)
 const from = path => import(pathToFileURL(join(dist, path)).href)
 const { compose } = await from('compose.js')
+const { trusted } = await from('engine/caller.js')
 const { LIMITS } = await from('server/limits.js')
 const { Live } = await from('server/live/hub.js')
 const { openGuard } = await from('server/auth/guard.js')
@@ -15,8 +16,8 @@ const { openMeter } = await from('server/monitoring/metrics.js')
 const { ROUTES } = await from('server/routes/route-list.js')
 const { serve } = await from('server/serve.js')
 
-const environment = { PATH: process.env.PATH, HOME: folder, PLANFOLD_AS: 'server' }
-const composed = await compose({ cwd: folder, environment, dir: join(folder, '.planfold') })
+const environment = { PATH: process.env.PATH, HOME: folder }
+const composed = await compose({ cwd: folder, environment, dir: join(folder, '.planfold'), caller: trusted('server') })
 const { engine, worker, feed, now, root, stateDir } = composed
 const limits = { ...LIMITS, ...JSON.parse(limitsText) }
 const quiet = () => {}

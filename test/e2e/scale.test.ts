@@ -5,8 +5,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { chain, fanOut } from '../../bench/candidates.ts'
-import type { Actor } from '../../src/domain/id.ts'
 import type { PlanDefinition } from '../../src/domain/plan.ts'
+import { trusted } from '../../src/engine/caller.ts'
 import { systemClock } from '../../src/engine/clock.ts'
 import { EngineLocal } from '../../src/engine/engine-local.ts'
 import { WorkerLocal } from '../../src/engine/loop/worker.ts'
@@ -16,7 +16,7 @@ import { StoreSqlite } from '../../src/stores/sqlite/store-sqlite.ts'
 import { makeFolder } from '../crash/harness.ts'
 
 const TASKS = 10_000
-const ACTOR = 'scale test' as Actor
+const CALLER = trusted('scale test')
 
 let folder: string
 beforeEach(() => {
@@ -45,11 +45,11 @@ async function openRooms(): Promise<Rooms> {
 
 async function runToTheEnd(definition: PlanDefinition): Promise<void> {
   const rooms = await openRooms()
-  const engine = new EngineLocal(rooms)
+  const engine = new EngineLocal(rooms, CALLER)
   const worker = new WorkerLocal(rooms)
-  const made = await engine.submit(null, { type: 'create', definition }, ACTOR)
+  const made = await engine.submit(null, { type: 'create', definition })
   if (!made.ok) throw new Error(made.refusal.message)
-  await engine.submit(made.plan, { type: 'start' }, ACTOR)
+  await engine.submit(made.plan, { type: 'start' })
   expect(await worker.drive(made.plan, { stop: new AbortController().signal })).toEqual({
     status: 'rested',
     rest: 'ended',

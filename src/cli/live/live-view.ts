@@ -276,11 +276,11 @@ export class LiveReporter implements Reporter {
 
   async #decide(pressed: Extract<Pressed, { type: 'answered' }>, waiting: Waiting): Promise<void> {
     const { type: _, ...answer } = pressed
-    const { engine, actor } = this.#composed
+    const { engine } = this.#composed
     const { hash } = waiting
     try {
       const order = { type: 'decide', ...answer, ...(hash === undefined ? {} : { hash }) } as const
-      const submitted = await engine.submit(this.#plan, order, actor)
+      const submitted = await engine.submit(this.#plan, order)
       if (submitted.ok) return
       this.say(submitted.refusal.message)
     } catch (error) {

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { external, name } from '../../testing/index.ts'
-import { ME, setup } from '../rooms.fixture.ts'
+import { setup } from '../rooms.fixture.ts'
 
 const BO = 'bo' as Actor
 
@@ -12,12 +12,12 @@ const BO = 'bo' as Actor
 async function lapsed() {
   const made = setup()
   const id = await made.plan(external('a'))
-  const claimed = await made.engine.submit(id, { type: 'claim', leaseMs: 1 }, ME)
+  const claimed = await made.engine.submit(id, { type: 'claim', leaseMs: 1 })
   const { token } = (claimed as { readonly claim: { readonly token: string } }).claim
   const { claims } = made.rooms.store
   await expect.poll(() => claims.lapsed(id), { interval: 1, timeout: 15_000 }).toHaveLength(1)
   const report = (of: PlanId) =>
-    made.engine.submit(of, { type: 'report', task: name('a'), token, result: { status: 'succeeded' } }, ME)
+    made.engine.submit(of, { type: 'report', task: name('a'), token, result: { status: 'succeeded' } })
   return { ...made, id, token, claims, report }
 }
 
@@ -28,10 +28,10 @@ test('before anybody noticed, a report counts', async () => {
 
 test('before anybody noticed, a heartbeat keeps it', async () => {
   const { engine, id, token, claims, report } = await lapsed()
-  const beat = await engine.submit(id, { type: 'heartbeat', task: name('a'), token, leaseMs: 60_000 }, ME)
+  const beat = await engine.submit(id, { type: 'heartbeat', task: name('a'), token, leaseMs: 60_000 })
   expect(beat).toMatchObject({ ok: true, claim: { expiresInMs: 60_000 } })
   expect(await claims.lapsed(id)).toEqual([])
-  expect(await engine.submit(id, { type: 'claim' }, BO)).toMatchObject({ ok: false })
+  expect(await engine.as(BO).submit(id, { type: 'claim' })).toMatchObject({ ok: false })
   expect(await report(id)).toMatchObject({ ok: true })
 })
 
@@ -39,9 +39,9 @@ test('once somebody has looked, its token is worth nothing, whether another has 
   for (const look of ['next', 'claim'] as const) {
     const { engine, id, token, report } = await lapsed()
     if (look === 'next') await engine.ask({ type: 'next', plan: id })
-    else expect(await engine.submit(id, { type: 'claim' }, BO)).toMatchObject({ ok: true })
+    else expect(await engine.as(BO).submit(id, { type: 'claim' })).toMatchObject({ ok: true })
     expect(await report(id)).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
-    const beat = await engine.submit(id, { type: 'heartbeat', task: name('a'), token }, ME)
+    const beat = await engine.submit(id, { type: 'heartbeat', task: name('a'), token })
     expect(beat).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
   }
 })

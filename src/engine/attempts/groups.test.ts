@@ -3,7 +3,7 @@ import type { TaskDefinition } from '../../domain/plan.ts'
 import type { Result } from '../../domain/result.ts'
 import type { Outcome } from '../../runners/runner.ts'
 import { external, plan, task } from '../../testing/index.ts'
-import { exited, ME, name, type Script, setup } from '../rooms.fixture.ts'
+import { exited, name, type Script, setup } from '../rooms.fixture.ts'
 
 const json = (value: unknown): Outcome => exited(0, JSON.stringify(value))
 const run = (...argv: readonly string[]) => ({ type: 'run', command: { argv } }) as const
@@ -199,7 +199,7 @@ test('a revision that leaves found items open keeps them and what was done for t
   const plan = await room.define({ tasks: scanAndFix(gated) })
   await room.drive(plan)
   const written = { name: 'plan' as never, tasks: scanAndFix({ ...gated, title: 'Really?' }) }
-  const revised = await room.engine.submit(plan, { type: 'revise', definition: written, rationale: 'words' }, ME)
+  const revised = await room.engine.submit(plan, { type: 'revise', definition: written, rationale: 'words' })
   expect(revised).toMatchObject({ ok: true })
   expect(await room.statuses(plan)).toMatchObject({ 'fix/1': 'completed', 'fix/2': 'completed', ok: 'waiting' })
 })
@@ -270,7 +270,7 @@ describe('what only the children of a list lead to', () => {
     await room.drive(id)
     expect(await room.statuses(id)).toMatchObject({ tell: 'pending', more: 'pending', 'probe/1': 'ready' })
     const report = (task: string, result: Result) =>
-      room.engine.submit(id, { type: 'report', task: name(task), result }, ME)
+      room.engine.submit(id, { type: 'report', task: name(task), result })
     const failure = { class: 'logic', message: 'no answer', retryable: false } as const
     await report('probe/1', { status: 'failed', mode: 'flaky', failure })
     await report('probe/2', { status: 'succeeded' })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { advise, quoted } from '../../domain/hint.ts'
 import type { FailureMode, TaskDefinition } from '../../domain/plan.ts'
-import { exited, ME, name, setup } from '../rooms.fixture.ts'
+import { exited, name, setup } from '../rooms.fixture.ts'
 
 const when = (expression: string): FailureMode['detect'] => ({ type: 'expect', expression })
 const run = (id: string, rest: Partial<TaskDefinition> = {}): Partial<TaskDefinition> => ({ id: name(id), ...rest })
@@ -91,7 +91,7 @@ test('prose is never assumed: it stands in the hint, and a person may name the m
   await room.drive(plan)
   const failure = { class: 'logic', message: 'it went wrong', retryable: false } as const
   const report = (mode: string) =>
-    room.engine.submit(plan, { type: 'report', task: name('e'), result: { status: 'failed', failure, mode } }, ME)
+    room.engine.submit(plan, { type: 'report', task: name('e'), result: { status: 'failed', failure, mode } })
   expect(await report('brokn')).toMatchObject({
     ok: false,
     refusal: { code: 'unknown-reference', hint: "did you mean 'broken'?" },

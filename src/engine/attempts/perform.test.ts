@@ -86,11 +86,7 @@ describe('criteria are never silently true', () => {
     const accept = [{ type: 'prose', text: 'It reads well' }] as const
     const { status, room, plan } = await endOf({ accept }, async () => exited(0))
     expect(status).toBe('waiting')
-    await room.engine.submit(
-      plan,
-      { type: 'decide', task: name('a'), verdict: 'rejected', rationale: 'it does not' },
-      ME,
-    )
+    await room.engine.submit(plan, { type: 'decide', task: name('a'), verdict: 'rejected', rationale: 'it does not' })
     expect(await room.statuses(plan)).toEqual({ plan: 'failed', a: 'failed' })
   })
 
@@ -237,31 +233,29 @@ describe('external tasks', () => {
       action: { type: 'external' },
       accept: [{ type: 'check', command: { argv: ['lint'] } }],
     })
-    const claimed = await room.engine.submit(plan, { type: 'claim' }, ME)
+    const claimed = await room.engine.submit(plan, { type: 'claim' })
     if (!claimed.ok || claimed.claim === undefined) throw new Error('not claimed')
-    const wrong = await room.engine.submit(
-      plan,
-      { type: 'report', task: name('a'), token: 'wrong', result: { status: 'succeeded' } },
-      ME,
-    )
+    const wrong = await room.engine.submit(plan, {
+      type: 'report',
+      task: name('a'),
+      token: 'wrong',
+      result: { status: 'succeeded' },
+    })
     expect(wrong).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
-    await room.engine.submit(
-      plan,
-      { type: 'report', task: name('a'), token: claimed.claim.token, result: { status: 'succeeded' } },
-      ME,
-    )
+    await room.engine.submit(plan, {
+      type: 'report',
+      task: name('a'),
+      token: claimed.claim.token,
+      result: { status: 'succeeded' },
+    })
     // Not accepted: whoever has it may mend it.
     expect(await room.statuses(plan)).toEqual({ plan: 'active', a: 'running' })
-    await room.engine.submit(
-      plan,
-      {
-        type: 'report',
-        task: name('a'),
-        token: claimed.claim.token,
-        result: { status: 'failed', failure: { class: 'logic', message: 'no', retryable: false } },
-      },
-      ME,
-    )
+    await room.engine.submit(plan, {
+      type: 'report',
+      task: name('a'),
+      token: claimed.claim.token,
+      result: { status: 'failed', failure: { class: 'logic', message: 'no', retryable: false } },
+    })
     expect(await room.statuses(plan)).toEqual({ plan: 'failed', a: 'failed' })
   })
 })
@@ -275,9 +269,9 @@ describe('a retry of an external task', () => {
       retry: { attempts: 3, backoffMs: { min: 1, max: 1 } },
     })
     const failure = { class: 'logic', message: 'no', retryable: true } as const
-    await room.engine.submit(plan, { type: 'report', task: name('a'), result: { status: 'failed', failure } }, ME)
+    await room.engine.submit(plan, { type: 'report', task: name('a'), result: { status: 'failed', failure } })
     await expect
-      .poll(() => room.engine.submit(plan, { type: 'claim' }, ME))
+      .poll(() => room.engine.submit(plan, { type: 'claim' }))
       .toMatchObject({ ok: true, claim: { task: 'a' } })
   })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Criterion, TaskDefinition } from '../../domain/plan.ts'
-import { exited, ME, name, type Script, setup } from '../rooms.fixture.ts'
+import { exited, name, type Script, setup } from '../rooms.fixture.ts'
 import { systemFacts } from './preconditions.ts'
 
 const expects = (expression: string, text?: string): Criterion => ({
@@ -83,7 +83,7 @@ test('prose is asked of a person before the task begins, once for a visit, and n
   expect((await room.engine.ask({ type: 'summary', plan }))?.waiting).toMatchObject([
     { task: 'a', asks: { type: 'verdict', criteria: ['the old server is off'], before: true } },
   ])
-  await room.engine.submit(plan, { type: 'decide', task: name('a'), verdict: 'approved', rationale: 'I looked' }, ME)
+  await room.engine.submit(plan, { type: 'decide', task: name('a'), verdict: 'approved', rationale: 'I looked' })
   await room.drive(plan)
   expect(await room.statuses(plan)).toEqual({ plan: 'completed', a: 'completed' })
   expect(room.attempts).toHaveLength(2)
@@ -96,7 +96,7 @@ test('prose that a person rejects fails the task without an attempt, and leads w
     { id: name('mend') },
   )
   await room.drive(plan)
-  await room.engine.submit(plan, { type: 'decide', task: name('a'), verdict: 'rejected', rationale: 'no' }, ME)
+  await room.engine.submit(plan, { type: 'decide', task: name('a'), verdict: 'rejected', rationale: 'no' })
   await room.drive(plan)
   expect(await room.statuses(plan)).toEqual({ plan: 'completed', a: 'failed', mend: 'completed' })
   expect(room.attempts.map(({ task }) => task)).toEqual(['mend'])
@@ -111,7 +111,7 @@ test('an external task can be claimed only when its preconditions hold; a gate o
     { id: name('e'), action: { type: 'external' }, preconditions, retry } as TaskDefinition,
     { id: name('g'), action: { type: 'gate', gate: 'approval' }, preconditions, retry } as TaskDefinition,
   )
-  const claim = () => room.engine.submit(plan, { type: 'claim', task: name('e') }, ME)
+  const claim = () => room.engine.submit(plan, { type: 'claim', task: name('e') })
   expect(await claim()).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
   online = true
   await room.drive(plan)
@@ -129,7 +129,7 @@ test('a workspace task asks first and captures its files only then', async () =>
   })
   await room.drive(plan)
   expect(room.asked).toEqual([])
-  await room.engine.submit(plan, { type: 'decide', task: name('a'), verdict: 'approved', rationale: '' }, ME)
+  await room.engine.submit(plan, { type: 'decide', task: name('a'), verdict: 'approved', rationale: '' })
   await room.drive(plan)
   expect(room.asked).toEqual(['capture src/**'])
   expect(await room.statuses(plan)).toEqual({ plan: 'completed', a: 'completed' })
@@ -163,7 +163,7 @@ test('a successful report must hold every output that was asked for', async () =
     outputs: { sources: { from: 'report', type: 'list[url]' }, notes: { from: 'report' } },
   })
   const report = (outputs: Record<string, string>) =>
-    room.engine.submit(plan, { type: 'report', task: name('e'), result: { status: 'succeeded', outputs } }, ME)
+    room.engine.submit(plan, { type: 'report', task: name('e'), result: { status: 'succeeded', outputs } })
   expect(await report({ sources: 'x' })).toMatchObject({
     ok: false,
     refusal: { code: 'invalid', message: "the report of 'e' lacks 'notes'" },

@@ -30,7 +30,7 @@ export class Person {
   }
 
   submit(plan: string | null, order: Order, options?: SubmitOptions): Promise<Submitted> {
-    return this.engine.submit(plan, order, this.actor, options)
+    return this.engine.submit(plan, order, options)
   }
 
   async does(plan: string | null, order: Order, options?: SubmitOptions): Promise<Done> {

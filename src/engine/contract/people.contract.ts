@@ -65,7 +65,7 @@ export function peopleContract(what: string, setup: Setup): void {
     test('the kill switch stops everything until it is lifted', async () => {
       const id = await ana.starts(plan('halted', external('a')))
       expect(await ana.engine.killSwitch.halted()).toBeNull()
-      const halted = await ben.engine.killSwitch.halt('fire', ben.actor)
+      const halted = await ben.engine.killSwitch.halt('fire')
       expect(halted).toMatchObject({ by: 'ben', reason: 'fire', paused: expect.arrayContaining(['halted']) })
       expect(await ana.engine.killSwitch.halted()).toMatchObject({ by: 'ben', reason: 'fire' })
       expect((await ana.isRefused(id, { type: 'resume' })).code).toBe('not-ready')
@@ -80,12 +80,10 @@ export function peopleContract(what: string, setup: Setup): void {
 
     test('sessions and goals are small streams of their own', async () => {
       const { sessions, goals } = ana.engine
-      const opened = await sessions.append('s', [{ type: 'session.opened', title: 'Talk' }], { actor: ana.actor })
+      const opened = await sessions.append('s', [{ type: 'session.opened', title: 'Talk' }])
       expect(opened).toEqual({ ok: true, id: 's', version: 1 })
-      await sessions.append('s', [{ type: 'message.added', role: 'user', text: 'hi', data: { x: 1 } }], {
-        actor: ana.actor,
-      })
-      const stale = await sessions.append('s', [{ type: 'session.closed' }], { actor: ana.actor, expectedVersion: 1 })
+      await sessions.append('s', [{ type: 'message.added', role: 'user', text: 'hi', data: { x: 1 } }])
+      const stale = await sessions.append('s', [{ type: 'session.closed' }], { expectedVersion: 1 })
       expect(stale).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
       expect(await sessions.get('s')).toMatchObject({ title: 'Talk', status: 'open', messages: 1, version: 2 })
       expect((await sessions.read('s', { after: 1 })).map(({ event, actor }) => [event.type, actor])).toEqual([
@@ -93,13 +91,9 @@ export function peopleContract(what: string, setup: Setup): void {
       ])
       expect(await sessions.get('nobody')).toBeNull()
       for (const id of ['g1', 'g2', 'g3'])
-        await goals.append(
-          id,
-          [{ type: 'goal.set', title: id, parent: id === 'g1' ? null : 'g1', priority: 5, criteria: ['c'] }],
-          {
-            actor: ana.actor,
-          },
-        )
+        await goals.append(id, [
+          { type: 'goal.set', title: id, parent: id === 'g1' ? null : 'g1', priority: 5, criteria: ['c'] },
+        ])
       const page = await goals.list({ where: { parent: 'g1' }, limit: 1 })
       const rest = await goals.list({ where: { parent: 'g1' }, limit: 1, cursor: page.next! })
       expect([...page.items, ...rest.items].map(({ id }) => id)).toEqual(['g3', 'g2'])

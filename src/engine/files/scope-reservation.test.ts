@@ -7,6 +7,7 @@ import { quoted, stepsIn } from '../../domain/hint.ts'
 import type { PlanId, PlanName } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { Connection } from '../../stores/sqlite/driver.ts'
+import { trusted } from '../caller.ts'
 import type { DriveOptions, ScopeWait } from '../engine.ts'
 import { EngineLocal } from '../engine-local.ts'
 import { ME, realRooms, sh } from '../rollback/perform-rollback.fixture.ts'
@@ -219,12 +220,12 @@ describe('files reserved across plans', () => {
         return captured
       },
     }
-    const engine = new EngineLocal({ ...rooms, workspace })
-    const claimed = await engine.submit(q, { type: 'claim', task: name('b') }, ME)
+    const engine = new EngineLocal({ ...rooms, workspace }, trusted(ME))
+    const claimed = await engine.submit(q, { type: 'claim', task: name('b') })
     expect(claimed).toMatchObject({ ok: true, claim: { task: 'b' } })
     expect([captures, there('sc/p')]).toEqual([2, true])
     const token = claimed.ok ? (claimed.claim?.token ?? '') : ''
-    const told = await engine.submit(q, { type: 'report', task: name('b'), token, result: { status: 'succeeded' } }, ME)
+    const told = await engine.submit(q, { type: 'report', task: name('b'), token, result: { status: 'succeeded' } })
     expect(told).toMatchObject({ ok: true, events: [{ result: { wrote: { changes: null, paths: 0 } } }, {}] })
   })
 

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { plainHint } from '../../domain/hint.ts'
 import type { Actor, TaskName } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { ANA, changed, gate, run, type Stage, stage } from './consent.fixture.ts'
+import { changed, gate, run, type Stage, stage } from './consent.fixture.ts'
 
 const AGENT = 'agent' as Actor
 const SHIP = 'ship' as TaskName
@@ -19,15 +19,11 @@ let on: Stage
 afterEach(() => on.close())
 
 const claim = async (task?: string, leaseMs?: number) => {
-  const made = await on.engine.submit(
-    on.plan,
-    {
-      type: 'claim',
-      ...(task === undefined ? {} : { task: task as TaskName }),
-      ...(leaseMs === undefined ? {} : { leaseMs }),
-    },
-    AGENT,
-  )
+  const made = await on.engine.as(AGENT).submit(on.plan, {
+    type: 'claim',
+    ...(task === undefined ? {} : { task: task as TaskName }),
+    ...(leaseMs === undefined ? {} : { leaseMs }),
+  })
   return made.ok ? (made.claim?.task ?? 'no claim') : `${made.refusal.message} | ${plainHint(made.refusal.hint ?? '')}`
 }
 const ready = async () =>
@@ -58,11 +54,11 @@ describe('an external task with an impact', () => {
   it('cannot be reported before it was approved, with a claim or without', async () => {
     on = await stage({ tasks: [external('ship', { kind: 'deploy' })] })
     const done = { type: 'report', task: SHIP, result: { status: 'succeeded' } } as const
-    const early = await on.engine.submit(on.plan, done, AGENT)
+    const early = await on.engine.as(AGENT).submit(on.plan, done)
     expect(early.ok ? '' : early.refusal.message).toContain(REFUSED)
     await claim()
     expect(await on.decide('ship')).toBe('ok')
-    expect((await on.engine.submit(on.plan, done, AGENT)).ok).toBe(true)
+    expect((await on.engine.as(AGENT).submit(on.plan, done)).ok).toBe(true)
     expect((await on.state()).status).toBe('completed')
   })
 
@@ -151,8 +147,8 @@ describe('an external task with an impact', () => {
     const policy = { roles: { lead: ['ana'] }, gates: { approvers: { role: 'lead' } } }
     on = await stage({ policy, tasks: [external('ship', { kind: 'deploy' })] })
     await claim()
-    const skipped = await on.engine.submit(on.plan, { type: 'skip', task: SHIP, reason: 'no' }, AGENT)
+    const skipped = await on.engine.as(AGENT).submit(on.plan, { type: 'skip', task: SHIP, reason: 'no' })
     expect(skipped.ok).toBe(false)
-    expect((await on.engine.submit(on.plan, { type: 'skip', task: SHIP, reason: 'no' }, ANA)).ok).toBe(true)
+    expect((await on.engine.submit(on.plan, { type: 'skip', task: SHIP, reason: 'no' })).ok).toBe(true)
   })
 })

@@ -119,11 +119,13 @@ describe('what was approved', () => {
     await on.drive()
     const { definition } = await on.state()
     const edited = JSON.parse(JSON.stringify(definition).replace('as written', 'as edited')) as PlanDefinition
-    const said = await on.engine.submit(
-      on.plan,
-      { type: 'decide', task: 'ok' as never, verdict: 'approved', rationale: 'so', edits: { definition: edited } },
-      'ana' as never,
-    )
+    const said = await on.engine.submit(on.plan, {
+      type: 'decide',
+      task: 'ok' as never,
+      verdict: 'approved',
+      rationale: 'so',
+      edits: { definition: edited },
+    })
     expect(said.ok ? 'ok' : said.refusal.message).toBe('ok')
     await on.drive()
     expect([on.done(), (await on.state()).status]).toEqual([['went as edited'], 'completed'])
@@ -163,7 +165,7 @@ describe('what was approved', () => {
   it('counts for nothing when the gate was passed over, and then nobody is asked', async () => {
     const on = await stage({ tasks: [gate('ok'), run('go', ['sh', 'x.sh'], { needs: ['ok'] })] }, FILES)
     await on.drive()
-    await on.engine.submit(on.plan, { type: 'skip', task: 'ok' as never, reason: 'no need' }, 'ana' as never)
+    await on.engine.submit(on.plan, { type: 'skip', task: 'ok' as never, reason: 'no need' })
     await on.drive()
     expect(on.done()).toHaveLength(1)
     on.close()

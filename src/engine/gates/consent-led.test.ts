@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ShownGate } from '../../domain/gates/consent.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
-import { ANA, gate, run, type Stage, stage } from './consent.fixture.ts'
+import { gate, run, type Stage, stage } from './consent.fixture.ts'
 
 const FILES = { 'x.sh': 'echo "went $1" >> $REC\n' }
 const CHANGED = 'echo changed >> $REC\n'
@@ -82,7 +82,7 @@ describe('a decision', () => {
   const chosen = async (on: Stage, option: string): Promise<void> => {
     await on.drive()
     const order = { type: 'decide', task: 'ok', verdict: 'chosen', option, rationale: '' } as never
-    expect((await on.engine.submit(on.plan, order, ANA)).ok).toBe(true)
+    expect((await on.engine.submit(on.plan, order)).ok).toBe(true)
   }
 
   it('shows where each option leads, and what was chosen is carried out as it was shown', async () => {
@@ -125,7 +125,7 @@ describe('what was not all known when it was approved', () => {
     expect((await shownBy(on, 'ok')).tasks[0]!.open).not.toBe(null)
     await on.decide('ok')
     const order = { type: 'decide', task: 'q', verdict: 'answered', answers: { answer: 'x' }, rationale: '' } as never
-    expect((await on.engine.submit(on.plan, order, ANA)).ok).toBe(true)
+    expect((await on.engine.submit(on.plan, order)).ok).toBe(true)
     await on.drive()
     expect([on.done(), await on.asks('go')]).toEqual([[], 'consent'])
     expect((await on.state()).tasks.get('go' as never)?.gate?.asks).toMatchObject({

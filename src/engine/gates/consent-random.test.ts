@@ -73,7 +73,7 @@ class Story {
       ['another folder', () => this.#on.revise(changed('go', () => ({ cwd: this.#roll(2) === 0 ? '.' : 'sub' })))],
       ['another policy', () => this.#on.revise(plan => ({ ...plan, policy: { network: [this.#word()] } }))],
       ['later', () => this.#later((1 + this.#roll(26)) * HOUR_MS)],
-      ['again', () => this.#on.engine.submit(this.#on.plan, { type: 'retry', task: 'go' as never }, 'ana' as never)],
+      ['again', () => this.#on.engine.submit(this.#on.plan, { type: 'retry', task: 'go' as never })],
       ['meanwhile', () => this.#on.onBegun('go', () => this.rewrite('x.sh'))],
     ]
     const [name, act] = steps[this.#roll(steps.length)]!

@@ -17,17 +17,20 @@ it('asks again, and lets only who had to approve say how it ended', async () => 
   await at.drive()
   expect(await at.decide('go')).toBe('ok')
   at.onBegun('ship', async () => {
-    await at.engine.submit(at.plan, { type: 'pause', force: true }, ANA)
+    await at.engine.submit(at.plan, { type: 'pause', force: true })
   })
   await at.drive()
   expect(await at.asks('ship')).toBe('unknown-outcome')
-  expect((await at.engine.submit(at.plan, { type: 'resume' }, ANA)).ok).toBe(true)
+  expect((await at.engine.submit(at.plan, { type: 'resume' })).ok).toBe(true)
   for (const type of ['retry', 'skip'] as const) {
     const order = { type, task: SHIP, reason: 'again' } as const
-    expect(await at.engine.submit(at.plan, order, EVE)).toMatchObject({ ok: false, refusal: { code: 'not-allowed' } })
+    expect(await at.engine.as(EVE).submit(at.plan, order)).toMatchObject({
+      ok: false,
+      refusal: { code: 'not-allowed' },
+    })
   }
   expect(await at.decide('ship', { verdict: 'done', by: EVE })).toBe('not-allowed')
-  expect((await at.engine.submit(at.plan, { type: 'retry', task: SHIP }, ANA)).ok).toBe(true)
+  expect((await at.engine.submit(at.plan, { type: 'retry', task: SHIP })).ok).toBe(true)
   const before = at.done().length
   await at.drive()
   expect((await at.state()).tasks.get(SHIP)?.gate?.asks).toEqual({

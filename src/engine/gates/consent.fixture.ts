@@ -15,6 +15,7 @@ import type { Runner } from '../../runners/runner.ts'
 import { MemoryDisk } from '../../stores/memory/memory-disk.ts'
 import { StoreMemory } from '../../stores/memory/store-memory.ts'
 import { openWorkspace } from '../../workspace/scope/scope-workspace.ts'
+import { trusted } from '../caller.ts'
 import { systemClock } from '../clock.ts'
 import { EngineLocal } from '../engine-local.ts'
 import { WorkerLocal } from '../loop/worker.ts'
@@ -94,20 +95,19 @@ export async function stage(
     leaseMs: 60_000,
     about: 'a test',
   }
-  const engine = new EngineLocal(rooms)
+  const engine = new EngineLocal(rooms, trusted(ANA))
   const worker = new WorkerLocal(rooms)
   const write = (file: string, text: string): void => {
     mkdirSync(dirname(join(root, file)), { recursive: true })
     writeFileSync(join(root, file), text.replaceAll('$REC', record))
   }
   for (const [file, text] of Object.entries(files)) write(file, text)
-  const made = await engine.submit(
-    null,
-    { type: 'create', definition: named({ name: 'plan' as PlanName, ...definition } as PlanDefinition, record) },
-    ANA,
-  )
+  const made = await engine.submit(null, {
+    type: 'create',
+    definition: named({ name: 'plan' as PlanName, ...definition } as PlanDefinition, record),
+  })
   if (!made.ok) throw new Error(made.refusal.message)
-  const started = await engine.submit(made.plan, { type: 'start' }, ANA)
+  const started = await engine.submit(made.plan, { type: 'start' })
   if (!started.ok) throw new Error(started.refusal.message)
   const { plan } = made
   const gateOf = async (task: string) => (await store.state(plan))?.tasks.get(task as TaskName)?.gate ?? null
@@ -133,16 +133,16 @@ export async function stage(
     decide: async (task, { verdict = 'approved', hash, by = ANA } = {}) => {
       const order = { type: 'decide', task: task as TaskName, verdict, rationale: 'said so' } as const
       const said = hash === undefined ? order : { ...order, hash: hash as never }
-      const submitted = await engine.submit(plan, said, by as Actor)
+      const submitted = await engine.as(by as Actor).submit(plan, said)
       return submitted.ok ? 'ok' : submitted.refusal.code
     },
     revise: async change => {
       const state = (await store.state(plan))!
-      const submitted = await engine.submit(
-        plan,
-        { type: 'revise', definition: named(change(state.definition), record), rationale: 'another' },
-        ANA,
-      )
+      const submitted = await engine.submit(plan, {
+        type: 'revise',
+        definition: named(change(state.definition), record),
+        rationale: 'another',
+      })
       return submitted.ok ? 'ok' : submitted.refusal.message
     },
     later: ms => {

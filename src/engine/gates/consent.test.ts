@@ -51,7 +51,7 @@ const mutations: readonly (readonly [string, (on: Stage) => unknown])[] = [
 /** `pre` is done again and says something else. */
 async function reread(on: Stage): Promise<void> {
   on.write('word', 'second')
-  const again = await on.engine.submit(on.plan, { type: 'retry', task: 'pre' as never }, 'ana' as never)
+  const again = await on.engine.submit(on.plan, { type: 'retry', task: 'pre' as never })
   if (!again.ok) throw new Error(again.refusal.message)
 }
 
@@ -102,14 +102,14 @@ describe('an answer', () => {
 
   it('after the plan was cancelled is refused, and what was approved before is not begun', async () => {
     const on = await approved()
-    await on.engine.submit(on.plan, { type: 'cancel' }, 'ana' as never)
+    await on.engine.submit(on.plan, { type: 'cancel' })
     expect(await on.decide('ok')).not.toBe('ok')
     await on.drive()
     expect(on.done()).toEqual([])
     on.close()
     const asking = await stage({ tasks: [gate('ok'), run('go', ['sh', 'x.sh'], { needs: ['ok'] })] }, FILES)
     await asking.drive()
-    await asking.engine.submit(asking.plan, { type: 'cancel' }, 'ana' as never)
+    await asking.engine.submit(asking.plan, { type: 'cancel' })
     expect(await asking.decide('ok')).not.toBe('ok')
     await asking.drive()
     expect(asking.done()).toEqual([])
@@ -144,7 +144,7 @@ describe('an answer', () => {
     await on.decide('ok')
     await on.drive()
     expect(on.done()).toHaveLength(1)
-    const again = await on.engine.submit(on.plan, { type: 'retry', task: 'go' as never }, 'ana' as never)
+    const again = await on.engine.submit(on.plan, { type: 'retry', task: 'go' as never })
     expect(again.ok ? 'ok' : again.refusal.message).toBe('ok')
     await on.drive()
     expect(on.done()).toHaveLength(1)

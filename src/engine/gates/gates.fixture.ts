@@ -15,6 +15,7 @@ import { StoreSqlite } from '../../stores/sqlite/store-sqlite.ts'
 import { fakeHost } from '../../stores/store.contract.ts'
 import { EPOCH } from '../../testing/index.ts'
 import { openWorkspace } from '../../workspace/scope/scope-workspace.ts'
+import { trusted } from '../caller.ts'
 import type { Clock } from '../clock.ts'
 import { EngineLocal } from '../engine-local.ts'
 import { WorkerLocal } from '../loop/worker.ts'
@@ -98,7 +99,7 @@ export async function gateRooms(script: Script = async () => exited(0)) {
       about: 'a test',
     }
     const worker = new WorkerLocal(rooms)
-    const engine = new EngineLocal(rooms)
+    const engine = new EngineLocal(rooms, trusted(ANA))
     onTestFinished(async () => {
       await worker.close()
       await engine.close()
@@ -114,13 +115,12 @@ export async function gateRooms(script: Script = async () => exited(0)) {
     root,
     open,
     async define(definition: Pick<PlanDefinition, 'tasks'> & Partial<PlanDefinition>): Promise<PlanId> {
-      const made = await engine.submit(
-        null,
-        { type: 'create', definition: { name: 'plan' as PlanName, ...definition } },
-        ANA,
-      )
+      const made = await engine.submit(null, {
+        type: 'create',
+        definition: { name: 'plan' as PlanName, ...definition },
+      })
       if (!made.ok) throw new Error(made.refusal.message)
-      const started = await engine.submit(made.plan, { type: 'start' }, ANA)
+      const started = await engine.submit(made.plan, { type: 'start' })
       if (!started.ok) throw new Error(started.refusal.message)
       return made.plan
     },

@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Actor } from '../../domain/id.ts'
 import type { GateAction, TaskDefinition } from '../../domain/plan.ts'
 import { external, name, type TaskOptions, task } from '../../testing/index.ts'
 import { exited } from '../rooms.fixture.ts'
-import { ANA, BO, gateRooms, HOUR, MINUTE } from './gates.fixture.ts'
+import { BO, gateRooms, HOUR, MINUTE } from './gates.fixture.ts'
 
 const gate = (id: string, action: Partial<GateAction> = {}, options: TaskOptions = {}): TaskDefinition =>
   task(id, { ...options, action: { type: 'gate', gate: 'approval', ...action } })
@@ -44,7 +43,7 @@ describe('a gate that waits', () => {
     expect(ends.map(({ at }) => at)).toEqual([10 * MINUTE, 20 * MINUTE, 30 * MINUTE])
     room.clock.advance(30 * MINUTE)
     expect(await room.statuses(plan)).toMatchObject({ g: 'waiting', after: 'pending', c: 'completed' })
-    expect(await room.engine.submit(plan, approve('g'), ANA)).toMatchObject({ ok: true })
+    expect(await room.engine.submit(plan, approve('g'))).toMatchObject({ ok: true })
     await begun.heard('after')
     room.clock.advance(10 * MINUTE)
     expect(await driven).toEqual({ status: 'rested', rest: 'ended' })
@@ -84,7 +83,7 @@ describe('a gate that waits', () => {
     const waiting = (await room.engine.ask({ type: 'summary', plan }))?.waiting.map(each => each.task)
     expect(waiting).toEqual(['g', 'h'])
     room.clock.advance(HOUR)
-    expect(await room.engine.submit(plan, approve('g'), ANA)).toMatchObject({
+    expect(await room.engine.submit(plan, approve('g'))).toMatchObject({
       ok: false,
       refusal: { code: 'not-ready' },
     })
@@ -164,8 +163,8 @@ describe('the checks of a gate', () => {
       (await room.engine.ask({ type: 'summary', plan }))?.waiting.map(each => each.evidence?.[0]?.evidence)
     expect(await evidence()).toEqual(['$.port: is string, not integer', "there is no file 'none.json'"])
     writeFileSync(join(room.root, 'out.json'), '{"port": 80}')
-    await room.engine.submit(plan, { type: 'decide', task: name('g'), verdict: 'rejected', rationale: '' }, ANA)
-    await room.engine.submit(plan, { type: 'retry', task: name('g') }, ANA)
+    await room.engine.submit(plan, { type: 'decide', task: name('g'), verdict: 'rejected', rationale: '' })
+    await room.engine.submit(plan, { type: 'retry', task: name('g') })
     await room.drive(plan)
     expect(await room.statuses(plan)).toEqual({ g: 'completed', h: 'waiting' })
   })
@@ -193,7 +192,7 @@ describe('the checks of a gate', () => {
     await room.drive(plan)
     expect(await room.statuses(plan)).toMatchObject({ few: 'completed' })
     room.clock.advance(2 * HOUR)
-    await room.engine.submit(plan, { type: 'report', task: name('x'), result: { status: 'succeeded' } }, ANA)
+    await room.engine.submit(plan, { type: 'report', task: name('x'), result: { status: 'succeeded' } })
     await room.drive(plan)
     expect(await room.statuses(plan)).toMatchObject({ late: 'waiting', many: 'failed' })
     const [waiting] = (await room.engine.ask({ type: 'summary', plan }))?.waiting ?? []
@@ -211,8 +210,8 @@ describe('two decisions at once', () => {
       const plan = await room.define({ name: `p${round}` as never, tasks: [gate('g'), external('x')] })
       await room.engine.ask({ type: 'summary', plan })
       const answers = await Promise.all([
-        room.engine.submit(plan, approve('g'), ANA),
-        other.engine.submit(plan, round % 2 === 0 ? approve('g') : { ...approve('g'), verdict: 'rejected' }, BO),
+        room.engine.submit(plan, approve('g')),
+        other.engine.as(BO).submit(plan, round % 2 === 0 ? approve('g') : { ...approve('g'), verdict: 'rejected' }),
       ])
       expect(answers.map(({ ok }) => ok).sort()).toEqual([false, true])
       expect((await room.events(plan)).filter(({ type }) => type === 'gate.decided')).toHaveLength(1)
@@ -224,13 +223,10 @@ describe('two decisions at once', () => {
     const other = await room.open()
     const plan = await room.define({ tasks: [gate('g', { approvers: { count: 2 } }), external('x')] })
     await room.engine.ask({ type: 'summary', plan })
-    const twice = await Promise.all([
-      room.engine.submit(plan, approve('g'), ANA),
-      other.engine.submit(plan, approve('g'), ANA),
-    ])
+    const twice = await Promise.all([room.engine.submit(plan, approve('g')), other.engine.submit(plan, approve('g'))])
     expect(twice.map(({ ok }) => ok).sort()).toEqual([false, true])
     expect(await room.statuses(plan)).toMatchObject({ g: 'waiting' })
-    expect(await other.engine.submit(plan, approve('g'), BO)).toMatchObject({ ok: true })
+    expect(await other.engine.as(BO).submit(plan, approve('g'))).toMatchObject({ ok: true })
     expect(await room.statuses(plan)).toMatchObject({ g: 'completed' })
   })
 })
@@ -253,17 +249,19 @@ describe('what somebody says who sends it back', () => {
       ],
     })
     await room.drive(plan)
-    await room.engine.submit(plan, { type: 'report', task: name('check'), result: { status: 'succeeded' } }, ANA)
+    await room.engine.submit(plan, { type: 'report', task: name('check'), result: { status: 'succeeded' } })
     await room.drive(plan)
     const back = (to: string, rationale: string) =>
-      room.engine.submit(plan, { type: 'decide', task: name('g'), verdict: 'pushed-back', rationale, to: name(to) }, BO)
+      room.engine
+        .as(BO)
+        .submit(plan, { type: 'decide', task: name('g'), verdict: 'pushed-back', rationale, to: name(to) })
     expect(await back('write', 'kürzer 界')).toMatchObject({ ok: true })
     await room.drive(plan)
     expect(seen).toEqual([
       '|{"said":""}|{"type":"run","command":{"argv":["write",""]}}',
       'kürzer 界|{"said":"kürzer 界"}|{"type":"run","command":{"argv":["write","kürzer 界"]}}',
     ])
-    await room.engine.submit(plan, { type: 'report', task: name('check'), result: { status: 'succeeded' } }, ANA)
+    await room.engine.submit(plan, { type: 'report', task: name('check'), result: { status: 'succeeded' } })
     await room.drive(plan)
     await back('check', 'look closer')
     const briefing = await room.engine.ask({ type: 'briefing', plan, task: 'check' })
@@ -287,11 +285,11 @@ describe('approving with edits', () => {
     await room.drive(plan)
     const definition = { name: 'plan' as never, tasks: tasks('new') }
     const lost = { ...definition, tasks: [run('a')] }
-    expect(await room.engine.submit(plan, { ...approve('g'), edits: { definition: lost } }, ANA)).toMatchObject({
+    expect(await room.engine.submit(plan, { ...approve('g'), edits: { definition: lost } })).toMatchObject({
       ok: false,
       refusal: { message: "the revision removes 'g', which is waiting" },
     })
-    expect(await room.engine.submit(plan, { ...approve('g'), edits: { definition } }, ANA)).toMatchObject({ ok: true })
+    expect(await room.engine.submit(plan, { ...approve('g'), edits: { definition } })).toMatchObject({ ok: true })
     await room.drive(plan)
     expect(ran).toEqual(['{"type":"run","command":{"argv":["echo","new"]}}'])
     expect((await room.events(plan)).filter(({ type }) => type === 'plan.revised')).toHaveLength(1)
@@ -305,8 +303,8 @@ it('a revision while a gate is open makes it ask about the new one; an answer to
   await room.drive(plan)
   const hash = (await room.engine.ask({ type: 'summary', plan }))?.waiting[0]?.hash
   const definition = { name: 'plan' as never, tasks: [gate('g'), run('a', { needs: ['g'], title: 'other' })] }
-  await room.engine.submit(plan, { type: 'revise', definition, rationale: 'better' }, BO)
-  expect(await room.engine.submit(plan, { ...approve('g'), hash: hash! }, ANA as Actor)).toMatchObject({
+  await room.engine.as(BO).submit(plan, { type: 'revise', definition, rationale: 'better' })
+  expect(await room.engine.submit(plan, { ...approve('g'), hash: hash! })).toMatchObject({
     ok: false,
     refusal: { code: 'conflict' },
   })

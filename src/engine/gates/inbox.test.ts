@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { next } from '../../domain/hint.ts'
 import type { PlanName } from '../../domain/id.ts'
 import { realRooms, sh } from '../rollback/perform-rollback.fixture.ts'
-import { ME, name, setup, untilStopped } from '../rooms.fixture.ts'
+import { name, setup, untilStopped } from '../rooms.fixture.ts'
 
 const GATE = { id: name('review'), action: { type: 'gate', gate: 'approval' } } as const
 
@@ -31,7 +31,7 @@ describe('the inbox', () => {
     for (const { id } of first.items) expect(id).toMatch(/^[0-9a-hj-km-np-tv-z]{8}$/)
     expect(new Set(first.items.map(({ id }) => id)).size).toBe(3)
     expect((await engine.ask({ type: 'inbox' })).items.map(({ id }) => id)).toEqual(first.items.map(({ id }) => id))
-    await engine.submit('two', { type: 'decide', task: name('review'), verdict: 'approved', rationale: 'fine' }, ME)
+    await engine.submit('two', { type: 'decide', task: name('review'), verdict: 'approved', rationale: 'fine' })
     expect((await engine.ask({ type: 'inbox' })).items.map(item => item.name)).toEqual(['one', 'three'])
     const { id } = first.items[1]!
     expect(await engine.ask({ type: 'inboxFate', id })).toMatchObject({
@@ -70,7 +70,7 @@ describe('the inbox', () => {
     const made = rooms()
     const { engine } = made
     const id = await made.plan({ id: name('call'), assignee: 'bo', action: { type: 'external' } })
-    const claimed = await engine.submit(id, { type: 'claim', leaseMs: 1 }, ME)
+    const claimed = await engine.submit(id, { type: 'claim', leaseMs: 1 })
     expect(claimed.ok).toBe(true)
     await expect.poll(() => made.rooms.store.claims.lapsed(id), { interval: 1, timeout: 15_000 }).toHaveLength(1)
     expect((await engine.ask({ type: 'inbox' })).items).toMatchObject([
@@ -112,7 +112,7 @@ describe('a digest over many entries', () => {
     const made = setup()
     const { engine, worker } = made
     const id = await made.plan(GATE)
-    for (let times = 0; times < 30; times++) await engine.submit(id, { type: 'note', text: `${times}` }, ME)
+    for (let times = 0; times < 30; times++) await engine.submit(id, { type: 'note', text: `${times}` })
     const entries = (await engine.ask({ type: 'entries', plan: id, limit: 100 }))!
     for (const { now } of [entries[0]!, entries[17]!, entries.at(-1)!]) {
       const told = await engine.ask({ type: 'digest', plan: id, since: now })

@@ -90,11 +90,11 @@ describe('what is driven', () => {
     const plan = await room.another('p', { id: name('a'), action: EXTERNAL }, { id: name('b'), needs: [name('a')] })
     const attending = room.begin()
     await room.rounds()
-    await room.engine.submit(plan, { type: 'note', text: 'hello' }, ME)
-    await room.engine.submit(plan, { type: 'claim' }, ME)
+    await room.engine.submit(plan, { type: 'note', text: 'hello' })
+    await room.engine.submit(plan, { type: 'claim' })
     await room.rounds()
     expect(room.drives.size).toBe(0)
-    await room.engine.submit(plan, { type: 'report', task: name('a'), result: succeeded() }, ME)
+    await room.engine.submit(plan, { type: 'report', task: name('a'), result: succeeded() })
     await expect.poll(() => room.status(plan)).toBe('completed')
     room.stop.abort()
     await attending
@@ -103,17 +103,13 @@ describe('what is driven', () => {
 
   test('a draft is left alone, and so is one that is paused until it is resumed', async () => {
     const room = attended()
-    const made = await room.engine.submit(
-      null,
-      { type: 'create', definition: { name: 'd' as PlanName, tasks: [] } },
-      ME,
-    )
+    const made = await room.engine.submit(null, { type: 'create', definition: { name: 'd' as PlanName, tasks: [] } })
     if (!made.ok) throw new Error(made.refusal.message)
     const attending = room.begin()
-    await room.engine.submit(made.plan, { type: 'add', tasks: [RUN] }, ME)
+    await room.engine.submit(made.plan, { type: 'add', tasks: [RUN] })
     await room.rounds()
     expect([room.drives.size, await room.status(made.plan)]).toEqual([0, 'draft'])
-    await room.engine.submit(made.plan, { type: 'start' }, ME)
+    await room.engine.submit(made.plan, { type: 'start' })
     await expect.poll(() => room.status(made.plan)).toBe('completed')
     room.stop.abort()
     await attending
@@ -177,7 +173,7 @@ describe('who else is there', () => {
   test('what another process sets going is left to it for a moment, and driven when it does not', async () => {
     const room = attended(undefined, { graceMs: 200 })
     const order = { type: 'create', definition: { name: 'p' as PlanName, tasks: [RUN] } } as const
-    const made = await room.engine.submit(null, order, ME)
+    const made = await room.engine.submit(null, order)
     if (!made.ok) throw new Error(made.refusal.message)
     const attending = room.begin()
     await room.rounds(1)
@@ -238,7 +234,7 @@ describe('who else is there', () => {
   test('claims whose agent fell silent are given back', async () => {
     const room = attended()
     const plan = await room.another('p', { id: name('a'), action: EXTERNAL })
-    await room.engine.submit(plan, { type: 'claim', leaseMs: 1 }, ME)
+    await room.engine.submit(plan, { type: 'claim', leaseMs: 1 })
     const attending = room.begin()
     await expect.poll(async () => (await room.statuses(plan)).a).toBe('ready')
     room.stop.abort()

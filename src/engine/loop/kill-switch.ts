@@ -7,6 +7,7 @@ import type { Actor, PlanId } from '../../domain/id.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Store } from '../../stores/store.ts'
+import { type Caller, requireAllPlans, requireRight } from '../caller.ts'
 import type { KillSwitch, Order } from '../engine.ts'
 import type { Halt, Halted } from '../query-types.ts'
 import type { Rooms } from '../rooms.ts'
@@ -27,21 +28,38 @@ export function haltOf({ store }: Pick<Rooms, 'store'>): Halt | null {
 }
 
 /** Refuses what would make work begin. Whoever asks for work to do, as agents do, is not told how to lift it: people decide that. */
-export function refuseHalted(rooms: Rooms, order: Order['type']): Refusal | null {
+export function refuseHalted(rooms: Rooms, { rights }: Caller, order: Order['type']): Refusal | null {
   const halt = haltOf(rooms)
   if (halt === null) return null
   const hint =
     order === 'claim'
       ? 'stop working; somebody who may will lift it, and then you can claim again'
-      : advise`to lift that: ${next('lift-halt')}`
+      : rights.has('administer')
+        ? advise`to lift that: ${next('lift-halt')}`
+        : 'stop working; somebody who may will lift it, and then you can go on'
   return refuse('not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, hint)
 }
 
-export const killSwitch = (rooms: Rooms): KillSwitch => ({
-  halt: (reason, actor) => halt(rooms, reason, actor),
-  lift: async () => lift(rooms),
-  halted: async () => haltOf(rooms),
+/** For whoever administers all plans; everybody may look. */
+export const killSwitch = (rooms: Rooms, caller: Caller): KillSwitch => ({
+  halt: async reason => {
+    requireHalting(caller)
+    return await halt(rooms, reason, caller.actor)
+  },
+  lift: async () => {
+    requireHalting(caller)
+    return lift(rooms)
+  },
+  halted: async () => {
+    requireRight(caller, 'read')
+    return haltOf(rooms)
+  },
 })
+
+function requireHalting(caller: Caller): void {
+  requireRight(caller, 'administer')
+  requireAllPlans(caller)
+}
 
 /** Said twice, the first who said it stands; plans that began in between are paused too. */
 async function halt({ store, clock }: Rooms, reason: string, by: Actor): Promise<Halted> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { exited, ME, name, SAVED, setup, untilStopped } from '../rooms.fixture.ts'
+import { exited, name, SAVED, setup, untilStopped } from '../rooms.fixture.ts'
 
 test('a plan runs to its end, each task once, in the order of its needs', async () => {
   const room = setup()
@@ -44,7 +44,7 @@ test('a gate rests the plan, blocks only its own descendants, and lets them go o
   )
   expect(await room.drive(plan)).toEqual({ status: 'rested', rest: 'waiting' })
   expect(await room.statuses(plan)).toEqual({ plan: 'blocked', g: 'waiting', after: 'pending', free: 'completed' })
-  await room.engine.submit(plan, { type: 'decide', task: name('g'), verdict: 'approved', rationale: '' }, ME)
+  await room.engine.submit(plan, { type: 'decide', task: name('g'), verdict: 'approved', rationale: '' })
   await room.drive(plan)
   expect(await room.statuses(plan)).toEqual({
     plan: 'completed',
@@ -65,10 +65,10 @@ test('regression 19: pause acts inside a running task that may be made again', a
   const plan = await room.plan({ id: name('a'), effect: 'pure' })
   const driving = room.drive(plan)
   await stopped.begun
-  await room.engine.submit(plan, { type: 'pause' }, ME)
+  await room.engine.submit(plan, { type: 'pause' })
   expect(await driving).toEqual({ status: 'rested', rest: 'paused' })
   expect(await room.statuses(plan)).toEqual({ plan: 'paused', a: 'ready' })
-  await room.engine.submit(plan, { type: 'resume' }, ME)
+  await room.engine.submit(plan, { type: 'resume' })
   await room.drive(plan)
   expect(await room.statuses(plan)).toEqual({ plan: 'completed', a: 'completed' })
   expect(new Set(room.attempts.map(attempt => attempt.key)).size).toBe(1)
@@ -109,7 +109,7 @@ test('cancel acts inside a running task and compensates what was done, last firs
   )
   const driving = room.drive(plan)
   await stopped.begun
-  await room.engine.submit(plan, { type: 'cancel' }, ME)
+  await room.engine.submit(plan, { type: 'cancel' })
   expect(await driving).toEqual({ status: 'rested', rest: 'ended' })
   expect(undone).toEqual(['b', 'a'])
   expect(await room.statuses(plan)).toEqual({ plan: 'cancelled', a: 'completed', b: 'completed', c: 'cancelled' })
@@ -121,7 +121,7 @@ test('cancel by force ends the plan at once and compensates nothing', async () =
   const plan = await room.plan({ id: name('a'), compensate: { type: 'run', command: { script: 'undo' } } })
   const driving = room.drive(plan)
   await stopped.begun
-  await room.engine.submit(plan, { type: 'cancel', force: true }, ME)
+  await room.engine.submit(plan, { type: 'cancel', force: true })
   expect(await room.statuses(plan)).toEqual({ plan: 'cancelled', a: 'cancelled' })
   expect(await driving).toEqual({ status: 'rested', rest: 'ended' })
   expect(room.attempts).toHaveLength(1)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { next } from '../../domain/hint.ts'
 import type { RecoveryRule, TaskDefinition } from '../../domain/plan.ts'
 import type { Outcome } from '../../runners/runner.ts'
-import { exited, ME, name, type Script, setup, untilStopped } from '../rooms.fixture.ts'
+import { exited, name, type Script, setup, untilStopped } from '../rooms.fixture.ts'
 
 const step = (id: string, rest: Partial<TaskDefinition> = {}): Partial<TaskDefinition> => ({
   id: name(id),
@@ -158,11 +158,12 @@ test('somebody is asked, and says once more', async () => {
   const room = setup(ending({ a: [exited(1)] }))
   const plan = await room.plan(step('a', rules({ do: { type: 'ask' } })))
   expect(await room.drive(plan)).toEqual({ status: 'rested', rest: 'waiting' })
-  const said = await room.engine.submit(
-    plan,
-    { type: 'decide', task: name('a'), verdict: 'again', rationale: 'the wind has turned' },
-    ME,
-  )
+  const said = await room.engine.submit(plan, {
+    type: 'decide',
+    task: name('a'),
+    verdict: 'again',
+    rationale: 'the wind has turned',
+  })
   expect(said.ok).toBe(true)
   await room.drive(plan)
   expect(await room.statuses(plan)).toEqual({ plan: 'completed', a: 'completed' })

@@ -37,14 +37,14 @@ test('a plan whose owner died is taken over at once, and only its open attempt i
 test('a claim without heartbeats is given back', async () => {
   const room = setup()
   const plan = await room.plan({ id: name('a'), action: { type: 'external' } })
-  const first = await room.engine.submit(plan, { type: 'claim', leaseMs: 1 }, 'one' as never)
+  const first = await room.engine.as('one' as never).submit(plan, { type: 'claim', leaseMs: 1 })
   expect(first.ok).toBe(true)
   const stop = new AbortController()
   const sweeping = room.worker.rescue({ everyMs: 5, stop: stop.signal })
   await expect.poll(() => room.statuses(plan)).toEqual({ plan: 'active', a: 'ready' })
   stop.abort()
   await sweeping
-  expect(await room.engine.submit(plan, { type: 'claim' }, 'two' as never)).toMatchObject({
+  expect(await room.engine.as('two' as never).submit(plan, { type: 'claim' })).toMatchObject({
     ok: true,
     claim: { task: 'a' },
   })

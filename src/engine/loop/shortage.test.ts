@@ -7,7 +7,7 @@ import { failure } from '../../safety/safety-refusal.ts'
 import { type Store, StoreFull, SyncFailed } from '../../stores/store.ts'
 import type { Workspace } from '../../workspace/workspace.ts'
 import { replay } from '../replay/replay.ts'
-import { exited, ME, name, type Script, setup } from '../rooms.fixture.ts'
+import { exited, name, type Script, setup } from '../rooms.fixture.ts'
 
 const RUN = { type: 'run', command: { argv: ['true'] } } as const
 const PUBLISH = { id: name('publish'), effect: 'unsafe', compensate: RUN } as const
@@ -31,7 +31,7 @@ function room(script?: Script) {
     workspace: (other: Partial<Workspace>) => Object.assign(rooms.workspace, other),
     store: (other: Partial<Pick<Store, 'update'>>) => Object.assign(rooms.store, other),
     driveHolding: (plan: PlanId, holdMs: number) => worker.drive(plan, { stop: new AbortController().signal, holdMs }),
-    resume: async (plan: PlanId) => await engine.submit(plan, { type: 'resume' }, ME),
+    resume: async (plan: PlanId) => await engine.submit(plan, { type: 'resume' }),
     types: async (plan: PlanId) => (await made.events(plan)).map(({ type }) => type),
     shortage: async (plan: PlanId) => (await engine.ask({ type: 'summary', plan }))?.shortage,
   }
@@ -280,7 +280,7 @@ describe('in a service', () => {
     it.workspace({ capture: shortTimes(1, FULL, it.rooms.workspace.capture) })
     const plan = await it.plan(PUBLISH, BUILD)
     await it.drive(plan)
-    await it.engine.submit(plan, { type: 'pause', reason: 'not today' }, ME)
+    await it.engine.submit(plan, { type: 'pause', reason: 'not today' })
     expect(await it.shortage(plan)).toBeUndefined()
     const other = await it.define({ name: 'other' as never, tasks: [{ id: name('x') }] as never })
     const attending = attended(it)

@@ -4,6 +4,7 @@ import type { Notify, PlanDefinition, TaskDefinition } from '../../domain/plan.t
 import type { Message, Published, Publisher } from '../../publishers/publisher.ts'
 import { StoreMemory } from '../../stores/memory/store-memory.ts'
 import { CommitUnknown } from '../../stores/store.ts'
+import { trusted } from '../caller.ts'
 import { systemClock } from '../clock.ts'
 import { EngineLocal } from '../engine-local.ts'
 import { WorkerLocal } from '../loop/worker.ts'
@@ -46,7 +47,7 @@ describe('notices', () => {
   function house(publisher: Publisher, script: Script = async () => exited(0)) {
     const made = setup(script)
     const rooms: Rooms = { ...made.rooms, publisher, clock: QUICK }
-    const [engine, worker] = [new EngineLocal(rooms), new WorkerLocal(rooms)]
+    const [engine, worker] = [new EngineLocal(rooms, trusted(ME)), new WorkerLocal(rooms)]
     open.push(made.engine, worker)
     const define = (definition: Partial<PlanDefinition>) =>
       made.define({ notify: [{ send: HOOK }], ...definition } as Partial<PlanDefinition>)
@@ -77,7 +78,7 @@ describe('notices', () => {
     ])
     await drive(id)
     expect(heard).toHaveLength(1)
-    await engine.submit(id, { type: 'decide', task: name('review'), verdict: 'approved', rationale: '' }, ME)
+    await engine.submit(id, { type: 'decide', task: name('review'), verdict: 'approved', rationale: '' })
     await drive(id)
     await drive(id)
     expect(heard.map(({ kind }) => kind)).toEqual(['waiting', 'completed'])
@@ -237,7 +238,7 @@ describe('notices', () => {
     const { plan, engine, worker, sent, same } = house(publisher)
     const id = await plan({ id: name('work'), action: { type: 'external' } })
     const form = [{ name: 'ok', type: 'boolean' }] as const
-    await engine.submit(id, { type: 'ask', text: 'may I?', form, task: name('work') }, 'agent' as Actor)
+    await engine.as('agent' as Actor).submit(id, { type: 'ask', text: 'may I?', form, task: name('work') })
     await Promise.all([worker.tell(id), worker.tell(id)])
     await worker.tell(id)
     expect(heard.map(({ says }) => says.text)).toEqual(['agent, at work, asks: may I?'])
@@ -250,7 +251,7 @@ describe('notices', () => {
     const { plan, engine, drive } = house(publisher)
     const id = await plan(gate('one'), gate('two'))
     await engine.ask({ type: 'inbox' })
-    await engine.submit(id, { type: 'decide', task: name('one'), verdict: 'approved', rationale: '' }, ME)
+    await engine.submit(id, { type: 'decide', task: name('one'), verdict: 'approved', rationale: '' })
     await drive(id)
     expect(heard.map(({ says }) => says.task)).toEqual(['two'])
   })

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { compose } from '../../compose.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { parsePlan } from '../../format/plan/parse.ts'
+import { trusted } from '../caller.ts'
 
 interface Span {
   readonly traceId: string
@@ -78,9 +79,9 @@ tasks:
 test('whoever attends tells of what people and agents did as well', async () => {
   spans.length = 0
   const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
-  const environment = { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, PLANFOLD_AS: 'me' }
-  const composed = await compose({ cwd: folder, environment })
-  const { engine, worker, actor } = composed
+  const environment = { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }
+  const composed = await compose({ cwd: folder, environment, caller: trusted('me') })
+  const { engine, worker } = composed
   const stop = new AbortController()
   let driven = 0
   const attending = worker.attend({
@@ -91,17 +92,17 @@ test('whoever attends tells of what people and agents did as well', async () => 
   })
   const parsed = parsePlan(MIXED)
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.diagnostics))
-  const made = await engine.submit(null, { type: 'create', definition: parsed.definition }, actor)
+  const made = await engine.submit(null, { type: 'create', definition: parsed.definition })
   if (!made.ok) throw new Error(made.refusal.message)
   const { plan } = made
-  await engine.submit(plan, { type: 'start' }, actor)
+  await engine.submit(plan, { type: 'start' })
   const status = async () => (await engine.ask({ type: 'board', plan }))?.map(({ status }) => status).join(' ')
   await expect.poll(status, { timeout: 15_000 }).toBe('completed waiting pending')
   const task = 'look' as TaskName
-  await engine.submit(plan, { type: 'decide', task, verdict: 'approved', rationale: 'fine' }, actor)
-  const claimed = await engine.submit(plan, { type: 'claim' }, actor)
+  await engine.submit(plan, { type: 'decide', task, verdict: 'approved', rationale: 'fine' })
+  const claimed = await engine.submit(plan, { type: 'claim' })
   if (!claimed.ok || claimed.claim === undefined) throw new Error('not claimed')
-  await engine.submit(plan, { type: 'report', ...claimed.claim, result: { status: 'succeeded' } }, actor)
+  await engine.submit(plan, { type: 'report', ...claimed.claim, result: { status: 'succeeded' } })
   const names = () => [...new Set(spans.map(({ name }) => name))].sort()
   await expect
     .poll(names, { timeout: 15_000 })
@@ -118,14 +119,14 @@ test('whoever attends tells of what people and agents did as well', async () => 
 test('plan, task, attempt and capability are spans within one another', async () => {
   spans.length = 0
   const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
-  const environment = { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, PLANFOLD_AS: 'me' }
-  const composed = await compose({ cwd: folder, environment })
+  const environment = { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }
+  const composed = await compose({ cwd: folder, environment, caller: trusted('me') })
   const parsed = parsePlan(PLAN)
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.diagnostics))
-  const { engine, worker, actor } = composed
-  const made = await engine.submit(null, { type: 'create', definition: parsed.definition }, actor)
+  const { engine, worker } = composed
+  const made = await engine.submit(null, { type: 'create', definition: parsed.definition })
   if (!made.ok) throw new Error(made.refusal.message)
-  await engine.submit(made.plan, { type: 'start' }, actor)
+  await engine.submit(made.plan, { type: 'start' })
   await worker.drive(made.plan, { stop: new AbortController().signal })
   const card = await engine.ask({ type: 'task', plan: made.plan, task: 'told' })
   await composed.close()

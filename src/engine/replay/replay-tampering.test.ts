@@ -95,7 +95,7 @@ describe('an attacker who cannot make hashes', () => {
     const harness = openStore({ clock: systemClock })
     const lived = await lively(() => harness.open())
     const store = await harness.open()
-    const engine = new EngineLocal({ ...lived.rooms, store })
+    const engine = new EngineLocal({ ...lived.rooms, store }, lived.engine.caller)
     const replayed = () => engine.ask({ type: 'replay', plan: lived.plan })
     const whole = await replayed()
     expect(whole).toMatchObject({ ok: true, redecidedOnly: [{ why: 'commands of people and agents' }] })

@@ -8,6 +8,7 @@ import type { TaskDefinition } from '../../domain/plan.ts'
 import { chained } from '../../stores/journal/check.ts'
 import { entryHash, type NewEntry, readEntry, type StoredEntry, sealEntry } from '../../stores/journal/entry.ts'
 import type { Store } from '../../stores/store.ts'
+import { trusted } from '../caller.ts'
 import { EngineLocal } from '../engine-local.ts'
 import { WorkerLocal } from '../loop/worker.ts'
 import { exited, ME, name, type Script, setup } from '../rooms.fixture.ts'
@@ -106,7 +107,7 @@ export async function lively(open?: (rooms: Rooms) => Promise<Store>) {
   }
   const scene = setup(script)
   const rooms: Rooms = open === undefined ? scene.rooms : { ...scene.rooms, store: await open(scene.rooms) }
-  const engine = new EngineLocal(rooms)
+  const engine = new EngineLocal(rooms, trusted(ME))
   const worker = new WorkerLocal(rooms)
   const retry = { attempts: 4, backoffMs: { min: 1, max: 2 } }
   const scene2 = { ...scene, engine, rooms, worker }
@@ -127,30 +128,30 @@ export async function lively(open?: (rooms: Rooms) => Promise<Store>) {
     run('last', { needs: [name('ask'), name('agent'), name('files')] }),
   ]
   const definition = { name: 'lively' as never, tasks: tasks.map(task => ({ action: RUN, ...task }) as TaskDefinition) }
-  const made = await engine.submit(null, { type: 'create', definition }, ME)
+  const made = await engine.submit(null, { type: 'create', definition })
   if (!made.ok) throw new Error(made.refusal.message)
   const { plan } = made
   const drive = () => worker.drive(plan, { stop: new AbortController().signal })
-  await engine.submit(plan, { type: 'start' }, ME)
+  await engine.submit(plan, { type: 'start' })
   await drive()
-  const claimed = await engine.submit(plan, { type: 'claim' }, ME)
+  const claimed = await engine.submit(plan, { type: 'claim' })
   if (!claimed.ok || claimed.claim === undefined) throw new Error('nothing to claim')
   const { task, token } = claimed.claim
-  await engine.submit(plan, { type: 'report', task, token, result: { status: 'succeeded', outputs: { n: 1 } } }, ME)
-  await engine.submit(plan, { type: 'note', text: 'looked at it' }, ME)
-  await engine.submit(plan, { type: 'pause' }, ME)
-  await engine.submit(plan, { type: 'resume' }, ME)
-  await engine.submit(plan, { type: 'decide', task: name('ask'), verdict: 'approved', rationale: 'it is right' }, ME)
+  await engine.submit(plan, { type: 'report', task, token, result: { status: 'succeeded', outputs: { n: 1 } } })
+  await engine.submit(plan, { type: 'note', text: 'looked at it' })
+  await engine.submit(plan, { type: 'pause' })
+  await engine.submit(plan, { type: 'resume' })
+  await engine.submit(plan, { type: 'decide', task: name('ask'), verdict: 'approved', rationale: 'it is right' })
   const more = { ...definition, tasks: [...definition.tasks, { action: RUN, ...run('extra') } as TaskDefinition] }
-  await engine.submit(plan, { type: 'revise', definition: more, rationale: 'one more' }, ME)
+  await engine.submit(plan, { type: 'revise', definition: more, rationale: 'one more' })
   await drive()
-  await engine.submit(plan, { type: 'checkpoint', name: 'finished' }, ME)
+  await engine.submit(plan, { type: 'checkpoint', name: 'finished' })
   for (const order of [{ type: 'rollback' }, { type: 'undo' }, { type: 'rollback', to: 'finished' }] as const) {
-    const asked = await engine.submit(plan, order, ME)
+    const asked = await engine.submit(plan, order)
     if (!asked.ok) throw new Error(asked.refusal.message)
     await drive()
   }
-  await engine.submit(plan, { type: 'cancel', reason: 'enough' }, ME)
+  await engine.submit(plan, { type: 'cancel', reason: 'enough' })
   await drive()
   return { ...scene2, plan, close: () => worker.close() }
 }

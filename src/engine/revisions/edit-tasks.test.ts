@@ -7,6 +7,7 @@ import { refuse } from '../../domain/refusal.ts'
 import { external } from '../../testing/index.ts'
 import type { Order, Submitted } from '../engine.ts'
 import { ME, name, setup } from '../rooms.fixture.ts'
+import { edit } from './edit-tasks.ts'
 
 /** A plan that has begun, in a workspace whose looks are counted and answered when the test says so. */
 async function begun(...tasks: readonly string[]) {
@@ -20,7 +21,7 @@ async function begun(...tasks: readonly string[]) {
     return { ok: true, value: { head: 'f'.repeat(40), branch: 'main' } }
   }
   Object.assign(room.rooms, { git: { standing } })
-  const submit = (order: Order, options = {}) => room.engine.submit(id, order, ME, options)
+  const submit = (order: Order, options = {}) => room.engine.submit(id, order, options)
   return { ...room, id, submit, looks, looked: () => looked }
 }
 
@@ -160,7 +161,7 @@ describe('changes of a plan that has begun', () => {
       seen.push(order.length)
       return refuse('not-allowed', 'no')
     }
-    const second = room.engine.submit(room.id, add('c'), ME, { objection })
+    const second = edit(room.rooms, room.id, add('c') as never, { actor: ME }, objection)
     await settled()
     room.looks[0]!()
     await first
@@ -180,13 +181,12 @@ describe('changes of a plan that has begun', () => {
         },
       },
     })
-    const made = await room.engine.submit(
-      null,
-      { type: 'create', definition: { name: 'draft' as never, tasks: [external('a')] } },
-      ME,
-    )
+    const made = await room.engine.submit(null, {
+      type: 'create',
+      definition: { name: 'draft' as never, tasks: [external('a')] },
+    })
     if (!made.ok) throw new Error(made.refusal.message)
-    const submit = (order: Order) => room.engine.submit(made.plan, order, ME)
+    const submit = (order: Order) => room.engine.submit(made.plan, order)
     expect(codeOf(await submit({ type: 'change', task: name('a'), set: { title: 'A' } }))).toBe('ok')
     expect(looked).toBe(0)
     const done = await Promise.all([

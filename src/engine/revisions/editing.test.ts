@@ -12,14 +12,16 @@ const BO = 'bo' as Actor
 
 async function drafted(...tasks: readonly TaskDefinition[]) {
   const room = setup()
-  const made = await room.engine.submit(
-    null,
-    { type: 'create', definition: { name: 'draft' as PlanName, tasks: [] }, goal: 'g1', agent: 'bo', session: 's1' },
-    ME,
-  )
+  const made = await room.engine.submit(null, {
+    type: 'create',
+    definition: { name: 'draft' as PlanName, tasks: [] },
+    goal: 'g1',
+    agent: 'bo',
+    session: 's1',
+  })
   if (!made.ok) throw new Error(made.refusal.message)
   const submit = (order: Order, options?: SubmitOptions, actor = ME) =>
-    room.engine.submit(made.plan, order, actor, options)
+    room.engine.as(actor).submit(made.plan, order, options)
   const must = async (order: Order, options?: SubmitOptions): Promise<Extract<Submitted, { ok: true }>> => {
     const done = await submit(order, options)
     if (!done.ok) throw new Error(`${order.type}: ${done.refusal.message}`)
@@ -300,8 +302,8 @@ describe('under a key', () => {
     // A key is its actor's own.
     expect(await room.submit({ type: 'annotate', set: { x: 3 } }, once('annotate'), BO)).toMatchObject({ ok: true })
     const create: Order = { type: 'create', definition: { name: 'new' as PlanName, tasks: [] }, taken: 'number' }
-    const made = await room.engine.submit(null, create, ME, once('create'))
-    expect(await room.engine.submit(null, create, ME, once('create'))).toEqual({ ...made, replayed: true })
+    const made = await room.engine.submit(null, create, once('create'))
+    expect(await room.engine.submit(null, create, once('create'))).toEqual({ ...made, replayed: true })
     expect((await room.engine.ask({ type: 'plans' })).items).toHaveLength(2)
     await isWhole(room)
   })

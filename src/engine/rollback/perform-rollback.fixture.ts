@@ -18,6 +18,7 @@ import { openGit } from '../../workspace/git/open-git.ts'
 import { shell } from '../../workspace/git/repository.fixture.ts'
 import { openWorkspace } from '../../workspace/scope/scope-workspace.ts'
 import { openSnapshots } from '../../workspace/snapshots/snapshots.ts'
+import { trusted } from '../caller.ts'
 import { systemClock } from '../clock.ts'
 import type { Order } from '../engine.ts'
 import { EngineLocal } from '../engine-local.ts'
@@ -68,9 +69,9 @@ export async function realRooms({
     leaseMs: 60_000,
     about: 'a test',
   }
-  const engine = new EngineLocal(rooms)
+  const engine = new EngineLocal(rooms, trusted(ME))
   const worker = new WorkerLocal(rooms)
-  const submit = async (order: Order, plan: string | null = 'plan') => await engine.submit(plan, order, ME)
+  const submit = async (order: Order, plan: string | null = 'plan') => await engine.submit(plan, order)
   const drive = async () => {
     const found = await engine.ask({ type: 'find', reference: 'plan' })
     return await worker.drive(found!.plan, { stop: new AbortController().signal })

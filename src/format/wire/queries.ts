@@ -15,6 +15,7 @@ const count = z.int().min(0)
 /** Of so many tasks the edits may be imagined for one preview. */
 const EARLIER_MAX = 1_000
 const paging = { limit: z.number().exactOptional(), cursor: z.string().max(2_000).exactOptional() }
+const sha256 = z.string().refine(isSha256, { error: 'is no SHA-256' }).meta({ pattern: '^[0-9a-f]{64}$' })
 const planStatus = z.enum(PLAN_STATUSES)
 const taskStatus = z.enum(TASK_STATUSES)
 
@@ -61,9 +62,9 @@ export const QUERIES = {
   checkpoints: of('checkpoints', plan),
   checkpoint: of('checkpoint', { ...plan, checkpoint: reference }),
   checkpointDiff: of('checkpointDiff', { ...plan, from: reference, to: reference.exactOptional() }),
-  blob: of('blob', {
-    sha256: z.string().refine(isSha256, { error: 'is no SHA-256' }).meta({ pattern: '^[0-9a-f]{64}$' }),
-  }),
+  changedFiles: of('changedFiles', plan),
+  artifact: of('artifact', { ...plan, sha256 }),
+  blob: of('blob', { sha256 }),
   rollbackPreview: of('rollbackPreview', { ...plan, undo: z.literal(true).exactOptional(), ...goingBack }),
   keptFiles: of('keptFiles', plan),
   adoption: of('adoption', { ...plan, into: reference.exactOptional() }),

@@ -1,19 +1,13 @@
-// Whoever runs a plan does not get past its gates, by whatever route; and whoever only looks is shown nothing they could act with.
+// Whoever runs a plan does not get past its gates, by whatever route (the rules themselves: engine/permissions/gates.test.ts); and
+// whoever only looks is shown nothing they could act with.
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanDefinition, Policy, TaskDefinition } from '../../domain/plan.ts'
-import type { Order } from '../../engine/engine.ts'
 import { printJson } from '../../format/plan/print.ts'
-import { ORDERS } from '../../format/wire/orders.ts'
 import { external, gate, plan, task } from '../../testing/index.ts'
 import { ROUTES } from '../routes/route-list.ts'
 import { type Served, served } from '../server.fixture.ts'
-import type { Right } from './caller.ts'
-import { orderRight } from './engine-rights.ts'
 import { type Bearer, type Guarded, guarded } from './guard.fixture.ts'
 
 let service: Served
@@ -45,10 +39,10 @@ const shape = (called: string, policy?: Policy, needs: readonly string[] = []): 
     ...(policy === undefined ? [] : [{ policy }]),
   )
 async function make(definition: PlanDefinition, start = true): Promise<PlanId> {
-  const { engine, actor } = service.composed
-  const made = await engine.submit(null, { type: 'create', definition }, actor)
+  const { engine } = service.composed
+  const made = await engine.submit(null, { type: 'create', definition })
   if (!made.ok) throw new Error(made.refusal.message)
-  if (start) await engine.submit(made.plan, { type: 'start' }, actor)
+  if (start) await engine.submit(made.plan, { type: 'start' })
   return made.plan
 }
 const documentOf = (definition: PlanDefinition) => JSON.parse(printJson(definition)) as object
@@ -246,27 +240,7 @@ test('whoever may decide may do all of it', async () => {
   }
 })
 
-test('no route goes around it: only submit-order.ts hands orders to the engine', () => {
-  const folder = fileURLToPath(new URL('..', import.meta.url))
-  const around = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter(file => file.endsWith('.ts') && !/\.(test|fixture)\.ts$/.test(file))
-    .filter(file =>
-      /\bengine\s*\.\s*submit\b(?!`)|\bsubmit\b[^;\n]*\}\s*=\s*[\w.]*engine\b/.test(
-        readFileSync(join(folder, file), 'utf8'),
-      ),
-    )
-  // app.ts stands in front of the engine and hands on what comes from there.
-  expect(around.filter(file => file !== 'app.ts')).toEqual(['submit-order.ts'])
-})
-
-test('every order needs the right of what it does', () => {
-  const decides: readonly Order['type'][] = ['decide', 'review', 'answer', 'judge']
-  const rights = Object.keys(ORDERS).map(type => [type, orderRight(type as Order['type'])] as const)
-  const expected = rights.map(([type]): readonly [string, Right] => [
-    type,
-    (decides as readonly string[]).includes(type) ? 'decide' : 'operate',
-  ])
-  expect(rights).toEqual(expected)
+test('only an admin may halt and lift', () => {
   const halting = ROUTES.filter(({ path, method }) => path.endsWith('/halt') && method !== 'GET')
   expect(halting.map(({ right }) => right)).toEqual(['administer', 'administer'])
 })

@@ -2,16 +2,28 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Actor } from '../../domain/id.ts'
+import type { Role, Scope } from '../../engine/caller.ts'
 import { isProblem, type Problem } from '../problem.ts'
 import type { Browsers } from './browser-sign-in.ts'
-import type { Right, Who } from './caller.ts'
-import { LOOPBACK_ONLY, openOrigins } from './origins.ts'
+import { type From, LOOPBACK_ONLY, openOrigins } from './origins.ts'
 
 // The door of the house from outside: who may come in, asked before any route is looked at.
 
+/** Who calls: the name of a token is the actor on every entry it writes, and its role says what it may do. */
+export interface Who {
+  readonly actor: Actor
+  readonly role: Role
+  /** Only these; everything when null. What is outside answers as if it were not there. */
+  readonly scope: Scope | null
+  /** Counts what one token may hold open. */
+  readonly token: string
+  /** The address that was called, and whose. */
+  readonly from?: From
+}
+
 export interface Guard {
-  /** Host, origin and token of a request; `right` is that of the route it wants, `nothing` where anybody may. */
-  admit(request: IncomingMessage, right: Right | 'nothing'): Who | Problem
+  /** Who it is, by host, origin and token of a request; where `anybody` may come, without a token. What they may is not asked. */
+  admit(request: IncomingMessage, comes: 'anybody' | 'token'): Who | Problem
   /** May a body come without a JSON media type? Only where no browser can have sent it and nobody asks for a token. */
   takesAnyType(request: IncomingMessage): boolean
   /** How a browser comes by a cookie instead of a token; null where nobody is asked for one. */

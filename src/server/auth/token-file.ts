@@ -7,13 +7,13 @@ import { join } from 'node:path'
 import { advise, type Hint, next } from '../../domain/hint.ts'
 import { type Actor, isActor, isPlanId, isSha256, nameKey, type PlanId } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { RIGHTS, type Role, type Scope } from '../../engine/caller.ts'
 import {
   makeSecretFile,
   makeSecretFolder,
   readSecretFileNow,
   removeSecretFile,
 } from '../../safety/files/secret-file.ts'
-import { RIGHTS, type Role, type Scope } from './caller.ts'
 
 export interface Token {
   readonly name: Actor

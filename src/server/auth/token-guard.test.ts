@@ -11,7 +11,7 @@ function connection(house: Guarded): (token: Bearer) => string {
   return ({ authorization }) => {
     const headers = { host: '127.0.0.1:8011', authorization }
     const request = { method: 'GET', url: '/auth', headers, rawHeaders: [], socket }
-    const who = house.guard.admit(request as unknown as IncomingMessage, 'operate')
+    const who = house.guard.admit(request as unknown as IncomingMessage, 'token')
     return isProblem(who) ? who.problem.type.slice('urn:planfold:problem:'.length) : who.actor
   }
 }
@@ -31,7 +31,7 @@ describe('over one connection', () => {
       'unknown-token',
       'ada',
       'unknown-token',
-      'not-allowed',
+      'eve',
       'ada',
     ])
   })

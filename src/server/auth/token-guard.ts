@@ -7,8 +7,7 @@ import type { Socket } from 'node:net'
 import type { Actor } from '../../domain/id.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
 import type { Browsers } from './browser-sign-in.ts'
-import { RIGHTS, type Right, type Role, type Who } from './caller.ts'
-import type { Guard } from './guard.ts'
+import type { Guard, Who } from './guard.ts'
 import type { From, Origins } from './origins.ts'
 import { sha256Of, type Token } from './token-file.ts'
 
@@ -72,14 +71,13 @@ interface Shown {
 
 export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuardOptions): Guard {
   const shown = new WeakMap<Socket, Shown>()
-  const admit: Guard['admit'] = (request, right) => {
+  const admit: Guard['admit'] = (request, comes) => {
     const from = origins.check(request)
     if (isProblem(from)) return from
-    if (right === 'nothing') return { ...NOBODY, from }
+    if (comes === 'anybody') return { ...NOBODY, from }
     const token = tokenOf(request, from)
     if ('problem' in token) return token
     if (token.expiresAt !== null && token.expiresAt <= now()) return expired(token)
-    if (!RIGHTS[token.role].has(right)) return lacking(token.role, right)
     const { name: actor, role, scope, sha256 } = token
     return { actor, role, scope, token: sha256, from }
   }
@@ -158,11 +156,3 @@ const expired = ({ name, expiresAt }: Token): Problem =>
     hint: 'ask whoever runs the service for another',
     headers: BAD,
   })
-
-const lacking = (role: Role, right: Right): Problem => {
-  const roles = (Object.keys(RIGHTS) as Role[]).filter(one => RIGHTS[one].has(right))
-  return problem(403, 'not-allowed', `a token with the role '${role}' may not do this`, {
-    hint: `use one with the role ${roles.join(' or ')}`,
-    more: { needs: roles },
-  })
-}

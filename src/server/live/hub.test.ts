@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { EventText, type StreamEvent } from '../../client/event-stream.ts'
 import type { Event } from '../../domain/event.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
+import { trusted } from '../../engine/caller.ts'
 import type { Feed } from '../../engine/engine.ts'
 import type { Entry } from '../../stores/store.ts'
 
@@ -92,7 +93,7 @@ class Client {
   /** Takes up to so many entries, of the last only so many characters; then it may be cut. */
   async read(entries: number, chars: number | null): Promise<void> {
     const { of } = this
-    this.#subscriber ??= await this.#live.subscribe({
+    this.#subscriber ??= await this.#live.subscribe(trusted('listener'), {
       naming: DOTTED,
       plan: of,
       wants: plan => of === null || plan === of,
@@ -255,7 +256,7 @@ test('of one plan, from any place far behind, exactly the rest is read', async (
     .flatMap(({ position }) => [`${position}.0`, `${position}`])
   for (let position = 0; position <= 60; position++)
     for (const from of position === 0 ? ['0'] : [`${position}.0`, `${position}`]) {
-      const subscriber = await live.subscribe(ofPlan(PLANS[0]!, from))
+      const subscriber = await live.subscribe(trusted('listener'), ofPlan(PLANS[0]!, from))
       expect([from, await idsOf(subscriber)]).toEqual([from, all.filter(id => rank(id) > rank(from))])
       live.leave(subscriber)
     }
@@ -277,7 +278,7 @@ test('what is written while a client that was behind reads its last page is not 
     return page
   }
   const { live } = liveOn(store, 3)
-  const subscriber = await live.subscribe(ofPlan(PLANS[0]!, '0'))
+  const subscriber = await live.subscribe(trusted('listener'), ofPlan(PLANS[0]!, '0'))
   expect(await idsOf(subscriber)).toEqual(['1', '12'])
   live.leave(subscriber)
 })
@@ -361,7 +362,7 @@ test('regression 10: how far a plan has come is not told before the entries that
     return { version, revision: version, status: 'active', progress: counts, running: [] }
   }
   const { live } = liveOn(store, 10)
-  const subscriber = await live.subscribe({ ...ofPlan(PLANS[0]!, '1'), ticks: true })
+  const subscriber = await live.subscribe(trusted('listener'), { ...ofPlan(PLANS[0]!, '1'), ticks: true })
   const take = () => {
     const text = subscriber.ticks!.takeProgress(DOTTED, subscriber.cursor.position)
     if (text !== null) versions.push(JSON.parse(/data: (.*)/.exec(text)![1]!).version)

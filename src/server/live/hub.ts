@@ -4,6 +4,7 @@
 
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanFacts } from '../../domain/views/announcement.ts'
+import { type Caller, isPlanInScope, requireRight, type Scope } from '../../engine/caller.ts'
 import type { Feed } from '../../engine/engine.ts'
 import { type Entry, StoreDamaged } from '../../stores/store.ts'
 import type { ServerLimits } from '../limits.ts'
@@ -82,7 +83,10 @@ export class Live {
     }
   }
 
-  async subscribe(wish: Wish): Promise<Subscriber> {
+  /** Hears what the wish wants and the caller may see. */
+  async subscribe(caller: Caller, asked: Wish): Promise<Subscriber> {
+    requireRight(caller, 'read')
+    const wish = inScope(caller.scope, asked)
     const { feed, now, monotonic } = this.#options
     this.#listening ??= this.#listen()
     try {
@@ -320,3 +324,8 @@ export class Live {
 
 /** Of a plan that was pruned while its entries were read. */
 const NOBODY_KNOWS: PlanFacts = { name: '', session: null }
+
+function inScope(scope: Scope | null, wish: Wish): Wish {
+  if (scope === null) return wish
+  return { ...wish, wants: (plan, facts) => wish.wants(plan, facts) && isPlanInScope(scope, plan, facts.session) }
+}

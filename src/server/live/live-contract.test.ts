@@ -11,9 +11,8 @@ import type { Feed } from '../../engine/engine.ts'
 import type { Entry } from '../../stores/store.ts'
 import { edit, external, type JournalEntry, plan, task } from '../../testing/index.ts'
 import { type HeardEvent, type Listener, listen } from '../listening.fixture.ts'
-import { type Served, served } from '../server.fixture.ts'
+import { type Served, type ServedOptions, served } from '../server.fixture.ts'
 import { ANNOUNCED_UNDERSCORE } from '../sessions/underscore-events.ts'
-import { Live } from './hub.ts'
 
 const ANA = 'ana' as Actor
 const cleanups: (() => Promise<void>)[] = []
@@ -21,8 +20,8 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-async function setup(): Promise<Served> {
-  const service = await served({ attend: true })
+async function setup(options: ServedOptions = {}): Promise<Served> {
+  const service = await served({ attend: true, ...options })
   cleanups.push(() => service.close())
   return service
 }
@@ -51,12 +50,12 @@ describe('regression 38', () => {
 
     const make = async (definition: PlanDefinition, origin?: PlanId): Promise<PlanId> => {
       const more = origin === undefined ? {} : { origin }
-      const made = await engine.submit(null, { type: 'create', definition, session: 'talk', ...more }, ANA)
+      const made = await engine.as(ANA).submit(null, { type: 'create', definition, session: 'talk', ...more })
       if (!made.ok) throw new Error(made.refusal.message)
       return made.plan
     }
     const must = async (of: PlanId, order: Parameters<typeof engine.submit>[1]): Promise<void> => {
-      const submitted = await engine.submit(of, order, ANA)
+      const submitted = await engine.as(ANA).submit(of, order)
       if (!submitted.ok) throw new Error(submitted.refusal.message)
     }
     const say = task('say', { effect: 'pure', action: { type: 'run', command: { argv: ['echo', 'hello'] } } })
@@ -110,11 +109,8 @@ describe('regression 38', () => {
   })
 
   test('every dotted name is sent when its event happens: all golden journals, told over HTTP', async () => {
-    const service = await setup()
     const entries = goldenEntries()
-    const { log, limits, now } = service.rooms
-    const live = new Live({ feed: feedOf(entries), log, limits, now, monotonic: () => performance.now() })
-    Object.assign(service.rooms, { live })
+    const service = await setup({ feed: feedOf(entries) })
     const listener = hear(`${service.url}/events?after=0&progress=false`)
     const lost = hear(`${service.url}/events?progress=false`, { after: '1000000' })
     const underscore = hear(`${service.url}/events?after=0&progress=false&names=underscore`)

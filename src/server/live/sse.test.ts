@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Actor, PlanId } from '../../domain/id.ts'
+import { trusted } from '../../engine/caller.ts'
 import type { Feed } from '../../engine/engine.ts'
 import type { Entry } from '../../stores/store.ts'
 import { LIMITS } from '../limits.ts'
@@ -83,7 +84,7 @@ describe('a client', () => {
     const long = '🙂'.repeat(20_000)
     const live = liveOf([`x${long}`, long, 'end'])
     const { out, pieces, gone, until } = outlet()
-    const sending = sendEvents(out, await live.subscribe(wish), { ...options, bytesMax: 6_000 })
+    const sending = sendEvents(out, await live.subscribe(trusted('listener'), wish), { ...options, bytesMax: 6_000 })
     await until(() => pieces.at(-1)!.includes('"end"'))
     gone.abort()
     expect(await sending).toBe('gone')
@@ -96,7 +97,7 @@ describe('a client', () => {
   test('that takes nothing more is cut off, and nothing more is written', async () => {
     const live = liveOf(Array.from({ length: 50 }, (_, at) => `${at}`.padEnd(10_000)))
     const { out, pieces, ended } = outlet(3)
-    const subscriber = await live.subscribe(wish)
+    const subscriber = await live.subscribe(trusted('listener'), wish)
     expect(await sendEvents(out, subscriber, options)).toBe('cut')
     expect({ writes: pieces.length, ended: ended() }).toEqual({ writes: 3, ended: 'destroyed' })
     live.leave(subscriber)
@@ -111,7 +112,7 @@ describe('a client', () => {
     const stop = new AbortController()
     // The third piece is not taken: the stop comes while it waits.
     const { out, pieces, gone, ended } = outlet(saysBye ? 2 : 3)
-    const sending = sendEvents(out, await live.subscribe(wish), {
+    const sending = sendEvents(out, await live.subscribe(trusted('listener'), wish), {
       bytesMax,
       silentMs: 60_000,
       stopping: stop.signal,

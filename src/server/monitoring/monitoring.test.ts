@@ -26,14 +26,14 @@ let plan: string
 
 beforeAll(async () => {
   service = await served()
-  const { engine, worker, actor } = service.composed
+  const { engine, worker } = service.composed
   following = followJournal(service.rooms)
   const parsed = parsePlan(PLAN)
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.diagnostics))
-  const made = await engine.submit(null, { type: 'create', definition: parsed.definition }, actor)
+  const made = await engine.submit(null, { type: 'create', definition: parsed.definition })
   if (!made.ok) throw new Error(made.refusal.message)
   plan = made.plan
-  await engine.submit(plan, { type: 'start' }, actor)
+  await engine.submit(plan, { type: 'start' })
   await worker.drive(made.plan, { stop: new AbortController().signal })
 })
 afterAll(async () => {

@@ -5,8 +5,7 @@ import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { plansWithWork } from '../../operations/claim-task.ts'
 import { readyTasks } from '../../operations/next-step.ts'
-import { findPlan, isInScope } from '../find-plan.ts'
-import { STOP_AND_WAIT } from '../hint-text.ts'
+import { findPlan } from '../find-plan.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
 import { type Accepted, type Asking, gone, movedOf, order, orderAlso } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
@@ -28,13 +27,13 @@ export async function claimTask(call: Asking, plan: PlanId, task: TaskName, ask:
 }
 
 /** Steps of such a plan are done one after the other, whatever they need. */
-async function isSequential({ rooms }: Asking, plan: PlanId): Promise<boolean> {
-  const current = await rooms.engine.ask({ type: 'definition', plan })
+async function isSequential({ engine }: Asking, plan: PlanId): Promise<boolean> {
+  const current = await engine.ask({ type: 'definition', plan })
   return current?.definition.extra?.plan_type === 'sequential'
 }
 
 async function told(call: Asking, claimed: Accepted, { agent }: ClaimAsk) {
-  const { engine } = call.rooms
+  const { engine } = call
   const { plan, claim } = claimed
   if (claim === undefined) throw new Error('bug: a claim was accepted without a token')
   const { task, token, expiresInMs } = claim
@@ -69,13 +68,15 @@ export interface NextAsk extends ClaimAsk {
 export async function claimNext(call: Asking, ask: NextAsk) {
   const within = ask.plan === undefined ? null : await findPlan(call, ask.plan)
   if (within !== null && isProblem(within)) return within
-  const halt = await call.rooms.engine.killSwitch.halted()
+  const halt = await call.engine.killSwitch.halted()
   if (halt !== null)
-    return problem(409, 'not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, { hint: STOP_AND_WAIT })
+    return problem(409, 'not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, {
+      hint: 'stop working; somebody who may will lift it, and then you can go on',
+    })
   const again = call.once === undefined ? null : await claimedBefore(call, call.once)
   if (again !== null) return await claimTask(call, again.plan, again.task, ask)
   let last: Problem | null = null
-  for (const plan of within === null ? await plansWithWork(call.rooms.engine) : [within.plan]) {
+  for (const plan of within === null ? await plansWithWork(call.engine) : [within.plan]) {
     for (const card of await readyIn(call, plan, ask)) {
       const claimed = await claimTask(call, plan, card.name, ask)
       if (!isProblem(claimed)) return claimed
@@ -90,8 +91,7 @@ export async function claimNext(call: Asking, ask: NextAsk) {
 const PAGE = 500
 
 async function readyIn(call: Asking, plan: PlanId, ask: NextAsk): Promise<readonly Card[]> {
-  const { engine } = call.rooms
-  if (!(await isInScope(call, plan))) return []
+  const { engine } = call
   const summary = await engine.ask({ type: 'summary', plan })
   const isOpen = summary?.status === 'active' || summary?.status === 'blocked'
   if (!isOpen || (ask.session !== undefined && summary.session !== ask.session)) return []
@@ -108,11 +108,11 @@ async function readyIn(call: Asking, plan: PlanId, ask: NextAsk): Promise<readon
 
 /** What this caller holds under this key. */
 async function claimedBefore(call: Asking, key: string): Promise<{ plan: PlanId; task: TaskName } | null> {
-  const { engine } = call.rooms
+  const { engine } = call
   const { items } = await engine.ask({ type: 'tasks', status: 'running', assignee: call.who.actor, limit: PAGE })
   for (const { plan, name } of items) {
     const card = await engine.ask({ type: 'task', plan, task: name })
-    if (card?.annotations.claim_key === key && (await isInScope(call, plan))) return { plan, task: name }
+    if (card?.annotations.claim_key === key) return { plan, task: name }
   }
   return null
 }

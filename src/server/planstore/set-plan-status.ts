@@ -156,11 +156,11 @@ async function inWords(call: Asking, plan: PlanId, what: Order): Promise<Accepte
   return submitted.ok ? submitted : await inTheirWords(call, plan, submitted.refusal, wordOf(what))
 }
 
-async function inTheirWords({ rooms }: Asking, plan: PlanId, refusal: Refusal, asked?: string): Promise<Problem> {
+async function inTheirWords({ engine }: Asking, plan: PlanId, refusal: Refusal, asked?: string): Promise<Problem> {
   const done = refused(refusal, { plan })
   if (done.problem.allowed === undefined) return done
-  const summary = await rooms.engine.ask({ type: 'summary', plan })
-  const current = await rooms.engine.ask({ type: 'definition', plan })
+  const summary = await engine.ask({ type: 'summary', plan })
+  const current = await engine.ask({ type: 'definition', plan })
   // While its tasks are undone there is only the end of that, or its being cut short.
   const isUndoing = refusal.allowed?.includes('force-cancel') === true
   const ways = summary === null || current === null || isUndoing ? [] : allowedFrom(summary, current.definition)

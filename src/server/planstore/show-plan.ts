@@ -4,12 +4,11 @@
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type Progress, ratioOf, type Summary } from '../../domain/views/summary.ts'
-
-import type { Engine } from '../../engine/engine.ts'
 import type { PlanBody, PlanItem } from '../../format/wire/plans.ts'
 import { planWord } from '../../format/wire/planstore-fields.ts'
 import type { PlanRow } from '../../stores/store.ts'
 import type { Call } from '../request.ts'
+import type { RouteRooms } from '../service.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 
 export interface ShownPlan {
@@ -21,10 +20,10 @@ export interface ShownPlan {
 
 /** Null when there is none. */
 export async function showPlan(
-  { rooms: { engine } }: Pick<Call<unknown, unknown>, 'rooms'>,
+  { engine, rooms }: Pick<Call<unknown, unknown>, 'engine' | 'rooms'>,
   plan: string,
 ): Promise<ShownPlan | null> {
-  const shown = shownBy(engine)
+  const shown = shownBy(rooms)
   const known = shown.get(plan)
   const record = await engine.ask({ type: 'record', plan, ...(known === undefined ? {} : { since: known.version }) })
   if (record === null) return null
@@ -38,12 +37,12 @@ export async function showPlan(
 }
 
 /** What was shown last of each plan: at the same version it is the same. */
-const SHOWN = new WeakMap<Engine, Map<string, ShownPlan>>()
+const SHOWN = new WeakMap<RouteRooms, Map<string, ShownPlan>>()
 const SHOWN_MAX = 200
 
-function shownBy(engine: Engine): Map<string, ShownPlan> {
-  const shown = SHOWN.get(engine) ?? new Map()
-  SHOWN.set(engine, shown)
+function shownBy(rooms: RouteRooms): Map<string, ShownPlan> {
+  const shown = SHOWN.get(rooms) ?? new Map()
+  SHOWN.set(rooms, shown)
   return shown
 }
 

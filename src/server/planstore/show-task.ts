@@ -61,7 +61,7 @@ export function inOrder(tasks: readonly TaskDefinition[]): Ordered {
 
 /** Names are not looked up here: whether they are there is for the plan to say, when it changes. */
 export async function needsMeant(
-  { rooms: { engine } }: Pick<Call<unknown, unknown>, 'rooms'>,
+  { engine }: Pick<Call<unknown, unknown>, 'engine'>,
   plan: PlanId,
   words: string | readonly string[] | null | undefined,
   path: string,
@@ -82,7 +82,7 @@ const HINT = 'name tasks of the same plan, by id or name'
 // A task as the service shows it: the fields of the PlanStore, our own beside them, and whatever a client sent that nobody else has
 // a word for.
 
-type TaskRequest = Pick<Call<unknown, unknown>, 'rooms'>
+type TaskRequest = Pick<Call<unknown, unknown>, 'engine'>
 
 /** Null when there is none. `version` is that of its plan. */
 export async function showTask(
@@ -97,11 +97,11 @@ export async function showTask(
 
 /** Those that are there, in this order; null when there is no such plan. */
 export async function showTasks(
-  { rooms }: TaskRequest,
+  { engine }: TaskRequest,
   plan: PlanId,
   tasks: readonly string[],
 ): Promise<{ readonly bodies: readonly TaskBody[]; readonly version: number } | null> {
-  const found = await rooms.engine.ask({ type: 'records', plan, tasks })
+  const found = await engine.ask({ type: 'records', plan, tasks })
   if (found === null) return null
   return { bodies: found.tasks.map(record => taskBody(record, { id: plan, name: found.name })), version: found.version }
 }

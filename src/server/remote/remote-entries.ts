@@ -2,7 +2,7 @@
 // lines tell that the line stands. It is read as fast as the client takes it; one that takes nothing is cut off and comes back.
 
 import type { PlanId } from '../../domain/id.ts'
-import { findPlan, isInScope } from '../find-plan.ts'
+import { findPlan } from '../find-plan.ts'
 import type { Outlet } from '../live/sse.ts'
 import { isProblem, problem } from '../problem.ts'
 import type { Call } from '../request.ts'
@@ -38,19 +38,18 @@ export async function streamEntries(call: Call<EntriesQuery>): Promise<Answer> {
 async function send(call: Call<EntriesQuery>, plan: PlanId | undefined, out: Outlet): Promise<void> {
   const { rooms, query } = call
   const { streamSilentMs, heartbeatMs } = rooms.limits
-  const isSeen = seeing(call)
   const cut = new AbortController()
   out.begin(200, HEADERS)
   out.write('\n')
   const heart = setInterval(() => out.buffered() === 0 && out.write('\n'), heartbeatMs)
-  const watching = rooms.engine.watch({
+  const watching = call.engine.watch({
     after: query.after,
     signal: AbortSignal.any([out.gone, cut.signal]),
     ...(plan === undefined ? {} : { plan }),
   })
   try {
     for await (const entry of watching) {
-      if (!(await isSeen(entry.plan)) || out.write(`${JSON.stringify(withoutTokens(entry))}\n`)) continue
+      if (out.write(`${JSON.stringify(withoutTokens(entry))}\n`)) continue
       if (!(await isDrained(out, streamSilentMs))) cut.abort()
     }
   } finally {
@@ -58,16 +57,6 @@ async function send(call: Call<EntriesQuery>, plan: PlanId | undefined, out: Out
   }
   if (cut.signal.aborted) out.destroy()
   else out.end()
-}
-
-/** Asked once a plan: what belongs to a session stays there. */
-function seeing(call: Call<EntriesQuery>): (plan: PlanId) => Promise<boolean> {
-  const known = new Map<PlanId, boolean>()
-  return async plan => {
-    const answer = known.get(plan) ?? (await isInScope(call, plan))
-    known.set(plan, answer)
-    return answer
-  }
 }
 
 /** False when it took too long. Nothing of the wait is left behind: a stream waits thousands of times. */

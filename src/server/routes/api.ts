@@ -4,7 +4,7 @@ import { openApiDocument } from '../../format/wire/health.ts'
 import { apiPage, type Page } from '../api-docs/api-page.ts'
 import { openApiSlowly } from '../api-docs/openapi.ts'
 import { type AnyRoute, route } from '../route.ts'
-import type { ServerRooms } from '../service.ts'
+import type { RouteRooms } from '../service.ts'
 import { JSON_TYPE } from '../wire-names.ts'
 
 export const apiRoutes = [
@@ -48,7 +48,7 @@ interface Told {
 /** The table does not change while it is served, so what is told of it is made once, while others are answered. */
 const told = new WeakMap<readonly AnyRoute[], Promise<Told>>()
 
-function toldOf({ routes, version }: ServerRooms): Promise<Told> {
+function toldOf({ routes, version }: RouteRooms): Promise<Told> {
   const known = told.get(routes) ?? tell(routes, version)
   told.set(routes, known)
   return known

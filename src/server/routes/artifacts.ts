@@ -34,7 +34,8 @@ export const artifactRoutes: readonly AnyRoute[] = [
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
         const found = (await artifactsOf(call, plan))?.find(({ sha256 }) => sha256 === call.params.sha256)
-        if (found !== undefined) return await bytesOf(call, found.sha256)
+        if (found !== undefined)
+          return bytes(found.sha256, await call.engine.ask({ type: 'artifact', plan, sha256: found.sha256 }))
         return notFound(`'${name}' left no such artifact`, `list them: GET /plans/${name}/artifacts`)
       }),
   }),
@@ -49,15 +50,14 @@ export const artifactRoutes: readonly AnyRoute[] = [
       const { sha256 } = call.params
       // Whose bytes they are cannot be told from a hash.
       if (call.who.scope !== null || !isSha256(sha256!)) return noBytes()
-      return await bytesOf(call, sha256)
+      return bytes(sha256, await call.engine.ask({ type: 'blob', sha256 }))
     },
   }),
 ]
 
 const noBytes = () => notFound('there are no such bytes', 'artifacts of a plan: GET /plans/…/artifacts')
 
-async function bytesOf({ rooms }: Asking, sha256: Sha256): Promise<Answer> {
-  const data = await rooms.engine.ask({ type: 'blob', sha256 })
+function bytes(sha256: Sha256, data: Uint8Array | null): Answer {
   if (data === null) return noBytes()
   return {
     status: 200,
@@ -69,7 +69,7 @@ async function bytesOf({ rooms }: Asking, sha256: Sha256): Promise<Answer> {
   }
 }
 
-async function artifactsOf({ rooms: { engine } }: Asking, plan: string) {
+async function artifactsOf({ engine }: Asking, plan: string) {
   const [board, current] = [await engine.ask({ type: 'board', plan }), await engine.ask({ type: 'definition', plan })]
   if (board === null || current === null) return null
   const declared = declaredIn(current.definition.artifacts)

@@ -27,7 +27,7 @@ export const auditRoutes: readonly AnyRoute[] = [
     handle: async call => {
       const { since } = call.query
       return await told(call, plan =>
-        call.rooms.engine.ask({ type: 'audit', plan, ...(since === undefined ? {} : { since }) }),
+        call.engine.ask({ type: 'audit', plan, ...(since === undefined ? {} : { since }) }),
       )
     },
   }),
@@ -41,21 +41,21 @@ export const auditRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the digest', body: wire.digest } },
     handle: async call => {
       const since = call.query.since ?? call.rooms.now() - DAY_MS
-      return await told(call, async plan => withoutKeys(await call.rooms.engine.ask({ type: 'digest', plan, since })))
+      return await told(call, async plan => withoutKeys(await call.engine.ask({ type: 'digest', plan, since })))
     },
   }),
   viewing('handoff', 'What whoever comes next must know, as facts and as Markdown.', wire.handoff, (call, plan) =>
-    call.rooms.engine.ask({ type: 'handoff', plan }),
+    call.engine.ask({ type: 'handoff', plan }),
   ),
   viewing('contract', 'Every criterion of the plan, and how it was judged last.', wire.contract, (call, plan) =>
-    call.rooms.engine.ask({ type: 'contract', plan }),
+    call.engine.ask({ type: 'contract', plan }),
   ),
   viewing(
     'replay',
     'Every entry proven and decided again. Nothing is written, run or reached.',
     wire.replay,
     async (call, plan) => {
-      const replay = await call.rooms.engine.ask({ type: 'replay', plan })
+      const replay = await call.engine.ask({ type: 'replay', plan })
       return replay === null ? null : replayWithoutTokens(replay)
     },
   ),
@@ -69,7 +69,7 @@ export const auditRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the picture', type: 'text/plain' } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const { engine } = call.rooms
+        const { engine } = call
         const [current, cards] = [
           await engine.ask({ type: 'definition', plan }),
           await engine.ask({ type: 'board', plan }),
@@ -92,7 +92,7 @@ export const auditRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the board', body: wire.board } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const cards = await call.rooms.engine.ask({ type: 'board', plan })
+        const cards = await call.engine.ask({ type: 'board', plan })
         return cards === null ? gone() : ok({ items: onWire(cards), next: null })
       }),
   }),

@@ -2,8 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Actor, PlanId } from '../../domain/id.ts'
-import type { Who } from '../auth/caller.ts'
-import type { Guard } from '../auth/guard.ts'
+import type { Guard, Who } from '../auth/guard.ts'
 import { type Served, served } from '../server.fixture.ts'
 import { artifactRoutes } from './artifacts.ts'
 import { claimRoutes, runRoutes } from './claims.ts'

@@ -143,8 +143,10 @@ export const claimRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the tasks that are ready', body: wire.next, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const { engine, now } = call.rooms
-        const ready = await readyTasks(engine, plan, { now: now(), explain: call.query.explain === true })
+        const ready = await readyTasks(call.engine, plan, {
+          now: call.rooms.now(),
+          explain: call.query.explain === true,
+        })
         if (ready === null) return gone()
         const names = ready.records.map(({ card }) => card.name)
         const shown = await showTasks(call, plan, names)
@@ -236,7 +238,7 @@ export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
       if (changed !== null && isProblem(changed)) return changed
       const started = await startedIfDraft(call, found)
       if (started !== null && isProblem(started)) return started
-      const card = await call.rooms.engine.ask({ type: 'task', plan: found.plan, task: found.task })
+      const card = await call.engine.ask({ type: 'task', plan: found.plan, task: found.task })
       if (card === null) return gone()
       if (card.action === 'external') {
         // The version the caller saw was looked at before anything was ordered.
@@ -257,7 +259,7 @@ export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
 
 /** Null when nothing stands in its way. Looked at before anything is ordered, so that a refusal changes nothing. */
 async function notReady(call: Asking, { plan, task }: TaskTarget): Promise<Problem | null> {
-  const { engine } = call.rooms
+  const { engine } = call
   const [summary, board] = [await engine.ask({ type: 'summary', plan }), await engine.ask({ type: 'board', plan })]
   const card = board?.find(({ name }) => name === task)
   if (summary === null || board === null || board === undefined || card === undefined) return gone()
@@ -318,7 +320,7 @@ function firstStep(plan: string, missing: Missing, board: readonly Card[]): stri
 }
 
 async function startedIfDraft(call: Asking, { plan }: TaskTarget): Promise<Accepted | Problem | null> {
-  const summary = await call.rooms.engine.ask({ type: 'summary', plan })
+  const summary = await call.engine.ask({ type: 'summary', plan })
   if (summary === null) return gone()
   return summary.status === 'draft' ? await startPlan(call, plan) : null
 }
@@ -331,7 +333,7 @@ async function withInputs(
 ): Promise<Accepted | Problem | null> {
   // What is given to run a task is data, whatever it looks like.
   const given = asLiteral(inputs) as JsonObject
-  const record = await call.rooms.engine.ask({ type: 'records', plan, tasks: [task] })
+  const record = await call.engine.ask({ type: 'records', plan, tasks: [task] })
   const known = record?.tasks[0]?.definition.inputs ?? {}
   const isSame = Object.entries(given).every(([key, value]) => JSON.stringify(known[key]) === JSON.stringify(value))
   if (isSame) return null

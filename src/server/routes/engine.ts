@@ -1,19 +1,13 @@
 // The Engine door over HTTP, for `planfold/client`: orders, queries, entries, sessions and goals, as typed values. Everything
-// is checked by its schema first; what somebody may do is asked by the type of what they want.
+// is checked by its schema first; what somebody may do is for the engine to say.
 
-import type { Order, QueryType } from '../../engine/engine.ts'
+import type { AnyQuery, Order, QueryType } from '../../engine/engine.ts'
+import { ORDER_RIGHTS } from '../../engine/permissions/rights.ts'
 import { entriesQuery } from '../../format/wire/events.ts'
 import { ORDERS, orderAnswer, orderBody } from '../../format/wire/orders.ts'
 import { QUERIES, queryAnswer, queryBody } from '../../format/wire/queries.ts'
 import { streamAnswer, streamBody } from '../../format/wire/streams.ts'
-import {
-  type AnyQuery,
-  orderOutOfReach,
-  orderRight,
-  queryOutOfReach,
-  queryRight,
-  refuseRight,
-} from '../auth/engine-rights.ts'
+import { refuseRoute } from '../auth/denial-text.ts'
 import { LIMITS } from '../limits.ts'
 import { isProblem, refused } from '../problem.ts'
 import { streamEntries } from '../remote/remote-entries.ts'
@@ -39,11 +33,12 @@ export const engineDoorRoutes = [
     bodyMaxBytes: LIMITS.planBytes,
     answers: { 200: { about: 'what happened', body: orderAnswer } },
     handle: async call => {
-      const { rooms, who, body, once } = call
+      const { engine, who, body, once } = call
       const { plan, order: asked, expected_version: said } = body
-      const objection = refuseRight(who, orderRight(asked.type)) ?? (await orderOutOfReach(call, plan, asked))
-      if (objection !== null) return objection
-      const order = await lowered(rooms.engine, plan, asked)
+      // Whoever may not is told that first, whatever is wrong with the order.
+      const denial = refuseRoute(who, ORDER_RIGHTS[asked.type])
+      if (denial !== null) return denial
+      const order = await lowered(engine, plan, asked)
       if (isProblem(order)) return order
       const expectedVersion = said ?? call.expectedVersion
       const submitted = await submit(call, plan, order, {
@@ -65,13 +60,8 @@ export const engineDoorRoutes = [
     body: queryBody,
     answers: { 200: { about: 'the answer', body: queryAnswer } },
     handle: async call => {
-      const { rooms, who, body } = call
-      const query: AnyQuery = body.query
-      const objection = refuseRight(who, queryRight(query.type))
-      if (objection !== null) return objection
-      const reach = await queryOutOfReach(call, query)
-      if (reach !== null) return isProblem(reach) ? reach : ok(reach)
-      const answer = await rooms.engine.ask(query)
+      const query: AnyQuery = call.body.query
+      const answer = await call.engine.ask(query)
       if (!(answer instanceof Uint8Array)) return ok({ answer: answerWithoutTokens(query.type, answer) })
       return ok({ bytes: Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength).toString('base64') })
     },

@@ -9,11 +9,12 @@ import { compose } from '../../compose.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { announcedEvent } from '../../domain/views/announcement.ts'
+import type { Scope } from '../../engine/caller.ts'
+import { trusted } from '../../engine/caller.ts'
 import { systemClock } from '../../engine/clock.ts'
 import { thisHost } from '../../stores/leases/host.ts'
 import { StoreSqlite } from '../../stores/sqlite/store-sqlite.ts'
 import { external, name, plan, task } from '../../testing/index.ts'
-import type { Scope } from '../auth/caller.ts'
 import type { Guard } from '../auth/guard.ts'
 import { type HeardEvent, type Listener, listen } from '../listening.fixture.ts'
 import { type Served, type ServedOptions, served } from '../server.fixture.ts'
@@ -46,17 +47,15 @@ function hear(...args: Parameters<typeof listen>): Listener {
 }
 
 async function make(service: Pick<Served, 'composed'>, definition: PlanDefinition, session?: string): Promise<PlanId> {
-  const made = await service.composed.engine.submit(
-    null,
-    { type: 'create', definition, ...(session === undefined ? {} : { session }) },
-    ANA,
-  )
+  const made = await service.composed.engine
+    .as(ANA)
+    .submit(null, { type: 'create', definition, ...(session === undefined ? {} : { session }) })
   if (!made.ok) throw new Error(made.refusal.message)
   return made.plan
 }
 
 async function note(service: Pick<Served, 'composed'>, of: PlanId, text: string): Promise<void> {
-  const noted = await service.composed.engine.submit(of, { type: 'note', text }, ANA)
+  const noted = await service.composed.engine.as(ANA).submit(of, { type: 'note', text })
   if (!noted.ok) throw new Error(noted.refusal.message)
 }
 
@@ -90,8 +89,8 @@ describe('a stream of events', () => {
     const one = await make(service, plan('one', external('a'), external('b')))
     const listener = hear(`${service.url}/events?after=0&progress=false`)
     await listener.until('the plan', heard => heard.length > 0)
-    await service.composed.engine.submit(one, { type: 'start' }, ANA)
-    await service.composed.engine.submit(one, { type: 'claim' }, ANA)
+    await service.composed.engine.as(ANA).submit(one, { type: 'start' })
+    await service.composed.engine.as(ANA).submit(one, { type: 'claim' })
     const expected = await journal(service)
     await listener.until('everything', heard => heard.length >= expected.length)
     expect(told(listener.heard)).toEqual(expected)
@@ -117,7 +116,7 @@ describe('a stream of events', () => {
   test('goes on behind any event, also in the middle of an entry', async () => {
     const service = await setup()
     const one = await make(service, plan('one', external('a')))
-    await service.composed.engine.submit(one, { type: 'start' }, ANA)
+    await service.composed.engine.as(ANA).submit(one, { type: 'start' })
     const all = await journal(service)
     expect(all.length).toBeGreaterThan(2)
     for (const [index, event] of all.entries()) {
@@ -151,9 +150,14 @@ describe('a stream of events', () => {
     const one = await make(service, plan('one', external('a')))
     const listener = hear(`${service.url}/events?progress=false`)
     await listener.open
-    const environment = { PATH: process.env.PATH, HOME: service.folder, PLANFOLD_AS: 'other' }
-    const other = await compose({ cwd: service.folder, environment, dir: service.composed.stateDir })
-    await other.engine.submit(one, { type: 'note', text: 'from elsewhere' }, 'other' as Actor)
+    const environment = { PATH: process.env.PATH, HOME: service.folder }
+    const other = await compose({
+      cwd: service.folder,
+      environment,
+      dir: service.composed.stateDir,
+      caller: trusted('other'),
+    })
+    await other.engine.submit(one, { type: 'note', text: 'from elsewhere' })
     await other.close()
     await listener.until('it', heard => heard.length > 0)
     expect(listener.heard[0]).toMatchObject({ name: 'note.added', data: { actor: 'other', plan: one } })
@@ -294,8 +298,8 @@ describe('resync', () => {
       await make(service, plan('gone', external('a'))),
     ]
     await note(service, kept, 'between')
-    await service.composed.engine.submit(gone, { type: 'cancel', reason: 'x', force: false }, ANA)
-    await service.composed.engine.submit(gone, { type: 'archive' }, ANA)
+    await service.composed.engine.as(ANA).submit(gone, { type: 'cancel', reason: 'x', force: false })
+    await service.composed.engine.as(ANA).submit(gone, { type: 'archive' })
     const end = await service.composed.feed.position()
     const pruned = await service.composed.engine.ask({ type: 'prune', before: Date.now() + 60_000, dryRun: false })
     expect(pruned.plans).toBe(1)
@@ -324,10 +328,15 @@ describe('resync', () => {
     await Promise.all([listener.open, entriesOf(following.signal)])
     const gone = await make(service, plan('gone', external('a')))
     for (const command of [{ type: 'cancel', reason: 'x', force: false }, { type: 'archive' }] as const)
-      await service.composed.engine.submit(gone, command, ANA)
+      await service.composed.engine.as(ANA).submit(gone, command)
     await listener.until('all', heard => heard.some(({ name }) => name === 'plan.archived'))
-    const environment = { PATH: process.env.PATH, HOME: service.folder, PLANFOLD_AS: 'other' }
-    const other = await compose({ cwd: service.folder, environment, dir: service.composed.stateDir })
+    const environment = { PATH: process.env.PATH, HOME: service.folder }
+    const other = await compose({
+      cwd: service.folder,
+      environment,
+      dir: service.composed.stateDir,
+      caller: trusted('other'),
+    })
     const { engine } = who === 'this process' ? service.composed : other
     const pruned = await engine.ask({ type: 'prune', before: Date.now() + 60_000, dryRun: false })
     await other.close()
@@ -390,7 +399,9 @@ describe('while entries are written at full speed', () => {
     await Promise.all(seen.map(({ open }) => open))
     for (let revision = 2; revision <= 40; revision++) {
       const definition = plan('one', external('a'), task(`t${revision}`))
-      const revised = await service.composed.engine.submit(one, { type: 'revise', definition, rationale: 'more' }, ANA)
+      const revised = await service.composed.engine
+        .as(ANA)
+        .submit(one, { type: 'revise', definition, rationale: 'more' })
       expect(revised.ok).toBe(true)
     }
     for (const listener of seen) {

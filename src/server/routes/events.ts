@@ -2,9 +2,7 @@
 // anywhere.
 
 import type { PlanId } from '../../domain/id.ts'
-import type { PlanFacts } from '../../domain/views/announcement.ts'
 import { eventsQuery } from '../../format/wire/events.ts'
-import type { Scope } from '../auth/caller.ts'
 import { findPlan } from '../find-plan.ts'
 import { DOTTED, parseCursor, sendEvents, UNDERSCORE } from '../live/sse.ts'
 import type { Wish } from '../live/subscriber.ts'
@@ -57,7 +55,7 @@ export const eventRoutes = [
 ]
 
 function stream(call: EventsCall, plan: PlanId | null, wants: Wish['wants']): Answer {
-  const { rooms, who, query, headers, signal } = call
+  const { rooms, engine, who, query, headers, signal } = call
   const { live, limits, log, stopping } = rooms
   const release = live.admit(who.token)
   if (release === null)
@@ -67,17 +65,16 @@ function stream(call: EventsCall, plan: PlanId | null, wants: Wish['wants']): An
     })
   // Fires however the answer ends, also when nothing of it is sent.
   signal().addEventListener('abort', release, { once: true })
-  const isWithin = within(who.scope)
   const wish: Wish = {
     naming: query.names === 'underscore' ? UNDERSCORE : DOTTED,
     plan,
-    wants: (id, facts) => wants(id, facts) && isWithin(id, facts),
+    wants,
     from: beginning(headers['last-event-id'], query.after),
     ticks: query.progress === 'true',
   }
   return {
     stream: async out => {
-      const subscriber = await live.subscribe(wish)
+      const subscriber = await live.subscribe(engine.caller, wish)
       try {
         const how = await sendEvents(out, subscriber, {
           bytesMax: limits.streamBytes,
@@ -96,10 +93,4 @@ function stream(call: EventsCall, plan: PlanId | null, wants: Wish['wants']): An
 function beginning(last: string | string[] | undefined, after: string | undefined): Wish['from'] {
   const said = typeof last === 'string' && last !== '' ? last : after
   return said === undefined ? 'now' : (parseCursor(said) ?? 'unknown')
-}
-
-function within(scope: Scope | null): (plan: PlanId, facts: PlanFacts) => boolean {
-  if (scope === null) return () => true
-  const [plans, sessions] = [new Set<string>(scope.plans ?? []), new Set(scope.sessions ?? [])]
-  return (plan, { session }) => plans.has(plan) || (session !== null && sessions.has(session))
 }

@@ -51,7 +51,7 @@ export const gateRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the gates that are open', body: gates, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const { engine } = call.rooms
+        const { engine } = call
         const [summary, board] = [
           await engine.ask({ type: 'summary', plan }),
           await engine.ask({ type: 'board', plan }),
@@ -167,7 +167,7 @@ async function decide(call: Asking, gate: TaskTarget, { hash, ...said }: Said): 
     throw new Error('bug: only the engine says here what was seen')
   }
   const { verdict, accepted: done } = decision
-  const { engine } = call.rooms
+  const { engine } = call
   const [card, summary] = [await engine.ask({ type: 'task', plan, task }), await engine.ask({ type: 'summary', plan })]
   const moved = await movedOf(call, done)
   const body = {

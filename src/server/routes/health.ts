@@ -13,8 +13,7 @@ import {
   version,
 } from '../../format/wire/health.ts'
 import type { ReadBy } from '../../format/wire/wire.ts'
-import { refuseScoped } from '../auth/token-scope.ts'
-import { findPlan, isInScope } from '../find-plan.ts'
+import { findPlan } from '../find-plan.ts'
 import { given } from '../planstore/patch.ts'
 import { isProblem, problem } from '../problem.ts'
 import { type AnyRoute, ok, route } from '../route.ts'
@@ -48,7 +47,7 @@ export const observingRoutes = [
       if (plan_id === undefined && call.who.scope !== null) return outOfScope('say of which plan: plan_id')
       const found = plan_id === undefined ? null : await findPlan(call, plan_id)
       if (found !== null && isProblem(found)) return found
-      const page = await call.rooms.engine.ask({
+      const page = await call.engine.ask({
         type: 'steps',
         ...given(asked),
         ...(found === null ? {} : { plan: found.plan }),
@@ -74,21 +73,18 @@ export const observingRoutes = [
       const { q: text, plan_id, ...asked } = call.query
       const found = plan_id === undefined ? null : await findPlan(call, plan_id)
       if (found !== null && isProblem(found)) return found
-      const page = await call.rooms.engine.ask({
+      const page = await call.engine.ask({
         type: 'search',
         text,
         ...given(asked),
         ...(found === null ? {} : { plan: found.plan }),
       })
-      const seen = await Promise.all(page.items.map(hit => isInScope(call, hit.plan)))
-      const items = page.items
-        .filter((_, at) => seen[at])
-        .map(({ plan, name, at, ...hit }) => ({
-          ...hit,
-          plan_id: plan,
-          plan_name: name,
-          at: new Date(at).toISOString(),
-        }))
+      const items = page.items.map(({ plan, name, at, ...hit }) => ({
+        ...hit,
+        plan_id: plan,
+        plan_name: name,
+        at: new Date(at).toISOString(),
+      }))
       return ok({ items, next: page.next, complete: page.complete })
     },
   }),
@@ -116,9 +112,9 @@ export const healthRoutes = [
     noun: 'health',
     about: 'Does the store answer, and is the service not about to stop?',
     answers: { 200: { about: 'it is ready', body: readiness }, 503: { about: 'it is not', body: readiness } },
-    handle: async ({ rooms }) => {
+    handle: async ({ rooms, engine }) => {
       if (rooms.stopping.aborted) return { status: 503, body: { status: 'stopping' } }
-      await rooms.engine.ask({ type: 'plans', limit: 1 })
+      await engine.ask({ type: 'position' })
       return ok({ status: 'ready' })
     },
   }),
@@ -145,8 +141,8 @@ export const haltRoutes: readonly AnyRoute[] = [
     noun: haltNoun,
     about: 'Is everything halted, by whom, and why?',
     answers: { 200: { about: 'how it stands', body: halted } },
-    handle: async ({ rooms }) => {
-      const halt = await rooms.engine.killSwitch.halted()
+    handle: async ({ engine }) => {
+      const halt = await engine.killSwitch.halted()
       return ok({ halted: halt !== null, halt: onWire(halt) })
     },
   }),
@@ -159,8 +155,7 @@ export const haltRoutes: readonly AnyRoute[] = [
     about: 'Halts everything: whatever runs is ended, and nothing begins.',
     body: haltBody,
     answers: { 200: { about: 'everything is halted', body: haltDone } },
-    handle: async call =>
-      refuseScoped(call) ?? ok(onWire(await call.rooms.engine.killSwitch.halt(call.body.reason, call.who.actor))),
+    handle: async call => ok(onWire(await call.engine.killSwitch.halt(call.body.reason))),
   }),
   route({
     method: 'DELETE',
@@ -169,7 +164,7 @@ export const haltRoutes: readonly AnyRoute[] = [
     noun: haltNoun,
     about: 'Lifts the halt; plans stay paused until somebody resumes them.',
     answers: { 200: { about: 'who had halted it; null when nobody had', body: lifted } },
-    handle: async call => refuseScoped(call) ?? ok({ lifted: onWire(await call.rooms.engine.killSwitch.lift()) }),
+    handle: async call => ok({ lifted: onWire(await call.engine.killSwitch.lift()) }),
   }),
 ]
 

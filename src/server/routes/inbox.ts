@@ -18,7 +18,7 @@ import {
   type LackingFor,
 } from '../../operations/answer-inbox.ts'
 import { decideReview } from '../../operations/decide-gate.ts'
-import { findPlan, findTask, isInScope } from '../find-plan.ts'
+import { findPlan, findTask } from '../find-plan.ts'
 import { hintText } from '../hint-text.ts'
 import { LIMITS } from '../limits.ts'
 import { isProblem, notFound, type Problem, problem, refused, unfit } from '../problem.ts'
@@ -33,8 +33,7 @@ import { orderRevised } from './revisions.ts'
 async function answerInbox(call: Asking, id: string, body: InboxAnswerBody): Promise<Answered | Problem> {
   const { answers, outputs, ...rest } = body
   const said = { ...rest, answers: answers as JsonObject | undefined, outputs: outputs as JsonObject | undefined }
-  const sees = async (plan: PlanId) => await isInScope(call, plan)
-  const done = await giveAnswer(engineOf(call), id, () => said, { once: call.once, sees })
+  const done = await giveAnswer(engineOf(call), id, () => said, { once: call.once })
   return done.status === 'answered' ? done : unanswered(id, done)
 }
 
@@ -108,13 +107,10 @@ export const inboxRoutes: readonly AnyRoute[] = [
       const { plan_id, for: who } = call.query
       const only = plan_id === undefined ? null : await findPlan(call, plan_id)
       if (only !== null && isProblem(only)) return only
-      const { items, unreadable } = await call.rooms.engine.ask({ type: 'inbox' })
-      const sees = seer(call, only?.plan ?? null)
-      const shown: object[] = []
-      for (const item of items)
-        if ((await sees(item.plan)) && (who === undefined || isFor(item, who))) shown.push(showItem(item))
-      const damaged: object[] = []
-      for (const { plan, name, why } of unreadable) if (await sees(plan)) damaged.push({ plan_id: plan, name, why })
+      const { items, unreadable } = await call.engine.ask({ type: 'inbox' })
+      const isMeant = ({ plan }: { readonly plan: PlanId }): boolean => only === null || plan === only.plan
+      const shown = items.filter(item => isMeant(item) && (who === undefined || isFor(item, who))).map(showItem)
+      const damaged = unreadable.filter(isMeant).map(({ plan, name, why }) => ({ plan_id: plan, name, why }))
       return ok({ items: shown, next: null, unreadable: damaged })
     },
   }),
@@ -160,7 +156,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the questions', body: wire.questions } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const items = await call.rooms.engine.ask({ type: 'questions', plan })
+        const items = await call.engine.ask({ type: 'questions', plan })
         return items === null ? gone() : ok({ items: items.map(one => showQuestion(plan, one)), next: null })
       }),
   }),
@@ -174,7 +170,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
         const id = call.params.question!
-        const [found] = (await call.rooms.engine.ask({ type: 'questions', plan, id })) ?? []
+        const [found] = (await call.engine.ask({ type: 'questions', plan, id })) ?? []
         if (found !== undefined) return ok(showQuestion(plan, found))
         return notFound(`nothing was asked in '${name}' under this id`, `what waits: GET /plans/${name}/questions`)
       }),
@@ -197,7 +193,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
         if (isProblem(done)) return done
         const asked = done.events.find(event => event.type === 'question.asked')
         if (asked === undefined) throw new Error('bug: a question was accepted and not asked')
-        const [found] = (await call.rooms.engine.ask({ type: 'questions', plan, id: asked.id })) ?? []
+        const [found] = (await call.engine.ask({ type: 'questions', plan, id: asked.id })) ?? []
         return found === undefined
           ? gone()
           : created(showQuestion(plan, found), `/plans/${plan}/questions/${asked.id}`, done.version)
@@ -214,7 +210,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
         const id = call.params.question!
-        const { engine } = call.rooms
+        const { engine } = call
         const [before] = (await engine.ask({ type: 'questions', plan, id })) ?? []
         if (before === undefined)
           return notFound(`nothing was asked in '${name}' under this id`, `what waits: GET /plans/${name}/questions`)
@@ -261,17 +257,6 @@ function showQuestion(plan: PlanId, { id, text, form, task, by, since, answer }:
   }
 }
 
-/** May the caller see what is in this plan? Each is looked at once. */
-function seer(call: Asking, only: PlanId | null): (plan: PlanId) => Promise<boolean> {
-  const known = new Map<PlanId, boolean>()
-  return async plan => {
-    if (only !== null && plan !== only) return false
-    const sees = known.get(plan) ?? (await isInScope(call, plan))
-    known.set(plan, sees)
-    return sees
-  }
-}
-
 export const proposalRoutes: readonly AnyRoute[] = [
   route({
     method: 'GET',
@@ -282,7 +267,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the proposals', body: wire.proposals } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const cards = await call.rooms.engine.ask({ type: 'proposals', plan })
+        const cards = await call.engine.ask({ type: 'proposals', plan })
         return cards === null ? gone() : ok({ items: cards.map(card => showProposal(plan, card)), next: null })
       }),
   }),
@@ -295,7 +280,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the proposal', body: wire.proposal } },
     handle: async call =>
       await withProposal(call, async (plan, card) => {
-        const base = await call.rooms.engine.ask({ type: 'definition', plan, revision: card.on })
+        const base = await call.engine.ask({ type: 'definition', plan, revision: card.on })
         if (base === null) return gone()
         const diff = semanticDiff(base.definition, card.definition)
         return ok({
@@ -378,7 +363,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the reviews', body: wire.reviews } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const reviews = await call.rooms.engine.ask({ type: 'reviews', plan })
+        const reviews = await call.engine.ask({ type: 'reviews', plan })
         if (reviews === null) return gone()
         const items = reviews.map(({ hash, since, closesAt, closed, items }) => ({
           hash,
@@ -446,7 +431,7 @@ async function withProposal(
   goOn: (plan: Parameters<typeof showProposal>[0] & string, card: ProposalCard) => Promise<Answer>,
 ): Promise<Answer> {
   return await withPlan(call, async ({ plan, name }) => {
-    const cards = (await call.rooms.engine.ask({ type: 'proposals', plan })) ?? []
+    const cards = (await call.engine.ask({ type: 'proposals', plan })) ?? []
     const card = cards.findLast(({ id }) => id === call.params.proposal)
     if (card !== undefined) return await goOn(plan, card)
     return notFound(`plan '${name}' has no such proposal`, `list them: GET /plans/${name}/proposals`)
@@ -470,8 +455,8 @@ async function judge(
 const late = ({ problem: told }: Problem, card: ProposalCard): Problem =>
   problem(409, 'not-ready', fateWords(card), { hint: told.hint })
 
-async function sameProposal({ rooms }: Asking, plan: string, definition: object): Promise<string | undefined> {
-  const cards = (await rooms.engine.ask({ type: 'proposals', plan })) ?? []
+async function sameProposal({ engine }: Asking, plan: string, definition: object): Promise<string | undefined> {
+  const cards = (await engine.ask({ type: 'proposals', plan })) ?? []
   const text = JSON.stringify(definition)
   return cards.findLast(card => card.fate.status === 'waiting' && JSON.stringify(card.definition) === text)?.id
 }

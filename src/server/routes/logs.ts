@@ -30,7 +30,7 @@ export const logRoutes: readonly AnyRoute[] = [
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { cursor, after = cursor ?? 0, limit } = call.query
-        const entries = await call.rooms.engine.ask({ type: 'entries', plan, after, limit })
+        const entries = await call.engine.ask({ type: 'entries', plan, after, limit })
         if (entries === null) return gone()
         return ok({ items: entries.map(shown), next: entries.length < limit ? null : String(entries.at(-1)!.version) })
       }),
@@ -70,7 +70,7 @@ export const logRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'a page of them', body: wire.attempts } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const page = await call.rooms.engine.ask({ type: 'attempts', plan, ...given(call.query) })
+        const page = await call.engine.ask({ type: 'attempts', plan, ...given(call.query) })
         return ok(onWire(page))
       }),
   }),
@@ -83,7 +83,7 @@ export const logRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'a page of them', body: wire.attempts } },
     handle: async call =>
       await withTask(call, async ({ plan, task }) =>
-        ok(onWire(await call.rooms.engine.ask({ type: 'attempts', plan, task, ...given(call.query) }))),
+        ok(onWire(await call.engine.ask({ type: 'attempts', plan, task, ...given(call.query) }))),
       ),
   }),
 ]
@@ -96,12 +96,12 @@ interface LogAsk {
 }
 
 async function logsOf(
-  { rooms }: Asking,
+  { engine }: Asking,
   plan: string,
   task: TaskName | undefined,
   { cursor, after = cursor ?? 0, limit, level }: LogAsk,
 ): Promise<Answer> {
-  const chunks = await rooms.engine.ask({ type: 'logs', plan, after, limit, ...given({ task }) })
+  const chunks = await engine.ask({ type: 'logs', plan, after, limit, ...given({ task }) })
   if (chunks === null) return gone()
   const items = chunks
     .map(({ plan: plan_id, at, stream, ...chunk }) => ({

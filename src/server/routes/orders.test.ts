@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Actor, PlanId } from '../../domain/id.ts'
-import type { Role, Who } from '../auth/caller.ts'
-import type { Guard } from '../auth/guard.ts'
+import type { Role } from '../../engine/caller.ts'
+import type { Guard, Who } from '../auth/guard.ts'
 import { type Served, served } from '../server.fixture.ts'
 
 let service: Served

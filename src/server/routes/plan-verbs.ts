@@ -34,14 +34,13 @@ import {
   type RollbackWanted,
   undecidedFiles,
 } from '../../operations/rollback-plan.ts'
-import { refuseMaking } from '../auth/token-scope.ts'
 import { execute } from '../planstore/execute-plan.ts'
 import { stale } from '../planstore/patch.ts'
 import { isProblem, type Problem, problem, refused, unfit } from '../problem.ts'
 import { options } from '../request.ts'
 import { type Answer, type AnyRoute, created, nothing, ok, type Route, route } from '../route.ts'
 import { planWord } from '../sessions/session-words.ts'
-import { checkpointsOf, executionsOf, metricsOf, tracesOf } from '../sessions/show-executions.ts'
+import { checkpointsOf, executionsOf, gitTracesOf, metricsOf } from '../sessions/show-executions.ts'
 import { descriptionOf, showSessionPlan } from '../sessions/show-session-plan.ts'
 import { type Asking, engineOf, gone, movedOf, order, untilGone, withPlan } from '../submit-order.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
@@ -76,7 +75,7 @@ function askOf(body: RollbackBody): RollbackAsk | Problem {
 }
 
 async function foretell(call: Asking, wanted: RollbackWanted): Promise<Foretold | Problem> {
-  const preview = await previewRollback(call.rooms.engine, wanted)
+  const preview = await previewRollback(call.engine, wanted)
   if (preview === null) return gone()
   return preview.ok ? preview : refused(preview.refusal, { plan: wanted.plan })
 }
@@ -119,7 +118,7 @@ async function goBack(
   const done = await orderRollback(
     engineOf(call),
     wanted,
-    accepted => waitForEvent(call.rooms.engine, accepted, event => (isRollbackEnd(event) ? event : null), wait),
+    accepted => waitForEvent(call.engine, accepted, event => (isRollbackEnd(event) ? event : null), wait),
     { submit: options(call) },
   )
   if (done.status === 'refused') return refused(done.refusal, { plan: wanted.plan })
@@ -127,7 +126,7 @@ async function goBack(
   const status =
     ended === null ? 'rollback_started' : ended.type === 'rollback.finished' ? 'rollback_completed' : 'rollback_stopped'
   // Once it has ended, the plan is at least that far.
-  const now = ended === null ? null : await call.rooms.engine.ask({ type: 'summary', plan: wanted.plan })
+  const now = ended === null ? null : await call.engine.ask({ type: 'summary', plan: wanted.plan })
   return {
     status,
     checkpoint_id: preview.checkpoint?.name ?? null,
@@ -209,14 +208,12 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     answers: { 201: { about: 'the new plan', body: sessionPlan, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const { engine } = call.rooms
+        const { engine } = call
         const { name, description: goal, session_id: session } = call.body
         if (name !== undefined && !isPlanName(name))
           return unfit('body', [{ path: 'name', message: 'cannot be a name', hint: 'use letters, digits and dashes' }])
         const clone = await cloneOrder(engine, plan, { name, goal, session })
         if (clone === null) return gone()
-        const refusal = refuseMaking(call, clone.session)
-        if (refusal !== null) return refusal
         const made = await order(call, null, clone)
         if (isProblem(made)) return made
         const shown = await showSessionPlan(engine, made.plan)
@@ -232,7 +229,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the plan', body: sessionPlan, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const shown = await showSessionPlan(call.rooms.engine, plan)
+        const shown = await showSessionPlan(call.engine, plan)
         return shown === null ? gone() : ok(shown, shown.version)
       }),
   }),
@@ -274,7 +271,7 @@ export const lookingRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'its status', body: planStatus, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const { engine } = call.rooms
+        const { engine } = call
         const summary = await engine.ask({ type: 'summary', plan })
         if (summary === null) return gone()
         const { name, status, reason, version, progress, running, waiting } = summary
@@ -309,7 +306,7 @@ export const lookingRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the analysis', body: analysis } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const current = await call.rooms.engine.ask({ type: 'definition', plan })
+        const current = await call.engine.ask({ type: 'definition', plan })
         if (current === null) return gone()
         const { documents, now } = call.rooms
         const found = await documents.runOn('analyze', { plan, definition: current.definition, now: now() })
@@ -328,7 +325,7 @@ export const lookingRoutes: readonly AnyRoute[] = [
       },
       handle: async call =>
         await withPlan(call, async ({ plan }) => {
-          const { git } = await tracesOf(call.rooms.engine, plan)
+          const git = await gitTracesOf(call.engine, plan)
           return ok(path.startsWith('/plans') ? { items: git, next: null } : git)
         }),
     }),
@@ -341,13 +338,17 @@ export const lookingRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'all of it', body: fullPlan, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const { engine, now } = call.rooms
+        const {
+          engine,
+          rooms: { now },
+        } = call
         const [summary, shown] = [await engine.ask({ type: 'summary', plan }), await showSessionPlan(engine, plan)]
         if (summary === null || shown === null) return gone()
         const { startedAt, endedAt } = summary
         const executions = await executionsOf(engine, plan)
         const metrics = await metricsOf(engine, plan, summary)
-        const { git, modified } = await tracesOf(engine, plan)
+        const git = await gitTracesOf(engine, plan)
+        const modified = (await engine.ask({ type: 'changedFiles', plan })) ?? []
         return ok(
           {
             plan: shown,
@@ -387,7 +388,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
         const { undo = false, dry_run, wait_seconds: seconds = 0 } = call.body
         const ask = askOf(call.body)
         if (isProblem(ask)) return ask
-        const summary = await call.rooms.engine.ask({ type: 'summary', plan: found.plan })
+        const summary = await call.engine.ask({ type: 'summary', plan: found.plan })
         const old = summary === null ? gone() : stale(call, summary, undefined)
         if (old !== null) return old
         const wanted = { plan: found.plan, kind: undo ? 'undo' : 'rollback', ask } as const
@@ -415,7 +416,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the checkpoints', body: checkpointList } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const all = await checkpointsOf(call.rooms.engine, plan)
+        const all = await checkpointsOf(call.engine, plan)
         return all === null ? gone() : ok(all)
       }),
   }),
@@ -428,7 +429,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the checkpoints', body: checkpointPage } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const items = await checkpointsOf(call.rooms.engine, plan)
+        const items = await checkpointsOf(call.engine, plan)
         return items === null ? gone() : ok({ items, next: null })
       }),
   }),
@@ -446,8 +447,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
         if (isProblem(done)) return done
         const taken = done.events.find(event => event.type === 'checkpoint.taken')
         if (taken === undefined) throw new Error('bug: a checkpoint was accepted and not taken')
-        const [entry] =
-          (await call.rooms.engine.ask({ type: 'entries', plan, after: done.version - 1, limit: 1 })) ?? []
+        const [entry] = (await call.engine.ask({ type: 'entries', plan, after: done.version - 1, limit: 1 })) ?? []
         const at = iso(entry?.now ?? call.rooms.now())
         const moved = await movedOf(call, done)
         return created({ id: taken.name, at, ...moved }, `/plans/${plan}/checkpoints`, moved.version)

@@ -56,7 +56,7 @@ describe('a plan that cannot work', () => {
       name: 'stored-faulty' as PlanName,
       tasks: [{ id: 'b' as TaskName, cwd: '/srv', action: { type: 'run' as const, command: { argv: ['ls'] } } }],
     }
-    await service.composed.engine.submit(null, { type: 'create', definition }, 'me' as Actor)
+    await service.composed.engine.as('me' as Actor).submit(null, { type: 'create', definition })
     for (const started of [
       await ask('PATCH', '/plans/stored-faulty', { status: 'active' }),
       await ask('POST', '/plans/stored-faulty/execute', {}),

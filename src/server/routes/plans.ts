@@ -7,6 +7,7 @@ import { outlinedBy, type PlanChanges } from '../../domain/revisions/merge.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { reportedByPlan } from '../../domain/views/reported-work.ts'
 import { successRate } from '../../domain/views/summary.ts'
+import { isSessionInScope } from '../../engine/caller.ts'
 import { slug } from '../../format/dialects/names.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import type { PlanOfStore } from '../../format/wire/plans.ts'
@@ -17,8 +18,7 @@ import { archivePlan as archive } from '../../operations/archive-plan.ts'
 import { createPlan } from '../../operations/create-plan.ts'
 import type { PlanTarget } from '../../operations/find-target.ts'
 import { activePlan } from '../../operations/session-plans.ts'
-import type { MetricRow, PlanRow } from '../../stores/store.ts'
-import { pageInScope, refuseMaking } from '../auth/token-scope.ts'
+import type { MetricRow } from '../../stores/store.ts'
 import { formatCalled, type ReadDocument } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
@@ -29,7 +29,6 @@ import { markOf } from '../planstore/show-task.ts'
 import { isProblem, notFound, type Problem, problem, refused, unfit } from '../problem.ts'
 import { type Call, options } from '../request.ts'
 import { type Answer, asText, created, nothing, ok, route } from '../route.ts'
-import { isSessionInScope } from '../sessions/session-history.ts'
 import { type Asking, engineOf, gone, order, submit, untilGone } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
 
@@ -48,8 +47,6 @@ interface Wanted {
 export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
   const { definition, document, warnings = [], goal, agent, start } = wanted
   const session = wanted.session ?? definition.session
-  const refusal = refuseMaking(call, session)
-  if (refusal !== null) return refusal
   const { check, problem: found } = checker(call)
   const create = {
     type: 'create',
@@ -207,7 +204,7 @@ const KNOWN = {
 
 /** Whatever can be refused is looked at before anything is written. */
 async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
-  const { engine } = call.rooms
+  const { engine } = call
   const [summary, current] = [
     await engine.ask({ type: 'summary', plan }),
     await engine.ask({ type: 'definition', plan }),
@@ -274,7 +271,7 @@ type ReorderCall = Call<
 >
 
 async function reorder(call: ReorderCall, plan: PlanId): Promise<Answer> {
-  const { engine } = call.rooms
+  const { engine } = call
   const [summary, board] = [await engine.ask({ type: 'summary', plan }), await engine.ask({ type: 'board', plan })]
   if (summary === null || board === null) return gone()
   const old = stale(call, summary, call.body.expected_revision)
@@ -341,12 +338,7 @@ export const planRoutes = [
       const { goal_id: goal, agent_id: agent, q: text, status, limit, cursor } = call.query
       const session = call.query.session_id ?? call.query.conversation_id
       const query = given({ goal, agent, session, text, status, limit, archived: call.query.archived ?? false })
-      const page = await pageInScope(
-        call,
-        cursor,
-        (row: PlanRow) => row.id,
-        from => call.rooms.engine.ask({ type: 'plans', ...query, ...given({ cursor: from }) }),
-      )
+      const page = await call.engine.ask({ type: 'plans', ...query, ...given({ cursor }) })
       return ok({ items: page.items.map(planItem), next: page.next })
     },
   }),
@@ -385,7 +377,10 @@ export const planRoutes = [
     handle: async call => {
       const found = await findPlan(call, call.params.plan!)
       if (isProblem(found)) return found
-      const { engine, now } = call.rooms
+      const {
+        engine,
+        rooms: { now },
+      } = call
       const summary = await engine.ask({ type: 'summary', plan: found.plan })
       const rows = await engine.ask({ type: 'metrics', plan: found.plan })
       const board = await engine.ask({ type: 'board', plan: found.plan })
@@ -406,8 +401,8 @@ export const planRoutes = [
 /** Clients that know only their conversation ask for its plan by that. A plan of this name comes first. */
 async function planOrActive(call: Call<unknown>, reference: string): Promise<PlanTarget | FoundBySession | Problem> {
   const found = await findPlan(call, reference)
-  if (!isProblem(found) || !isSessionInScope(call, reference)) return found
-  const active = await activePlan(call.rooms.engine, reference)
+  if (!isProblem(found) || !isSessionInScope(call.who.scope, reference)) return found
+  const active = await activePlan(call.engine, reference)
   return active === null ? found : { plan: active.id, name: active.name, session: reference }
 }
 
@@ -499,7 +494,7 @@ async function make(call: MakeCall): Promise<Answer> {
 async function printPlan(call: Call<unknown>, plan: PlanId, as: string): Promise<Answer> {
   const dialect = formatCalled(as)
   if (isProblem(dialect)) return dialect
-  const { engine } = call.rooms
+  const { engine } = call
   const [current, board] = [await engine.ask({ type: 'definition', plan }), await engine.ask({ type: 'board', plan })]
   if (current === null || board === null) return notFound('the plan has gone')
   const printed = await call.rooms.documents.runOn('print', {

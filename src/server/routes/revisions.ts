@@ -36,7 +36,7 @@ export async function readRevision(
   document: Json,
   mode: MergeMode,
 ): Promise<Rewritten | Problem> {
-  const { engine } = call.rooms
+  const { engine } = call
   const found = await findPlan(call, reference)
   if (isProblem(found)) return found
   const current = await readCurrentPlan(engine, found.plan)
@@ -67,7 +67,7 @@ export async function orderRevised(
   { document, mode }: { readonly document: Json; readonly mode: MergeMode },
   orderOf: (made: Rewritten) => Order,
 ): Promise<{ readonly done: Accepted; readonly made: Rewritten } | Problem> {
-  const { engine } = call.rooms
+  const { engine } = call
   for (let tries = 1; ; tries++) {
     const made = await readRevision(call, plan, document, mode)
     if (isProblem(made)) return made
@@ -94,7 +94,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the revisions', body: wire.revisions } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const all = await readRevisions(call.rooms.engine, plan)
+        const all = await readRevisions(call.engine, plan)
         const items = all.map((one, at) => ({ ...shown(one), summary: changed(all[at - 1], one) }))
         return ok({ items, next: null })
       }),
@@ -108,7 +108,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the revision', body: wire.revision } },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
-        const one = numbered(await readRevisions(call.rooms.engine, plan), Number(call.params.revision))
+        const one = numbered(await readRevisions(call.engine, plan), Number(call.params.revision))
         if (one === undefined) return unknown(name, call.params.revision!)
         const { definition, source } = one
         return ok({ ...shown(one), plan_id: plan, document: raisePlan(definition), text: source?.text ?? null })
@@ -124,7 +124,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'what differs', body: wire.diff } },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
-        const all = await readRevisions(call.rooms.engine, plan)
+        const all = await readRevisions(call.engine, plan)
         const to = call.query.to ?? all.at(-1)?.revision ?? 1
         const from = call.query.from ?? Math.max(1, to - 1)
         const [before, after] = [numbered(all, from), numbered(all, to)]
@@ -160,7 +160,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
         if (dry_run === true) {
           const made = await readRevision(call, plan, document, mode)
           if (isProblem(made)) return made
-          const summary = await call.rooms.engine.ask({ type: 'summary', plan })
+          const summary = await call.engine.ask({ type: 'summary', plan })
           if (summary === null) return gone()
           const { version, status: state } = summary
           return ok({
@@ -188,9 +188,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
         const moved = await movedOf(call, done)
         // Told anew, it is told as it was: what it changed, not what it would change by now.
         const was =
-          event === undefined
-            ? null
-            : await call.rooms.engine.ask({ type: 'definition', plan, revision: event.revision - 1 })
+          event === undefined ? null : await call.engine.ask({ type: 'definition', plan, revision: event.revision - 1 })
         const diff = event === undefined || was === null ? made.diff : semanticDiff(was.definition, event.definition)
         const { notes } = done.replayed === true ? { notes: [] } : made
         const fates = done.replayed === true ? [] : withReopened(made.fates, done.events)

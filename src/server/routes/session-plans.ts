@@ -3,6 +3,7 @@
 import { isPlanName, type PlanName, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
+import { isSessionInScope } from '../../engine/caller.ts'
 import type { Order } from '../../engine/engine.ts'
 import { slug } from '../../format/dialects/names.ts'
 import {
@@ -21,10 +22,9 @@ import { LIMITS } from '../limits.ts'
 import { given } from '../planstore/patch.ts'
 import { isProblem, notFound, type Problem, unfit } from '../problem.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
-import type { ServerRooms } from '../service.ts'
+import type { RouteRooms } from '../service.ts'
 import {
   type HistoryAsk,
-  isSessionInScope,
   isSessionKnown,
   noSession,
   rowsFrom,
@@ -54,11 +54,11 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
       ...make,
       path,
       handle: async call => {
-        const { rooms, body, params } = call
+        const { body, params } = call
         const session = params.session!
         const fault = sessionIdFault(session, { in: 'path', key: 'session' })
         if (fault !== null) return fault
-        if (!isSessionInScope(call, session)) return noSession(session)
+        if (!isSessionInScope(call.who.scope, session)) return noSession(session)
         const meant = await meantPlan(call.rooms, body as JsonObject, session)
         if (isProblem(meant)) return meant
         const { message } = body
@@ -70,7 +70,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         // It was made and cannot be run: whoever asked for both must not take it for done.
         if (started !== null && isProblem(started))
           return { problem: { ...started.problem, plan_id: made.plan, created: true } }
-        const shown = await showSessionPlan(rooms.engine, made.plan)
+        const shown = await showSessionPlan(call.engine, made.plan)
         if (shown === null) return gone()
         const { planned } = meant
         const replayed = made.replayed === undefined ? {} : { replayed: true }
@@ -93,7 +93,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
       handle: async call => {
         const session = call.params.session!
         if (!(await isSessionKnown(call, session))) return noSession(session)
-        const { engine } = call.rooms
+        const { engine } = call
         const row = await activePlan(engine, session)
         if (row === null)
           return notFound(
@@ -155,11 +155,11 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         }
         const now = rooms.now()
         if (cursor !== undefined) {
-          const { items, next } = await rowsFrom(rooms.engine, ask, limit, cursor)
+          const { items, next } = await rowsFrom(call.engine, ask, limit, cursor)
           const plans = items.map(row => remembered(row, now))
           return ok({ plans, page: null, limit, total: null, total_pages: null, next })
         }
-        const { items, next, total } = await rowsOfPage(rooms.engine, ask, { page, limit })
+        const { items, next, total } = await rowsOfPage(call.engine, ask, { page, limit })
         const plans = items.map(row => remembered(row, now))
         return ok({ plans, page, limit, total, total_pages: Math.ceil(total / limit), next })
       },
@@ -173,7 +173,7 @@ async function plansOf(
 ) {
   const session = call.params.session!
   if (!(await isSessionKnown(call, session))) return noSession(session)
-  const { engine } = call.rooms
+  const { engine } = call
   const { items, next } = await rowsFrom(engine, { session, statuses: null }, limit, cursor)
   const shown = []
   for (const { id } of items) shown.push(await showSessionPlan(engine, id))
@@ -206,7 +206,7 @@ interface Meant {
 
 const DOCUMENT_KEYS = ['planfold', 'steps', 'nodes', 'tasks', 'plan_id']
 
-async function meantPlan({ documents }: ServerRooms, body: JsonObject, session: string): Promise<Meant | Problem> {
+async function meantPlan({ documents }: RouteRooms, body: JsonObject, session: string): Promise<Meant | Problem> {
   const { auto_execute: _, message: __, document, ...rest } = body
   const isDocument = DOCUMENT_KEYS.some(key => Object.hasOwn(rest, key))
   const written = document ?? (isDocument ? rest : undefined)

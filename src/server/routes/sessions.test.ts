@@ -293,7 +293,7 @@ describe('what is said of a session', () => {
 
   test('one that a plan names is known, whoever opened it or not; any other is not', async () => {
     const definition = plan('lonely', external('a'))
-    await service.composed.engine.submit(null, { type: 'create', definition, session: 'unopened' }, 'ana' as Actor)
+    await service.composed.engine.as('ana' as Actor).submit(null, { type: 'create', definition, session: 'unopened' })
     const { status, body } = await service.ask('GET', '/session/unopened/plans')
     expect({ status, names: body.map((one: { name: string }) => one.name) }).toEqual({ status: 200, names: ['lonely'] })
     for (const path of ['plans', 'plans/history'])

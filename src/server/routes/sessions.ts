@@ -1,5 +1,6 @@
 // Sessions: what groups the plans and messages of one conversation.
 
+import { isSessionInScope } from '../../engine/caller.ts'
 import { pauseBody } from '../../format/wire/plans.ts'
 import {
   message,
@@ -17,14 +18,7 @@ import type { SessionRow } from '../../stores/store.ts'
 import { given } from '../planstore/patch.ts'
 import { isProblem, problem, refused } from '../problem.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
-import {
-  findSession,
-  isSessionInScope,
-  isSessionKnown,
-  noSession,
-  onceFor,
-  sessionIdFault,
-} from '../sessions/session-history.ts'
+import { findSession, isSessionKnown, noSession, onceFor, sessionIdFault } from '../sessions/session-history.ts'
 import { type Asking, submit } from '../submit-order.ts'
 import { iso } from '../wire-names.ts'
 
@@ -41,20 +35,19 @@ export const sessionRoutes: readonly AnyRoute[] = [
     body: newSession,
     answers: { 201: { about: 'the session', body: session, tag: true } },
     handle: async call => {
-      const { rooms, who, body } = call
+      const { rooms, engine, body } = call
       const id = body.id ?? Buffer.from(rooms.random(12)).toString('hex')
       const fault = sessionIdFault(id, { in: 'body', key: 'id' })
       if (fault !== null) return fault
-      if (!isSessionInScope(call, id))
+      if (!isSessionInScope(call.who.scope, id))
         return problem(403, 'not-allowed', 'your token is for certain sessions or plans only', {
           hint: 'name one of your sessions, or use another token',
         })
       // Under a key, only the store can say whether it was asked before.
-      if (call.once === undefined && (await rooms.engine.sessions.get(id)) !== null)
+      if (call.once === undefined && (await engine.sessions.get(id)) !== null)
         return problem(409, 'exists', `there is a session '${id}' already`, { hint: `look at it: GET /sessions/${id}` })
       const title = body.title ?? ''
-      const appended = await rooms.engine.sessions.append(id, [{ type: 'session.opened', title }], {
-        actor: who.actor,
+      const appended = await engine.sessions.append(id, [{ type: 'session.opened', title }], {
         expectedVersion: 0,
         ...onceFor(call, { open: body.id ?? null, title }),
       })
@@ -72,13 +65,13 @@ export const sessionRoutes: readonly AnyRoute[] = [
     query: sessionQuery,
     answers: { 200: { about: 'a page of them', body: sessions } },
     handle: async call => {
-      const { rooms, query } = call
+      const { engine, query } = call
       const { status, ...page } = query
-      const { items, next } = await rooms.engine.sessions.list({
+      const { items, next } = await engine.sessions.list({
         ...(status === undefined ? {} : { where: { status } }),
         ...given(page),
       })
-      return ok({ items: items.filter(({ id }) => isSessionInScope(call, id)).map(shown), next })
+      return ok({ items: items.map(shown), next })
     },
   }),
   ...AT.flatMap(path => [
@@ -103,7 +96,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       body: newMessage,
       answers: { 201: { about: 'the message', body: message, tag: true } },
       handle: async call => {
-        const { rooms, who, body, params, expectedVersion } = call
+        const { engine, body, params, expectedVersion } = call
         const row = await findSession(call, params.session!)
         if (isProblem(row)) return row
         if (row.status === 'closed')
@@ -113,13 +106,12 @@ export const sessionRoutes: readonly AnyRoute[] = [
           })
         const { role, text, data } = body
         const event = { type: 'message.added', role, text, ...(data === undefined ? {} : { data }) } as const
-        const appended = await rooms.engine.sessions.append(row.id, [event], {
-          actor: who.actor,
+        const appended = await engine.sessions.append(row.id, [event], {
           ...given({ expectedVersion }),
           ...onceFor(call, { session: row.id, ...event }),
         })
         if (!appended.ok) return refused(appended.refusal)
-        const [entry] = await rooms.engine.sessions.read(row.id, { after: appended.version - 1, limit: 1 })
+        const [entry] = await engine.sessions.read(row.id, { after: appended.version - 1, limit: 1 })
         if (entry === undefined) throw new Error(`bug: message ${appended.version} of ${row.id} is not there`)
         return created(shownMessage(row.id, entry), `/sessions/${row.id}/messages`, appended.version)
       },
@@ -155,12 +147,11 @@ export const sessionRoutes: readonly AnyRoute[] = [
       about: 'Closes a session: no message is added any more. Its plans go on.',
       answers: { 200: { about: 'the session', body: session, tag: true } },
       handle: async call => {
-        const { rooms, who, params, expectedVersion } = call
+        const { engine, params, expectedVersion } = call
         const before = await findSession(call, params.session!)
         if (isProblem(before)) return before
         if (before.status === 'closed') return ok(shown(before), before.version)
-        const appended = await rooms.engine.sessions.append(before.id, [{ type: 'session.closed' }], {
-          actor: who.actor,
+        const appended = await engine.sessions.append(before.id, [{ type: 'session.closed' }], {
           ...given({ expectedVersion }),
           ...onceFor(call, { close: before.id }),
         })
@@ -178,12 +169,12 @@ export const sessionRoutes: readonly AnyRoute[] = [
       query: messageQuery,
       answers: { 200: { about: 'a page of them', body: messages } },
       handle: async call => {
-        const { rooms, query, params } = call
+        const { engine, query, params } = call
         const row = await findSession(call, params.session!)
         if (isProblem(row)) return row
         const wanted = query.limit
         const from = query.cursor ?? query.after ?? 0
-        const entries = await rooms.engine.sessions.read(row.id, { after: from, limit: wanted })
+        const entries = await engine.sessions.read(row.id, { after: from, limit: wanted })
         const items = entries.flatMap(entry =>
           entry.event.type === 'message.added' ? [shownMessage(row.id, entry)] : [],
         )
@@ -201,7 +192,7 @@ async function moveSession(
 ): Promise<Answer> {
   const session = call.params.session!
   if (!(await isSessionKnown(call, session))) return noSession(session)
-  const { engine } = call.rooms
+  const { engine } = call
   const { moved, refused: left } = await move({ engine, submit: async (plan, what) => await submit(call, plan, what) })
   return ok({
     session_id: session,
@@ -218,7 +209,7 @@ function shown({ id, title, status, messages, version, createdAt, updatedAt }: S
   return { id, title, status, messages, version, created_at: iso(createdAt), updated_at: iso(updatedAt) }
 }
 
-type Entry = Awaited<ReturnType<Parameters<typeof findSession>[0]['rooms']['engine']['sessions']['read']>>[number]
+type Entry = Awaited<ReturnType<Parameters<typeof findSession>[0]['engine']['sessions']['read']>>[number]
 
 function shownMessage(session: string, { version, at, actor, event }: Entry) {
   if (event.type !== 'message.added') throw new Error('bug: only messages are shown as such')

@@ -11,7 +11,6 @@ import * as wire from '../../format/wire/tasks.ts'
 import type { Fault } from '../../format/wire/wire.ts'
 import type { TaskTarget } from '../../operations/find-target.ts'
 import type { TaskRow } from '../../stores/store.ts'
-import { pageInScope } from '../auth/token-scope.ts'
 import { findPlan, findTask } from '../find-plan.ts'
 import {
   clientSaid,
@@ -90,9 +89,8 @@ export const taskChangeRoutes = [
     handle: async call => {
       const found = await findTask(call, call.params.task!)
       if (isProblem(found)) return found
-      const [record] =
-        (await call.rooms.engine.ask({ type: 'records', plan: found.plan, tasks: [found.task] }))?.tasks ?? []
-      const said = await call.rooms.engine.ask({ type: 'evaluations', plan: found.plan, task: found.task })
+      const [record] = (await call.engine.ask({ type: 'records', plan: found.plan, tasks: [found.task] }))?.tasks ?? []
+      const said = await call.engine.ask({ type: 'evaluations', plan: found.plan, task: found.task })
       if (record === undefined || said === null) return gone()
       return ok({ items: said.map(one => evaluationBody(record.card.id, one)), next: null })
     },
@@ -118,9 +116,8 @@ export const taskChangeRoutes = [
       })
       if (isProblem(done)) return done
       const event = done.events.find(one => one.type === 'task.evaluated')
-      const said = await call.rooms.engine.ask({ type: 'evaluations', plan: found.plan, task: found.task })
-      const [record] =
-        (await call.rooms.engine.ask({ type: 'records', plan: found.plan, tasks: [found.task] }))?.tasks ?? []
+      const said = await call.engine.ask({ type: 'evaluations', plan: found.plan, task: found.task })
+      const [record] = (await call.engine.ask({ type: 'records', plan: found.plan, tasks: [found.task] }))?.tasks ?? []
       const one = said?.find(({ id }) => id === event?.id)
       if (record === undefined || one === undefined) return gone()
       return created(evaluationBody(record.card.id, one), `/tasks/${record.card.id}/evaluations`, done.version)
@@ -157,7 +154,7 @@ const KNOWN = {
 
 /** Whatever can be refused is looked at before anything is written. Null when no status was asked for. */
 async function change(call: PatchCall, { plan, task }: TaskTarget): Promise<Accepted | null | Problem> {
-  const { engine } = call.rooms
+  const { engine } = call
   const standing = await standingOf(engine, plan, task)
   if (standing === null) return gone()
   const { record, summary } = standing
@@ -191,7 +188,7 @@ async function change(call: PatchCall, { plan, task }: TaskTarget): Promise<Acce
   return wanted === null ? null : await taskBecomes({ ...call, expectedVersion }, standing, wanted)
 }
 
-async function standingOf(engine: Call['rooms']['engine'], plan: PlanId, task: TaskName): Promise<Standing | null> {
+async function standingOf(engine: Call['engine'], plan: PlanId, task: TaskName): Promise<Standing | null> {
   const summary = await engine.ask({ type: 'summary', plan })
   const of = async (tasks: readonly string[]) => (await engine.ask({ type: 'records', plan, tasks }))?.tasks ?? []
   const [record] = await of([task])
@@ -371,8 +368,8 @@ const unnamedTasks = (names: readonly TaskName[], said: readonly TaskName[]): re
   return names.filter(name => !known.has(name))
 }
 
-const hasOneOf = async ({ rooms }: AddCall, plan: PlanId, tasks: readonly TaskName[]): Promise<boolean> =>
-  ((await rooms.engine.ask({ type: 'records', plan, tasks }))?.tasks.length ?? 0) > 0
+const hasOneOf = async ({ engine }: AddCall, plan: PlanId, tasks: readonly TaskName[]): Promise<boolean> =>
+  ((await engine.ask({ type: 'records', plan, tasks }))?.tasks.length ?? 0) > 0
 
 function unordered(fault: Extract<Ordered, { readonly ok: false }>, at: (index: number) => string): Problem {
   if ('cycle' in fault)
@@ -433,17 +430,12 @@ async function listTasks(call: Call<wire.TaskList>): Promise<Answer> {
   const where =
     plan === null ? ({ order: 'recent', archived: false } as const) : ({ order: 'sequence', plan: plan.plan } as const)
   const query = { ...where, limit, ...given({ assignee, statuses }) }
-  const { items, next } = await pageInScope(
-    call,
-    cursor,
-    (row: TaskRow) => row.plan,
-    from => call.rooms.engine.ask({ type: 'tasks', ...query, ...given({ cursor: from }) }),
-  )
+  const { items, next } = await call.engine.ask({ type: 'tasks', ...query, ...given({ cursor }) })
   return ok({ items: await wholeTasks(call, items), next })
 }
 
 /** Rows are for finding; what is shown is the whole task, asked for plan by plan. */
-async function wholeTasks(call: Pick<Call, 'rooms'>, rows: readonly TaskRow[]) {
+async function wholeTasks(call: Pick<Call, 'engine'>, rows: readonly TaskRow[]) {
   const byPlan = new Map<PlanId, TaskName[]>()
   for (const { plan, name } of rows) byPlan.set(plan, [...(byPlan.get(plan) ?? []), name])
   const shown = new Map<string, unknown>()
@@ -454,8 +446,8 @@ async function wholeTasks(call: Pick<Call, 'rooms'>, rows: readonly TaskRow[]) {
   return rows.flatMap(({ id }) => shown.get(id) ?? [])
 }
 
-async function showDependencies({ rooms }: Pick<Call, 'rooms'>, plan: PlanId, task: TaskName): Promise<Answer> {
-  const of = async (tasks: readonly string[]) => (await rooms.engine.ask({ type: 'records', plan, tasks }))?.tasks ?? []
+async function showDependencies({ engine }: Pick<Call, 'engine'>, plan: PlanId, task: TaskName): Promise<Answer> {
+  const of = async (tasks: readonly string[]) => (await engine.ask({ type: 'records', plan, tasks }))?.tasks ?? []
   const [own] = await of([task])
   if (own === undefined) return gone()
   const show = ({ card: { id, name, status } }: typeof own) => ({ id, name, status: taskWord(status), state: status })

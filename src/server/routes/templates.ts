@@ -9,13 +9,13 @@ import { saveTemplate } from '../../format/templates/save.ts'
 import { type Shelved, shelfWith, shelve, takeDown } from '../../format/templates/shelf.ts'
 import * as wire from '../../format/wire/templates.ts'
 import { findTemplate, planFromTemplate } from '../../operations/use-template.ts'
-import { refuseScoped } from '../auth/token-scope.ts'
+import { refuseScoped } from '../auth/denial-text.ts'
 
 import { faulty } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { isProblem, notFound, type Problem, problem, unfit } from '../problem.ts'
 import { created, ok, route } from '../route.ts'
-import type { ServerRooms } from '../service.ts'
+import type { RouteRooms } from '../service.ts'
 import { gone } from '../submit-order.ts'
 import { makePlan } from './plans.ts'
 
@@ -59,7 +59,7 @@ export const templateRoutes = [
       if (refusal !== null) return refusal
       const plan = await findPlan(call, plan_id)
       if (isProblem(plan)) return plan
-      const current = await call.rooms.engine.ask({ type: 'definition', plan: plan.plan })
+      const current = await call.engine.ask({ type: 'definition', plan: plan.plan })
       if (current === null) return gone()
       if (isTooLarge(current.definition)) return TOO_LARGE
       const saved = saveTemplate(current.definition, name, Object.entries(parameters))
@@ -115,10 +115,10 @@ function isTooLarge(definition: PlanDefinition): boolean {
   return false
 }
 
-const folderOf = ({ stateDir }: ServerRooms): string => join(stateDir, 'templates')
+const folderOf = ({ stateDir }: RouteRooms): string => join(stateDir, 'templates')
 
 async function find(
-  rooms: ServerRooms,
+  rooms: RouteRooms,
   name: string,
 ): Promise<{ readonly shelved: Shelved; readonly template: Template } | Problem> {
   const found = await findTemplate(folderOf(rooms), name)
@@ -177,7 +177,7 @@ function shown({ name, origin, hides }: Shelved, template: Template): wire.Templ
 }
 
 /** Saved before, word for word: whoever asks twice asks once. */
-async function isSame(rooms: ServerRooms, name: string, text: string): Promise<boolean> {
+async function isSame(rooms: RouteRooms, name: string, text: string): Promise<boolean> {
   const found = await find(rooms, name)
   return !isProblem(found) && found.shelved.origin === 'own' && found.template.text === text
 }

@@ -1,8 +1,8 @@
 // The tokens of others: made, listed and revoked by an admin. Only while tokens are asked for: a service that lets everybody in
 // must not hand out what opens one that does not.
 
+import type { Scope } from '../../engine/caller.ts'
 import { newToken, tokenMade, tokens } from '../../format/wire/health.ts'
-import type { Scope } from '../auth/caller.ts'
 import { listTokens, makeToken, revokeToken, type Token } from '../auth/token-file.ts'
 import { findPlan } from '../find-plan.ts'
 import { isProblem, notFound, type Problem, problem } from '../problem.ts'
@@ -66,7 +66,7 @@ const UNGUARDED = problem(403, 'not-allowed', 'this service asks nobody for a to
 })
 
 async function scopeOf(
-  call: Pick<Call<unknown, unknown>, 'rooms' | 'who'>,
+  call: Pick<Call<unknown, unknown>, 'rooms' | 'engine' | 'who'>,
   plans: readonly string[] | undefined,
   sessions: readonly string[] | undefined,
 ): Promise<Scope | null | Problem> {

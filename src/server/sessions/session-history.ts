@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { PlanStatus } from '../../domain/status.ts'
+import { isSessionInScope } from '../../engine/caller.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import { sessionId } from '../../format/wire/sessions.ts'
@@ -81,19 +82,15 @@ function lookAt(engine: Engine, { session, statuses, text }: HistoryAsk, limit: 
 
 // Sessions by their id, within what a token may see; and the key that makes an append to one happen once.
 
-type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'who' | 'once'>
-
-export const isSessionInScope = ({ who: { scope } }: Pick<Asking, 'who'>, id: string): boolean =>
-  scope === null || scope.sessions?.includes(id) === true
+type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'engine' | 'who' | 'once'>
 
 export async function findSession(call: Asking, id: string): Promise<SessionRow | Problem> {
-  const row = isSessionInScope(call, id) ? await call.rooms.engine.sessions.get(id) : null
-  return row ?? noSession(id)
+  return (await call.engine.sessions.get(id)) ?? noSession(id)
 }
 
 /** A plan may name a session that nobody opened. */
-export const isSessionKnown = async (call: Asking, id: string): Promise<boolean> =>
-  isSessionInScope(call, id) && (await isKnown(call.rooms.engine, id))
+export const isSessionKnown = async ({ engine }: Asking, id: string): Promise<boolean> =>
+  isSessionInScope(engine.caller.scope, id) && (await isKnown(engine, id))
 
 export const noSession = (id: string): Problem =>
   notFound(`there is no session '${id.slice(0, 100)}'`, 'list them: GET /sessions')

@@ -1,12 +1,12 @@
 // What was done by a plan, as clients of sessions look at it: executions of steps, metrics, checkpoints, files and refs it changed.
 
-import type { PlanId, Sha256 } from '../../domain/id.ts'
+import type { PlanId } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import { gitOperationsOf } from '../../domain/views/git-operations.ts'
 import { successRate } from '../../domain/views/summary.ts'
 import type { AnswerOf, Engine } from '../../engine/engine.ts'
 import { readJournal } from '../../operations/read-journal.ts'
-import type { Entry, MetricRow } from '../../stores/store.ts'
+import type { MetricRow } from '../../stores/store.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 
 /** More than anybody looks at in one answer; the rest is in `GET /plans/:plan/attempts`. */
@@ -77,46 +77,9 @@ const WHY: { readonly [why in 'after' | 'asked' | 'task' | 'every' | 'risky' | '
   risky: task => `before ${task}, which is risky`,
 }
 
-/** What it did to the repository, in order, and which files it left different; read from the whole journal. */
-export async function tracesOf(engine: Engine, plan: PlanId) {
+/** What it did to the repository, in order; read from the whole journal. */
+export async function gitTracesOf(engine: Engine, plan: PlanId): Promise<readonly Json[]> {
   const git: Json[] = []
-  const files = new Map<string, 'created' | 'changed' | 'deleted'>()
-  for await (const entries of readJournal(engine, plan, 0)) {
-    git.push(...(onWire(gitOperationsOf(entries)) as Json[]))
-    for (const sha256 of changeSetsIn(entries)) await addChanges(engine, sha256, files)
-  }
-  const modified = Array.from(files, ([path, change]) => ({ path, change }))
-  return { git, modified: modified.sort((a, b) => (a.path < b.path ? -1 : 1)) }
-}
-
-function changeSetsIn(entries: readonly Entry[]): readonly Sha256[] {
-  return entries.flatMap(({ events }) =>
-    events.flatMap(event => {
-      if (event.type === 'attempt.succeeded' || event.type === 'attempt.failed')
-        return event.result.wrote?.changes ?? []
-      return event.type === 'rollback.finished' ? (event.changes ?? []) : []
-    }),
-  )
-}
-
-interface Change {
-  readonly path: string
-  readonly before: object | null
-  readonly after: object | null
-}
-
-/** The last word about a path counts; one that was made and taken away again is no trace. */
-async function addChanges(
-  engine: Engine,
-  sha256: Sha256,
-  files: Map<string, 'created' | 'changed' | 'deleted'>,
-): Promise<void> {
-  const bytes = await engine.ask({ type: 'blob', sha256 })
-  if (bytes === null) return
-  for (const { path, before, after } of JSON.parse(Buffer.from(bytes).toString('utf8')) as readonly Change[]) {
-    const known = files.get(path)
-    const wasThere = known === undefined ? before !== null : known !== 'created'
-    if (after === null && !wasThere) files.delete(path)
-    else files.set(path, after === null ? 'deleted' : wasThere ? 'changed' : 'created')
-  }
+  for await (const entries of readJournal(engine, plan, 0)) git.push(...(onWire(gitOperationsOf(entries)) as Json[]))
+  return git
 }

@@ -49,7 +49,7 @@ async function stage() {
   cleanups.push(() => service.close())
   const { engine, worker, feed } = service.composed
   const must = async (of: PlanId | null, order: Order): Promise<PlanId> => {
-    const submitted = await engine.submit(of, order, ANA)
+    const submitted = await engine.as(ANA).submit(of, order)
     if (!submitted.ok) throw new Error(`${order.type}: ${submitted.refusal.message}`)
     return submitted.plan
   }

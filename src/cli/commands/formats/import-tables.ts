@@ -120,11 +120,11 @@ async function importRow(
   for (const { step, text: note } of notesOf(JSON.parse(text) as JsonObject)) {
     const task = step === null ? undefined : names.get(step)
     const about = step !== null && task === undefined ? `step ${step}: ` : ''
-    const submitted = await composed.engine.submit(
-      made.plan,
-      { type: 'note', text: `${about}${note}`, ...(task === undefined ? {} : { task }) },
-      composed.actor,
-    )
+    const submitted = await composed.engine.submit(made.plan, {
+      type: 'note',
+      text: `${about}${note}`,
+      ...(task === undefined ? {} : { task }),
+    })
     if (!submitted.ok) {
       remark(context, `${made.name}: made, but its history was not written down: ${submitted.refusal.message}`)
       return { ...made, row: id, ok: true, notes, notesFailed: submitted.refusal.message }

@@ -7,11 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Composed, compose } from '../../../compose.ts'
+import type { Composed } from '../../../compose.ts'
 import type { TaskName } from '../../../domain/id.ts'
 import { Connection } from '../../../stores/sqlite/driver.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint } from '../../exit.ts'
+import { openState } from '../../open-state.ts'
 import { paint } from '../../terminal/paint.ts'
 import { run } from '../plans/run.ts'
 import { show } from '../plans/show.ts'
@@ -48,7 +49,7 @@ async function say(body: (context: Context) => Promise<number>, { json = false, 
     paint: paint(false),
     settings: { json, quiet: false, color: false },
     hangup: new AbortController().signal,
-    compose,
+    openState,
     opened: null,
   } as unknown as Context
   try {
@@ -138,10 +139,10 @@ describe('import', () => {
       'bd-9c0': 'ready',
       'bd-7-old': 'cancelled',
     })
-    await within(async ({ engine, actor }) => {
+    await within(async ({ engine }) => {
       for (const task of ['bd-a1f.2', 'bd-9c0'] as TaskName[]) {
         const result = { status: 'succeeded' } as never
-        expect(await engine.submit('issues', { type: 'report', task, result }, actor)).toMatchObject({ ok: true })
+        expect(await engine.submit('issues', { type: 'report', task, result })).toMatchObject({ ok: true })
       }
     })
     const out = await give('issues', { to: 'beads' })
@@ -361,10 +362,10 @@ describe('export', () => {
     await writeFile(join(folder, 'p.yaml'), text)
     await bring('p.yaml')
     expect((await give('p', { original: true })).stdout).toBe(text)
-    await within(async ({ engine, actor }) => {
+    await within(async ({ engine }) => {
       const { definition } = (await engine.ask({ type: 'definition', plan: 'p' as never }))!
       const revised = { type: 'revise', definition: { ...definition, title: 'P' }, rationale: 'more' } as const
-      expect(await engine.submit('p' as never, revised, actor)).toMatchObject({ ok: true })
+      expect(await engine.submit('p' as never, revised)).toMatchObject({ ok: true })
     })
     expect(await give('p', { original: true })).toMatchObject({
       stdout: '',

@@ -12,7 +12,6 @@ import { createOrder } from '../../../operations/run-plan.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
-import { engineOf } from '../../order.ts'
 import { isFolder, type PlanFile, parsePlanText, readPlanFolder, readText, refuseSketch } from '../../plan-file.ts'
 
 export interface ImportOptions {
@@ -105,7 +104,7 @@ export async function make(composed: Composed, file: PlanFile, options: ImportOp
     options.name === undefined ? file : { ...file, definition: { ...file.definition, name: options.name as PlanName } }
   // The document was checked when it was read.
   const start = options.start === true ? { check: 'checked' as const } : undefined
-  const done = await createPlan(engineOf(composed), createOrder(named), { start })
+  const done = await createPlan(composed.engine, createOrder(named), { start })
   if (done.status === 'refused') throw refused(done.refusal)
   const { made, started } = done
   if (started === null) return { plan: made.plan, name: made.name, version: made.version, status: 'draft' }

@@ -4,9 +4,9 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { compose } from '../../../compose.ts'
 import type { Context, Settings } from '../../context.ts'
 import { Complaint, EXIT } from '../../exit.ts'
+import { openState } from '../../open-state.ts'
 import { buildProgram } from '../../program.ts'
 import { paint } from '../../terminal/paint.ts'
 
@@ -48,7 +48,7 @@ async function planfold(...argv: readonly string[]): Promise<Said> {
       onSignal: () => () => {},
       hangup: new AbortController().signal,
       stdin: () => (async function* () {})(),
-      compose,
+      openState,
       opened: null,
     } satisfies Context)
   })

@@ -34,7 +34,7 @@ const back = (options: RollbackOptions = {}) => place.say(context => rollback(co
 const entries = async () => {
   let found: Parameters<typeof gitOperationsOf>[0] = []
   await place.say(async context => {
-    const composed = await context.compose({ cwd: place.folder, environment: context.environment })
+    const composed = await context.openState({ cwd: place.folder, environment: context.environment })
     found = (await composed.engine.ask({ type: 'entries', plan: 'work', limit: 500 })) ?? []
     await composed.close()
     return 0
@@ -201,9 +201,9 @@ describe('a plan that works in a worktree of its own', () => {
     expect((await runPlan(text)).exit).toBe(4)
     git('worktree', 'remove', '--force', '--force', '.planfold/work/work')
     await place.say(async context => {
-      const composed = await context.compose({ cwd: place.folder, environment: context.environment })
+      const composed = await context.openState({ cwd: place.folder, environment: context.environment })
       const ask = { type: 'decide', task: 'ask' as never, verdict: 'approved', rationale: '' } as const
-      await composed.engine.submit('work', ask, composed.actor)
+      await composed.engine.submit('work', ask)
       await composed.close()
       return await resume(context, 'work', {})
     })

@@ -12,7 +12,7 @@ import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, refused, usage } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
-import { answerGate, engineOf, type GateOptions, orderAndTell, remarkHowToGoOn, toldAs } from '../../order.ts'
+import { answerGate, type GateOptions, orderAndTell, remarkHowToGoOn, toldAs } from '../../order.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { endedUnanswered, fieldWords, inboxLines, optionWords } from '../../text/inbox-text.ts'
 import { valuesFor } from './form-values.ts'
@@ -104,7 +104,7 @@ async function decide(
   { approve, message = '', hash }: ReviewOptions,
 ): Promise<number> {
   const verdict = approve === true ? ('approved' as const) : ('rejected' as const)
-  const done = await decideReview(engineOf(composed), plan, { verdict, rationale: message }, { hash })
+  const done = await decideReview(composed.engine, plan, { verdict, rationale: message }, { hash })
   switch (done.status) {
     case 'nothing':
       throw new Complaint(EXIT.refused, 'not-ready', `nothing of '${name}' asks for approval`, 'see `planfold inbox`')

@@ -194,7 +194,7 @@ async function waitFor(context: Context, composed: Composed, asked: Asked, optio
   const { token, timeout } = options
   const beat = async () => {
     if (token !== undefined && task !== undefined)
-      await composed.engine.submit(plan, { type: 'heartbeat', task, token }, composed.actor)
+      await composed.engine.submit(plan, { type: 'heartbeat', task, token })
   }
   const beating = setInterval(() => void beat().catch(() => {}), HEARTBEAT_MS)
   const timer = timeout === undefined ? undefined : setTimeout(() => resolve('late'), timeout)

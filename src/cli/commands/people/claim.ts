@@ -65,7 +65,7 @@ export async function retry(
     const { plan, task } = await findTask(composed.engine, first, second)
     const again = { type: 'retry', task, ...(reason === undefined ? {} : { reason }) } as const
     const order = async (isMeant: boolean) =>
-      await composed.engine.submit(plan, isMeant ? { ...again, repeat: true } : again, composed.actor)
+      await composed.engine.submit(plan, isMeant ? { ...again, repeat: true } : again)
     let done = await order(repeat)
     if (!done.ok && done.refusal.allowed?.includes(REPEAT) === true) {
       const { message } = done.refusal
@@ -266,7 +266,7 @@ export async function claim(
 /** An exit code when nothing came while it was waited for. */
 async function claimNow(
   context: Context,
-  { engine, actor }: Composed,
+  { engine }: Composed,
   { wait, timeout }: ClaimOptions,
   ask: ClaimAsk,
 ): Promise<Accepted | number> {
@@ -280,7 +280,7 @@ async function claimNow(
   })
   const timer = timeout === undefined ? undefined : setTimeout(() => stop.abort(), timeout)
   try {
-    const room = { engine, actor }
+    const room = { engine }
     const claimed = wait === true ? await claimWhenReady(room, ask, stop.signal) : await claimTask(room, ask)
     if (claimed === null) {
       remark(context, interrupted ? 'interrupted; nothing was claimed' : 'nothing became ready in time')

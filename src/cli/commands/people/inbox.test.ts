@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Composed, type ComposeOptions, compose } from '../../../compose.ts'
+import type { Composed } from '../../../compose.ts'
 import type { Actor, TaskName } from '../../../domain/id.ts'
 import type { InboxEntry } from '../../../engine/engine.ts'
 import type { Context } from '../../context.ts'
+import { type OpenOptions, openState } from '../../open-state.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
 import { run } from '../plans/run.ts'
 import { audit } from '../records/audit.ts'
@@ -70,8 +71,8 @@ describe('an answer by id', () => {
   /** Something happens to the plan after the id was looked up and before the order arrives. */
   function racing(context: Context, meanwhile: (composed: Composed) => Promise<unknown>): Context {
     let isFirst = true
-    const composing = async (options: ComposeOptions): Promise<Composed> => {
-      const composed = await compose(options)
+    const composing = async (options: OpenOptions): Promise<Composed> => {
+      const composed = await openState(options)
       const { engine } = composed
       const submit: typeof engine.submit = async (...order) => {
         if (isFirst) {
@@ -84,6 +85,8 @@ describe('an answer by id', () => {
         ...composed,
         engine: {
           submit,
+          caller: engine.caller,
+          as: who => engine.as(who),
           ask: query => engine.ask(query),
           watch: o => engine.watch(o),
           close: () => engine.close(),
@@ -93,7 +96,7 @@ describe('an answer by id', () => {
         },
       }
     }
-    return { ...context, compose: composing }
+    return { ...context, openState: composing }
   }
   const review = 'review' as TaskName
 
@@ -109,7 +112,7 @@ describe('an answer by id', () => {
     const { id } = (await items()).find(({ task }) => task === 'review')!
     const said = await here.say(context =>
       answerInbox(
-        racing(context, ({ engine, actor }) => engine.submit('p', { type: 'note', text: 'x' }, actor)),
+        racing(context, ({ engine }) => engine.submit('p', { type: 'note', text: 'x' })),
         id,
         'approve',
         {
@@ -126,7 +129,7 @@ describe('an answer by id', () => {
     const said = await here.say(context =>
       answerInbox(
         racing(context, ({ engine }) =>
-          engine.submit('p', { type: 'decide', task: review, verdict: 'rejected', rationale: 'no' }, 'bo' as Actor),
+          engine.as('bo' as Actor).submit('p', { type: 'decide', task: review, verdict: 'rejected', rationale: 'no' }),
         ),
         id,
         'approve',

@@ -17,7 +17,7 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint, EXIT, notFound, refused, usage } from '../../exit.ts'
-import { engineOf, remarkHowToGoOn } from '../../order.ts'
+import { remarkHowToGoOn } from '../../order.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 import { setBackLines } from '../../text/edited-paths.ts'
 import { commandText, wordsFor } from '../../text/hint-text.ts'
@@ -90,7 +90,7 @@ export async function answerInbox(
     // A claim is told with its briefing, and a rollback is shown before it is ordered.
     const passOn = ({ asks }: InboxEntry, answer: string): boolean =>
       (asks.type === 'work' && answer === 'claim') || (asks.type === 'rollback' && answer !== 'leave')
-    const done = await giveAnswer(engineOf(composed), id, said, { passOn })
+    const done = await giveAnswer(composed.engine, id, said, { passOn })
     if (done.status === 'passed-on')
       return done.item.asks.type === 'work' ? done.item : await again(context, composed, done.item, done.answer)
     if (done.status !== 'answered') throw unanswered(context, id, options, done)

@@ -23,7 +23,7 @@ export interface HaltOptions {
 
 export async function halt(context: Context, { reason, lift, show }: HaltOptions): Promise<number> {
   if (lift === true && show === true) throw usage('--lift and --show contradict each other', 'say one of them')
-  return await withState(context, { create: false }, async ({ engine, actor }) => {
+  return await withState(context, { create: false }, async ({ engine }) => {
     if (show === true || lift === true) {
       const halted = show === true ? await engine.killSwitch.halted() : await engine.killSwitch.lift()
       answer(context, { halted: show === true ? halted : null, was: halted }, () =>
@@ -35,7 +35,7 @@ export async function halt(context: Context, { reason, lift, show }: HaltOptions
       )
       return EXIT.done
     }
-    const halted = await engine.killSwitch.halt(reason ?? 'no reason was given', actor)
+    const halted = await engine.killSwitch.halt(reason ?? 'no reason was given')
     const { paused, already, left } = halted
     answer(context, { halted }, () => [
       words(halted),
@@ -119,13 +119,13 @@ export async function pause(context: Context, word: string | undefined, options:
 
 async function pauseAll(
   context: Context,
-  { engine, actor }: Composed,
+  { engine }: Composed,
   session: string,
   said: { readonly reason?: string; readonly force?: true },
 ): Promise<number> {
   const room = {
     engine,
-    submit: (plan: string, order: Parameters<typeof engine.submit>[1]) => engine.submit(plan, order, actor),
+    submit: (plan: string, order: Parameters<typeof engine.submit>[1]) => engine.submit(plan, order),
   }
   const { moved, refused } = await pauseSession(room, session, said)
   const paused = moved.map(({ plan, name, version }) => ({ plan, name, version }))

@@ -182,8 +182,12 @@ describe('list', () => {
     expect(
       (
         await place.say(async context => {
-          const composed = await context.compose({ cwd: context.cwd, environment: context.environment, create: false })
-          const done = await composed.engine.submit(plan, { type: 'archive' }, composed.actor)
+          const composed = await context.openState({
+            cwd: context.cwd,
+            environment: context.environment,
+            create: false,
+          })
+          const done = await composed.engine.submit(plan, { type: 'archive' })
           await composed.close()
           return done.ok ? 0 : 1
         })

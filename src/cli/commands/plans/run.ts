@@ -14,7 +14,7 @@ import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
 import { Complaint, EXIT, refused, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
-import { engineOf, submit } from '../../order.ts'
+import { submit } from '../../order.ts'
 import { isFile, type PlanFile } from '../../plan-file.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
@@ -132,7 +132,7 @@ export async function startAndDrive(
 }
 
 export async function setMoving(context: Context, composed: Composed, { plan, name, checked, goOn }: Moved) {
-  const going = await setGoing(engineOf(composed), plan, {
+  const going = await setGoing(composed.engine, plan, {
     ...(checked === true ? { check: 'checked' } : {}),
     ...(goOn === undefined ? {} : { goOn }),
   })
@@ -265,7 +265,7 @@ export async function takeUp(
   file: PlanFile,
   options: TakeUpOptions = {},
 ): Promise<TakenUp> {
-  const run = await runPlan(engineOf(composed), {
+  const run = await runPlan(composed.engine, {
     create: createOrder(file),
     rationale: `run ${file.path}`,
     ...(options.again === true ? { again: true } : {}),

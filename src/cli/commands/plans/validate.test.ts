@@ -53,14 +53,14 @@ describe('a plan that cannot work', () => {
 
   it('is not started when it is there already', async () => {
     await place.say(context =>
-      withState(context, { create: true }, async ({ engine, actor }) => {
+      withState(context, { create: true }, async ({ engine }) => {
         const definition = {
           name: 'x' as PlanName,
           tasks: [
             { id: 'b' as TaskName, cwd: '/srv', action: { type: 'run', command: { argv: ['ls'] } } },
           ] satisfies PlanDefinition['tasks'],
         }
-        return (await engine.submit(null, { type: 'create', definition }, actor)).ok ? 0 : 1
+        return (await engine.submit(null, { type: 'create', definition })).ok ? 0 : 1
       }),
     )
     const said = await place.say(context => run(context, 'x', { start: true }))

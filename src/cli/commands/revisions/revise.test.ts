@@ -4,10 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Composed, compose } from '../../../compose.ts'
+import type { Composed } from '../../../compose.ts'
 import type { TaskName } from '../../../domain/id.ts'
 import { type Context, withState } from '../../context.ts'
 import { Complaint } from '../../exit.ts'
+import { type OpenOptions, openState } from '../../open-state.ts'
 import { readPlanFile } from '../../plan-file.ts'
 import { paint } from '../../terminal/paint.ts'
 import { type ReviseOptions, revise } from './revise.ts'
@@ -47,7 +48,7 @@ async function say(body: (context: Context) => Promise<number>, json = false): P
     paint: paint(false),
     settings: { json, quiet: false, color: false },
     hangup: new AbortController().signal,
-    compose,
+    openState,
     opened: null,
   } as unknown as Context
   try {
@@ -64,8 +65,8 @@ const make = async (text = PLAN): Promise<void> => {
   await write(text)
   const making = async (context: Context): Promise<number> => {
     const { definition } = await readPlanFile(context, 'plan.yaml')
-    return await withState(context, { create: true }, async ({ engine, actor }) =>
-      (await engine.submit(null, { type: 'create', definition }, actor)).ok ? 0 : 1,
+    return await withState(context, { create: true }, async ({ engine }) =>
+      (await engine.submit(null, { type: 'create', definition })).ok ? 0 : 1,
     )
   }
   expect((await say(making)).exit).toBe(0)
@@ -79,7 +80,7 @@ const data = async (body: (context: Context) => Promise<number>) =>
 const list = async (): Promise<readonly { revision: number; summary: string; rationale: string | null }[]> =>
   ((await data(context => listRevisions(context, 'p'))) as { items: never }).items
 const withEngine = async <T>(body: (composed: Composed) => Promise<T>): Promise<T> => {
-  const composed = await compose({ cwd: folder, environment: { HOME: folder, PLANFOLD_AS: 'ana' }, create: false })
+  const composed = await openState({ cwd: folder, environment: { HOME: folder, PLANFOLD_AS: 'ana' }, create: false })
   try {
     return await body(composed)
   } finally {
@@ -88,11 +89,11 @@ const withEngine = async <T>(body: (composed: Composed) => Promise<T>): Promise<
 }
 /** Starts the plan and reports these external tasks as done. */
 const run = (...done: readonly string[]) =>
-  withEngine(async ({ engine, actor }) => {
-    await engine.submit('p', { type: 'start' }, actor)
+  withEngine(async ({ engine }) => {
+    await engine.submit('p', { type: 'start' })
     for (const task of done) {
       const order = { type: 'report', task: task as TaskName, result: { status: 'succeeded' } } as const
-      expect(await engine.submit('p', order, actor)).toMatchObject({ ok: true })
+      expect(await engine.submit('p', order)).toMatchObject({ ok: true })
     }
   })
 const statuses = () =>
@@ -331,8 +332,8 @@ describe('revisions', () => {
 
   it('whose definition is not the one that was hashed are called damaged, and that is no success', async () => {
     await make()
-    const tampered = async (options: Parameters<typeof compose>[0]): Promise<Composed> => {
-      const composed = await compose(options)
+    const tampered = async (options: OpenOptions): Promise<Composed> => {
+      const composed = await openState(options)
       const ask = async (query: { readonly type: string }): Promise<unknown> => {
         const answer = await composed.engine.ask(query as never)
         if (query.type !== 'entries') return answer
@@ -348,7 +349,7 @@ describe('revisions', () => {
       (context: Context) => listRevisions(context, 'p'),
       (context: Context) => showRevision(context, 'p', 1, {}),
     ])
-      expect(await say(context => body({ ...context, compose: tampered }))).toMatchObject({
+      expect(await say(context => body({ ...context, openState: tampered }))).toMatchObject({
         exit: 1,
         stdout: expect.stringContaining('DAMAGED'),
       })

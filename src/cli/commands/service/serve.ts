@@ -93,12 +93,11 @@ export async function runService(context: Context, options: ServiceOptions): Pro
 }
 
 function roomsOf(
-  { engine, worker, feed, actor, now, root, stateDir }: Composed,
+  { engine, feed, now, root, stateDir }: Composed,
   { guard, log, stopping }: { readonly guard: Guard; readonly log: Log; readonly stopping: AbortSignal },
 ): ServerRooms {
   return {
     engine,
-    worker,
     guard,
     log,
     meter: openMeter(VERSION),
@@ -106,7 +105,7 @@ function roomsOf(
     documents: new DocumentPool(),
     limits: LIMITS,
     routes: ROUTES,
-    owner: actor,
+    owner: engine.caller.actor,
     now,
     random: pooled(randomBytes),
     root,
@@ -149,7 +148,7 @@ const LISTEN_TROUBLES: {
 
 /** Asks for tokens; the owner's is made at the first start, and the link lets the owner's browser in once. */
 async function guarded(
-  { stateDir, actor, now }: Composed,
+  { engine, stateDir, now }: Composed,
   origins: Origins,
   log: Log,
 ): Promise<{ readonly guard: Guard; readonly link: string }> {
@@ -165,7 +164,7 @@ async function guarded(
       }),
   }
   const browsers = openBrowsers({ now, random: randomBytes, tries, take: hash => takeCode(stateDir, hash), sessions })
-  const guard = tokenGuard({ origins, tokens: openTokenBook(stateDir, actor, now), browsers, tries, now })
+  const guard = tokenGuard({ origins, tokens: openTokenBook(stateDir, engine.caller.actor, now), browsers, tries, now })
   return { guard, link: `#code=${browsers.invite(sha256Of(owner.secret)).code}` }
 }
 

@@ -3,8 +3,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
+import type { Role, Scope } from '../../../engine/caller.ts'
 import { CODE_MS, keepCode, newCode } from '../../../server/auth/browser-sign-in.ts'
-import type { Role, Scope } from '../../../server/auth/caller.ts'
 import {
   listTokens,
   makeToken,
@@ -61,7 +61,7 @@ export async function tokenCreate(context: Context, name: string, options: Creat
     const scope = await scopeOf(composed, options)
     const made = await makeToken(
       composed.stateDir,
-      { name, role: options.role, scope, createdAt, expiresAt, owner: composed.actor },
+      { name, role: options.role, scope, createdAt, expiresAt, owner: composed.engine.caller.actor },
       randomBytes,
     )
     if (!made.ok) {

@@ -200,11 +200,10 @@ async function carriedOut(
     readonly ask: AdoptAsk
   },
 ): Promise<number> {
-  const { engine, actor } = composed
+  const { engine } = composed
   const say = sayer(context)
   const room = {
     engine,
-    actor,
     carryOut: async (at: Parameters<typeof carryOut>[2]) => (await carryOut(context, composed, at)).ended,
   }
   const done = await adoptFork(room, plan, ask)

@@ -18,7 +18,6 @@ import { answer, print, remark, withDir } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { type CarriedOut, carryOut } from '../../drive.ts'
 import { Complaint, EXIT, refused, usage } from '../../exit.ts'
-import { engineOf } from '../../order.ts'
 import { meantPaths } from '../../text/path-text.ts'
 import {
   type Asked,
@@ -133,7 +132,7 @@ async function ordered(
     return carried
   }
   const options = { holdStill: preview.resets.length === 0 }
-  const done = await orderRollback(engineOf(composed), { plan, kind, ask }, seeThrough, options)
+  const done = await orderRollback(composed.engine, { plan, kind, ask }, seeThrough, options)
   if (done.status === 'refused') throw refused(done.refusal)
   return done.carried
 }

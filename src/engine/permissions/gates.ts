@@ -1,5 +1,5 @@
 // Whoever runs a plan does not approve it: an order that would get past a gate needs the right to decide at it, whatever the order is
-// called. Every order of every route comes by here (ordering.ts). A draft may be changed freely.
+// called. Every order of a caller who may not decide comes by here. A draft may be changed freely.
 
 import {
   type Release,
@@ -8,6 +8,7 @@ import {
   releasedBySkipping,
   type Standing,
 } from '../../domain/gates/releases.ts'
+import { advise, next } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
@@ -15,28 +16,54 @@ import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { changedIn, outlinedBy } from '../../domain/revisions/merge.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { SATISFIES } from '../../domain/status.ts'
-import type { AnswerOf, Objection, Order } from '../../engine/engine.ts'
-import type { Call } from '../request.ts'
-import { RIGHTS, type Who } from './caller.ts'
+import type { AnswerOf, Engine, Order, SubmitOptions, Submitted } from '../engine.ts'
+import type { Objection } from '../orders.ts'
 
 type Summary = NonNullable<AnswerOf<'summary'>>
 
 const ASK = 'or ask an approver'
+const TRIES_MAX = 20
 
-/** `version`: what was looked at; the order holds for nothing else. */
-export type Kept = { readonly refusal: Refusal } | { readonly version: number }
-
-/** What they order, when they may not decide: a fork of theirs goes on from no approval that has work left to release. */
-export function withoutApprovals({ role }: Who, order: Order): Order {
-  return order.type !== 'fork' || RIGHTS[role].has('decide') ? order : { ...order, gates: 'asked again' }
+interface GateRoom {
+  readonly ask: Engine['ask']
+  readonly carryOut: (order: Order, options: SubmitOptions, objection?: Objection) => Promise<Submitted>
 }
+
+/** Carries out the order of a caller who may not decide, unless it would get past a gate. */
+export async function submitKeepingGates(
+  { ask, carryOut }: GateRoom,
+  plan: string | null,
+  what: Order,
+  asked: SubmitOptions,
+): Promise<Submitted> {
+  const order = withoutApprovals(what)
+  if (isRevising(order)) return await carryOut(order, asked, gateObjection(order))
+  // Where a gate is in question, the order holds for the plan as it was looked at.
+  for (let tries = 1, seen = -1; ; tries++) {
+    const kept = await keepGates(ask, plan, order)
+    if (kept === null) return await carryOut(order, asked)
+    if ('refusal' in kept) return { ok: false, refusal: kept.refusal }
+    const { version } = kept
+    const { expectedVersion = version } = asked
+    if (expectedVersion > version) return { ok: false, refusal: notThere(version, expectedVersion) }
+    const done = await carryOut(order, { ...asked, expectedVersion })
+    const isOvertaken = !done.ok && done.refusal.code === 'conflict' && asked.expectedVersion === undefined
+    if (!isOvertaken || version === seen || tries >= TRIES_MAX) return done
+    seen = version
+  }
+}
+
+const notThere = (version: number, expected: number): Refusal =>
+  refuse('conflict', `the plan is at version ${version}, not ${expected}`, 'read it again, then decide anew')
+
+/** A fork of theirs goes on from no approval that has work left to release. */
+const withoutApprovals = (order: Order): Order => (order.type === 'fork' ? { ...order, gates: 'asked again' } : order)
 
 /**
  * What stands against an order that changes the definition step by step; asked when it is written, of the plan as it then is, so that
- * nobody has to look, and look again, while others write. Null when nothing can: they may decide, or it is no such order.
+ * nobody has to look, and look again, while others write.
  */
-export function gateObjection({ role }: Who, order: Order): Objection | null {
-  if (!isRevising(order) || RIGHTS[role].has('decide')) return null
+function gateObjection(order: Order): Objection {
   return state => {
     if (state.status === 'draft') return null
     const statuses = new Map(state.order.map(({ definition: { id }, status }) => [id, status]))
@@ -48,21 +75,20 @@ export function gateObjection({ role }: Who, order: Order): Objection | null {
 const isRevising = ({ type }: Order): boolean =>
   type === 'add' || type === 'change' || type === 'remove' || type === 'outline'
 
+/** `version`: what was looked at; the order holds for nothing else. */
+type Kept = { readonly refusal: Refusal } | { readonly version: number }
+
 /** Null when no gate is in question. Orders of `gateObjection` are not asked about here. */
-export async function keepGates(
-  { rooms: { engine }, who }: Pick<Call<unknown, unknown>, 'rooms' | 'who'>,
-  plan: string | null,
-  order: Order,
-): Promise<Kept | null> {
-  if (order.type === 'create' && !RIGHTS[who.role].has('decide')) return bringing(order)
-  if (plan === null || !MAY_RELEASE.has(order.type) || RIGHTS[who.role].has('decide')) return null
+async function keepGates(ask: Engine['ask'], plan: string | null, order: Order): Promise<Kept | null> {
+  if (order.type === 'create') return bringing(order)
+  if (plan === null || !MAY_RELEASE.has(order.type)) return null
   // The version is read first: when the plan moves meanwhile, it is not the one that was looked at.
-  const summary = await engine.ask({ type: 'summary', plan })
+  const summary = await ask({ type: 'summary', plan })
   if (summary === null || !isAbout(order, summary)) return null
   const parked = undecided(order, summary)
   if (parked !== null) return { refusal: refusalOf(parked, summary.name) }
   if (order.type === 'retry') return { version: summary.version }
-  const [current, board] = [await engine.ask({ type: 'definition', plan }), await engine.ask({ type: 'board', plan })]
+  const [current, board] = [await ask({ type: 'definition', plan }), await ask({ type: 'board', plan })]
   if (current === null || board === null) return null
   const statuses = new Map(board.map(({ name, status }) => [name, status]))
   const release = releasedBy({ definition: current.definition, statuses }, order)
@@ -156,15 +182,16 @@ function revisedBy(definition: PlanDefinition, order: Order): PlanDefinition | n
 }
 
 function refusalOf(release: Release | Undecided, plan: string): Refusal {
-  const how = release.type === 'undecided' ? `see what is asked (GET /plans/${plan}/gates)` : proposing(plan)
+  const how =
+    release.type === 'undecided'
+      ? advise`see what is asked (${next('gates', { plan })})`
+      : advise`propose it (${next('propose', { plan })})`
   return refuse(
     'not-allowed',
     `${wordsOf(release)}; whoever runs a plan does not decide at its gates`,
-    `${how}, ${ASK}`,
+    advise`${how}, ${ASK}`,
   )
 }
-
-const proposing = (plan: string): string => `propose it (POST /plans/${plan}/proposals)`
 
 function wordsOf(release: Release | Undecided): string {
   switch (release.type) {

@@ -4,15 +4,15 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { compose } from '../compose.ts'
 import { complaintOf, EXIT } from './exit.ts'
+import { openState } from './open-state.ts'
 
 it('refuses names that are empty, or hold what cannot be seen, wherever they come from', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'planfold-as-'))
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
   for (const name of ['', 'ana ', ' ana', 'a\u200bna', 'a\u202ena', 'a\nb']) {
     for (const told of [{ as: name, environment: {} }, { environment: { PLANFOLD_AS: name } }]) {
-      const error = await compose({ cwd, create: true, ...told }).catch((thrown: unknown) => thrown)
+      const error = await openState({ cwd, create: true, ...told }).catch((thrown: unknown) => thrown)
       const complaint = complaintOf(error)
       expect(complaint).toMatchObject({
         exit: EXIT.usage,

@@ -1,0 +1,64 @@
+// Opens the state for whoever sits at this machine, who is trusted with everything. Their name is recorded on every entry.
+
+import { execFile } from 'node:child_process'
+import { userInfo } from 'node:os'
+import { promisify } from 'node:util'
+import { BadConfiguration, type Composed, type ComposeOptions, compose, locate } from '../compose.ts'
+import { ACTOR_MAX, type Actor, isActor } from '../domain/id.ts'
+import { type Caller, trusted } from '../engine/caller.ts'
+
+export interface OpenOptions extends Omit<ComposeOptions, 'caller'> {
+  /** `--as`: who acts. */
+  readonly as?: string
+}
+
+/** Who only looks leaves no name behind. */
+const NOBODY = 'nobody'
+
+export async function openState({ as, ...options }: OpenOptions): Promise<Composed> {
+  const told = toldActor(as, options.environment)
+  const caller = options.reading === true ? trusted(NOBODY) : told === undefined ? localCaller(options) : trusted(told)
+  return await compose({ ...options, caller })
+}
+
+/** `--as`, else `PLANFOLD_AS`. Refused before anything is opened. */
+function toldActor(as: string | undefined, environment: Environment): Actor | undefined {
+  const told = as ?? environment.PLANFOLD_AS
+  if (told === undefined || isActor(told)) return told
+  const from = as === undefined ? 'PLANFOLD_AS' : '--as'
+  throw new BadConfiguration(
+    `${JSON.stringify(told)} (${from}) cannot be the name of who acts`,
+    'write a name on one line, of at most 200 characters, without spaces around it or characters that cannot be seen',
+  )
+}
+
+type Environment = ComposeOptions['environment']
+
+/** Git's user.email, else the user of the operating system. */
+async function localCaller(options: Omit<OpenOptions, 'as'>): Promise<Caller> {
+  const names = [await gitEmail(locate(options).root, options.environment), osUser()]
+  const actor = names.map(name => name?.slice(0, ACTOR_MAX)).find(name => name !== undefined && isActor(name))
+  return trusted(actor ?? 'someone')
+}
+
+async function gitEmail(root: string, environment: Environment): Promise<string | undefined> {
+  try {
+    const env = { PATH: environment.PATH, HOME: environment.HOME, GIT_CONFIG_NOSYSTEM: '1' }
+    const { stdout } = await promisify(execFile)('git', ['config', '--get', 'user.email'], {
+      cwd: root,
+      env,
+      timeout: 2_000,
+    })
+    return stdout.trim()
+  } catch {
+    return undefined
+  }
+}
+
+function osUser(): string | undefined {
+  try {
+    return userInfo().username
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,224 @@
+// What a caller may order, ask, watch and become, by their rights and within their scope; through the door, as every face comes.
+
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Actor, PlanId, Sha256 } from '../../domain/id.ts'
+import { external, gate, plan } from '../../testing/index.ts'
+import { type Caller, NotAllowed, RIGHTS, type Right, type Role, type Scope, trusted } from '../caller.ts'
+import type { EngineInProcess, Order, QueryOf, QueryType } from '../engine.ts'
+import { ME, setup } from '../rooms.fixture.ts'
+import { ORDER_RIGHTS, QUERY_RIGHTS } from './rights.ts'
+
+let engine: EngineInProcess
+/** In the session `ours`, and in `theirs`. */
+let own: PlanId
+let other: PlanId
+beforeEach(async () => {
+  engine = setup().engine
+  own = await make('own', 'ours')
+  other = await make('other', 'theirs')
+})
+
+async function make(called: string, session: string): Promise<PlanId> {
+  const definition = plan(called, external('a'), gate('g'))
+  const made = await engine.submit(null, { type: 'create', definition, session, goal: 'g1' })
+  if (!made.ok) throw new Error(made.refusal.message)
+  await engine.submit(made.plan, { type: 'start' })
+  return made.plan
+}
+const caller = (role: Role, scope: Scope | null = null): Caller => ({
+  actor: 'ana' as Actor,
+  rights: RIGHTS[role],
+  scope,
+})
+const denied = (lacks: string) =>
+  expect.objectContaining({ refusal: expect.objectContaining({ code: 'not-allowed', lacks }) })
+
+describe('rights', () => {
+  test('to answer people is to decide, to look after the store is to administer, and bytes are inspected', () => {
+    const needing = <T extends string>(rights: { readonly [type in T]: Right }, right: Right) =>
+      (Object.keys(rights) as T[]).filter(type => rights[type] === right).sort()
+    expect(needing(ORDER_RIGHTS, 'decide')).toEqual(['answer', 'decide', 'judge', 'review'])
+    expect(new Set(Object.values(ORDER_RIGHTS))).toEqual(new Set(['operate', 'decide']))
+    expect(needing(QUERY_RIGHTS, 'administer')).toEqual(['check', 'prune'])
+    expect(needing(QUERY_RIGHTS, 'inspect')).toEqual(['blob'])
+    expect(new Set(Object.values(QUERY_RIGHTS))).toEqual(new Set(['read', 'inspect', 'administer']))
+  })
+
+  test('every order is refused to whoever lacks its right, before anything is looked at', async () => {
+    for (const [type, right] of Object.entries(ORDER_RIGHTS))
+      for (const role of ['viewer', 'operator', 'approver', 'admin'] as const) {
+        const definition = plan('made', external('a'))
+        const done = await engine.as(caller(role)).submit('nobody', { type, definition } as Order)
+        const isDenied = !done.ok && done.refusal.message === `ana may not ${right}`
+        expect([type, role, isDenied]).toEqual([type, role, !RIGHTS[role].has(right)])
+      }
+  })
+
+  test('every query is refused to whoever lacks its right', async () => {
+    for (const [type, right] of Object.entries(QUERY_RIGHTS)) {
+      const without: Caller = { ...caller('admin'), rights: new Set([...RIGHTS.admin].filter(one => one !== right)) }
+      const query = { type, plan: own } as unknown as QueryOf<QueryType>
+      await expect(engine.as(without).ask(query)).rejects.toEqual(denied(right))
+    }
+  })
+
+  test('who only looks halts nothing, appends nothing, closes nothing, and sees all', async () => {
+    const vera = engine.as(caller('viewer'))
+    expect(await vera.killSwitch.halted()).toBeNull()
+    await expect(vera.killSwitch.halt('x')).rejects.toEqual(denied('administer'))
+    await expect(vera.killSwitch.lift()).rejects.toEqual(denied('administer'))
+    await expect(vera.close()).rejects.toEqual(denied('administer'))
+    const appended = await vera.sessions.append('s', [{ type: 'session.opened', title: 'x' }])
+    expect(appended).toMatchObject({ ok: false, refusal: { code: 'not-allowed', lacks: 'operate' } })
+    expect((await vera.ask({ type: 'plans' })).items).toHaveLength(2)
+    await expect(vera.ask({ type: 'blob', sha256: '0'.repeat(64) as Sha256 })).rejects.toBeInstanceOf(NotAllowed)
+  })
+
+  test('without the right to read nothing is watched', () => {
+    const blind = engine.as({ ...caller('viewer'), rights: new Set() })
+    expect(() => blind.watch({ after: 0, signal: AbortSignal.abort() })).toThrow(NotAllowed)
+  })
+
+  test('only whoever may lift a halt is told how', async () => {
+    await engine.killSwitch.halt('fire')
+    const hintFor = async (role: Role) => {
+      const done = await engine.as(caller(role)).submit(own, { type: 'resume' })
+      return done.ok ? null : done.refusal.hint
+    }
+    expect(JSON.stringify(await hintFor('admin'))).toContain('lift-halt')
+    expect(await hintFor('operator')).toBe('stop working; somebody who may will lift it, and then you can go on')
+  })
+})
+
+describe('somebody else', () => {
+  test('a trusted caller may act as anybody, and what they do bears that name', async () => {
+    await engine.as('bo' as Actor).submit(own, { type: 'note', text: 'x' })
+    expect((await engine.ask({ type: 'entries', plan: own }))?.at(-1)?.actor).toBe('bo')
+    expect(engine.as('bo' as Actor).caller).toEqual(trusted('bo'))
+    expect(engine.caller.actor).toBe(ME)
+  })
+
+  test('nobody else takes another name or more rights, and nobody gets out of a scope', () => {
+    const scope: Scope = { plans: [own], sessions: ['ours'] }
+    const olga = engine.as(caller('operator', scope))
+    for (const wanted of [
+      'bo' as Actor,
+      { ...olga.caller, actor: 'bo' as Actor },
+      { ...olga.caller, rights: RIGHTS.approver },
+      { ...olga.caller, scope: null },
+      { ...olga.caller, scope: { plans: [own, other] } },
+      { ...olga.caller, scope: { sessions: ['theirs'] } },
+    ])
+      expect(() => olga.as(wanted)).toThrow(NotAllowed)
+    expect(() => engine.as(caller('admin', scope)).as(caller('admin'))).toThrow(NotAllowed)
+    expect(olga.as({ ...olga.caller, rights: RIGHTS.viewer, scope: { plans: [own] } }).caller.scope).toEqual({
+      plans: [own],
+    })
+  })
+
+  test('a name that could not stand on an entry is no caller', () => {
+    expect(() => trusted(' ana')).toThrow('cannot be the name of who acts')
+  })
+})
+
+describe.each([
+  ['of a plan', (): Scope => ({ plans: [own] })],
+  ['of a session', (): Scope => ({ sessions: ['ours'] })],
+])('a scope %s', (_, scope) => {
+  const within = (role: Role = 'admin') => engine.as(caller(role, scope()))
+
+  test('hides every other plan: it is as if it were not there', async () => {
+    const nobody = other.replace(/.$/, last => (last === '0' ? '1' : '0')) as PlanId
+    for (const type of Object.keys(QUERY_RIGHTS) as QueryType[]) {
+      const about = (id: PlanId) =>
+        ({
+          type,
+          plan: id,
+          task: 'a',
+          reference: id,
+          with: own,
+          id,
+          from: 'x',
+          checkpoint: 'x',
+          since: 0,
+          tasks: [],
+          sha256: '0'.repeat(64),
+          text: 'title',
+          before: 0,
+          dryRun: true,
+        }) as unknown as QueryOf<QueryType>
+      const answer = async (id: PlanId) => {
+        try {
+          return JSON.stringify(await within().ask(about(id)))
+        } catch (error) {
+          return String(error)
+        }
+      }
+      const said = await answer(other)
+      expect([type, said]).toEqual([type, await answer(nobody)])
+      expect([type, said.includes('theirs')]).toEqual([type, false])
+    }
+    expect(await within().ask({ type: 'summary', plan: own })).toMatchObject({ name: 'own' })
+    expect(await within().ask({ type: 'compare', plan: own, with: other })).toBeNull()
+  })
+
+  test('lists only what is in it', async () => {
+    expect((await within().ask({ type: 'plans' })).items.map(({ id }) => id)).toEqual([own])
+    const tasks = (await within().ask({ type: 'tasks' })).items
+    expect(new Set(tasks.map(({ plan: id }) => id))).toEqual(new Set([own]))
+    expect((await within().ask({ type: 'inbox' })).items.map(({ plan: id }) => id)).toEqual([own])
+  })
+
+  test('takes orders only about what is in it', async () => {
+    const note = { type: 'note', text: 'x' } as const
+    expect(await within().submit(own, note)).toMatchObject({ ok: true })
+    expect(await within().submit(other, note)).toEqual(await within().submit('nobody', note).then(renamed(other)))
+    expect(await within().submit(own, { type: 'adopt', into: other })).toMatchObject({ refusal: { code: 'not-found' } })
+  })
+
+  test('makes plans only in a session of its own', async () => {
+    const isOfSession = scope().sessions !== undefined
+    const made = (called: string, session?: string) =>
+      within().submit(null, {
+        type: 'create',
+        definition: plan(called, external('a')),
+        ...(session === undefined ? {} : { session }),
+      })
+    expect(await made('x')).toMatchObject({ ok: false, refusal: { lacks: 'session' } })
+    expect(await made('y', 'theirs')).toMatchObject({ ok: false, refusal: { lacks: 'session' } })
+    expect((await made('z', 'ours')).ok).toBe(isOfSession)
+    const fork = await within().submit(own, { type: 'fork', here: true, from: 'start' } as Order)
+    expect(!fork.ok && fork.refusal.code === 'not-allowed').toBe(!isOfSession)
+  })
+
+  test('watches only what is in it', async () => {
+    const stop = new AbortController()
+    const heard: PlanId[] = []
+    for await (const entry of within('viewer').watch({ after: 0, signal: stop.signal })) {
+      heard.push(entry.plan)
+      if (entry.command.type === 'start') stop.abort()
+    }
+    expect(new Set(heard)).toEqual(new Set([own]))
+  })
+
+  test('knows no goals, no other sessions, and cannot halt', async () => {
+    await engine.sessions.append('ours', [{ type: 'session.opened', title: 'Ours' }])
+    await engine.sessions.append('theirs', [{ type: 'session.opened', title: 'Theirs' }])
+    const isOfSession = scope().sessions !== undefined
+    const { sessions, goals, killSwitch } = within()
+    expect((await sessions.get('ours')) !== null).toBe(isOfSession)
+    expect([await sessions.get('theirs'), await sessions.read('theirs')]).toEqual([null, []])
+    expect((await sessions.list({})).items.map(({ id }) => id)).toEqual(isOfSession ? ['ours'] : [])
+    expect(await sessions.append('theirs', [{ type: 'session.closed' }])).toMatchObject({
+      refusal: { code: 'not-found' },
+    })
+    await expect(goals.list({})).rejects.toEqual(denied('all plans'))
+    await expect(goals.get('g1')).rejects.toEqual(denied('all plans'))
+    await expect(killSwitch.halt('x')).rejects.toEqual(denied('all plans'))
+  })
+})
+
+const renamed =
+  (id: string) =>
+  <T>(value: T): T =>
+    JSON.parse(JSON.stringify(value).replaceAll('nobody', id)) as T

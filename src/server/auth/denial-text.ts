@@ -1,0 +1,45 @@
+// What a token may not, in words about tokens: the engine knows rights and scopes, and nothing of where they come from.
+
+import type { Refusal } from '../../domain/refusal.ts'
+import { lackOf, RIGHTS, type Right, type Role } from '../../engine/caller.ts'
+import { type Problem, problem } from '../problem.ts'
+import type { Who } from './guard.ts'
+
+/** The refusal as whoever holds the token should read it. */
+export function inTokenWords({ role }: Pick<Who, 'role'>, refusal: Refusal): Refusal {
+  const lack = lackOf(refusal)
+  switch (lack) {
+    case null:
+      return refusal
+    case 'all plans':
+      return { ...refusal, message: 'this token is for some plans only', hint: 'use a token for all plans' }
+    case 'session':
+      return {
+        ...refusal,
+        message: 'this token is for some plans only, and may make no others',
+        hint: 'use a token for all plans, or make it in a session of this one (session_id)',
+      }
+    default:
+      return { ...refusal, message: mayNot(role), hint: rolesFor(lack).hint }
+  }
+}
+
+/** Null when a token of this role may call a route that needs the right. */
+export function refuseRoute({ role }: Pick<Who, 'role'>, right: Right | 'nothing'): Problem | null {
+  if (right === 'nothing' || RIGHTS[role].has(right)) return null
+  const { hint, needs } = rolesFor(right)
+  return problem(403, 'not-allowed', mayNot(role), { hint, more: { needs } })
+}
+
+/** What belongs to no plan, and is not asked of the engine. */
+export function refuseScoped({ who: { scope } }: { readonly who: Pick<Who, 'scope'> }): Problem | null {
+  if (scope === null) return null
+  return problem(403, 'not-allowed', 'this token is for some plans only', { hint: 'use a token for all plans' })
+}
+
+const mayNot = (role: Role): string => `a token with the role '${role}' may not do this`
+
+function rolesFor(right: Right): { readonly hint: string; readonly needs: readonly Role[] } {
+  const needs = (Object.keys(RIGHTS) as Role[]).filter(one => RIGHTS[one].has(right))
+  return { hint: `use one with the role ${needs.join(' or ')}`, needs }
+}
