@@ -4,6 +4,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Event } from '../../domain/event.ts'
+import { quoted, stepsIn } from '../../domain/hint.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { gitOperationsOf } from '../../domain/views/git-operations.ts'
 import { fingerprint, shell } from '../../workspace/git/repository.fixture.ts'
@@ -211,7 +212,7 @@ describe('when git says no, the plan goes on and the journal tells', () => {
     await place.run([edit('one', 'one.txt', 'x')])
     const state = (await place.rooms.store.state((await place.engine.ask({ type: 'find', reference: 'plan' }))!.plan))!
     const lost = await commit(place.rooms, state, { task: 'one' as never, visit: 9, changes: 'e'.repeat(64) as never })
-    expect(lost.failure?.hint).toMatch(/check --read-data/)
+    expect(stepsIn(lost.failure?.hint ?? '')).toEqual([quoted('check', { readData: true })])
   })
 })
 

@@ -2,6 +2,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { quoted } from '../../domain/hint.ts'
 import { placeName } from '../files/path-text.ts'
 import { clearTree, dir, file, link, makeTree, tree } from '../tree.fixture.ts'
 import { anyTree, makeGround, must, open, replaceTree, shellHash, shellList, written } from './snapshots.fixture.ts'
@@ -299,7 +300,10 @@ test('beyond its quota the store refuses snapshots and says so, and takes bodies
   const ground = makeGround(tree({ a: file('x'.repeat(50_000)) }))
   const { snapshots, blobs } = open(ground, { quotaBytes: 20_000 })
   const answer = await snapshots.snapshot()
-  expect(answer).toMatchObject({ ok: false, failure: { class: 'resource', hint: expect.stringContaining('prune') } })
+  expect(answer).toMatchObject({
+    ok: false,
+    failure: { class: 'resource', hint: expect.arrayContaining([quoted('prune')]) },
+  })
   expect(blobs.has(blobs.putNow(Buffer.alloc(30_000)))).toBe(true)
   expect(blobs.bytesUsed()).toBe(30_000)
 })
