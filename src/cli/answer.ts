@@ -3,7 +3,7 @@
 import { shellWord } from '../safety/text/terminal.ts'
 import type { Entry } from '../stores/store.ts'
 import type { Context } from './context.ts'
-import type { Complaint } from './exit.ts'
+import type { CliError } from './exit.ts'
 import { wordHints } from './text/hint-text.ts'
 
 export const ENVELOPE = 1
@@ -49,7 +49,7 @@ export function envelope(content: { readonly data: unknown } | { readonly error:
 /** The same for an entry of the journal, which stays as it was written. */
 export const entryEnvelope = (entry: Entry): string => `${JSON.stringify({ planfold: ENVELOPE, data: entry })}\n`
 
-export function errorEnvelope(complaint: Complaint): string {
+export function errorEnvelope(complaint: CliError): string {
   const { code, message, hint, diagnostics, details } = complaint
   return envelope({
     error: {

@@ -10,17 +10,16 @@ import { escapeForTerminal } from '../safety/text/terminal.ts'
 import type { Entry, Holder, StoredLog } from '../stores/store.ts'
 import { envelope, print, remark } from './answer.ts'
 import type { Context, StopSignal } from './context.ts'
-import { Complaint, EXIT, exitOf } from './exit.ts'
+import { CliError, EXIT, exitOf } from './exit.ts'
 import { FileProgressLines } from './live/file-progress.ts'
 import { Follower } from './live/follower.ts'
-import { OutputLines } from './live/output-lines.ts'
-import { PlainReporter } from './live/plain-lines.ts'
+import { OutputLines, PlainReporter } from './live/plain-lines.ts'
+
 import type { Reporter } from './live/reporter.ts'
 import { Mirror, type MirrorOption, mirrorFolder } from './plan-mirror.ts'
 import { stopping } from './terminal/interrupt.ts'
 import { tellEnd } from './text/run-summary.ts'
-import { scopeWaitLine } from './text/scope-wait-text.ts'
-import { DrivingShort, shortEnd, thrownShort } from './text/shortage-text.ts'
+import { DrivingShort, scopeWaitLine, shortEnd, thrownShort } from './text/wait-text.ts'
 
 // Says once that a drive is over and only waits until people are told: a hook that hangs would otherwise look like a plan that does.
 
@@ -229,23 +228,23 @@ async function reporterFor(
   task: DriveTask,
   onLeft: () => void,
 ): Promise<Reporter> {
-  if (context.settings.json) return new (await import('./live/json-lines.ts')).JsonReporter(context)
+  if (context.settings.json) return new (await import('./live/reporter.ts')).JsonReporter(context)
   if (context.terminal === null || context.settings.quiet || task.plain === true)
     return new (await import('./live/plain-lines.ts')).PlainReporter(context, task.name)
   return new (await import('./live/live-view.ts')).LiveReporter(context, context.terminal, composed, task.plan, onLeft)
 }
 
 /** Our lease is gone: to another process, or to nobody. */
-async function lostTo(composed: Composed, plan: PlanId, name: string): Promise<Complaint> {
+async function lostTo(composed: Composed, plan: PlanId, name: string): Promise<CliError> {
   const holder = (await composed.engine.ask({ type: 'summary', plan }))?.holder ?? null
   if (holder?.alive === true)
-    return new Complaint(
+    return new CliError(
       EXIT.refused,
       'lease-lost',
       `'${name}' is driven by pid ${holder.pid} on ${holder.host} now`,
       `follow it with: planfold log ${name} --follow`,
     )
-  return new Complaint(
+  return new CliError(
     EXIT.refused,
     'lease-lost',
     `the lease on '${name}' could not be renewed in time, so this process stopped; nobody drives it now`,
@@ -253,8 +252,8 @@ async function lostTo(composed: Composed, plan: PlanId, name: string): Promise<C
   )
 }
 
-function heldBy(holder: Holder, name: string): Complaint {
-  return new Complaint(
+function heldBy(holder: Holder, name: string): CliError {
+  return new CliError(
     EXIT.refused,
     'held',
     `plan '${name}' is driven by pid ${holder.pid} on ${holder.host}`,

@@ -4,7 +4,7 @@ import { NoState } from '../compose.ts'
 import { refuse } from '../domain/refusal.ts'
 import { PLAN_STATUSES } from '../domain/status.ts'
 import { BadCursor, StoreBusy, StoreDamaged, StoreFull, StoreGone, StoreRefused } from '../stores/store.ts'
-import { Complaint, complaintOf, EXIT, exitOf, refused } from './exit.ts'
+import { CliError, complaintOf, EXIT, exitOf, refused } from './exit.ts'
 
 describe('exit codes', () => {
   it('say how the plan stands', () => {
@@ -58,6 +58,6 @@ describe('exit codes', () => {
     )
     expect(complaintOf(new TypeError('undefined is not a function'))).toBeNull()
     expect(complaintOf('thrown text')).toBeNull()
-    expect(complaintOf(new Complaint(3, 'x', 'y'))?.exit).toBe(3)
+    expect(complaintOf(new CliError(3, 'x', 'y'))?.exit).toBe(3)
   })
 })

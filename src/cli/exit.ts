@@ -11,7 +11,7 @@ export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3, waits: 4, bug: 5
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 /** Thrown by commands for everything a person can do something about; printed by main, never a bug. */
-export class Complaint extends Error {
+export class CliError extends Error {
   override readonly name = 'Complaint'
   readonly exit: ExitCode
   readonly code: string
@@ -43,12 +43,11 @@ export interface FileDiagnostic extends Diagnostic {
   readonly source: string
 }
 
-export const usage = (message: string, hint?: Hint): Complaint => new Complaint(EXIT.usage, 'usage', message, hint)
-export const notFound = (message: string, hint?: Hint): Complaint =>
-  new Complaint(EXIT.usage, 'not-found', message, hint)
+export const usage = (message: string, hint?: Hint): CliError => new CliError(EXIT.usage, 'usage', message, hint)
+export const notFound = (message: string, hint?: Hint): CliError => new CliError(EXIT.usage, 'not-found', message, hint)
 
-export function refused(refusal: Refusal): Complaint {
-  return new Complaint(REFUSAL_EXIT[refusal.code], refusal.code, refusal.message, refusal.hint)
+export function refused(refusal: Refusal): CliError {
+  return new CliError(REFUSAL_EXIT[refusal.code], refusal.code, refusal.message, refusal.hint)
 }
 
 const REFUSAL_EXIT: Record<RefusalCode, ExitCode> = {
@@ -85,13 +84,13 @@ export function exitOf(status: PlanStatus): ExitCode {
 }
 
 /** Everything that can be thrown, as a complaint; null when only a bug of ours explains it. */
-export function complaintOf(error: unknown): Complaint | null {
-  if (error instanceof Complaint) return error
+export function complaintOf(error: unknown): CliError | null {
+  if (error instanceof CliError) return error
   if (!(error instanceof Error)) return null
   const known = KNOWN[error.name]
   if (known !== undefined) {
     const hint = 'hint' in error && error.hint !== undefined ? (error.hint as Hint) : known.hint
-    return new Complaint(known.exit, known.code, error.message, hint)
+    return new CliError(known.exit, known.code, error.message, hint)
   }
   if ('exitCode' in error && 'code' in error && String(error.code).startsWith('commander.')) return fromCommander(error)
   if ('errcode' in error && typeof error.errcode === 'number') return fromSqlite(error.message, error.errcode & 0xff)
@@ -144,7 +143,7 @@ const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code
   BadConfiguration: { exit: EXIT.usage, code: 'configuration', hint: 'correct it and try again' },
 }
 
-function fromCommander(error: Error): Complaint {
+function fromCommander(error: Error): CliError {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
   const near = /\(Did you mean (.+?)\?\)/.exec(rest.join('\n'))
   const command = 'command' in error && typeof error.command === 'string' ? error.command : 'planfold'
@@ -152,9 +151,9 @@ function fromCommander(error: Error): Complaint {
 }
 
 /** What SQLite says when the file under it cannot be used; anything else it says is a bug of ours. */
-function fromSqlite(message: string, code: number): Complaint | null {
+function fromSqlite(message: string, code: number): CliError | null {
   const hint = SQLITE_HINTS[code]
-  return hint === undefined ? null : new Complaint(EXIT.refused, 'store', `the store cannot be used: ${message}`, hint)
+  return hint === undefined ? null : new CliError(EXIT.refused, 'store', `the store cannot be used: ${message}`, hint)
 }
 
 const SQLITE_HINTS: { readonly [code: number]: string } = {
@@ -178,8 +177,8 @@ const SYSTEM_HINTS: { readonly [code: string]: string } = {
   ENOTDIR: 'a part of that path is a file, not a folder',
 }
 
-function fromSystem(error: NodeJS.ErrnoException): Complaint | null {
+function fromSystem(error: NodeJS.ErrnoException): CliError | null {
   const isNoFolder = error.code === 'ENOENT' && error.syscall === 'mkdir'
   const hint = isNoFolder ? 'no folder can be made there; choose another with --dir' : SYSTEM_HINTS[error.code ?? '']
-  return hint === undefined ? null : new Complaint(EXIT.refused, 'system', error.message, hint)
+  return hint === undefined ? null : new CliError(EXIT.refused, 'system', error.message, hint)
 }

@@ -16,7 +16,7 @@ import {
   type TaskTarget,
 } from '../operations/find-target.ts'
 import { isSessionKnown } from '../operations/session-plans.ts'
-import { type Complaint, notFound, usage } from './exit.ts'
+import { type CliError, notFound, usage } from './exit.ts'
 
 export async function findPlan(
   engine: Engine,
@@ -53,7 +53,7 @@ async function demand<T>(engine: Engine, looked: Lookup<T>): Promise<T> {
   throw await complaintOf(engine, looked.missing)
 }
 
-async function complaintOf(engine: Engine, missing: Missing): Promise<Complaint> {
+async function complaintOf(engine: Engine, missing: Missing): Promise<CliError> {
   const { near, removedBy } = await helpWithMissing(engine, missing)
   const guess = near === null ? null : `did you mean '${near}'?`
   switch (missing.what) {
@@ -84,7 +84,7 @@ async function complaintOf(engine: Engine, missing: Missing): Promise<Complaint>
   }
 }
 
-function whichPlan({ plans }: Extract<Missing, { readonly what: 'only-plan' }>): Complaint {
+function whichPlan({ plans }: Extract<Missing, { readonly what: 'only-plan' }>): CliError {
   const [first] = plans
   if (first === undefined)
     return usage('no plan is open here', 'name a plan (`planfold list` shows them), or run one: planfold run plan.yaml')

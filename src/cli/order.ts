@@ -9,7 +9,7 @@ import type { TaskTarget } from '../operations/find-target.ts'
 import { escapeForTerminal } from '../safety/text/terminal.ts'
 import { answer, remark } from './answer.ts'
 import { type Context, withState } from './context.ts'
-import { Complaint, EXIT, refused } from './exit.ts'
+import { CliError, EXIT, refused } from './exit.ts'
 import { findTask } from './find-target.ts'
 import { wordsFor } from './text/hint-text.ts'
 
@@ -94,8 +94,8 @@ export async function answerGate(
 
 type Answering = Omit<GateAnswer, 'rationale'>
 
-const otherHash = (on: string | null, seen: string): Complaint =>
-  new Complaint(
+const otherHash = (on: string | null, seen: string): CliError =>
+  new CliError(
     EXIT.refused,
     'conflict',
     on === null ? 'it is bound to no hash' : `it asks about ${on.slice(0, 12)}, not about ${seen.slice(0, 12)}`,

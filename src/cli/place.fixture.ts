@@ -6,7 +6,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Context, Terminal } from './context.ts'
-import { Complaint } from './exit.ts'
+import { CliError } from './exit.ts'
 import { openState } from './open-state.ts'
 import { paint } from './terminal/paint.ts'
 
@@ -58,7 +58,7 @@ export async function newPlace() {
       try {
         return { exit: await body(context), ...said }
       } catch (error) {
-        if (!(error instanceof Complaint)) throw error
+        if (!(error instanceof CliError)) throw error
         return { exit: error.code, stdout: said.stdout, stderr: `${said.stderr}${error.message}` }
       }
     },

@@ -12,17 +12,17 @@ import type { DefinitionFault } from '../format/plan/parse.ts'
 import type { Diagnostic } from '../format/text/diagnostic.ts'
 import type { DocumentOptions, PlanDocument } from '../operations/read-document.ts'
 import type { Context } from './context.ts'
-import { Complaint, EXIT, type FileDiagnostic, usage } from './exit.ts'
+import { CliError, EXIT, type FileDiagnostic, usage } from './exit.ts'
 
 // Rules of `recover` that would plan by a template nobody has: told when the plan is read, not when the task has failed. Only a
 // warning, because a template may be put on the shelf later.
 
-type Place = readonly (string | number)[]
+type DocumentPath = readonly (string | number)[]
 interface Named {
   readonly template: string
   readonly task: TaskName
   /** Below the `recover` of the task. */
-  readonly at: Place
+  readonly at: DocumentPath
 }
 
 async function unknownTemplates(context: Context, definition: PlanDefinition): Promise<readonly DefinitionFault[]> {
@@ -114,12 +114,12 @@ export function faultyDocument(
   text: string,
   diagnostics: readonly Diagnostic[],
   place: LinePlace = line => ({ file: path, line }),
-): Complaint {
+): CliError {
   const located = diagnostics.map(locator(text, place))
   const [first] = located
   const message =
     first === undefined ? `${path} is not a plan` : `${first.file}:${first.line}:${first.column}: ${first.message}`
-  return new Complaint(EXIT.usage, 'invalid-plan', message, first?.hint, located)
+  return new CliError(EXIT.usage, 'invalid-plan', message, first?.hint, located)
 }
 
 /** A sketch shows what a plan may look like; nobody can carry it out. */
@@ -127,7 +127,7 @@ export function refuseSketch({ path, told }: PlanFile): void {
   const [why] = told.sketch
   if (why === undefined) return
   const more = told.sketch.length === 1 ? '' : ` (and ${told.sketch.length - 1} more)`
-  throw new Complaint(
+  throw new CliError(
     EXIT.usage,
     'sketch',
     `${path} is a sketch, not a plan: ${why}${more}`,
@@ -191,9 +191,9 @@ function unreadable(path: string, error: unknown): unknown {
   }
 }
 
-function pointing(path: string, message: string, hint: string): Complaint {
+function pointing(path: string, message: string, hint: string): CliError {
   const diagnostic: FileDiagnostic = { file: path, source: '', severity: 'error', message, hint, line: 1, column: 1 }
-  return new Complaint(EXIT.usage, 'invalid-plan', `${path}:1:1: ${message}`, hint, [diagnostic])
+  return new CliError(EXIT.usage, 'invalid-plan', `${path}:1:1: ${message}`, hint, [diagnostic])
 }
 
 type LinePlace = (line: number) => { readonly file: string; readonly line: number }

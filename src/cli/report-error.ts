@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { escapeForTerminal } from '../safety/text/terminal.ts'
 import { errorEnvelope, withDir } from './answer.ts'
 import type { Context } from './context.ts'
-import { Complaint, complaintOf, EXIT } from './exit.ts'
+import { CliError, complaintOf, EXIT } from './exit.ts'
 import { printDiagnostics } from './text/diagnostics.ts'
 
 export async function complain(context: Context, error: unknown): Promise<number> {
@@ -17,26 +17,26 @@ export async function complain(context: Context, error: unknown): Promise<number
 }
 
 /** With a hint that can be pasted. */
-function inPlace(context: Context, complaint: Complaint): Complaint {
+function inPlace(context: Context, complaint: CliError): CliError {
   const { exit, code, message, hint, diagnostics, details } = complaint
   return hint === null
     ? complaint
-    : new Complaint(exit, code, withDir(context, message), withDir(context, hint), diagnostics, details)
+    : new CliError(exit, code, withDir(context, message), withDir(context, hint), diagnostics, details)
 }
 
-function lines({ paint }: Context, { message, hint, diagnostics }: Complaint): readonly string[] {
+function lines({ paint }: Context, { message, hint, diagnostics }: CliError): readonly string[] {
   if (diagnostics.length > 0) return printDiagnostics(paint, diagnostics)
   const text = `${paint.red('error')}: ${escapeForTerminal(message)}`
   return hint === null ? [text] : [text, `${paint.cyan('hint')}: ${escapeForTerminal(hint)}`]
 }
 
-async function bug(context: Context, error: unknown): Promise<Complaint> {
+async function bug(context: Context, error: unknown): Promise<CliError> {
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
   if (context.environment.PLANFOLD_DEBUG === '1')
     context.stderr.write(`${escapeForTerminal(stack, { keepLines: true })}\n`)
   const place = context.opened === null ? null : await write(join(context.opened, 'bugs'), context.now(), stack)
   const message = error instanceof Error ? error.message : String(error)
-  return new Complaint(
+  return new CliError(
     EXIT.bug,
     'bug',
     `a bug in Planfold: ${message.split('\n')[0]}`,

@@ -11,11 +11,12 @@ import type { Millis } from './id.ts'
 import { type Refusal, refuse } from './refusal.ts'
 import * as keeping from './revisions/add-tasks.ts'
 import { add } from './revisions/add-tasks.ts'
+
 import * as replanning from './revisions/proposals.ts'
 import { revise } from './revisions/revise.ts'
 import { takeCheckpoint } from './rollback/checkpoint-rules.ts'
 import { rollback } from './rollback/rollback-rules.ts'
-import { type Draft, emit, unknownTask } from './rules/decision.ts'
+import { type DecisionDraft, emit, unknownTask } from './rules/decision.ts'
 import { finish } from './rules/finish.ts'
 import * as lifecycle from './rules/lifecycle.ts'
 import { recover, turn } from './rules/turn.ts'
@@ -31,14 +32,14 @@ export type Decision =
  * events means there is nothing to write. For `create`, pass `newState()`.
  */
 export function decide(state: PlanState, command: Command, now: Millis): Decision {
-  const draft: Draft = { state, now, events: [] }
+  const draft: DecisionDraft = { state, now, events: [] }
   const refusal = handle(draft, command)
   if (refusal === undefined) return { ok: true, events: draft.events }
   if (draft.events.length > 0) throw new Error(`bug: '${command.type}' was refused after events were emitted`)
   return { ok: false, refusal }
 }
 
-function handle(draft: Draft, command: Command): Refusal | undefined {
+function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
   if (command.type === 'create') return lifecycle.create(draft, command)
   if (draft.state.revision === 0) return refuse('not-found', 'there is no such plan')
   // A turn that was on its way when it was archived still tells who was told of its end.

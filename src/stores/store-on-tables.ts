@@ -22,6 +22,7 @@ import { isKept, keptQuery, keptText } from './search/storable-text.ts'
 import { wordsOf } from './search/words.ts'
 import type { Logs } from './store.ts'
 import * as door from './store.ts'
+
 import type { Tables, Transactions } from './tables.ts'
 
 // Task output: durable chunks beside the journal, never state. They share the commits of the entries around them.

@@ -16,12 +16,12 @@ import { fillIn } from '../../domain/plan-rules/form.ts'
 import type { Waiting } from '../../domain/views/summary.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import { valueFrom } from '../commands/people/form-values.ts'
-import { Complaint } from '../exit.ts'
+import { CliError } from '../exit.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { cut, width, wrap } from '../terminal/table.ts'
-import { editedLines } from '../text/edited-paths.ts'
 import { hintText } from '../text/hint-text.ts'
 import { answerLines, particulars as beside, fieldWords } from '../text/inbox-text.ts'
+import { editedLines } from '../text/wait-text.ts'
 
 export interface Question {
   readonly waiting: Waiting
@@ -300,7 +300,7 @@ function readField(field: Field, text: string): { readonly answers: JsonObject }
     const filled = fillIn([field], answers)
     return filled.ok ? { answers } : { fault: `${filled.refusal.message}: ${hintText(filled.refusal.hint ?? '')}` }
   } catch (error) {
-    if (!(error instanceof Complaint)) throw error
+    if (!(error instanceof CliError)) throw error
     return { fault: error.message }
   }
 }

@@ -10,7 +10,7 @@ import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import { elapsed } from '../terminal/elapsed-time.ts'
 import { type Paint, planSymbol, SPINNER, symbol, tint } from '../terminal/paint.ts'
 import { cut, padded, width } from '../terminal/table.ts'
-import { setBackLines } from '../text/edited-paths.ts'
+import { setBackLines } from '../text/wait-text.ts'
 
 // Which tasks the live view shows when there are more than rows: what needs a person first, then what moves, then what
 // failed, then what comes next and what ended last. Shown in the order of the document; the rest is counted.

@@ -2,7 +2,7 @@
 // terminal nobody is asked, and the answer is no.
 
 import type { Context } from '../context.ts'
-import { Complaint, EXIT } from '../exit.ts'
+import { CliError, EXIT } from '../exit.ts'
 
 // A question that is answered by one key at the terminal: y is yes, anything else is no.
 
@@ -20,7 +20,7 @@ export async function confirm({ terminal, stderr, onSignal }: Context, question:
   })
   const isYes = answer === 'y' || answer === 'Y'
   stderr.write(`${isYes ? 'y' : 'n'}\n`)
-  if (answer === null) throw new Complaint(EXIT.interrupted, 'interrupted', 'interrupted; nothing was changed')
+  if (answer === null) throw new CliError(EXIT.interrupted, 'interrupted', 'interrupted; nothing was changed')
   return isYes
 }
 

@@ -17,12 +17,12 @@ import { printDiff } from '../../format/plan/diff-text.ts'
 import { escapeForTerminal, visible } from '../../safety/text/terminal.ts'
 import { answer } from '../answer.ts'
 import type { Context } from '../context.ts'
-import { Complaint, EXIT } from '../exit.ts'
+import { CliError, EXIT } from '../exit.ts'
 import { ago, elapsed } from '../terminal/elapsed-time.ts'
 import { brief, briefLine, brief as say } from '../terminal/one-line.ts'
 import type { Paint } from '../terminal/paint.ts'
-import { editedLines } from './edited-paths.ts'
 import { commandText, hintText } from './hint-text.ts'
+import { editedLines } from './wait-text.ts'
 
 // What was judged before a person is asked: what holds, what does not and what it printed; and what is theirs to judge.
 
@@ -51,11 +51,11 @@ interface AskedIn {
 }
 
 /** Null when it was answered, or still can be. */
-export async function endedUnanswered(engine: Engine, { plan, name, question }: AskedIn): Promise<Complaint | null> {
+export async function endedUnanswered(engine: Engine, { plan, name, question }: AskedIn): Promise<CliError | null> {
   const status = (await engine.ask({ type: 'summary', plan }))?.status
   if (status === undefined || !PLAN_ENDED.has(status) || question.answer !== null) return null
   const { id } = question
-  return new Complaint(
+  return new CliError(
     EXIT.refused,
     'ended',
     `plan '${name}' has ended (${status}); question '${id}' was not answered`,

@@ -13,10 +13,8 @@ import type { Context, StopSignal } from '../context.ts'
 import { elapsed } from '../terminal/elapsed-time.ts'
 import { brief } from '../terminal/one-line.ts'
 import { type Paint, planSymbol, planWords, tint } from '../terminal/paint.ts'
-import { setBackLines } from './edited-paths.ts'
 import { waitingLines } from './inbox-text.ts'
-import { scopeWaitLines } from './scope-wait-text.ts'
-import { shortageLines } from './shortage-text.ts'
+import { scopeWaitLines, setBackLines, shortageLines } from './wait-text.ts'
 
 export interface EndingOf {
   readonly interrupted: StopSignal | null

@@ -3,9 +3,9 @@
 
 import type { Millis, TaskName } from '../id.ts'
 import type { Ancestry } from './ancestry.ts'
-import type { CriticalPath } from './critical-path.ts'
 import type { Costs, Lengths } from './estimates.ts'
-import type { Schedule } from './schedule.ts'
+import type { CriticalPath, Schedule } from './schedule.ts'
+
 import type { Paths } from './scope-index.ts'
 import type { Waves } from './waves.ts'
 import type { WorkGraph } from './work-graph.ts'

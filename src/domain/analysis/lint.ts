@@ -3,12 +3,10 @@
 
 import { type Finding, SEVERITIES } from './finding.ts'
 import type { Ground, Look } from './lint-input.ts'
-import { accepted, rolledBack } from './rule-care.ts'
-import { contracts } from './rule-contract.ts'
-import { gates } from './rule-gates.ts'
+import { contracts, intake } from './rule-contract.ts'
 import { agents, clarity, graphFaults, impossibleOutcomes, loops, size, unreachable } from './rule-graph.ts'
-import { intake } from './rule-intake.ts'
-import { deadRules, effects, gatesOff, options, remedyCircles, roles } from './rule-judgement.ts'
+import { deadRules, effects, gatesOff, options, remedyCircles, roles } from './rule-recovery.ts'
+import { accepted, gates, rolledBack } from './rule-safety.ts'
 import { edits, environment, folders, networks, overlaps, patterns, recordedOnly } from './rule-scope.ts'
 import { budgets, deadlines, lengths, priorities } from './rule-time.ts'
 

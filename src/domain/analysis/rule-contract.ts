@@ -1,12 +1,48 @@
-// Contracts between tasks: what one reads, another must make, and before. An external task without declared outputs may
-// report anything; an edit always tells its files, and a git task what it made.
+// Lint rules about what a plan says: its goal and owner, and that what one task reads another makes before.
 
 import { suggest } from '../phrases.ts'
 import type { TaskDefinition } from '../plan.ts'
 import { gitOf } from '../plan-rules/expand.ts'
-import type { Finding } from './finding.ts'
-import type { Ground, OutputRead } from './lint-input.ts'
+import type { Finding, FindingCode } from './finding.ts'
+import type { Ground, Look, OutputRead } from './lint-input.ts'
 import { isUndoing } from './work-graph.ts'
+
+// What should be known when a plan is taken in: what it is for, when it is done, who answers for it, who must agree.
+
+export function* intake({ graph: { definition } }: Look): Iterable<Finding> {
+  const { goal, title, done, owner, stakeholders } = definition
+  if ((goal ?? title ?? '') === '')
+    yield missing('no-goal', 'goal', 'the plan does not say what it is for', "add 'goal:' with one sentence")
+  if ((done?.length ?? 0) === 0)
+    yield missing(
+      'no-done',
+      'done',
+      'nothing says when the plan is done; it is completed when every task is',
+      "add 'done:' with commands, expressions or sentences to judge",
+    )
+  if ((owner ?? '') === '')
+    yield missing('no-owner', 'owner', 'nobody answers for the plan', "add 'owner:' with a name")
+  if ((stakeholders?.length ?? 0) === 0 && (owner ?? '') === '')
+    yield missing('no-stakeholders', 'stakeholders', 'nobody is named who should agree', "add 'stakeholders:'")
+  else if ((stakeholders?.length ?? 0) > 0 && !definition.tasks.some(hasGate))
+    yield missing(
+      'no-stakeholders',
+      'stakeholders',
+      'stakeholders are named, but no gate ever asks anyone',
+      "add a task with 'gate: approval'",
+    )
+}
+
+const hasGate = (task: Look['graph']['tasks'][number]): boolean =>
+  task.action.type === 'gate' ||
+  (task.action.type === 'subplan' && task.action.tasks.some(step => step.action.type === 'gate'))
+
+function missing(code: FindingCode, key: string, message: string, hint: string): Finding {
+  return { code, severity: 'info', key, message, hint }
+}
+
+// Contracts between tasks: what one reads, another must make, and before. An external task without declared outputs may
+// report anything; an edit always tells its files, and a git task what it made.
 
 export function* contracts({ graph, ancestry, options }: Ground): Iterable<Finding> {
   for (const read of options.reads ?? []) {

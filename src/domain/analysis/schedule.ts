@@ -1,15 +1,50 @@
-// The plan played through in time, as the engine would: highest priority first, within `concurrency`, never two whose write
-// scopes overlap. It tells how long the plan takes and how much of it really goes on at once.
-//
-// Tasks with the same scope wait behind one another, so only the first of them is ever tried; one that is held up is tried
-// again when whoever held it up ends. What a plan could still contrive is bounded by TRIES_MAX: after that scopes no longer
-// hold anybody up, and the answer is marked as not exact.
+// The plan played through in time, as the engine would run it: how long it takes, how much goes on at once, the critical path.
 
 import { concurrencyOf } from '../rules/scheduling.ts'
 import { Heap } from '../state/heap.ts'
 import { type Paths, ScopeIndex } from './scope-index.ts'
 import type { Waves } from './waves.ts'
 import type { WorkGraph } from './work-graph.ts'
+
+// The critical path: the chain of tasks that takes longest, each beginning when the one before it ends. Nothing can make the
+// plan end sooner than it. Lengths are added in the order of the waves, so no walk is deeper than one step.
+
+export interface CriticalPath {
+  readonly tasks: readonly number[]
+  readonly ms: number
+  /** When each task could end at the earliest, counted from the start of the plan; -1 for those without a wave. */
+  readonly endsMs: readonly number[]
+}
+
+export function criticalPath(graph: WorkGraph, waves: Waves, lengths: readonly number[]): CriticalPath {
+  const endsMs = graph.tasks.map(() => -1)
+  const before = graph.tasks.map(() => -1)
+  let last = -1
+  for (const task of waves.order) {
+    let start = 0
+    for (const need of predecessors(graph, waves, task)) {
+      if (before[task] !== -1 && endsMs[need]! <= start) continue
+      start = endsMs[need]!
+      before[task] = need
+    }
+    endsMs[task] = start + lengths[task]!
+    if (last === -1 || endsMs[task]! > endsMs[last]!) last = task
+  }
+  const tasks: number[] = []
+  for (let task = last; task !== -1; task = before[task]!) tasks.push(task)
+  return { tasks: tasks.reverse(), ms: last === -1 ? 0 : endsMs[last]!, endsMs }
+}
+
+function predecessors(graph: WorkGraph, { wokenBy }: Waves, task: number): readonly number[] {
+  return wokenBy[task] === -1 ? graph.needs[task]! : [...graph.needs[task]!, wokenBy[task]!]
+}
+
+// The plan played through in time, as the engine would: highest priority first, within `concurrency`, never two whose write
+// scopes overlap. It tells how long the plan takes and how much of it really goes on at once.
+//
+// Tasks with the same scope wait behind one another, so only the first of them is ever tried; one that is held up is tried
+// again when whoever held it up ends. What a plan could still contrive is bounded by TRIES_MAX: after that scopes no longer
+// hold anybody up, and the answer is marked as not exact.
 
 export interface Schedule {
   readonly elapsedMs: number

@@ -12,7 +12,7 @@ import { attemptsUsedUp, heldBack } from '../recovery/breaker.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Found, Result } from '../result.ts'
 import { conclude } from '../rules/conclude.ts'
-import { type Draft, emit, unknownTask } from '../rules/decision.ts'
+import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
 import { illegal } from '../rules/lifecycle.ts'
 import { propagate } from '../rules/readiness.ts'
 import { redoDone, withCompensated } from '../rules/reopen.ts'
@@ -34,7 +34,7 @@ import { faultIn, impactIn, useUp } from './consent-rules.ts'
 import { escalate } from './gate-timeouts.ts'
 import { decideGate } from './gates.ts'
 
-export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | undefined {
+export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusal | undefined {
   if (draft.state.status !== 'active')
     return illegal(draft.state, 'claim', 'only tasks of an active plan can be claimed')
   const task =
@@ -106,7 +106,7 @@ export function claim(draft: Draft, command: CommandOf<'claim'>): Refusal | unde
 }
 
 /** Why somebody must approve it first; null when it may be claimed as far as that goes. */
-function mayNotClaim({ state, now }: Draft, task: TaskState, found: Found | undefined): Refusal | null {
+function mayNotClaim({ state, now }: DecisionDraft, task: TaskState, found: Found | undefined): Refusal | null {
   if (task.status === 'waiting' && task.gate?.asks.type === 'consent')
     return unapproved(state, task, task.gate.asks.why)
   if (task.status !== 'ready' || isUnjudged(task) || isUncleared(task) || !asksBeforeClaim(state, task)) return null
@@ -135,14 +135,14 @@ function unapprovedTask(state: PlanState): Refusal | null {
 }
 
 /** The first that may be claimed; while a breaker holds that one back, the first it does not. */
-function nextClaimable({ state, now }: Draft): TaskState | undefined {
+function nextClaimable({ state, now }: DecisionDraft): TaskState | undefined {
   const first = state.claimable.peek(task => isClaimable(state, task))
   const isHeld = (task: TaskState) => heldBack(state, task, now, () => false) !== null
   if (first === undefined || !isHeld(first)) return first
   return state.order.find(task => isClaimable(state, task) && !isHeld(task)) ?? first
 }
 
-const isDueExternal = (draft: Draft, task: TaskState): boolean =>
+const isDueExternal = (draft: DecisionDraft, task: TaskState): boolean =>
   task.status === 'ready' &&
   task.definition.action.type === 'external' &&
   task.retryAt !== null &&
@@ -150,7 +150,7 @@ const isDueExternal = (draft: Draft, task: TaskState): boolean =>
   !isUnjudged(task) &&
   !isUncleared(task)
 
-export function report(draft: Draft, command: CommandOf<'report'>): Refusal | undefined {
+export function report(draft: DecisionDraft, command: CommandOf<'report'>): Refusal | undefined {
   const task = draft.state.tasks.get(command.task)
   if (task === undefined) return unknownTask(draft, command.task)
   const { id } = task.definition
@@ -188,7 +188,7 @@ export function report(draft: Draft, command: CommandOf<'report'>): Refusal | un
  * Whoever reported it as done too early mends it in the same attempt, while there are reports and time left. Where the plan says what
  * follows a failure, that follows: a bad measurement is a result, and nobody shall be asked to report a better one.
  */
-function mayGoOn({ now }: Draft, { definition, refused, startedAt, visitAt }: TaskState): boolean {
+function mayGoOn({ now }: DecisionDraft, { definition, refused, startedAt, visitAt }: TaskState): boolean {
   const { timeoutMs, timeboxMs, on = {} } = definition
   if (Object.hasOwn(on, 'failure')) return false
   const isOver = (since: Millis | null, ms: number | undefined) => ms !== undefined && now >= (since ?? now) + ms
@@ -224,7 +224,7 @@ function lacks({ definition }: TaskState, result: Result): Refusal | undefined {
 }
 
 /** An agent's lease on its claim ran out. A stale lapse, for a claim that has ended since, changes nothing. */
-export function lapse(draft: Draft, command: CommandOf<'lapse'>): Refusal | undefined {
+export function lapse(draft: DecisionDraft, command: CommandOf<'lapse'>): Refusal | undefined {
   const task = draft.state.tasks.get(command.task)
   if (task?.status === 'running' && task.claim?.token === command.token) {
     // Nobody knows how far it came, so nobody has agreed to its being done again.
@@ -235,7 +235,7 @@ export function lapse(draft: Draft, command: CommandOf<'lapse'>): Refusal | unde
   return undefined
 }
 
-export function retry(draft: Draft, command: CommandOf<'retry'>): Refusal | undefined {
+export function retry(draft: DecisionDraft, command: CommandOf<'retry'>): Refusal | undefined {
   const { state } = draft
   const task = state.tasks.get(command.task)
   if (task === undefined) return unknownTask(draft, command.task)
@@ -295,7 +295,7 @@ function nothingLedTo({ rules, status }: PlanState, task: TaskState): Refusal | 
   )
 }
 
-export function skip(draft: Draft, command: CommandOf<'skip'>): Refusal | undefined {
+export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal | undefined {
   const { state } = draft
   const task = state.tasks.get(command.task)
   if (task === undefined) return unknownTask(draft, command.task)

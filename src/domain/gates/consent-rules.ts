@@ -10,7 +10,7 @@ import type { Millis, Sha256, TaskName } from '../id.ts'
 import type { Approvers, Impact, TaskDefinition } from '../plan.ts'
 import { gatedImpact, IMPACT_WORDS, isActing } from '../plan-rules/impact.ts'
 import type { Failed, Found, Prepared } from '../result.ts'
-import { type Draft, emit } from '../rules/decision.ts'
+import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { NEEDS_OPEN, reopen } from '../rules/routing.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import { asksBeforeClaim, openNeeds } from '../state/task-index.ts'
@@ -130,7 +130,7 @@ export function faultIn(consent: Consent, found: Found, now: Millis): string | n
 }
 
 /** May it begin? When not, the gate is opened that asks; what had been agreed to is void then. */
-export function isAgreed(draft: Draft, task: TaskState, prepared: Prepared): boolean {
+export function isAgreed(draft: DecisionDraft, task: TaskState, prepared: Prepared): boolean {
   const { state, now } = draft
   if (!needsConsent(state, task)) return true
   const found = prepared.consent
@@ -172,7 +172,7 @@ function whyAsked(state: PlanState, task: TaskState, impact: Impact | null, faul
 const USED = 'it was used by an attempt nobody knows the outcome of'
 
 /** It was agreed to once; whoever has it done again, not knowing whether it happened, asks for it again. */
-export function useUp(draft: Draft, { definition, consent }: TaskState): void {
+export function useUp(draft: DecisionDraft, { definition, consent }: TaskState): void {
   if (consent !== null) emit(draft, { type: 'consent.voided', task: definition.id, reason: USED })
 }
 
@@ -183,7 +183,7 @@ export const UNAGREED = 'nobody has agreed to this: '
 export const isUnagreed = ({ failure }: Failed): boolean => failure.code === CONSENT
 
 /** Not tried again, and no failure of the task: the question is asked anew. */
-export function askAnew(draft: Draft, task: TaskState, { failure }: Failed): void {
+export function askAnew(draft: DecisionDraft, task: TaskState, { failure }: Failed): void {
   const { id } = task.definition
   const reason = failure.message.replace(UNAGREED, '')
   emit(draft, { type: 'recovery.chosen', task: id, visit: task.visit, choice: 'ask', reason })

@@ -1,13 +1,13 @@
 // Nobody has answered, or a deadline has passed: a gate closes, or somebody is called, once for each reason in a visit.
 
 import type { EventOf } from '../event.ts'
-import { type Draft, emit } from '../rules/decision.ts'
+import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { afterFailure } from '../rules/settle.ts'
 import { escalationOf, nextAlarm } from '../state/alarms.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 
 /** Each alarm that is raised fits no more afterwards, so this ends. */
-export function raiseDue(draft: Draft): void {
+export function raiseDue(draft: DecisionDraft): void {
   for (;;) {
     const alarm = nextAlarm(draft.state)
     if (alarm === undefined || alarm.at > draft.now) return
@@ -17,7 +17,7 @@ export function raiseDue(draft: Draft): void {
 }
 
 /** Calls somebody, unless they were called for this reason in this visit. */
-export function escalate(draft: Draft, task: TaskState, why: EventOf<'task.escalated'>['why']): void {
+export function escalate(draft: DecisionDraft, task: TaskState, why: EventOf<'task.escalated'>['why']): void {
   if (draft.state.rules < 3 || task.escalated.includes(why)) return
   const to = calledFor(draft.state, task)
   emit(draft, { type: 'task.escalated', task: task.definition.id, why, ...(to === undefined ? {} : { to }) })
@@ -28,7 +28,7 @@ export function asksOn({ definition: { action } }: TaskState): boolean {
   return action.type === 'gate' && action.expired === 'escalate'
 }
 
-function expire(draft: Draft, task: TaskState): void {
+function expire(draft: DecisionDraft, task: TaskState): void {
   const { id } = task.definition
   const { hash = null, since = draft.now, expiresAt = draft.now } = task.gate ?? {}
   emit(draft, {

@@ -10,7 +10,7 @@ import { brokenOf } from '../recovery/follow-recovery.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { revise } from '../revisions/revise.ts'
 import { conclude } from '../rules/conclude.ts'
-import { type Draft, emit, unknownTask } from '../rules/decision.ts'
+import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
 import { illegal } from '../rules/lifecycle.ts'
 import { propagate } from '../rules/readiness.ts'
 import { exhausted, NEEDS_OPEN, reopen } from '../rules/routing.ts'
@@ -23,7 +23,7 @@ import { lacksRole } from './approvers.ts'
 import { chosenBinds, useUp } from './consent-rules.ts'
 import { asksOn } from './gate-timeouts.ts'
 
-export function decideGate(draft: Draft, command: Decide): Refusal | undefined {
+export function decideGate(draft: DecisionDraft, command: Decide): Refusal | undefined {
   const { state } = draft
   const refusal = refusalOf(draft, command)
   if (refusal !== undefined) return refusal
@@ -72,7 +72,7 @@ export function decideGate(draft: Draft, command: Decide): Refusal | undefined {
 }
 
 /** Why this answer is none; undefined when it may be given. Changes nothing. */
-function refusalOf(draft: Draft, command: Decide): Refusal | undefined {
+function refusalOf(draft: DecisionDraft, command: Decide): Refusal | undefined {
   const { state } = draft
   const task = state.tasks.get(command.task)
   if (task === undefined) return unknownTask(draft, command.task)
@@ -134,7 +134,7 @@ function approvalsLeft({ asks, votes = [] }: OpenGate, by: string): number {
 }
 
 /** An answer that would lead round once too often, or back to nowhere. */
-function leadsNowhere(draft: Draft, task: TaskState, gate: OpenGate, command: Decide): Refusal | undefined {
+function leadsNowhere(draft: DecisionDraft, task: TaskState, gate: OpenGate, command: Decide): Refusal | undefined {
   const { verdict, to } = command
   const { id } = task.definition
   if (verdict === 'pushed-back') {
@@ -233,7 +233,7 @@ function lastWork(state: PlanState, task: TaskState): TaskName | undefined {
 
 /** Who, on what hash, and whatever else the answer says. */
 function saidBesides(
-  { state, now }: Draft,
+  { state, now }: DecisionDraft,
   { definition, gate }: TaskState,
   { by, verdict, option, choices, answers, edits, until }: Decide,
   target: TaskState | null,
@@ -257,7 +257,7 @@ function saidBesides(
 const validMs = ({ definition }: PlanState): number => definition.policy?.gates?.validMs ?? CONSENT_VALID_MS
 
 /** One after the other; when one of them is refused, none is decided. */
-export function review(draft: Draft, command: CommandOf<'review'>): Refusal | undefined {
+export function review(draft: DecisionDraft, command: CommandOf<'review'>): Refusal | undefined {
   const refused = command.decisions.map(decision => refusalOf(draft, decision)).find(refusal => refusal !== undefined)
   if (refused !== undefined) return refused
   // One that an earlier decision has led back to asks about something else by then, and asks anew.
@@ -266,7 +266,7 @@ export function review(draft: Draft, command: CommandOf<'review'>): Refusal | un
 }
 
 /** Now, unless what it needs was opened again meanwhile: then in its next visit, after that. */
-function tryAgain(draft: Draft, task: TaskState): void {
+function tryAgain(draft: DecisionDraft, task: TaskState): void {
   if (openNeeds(draft.state, task).unmet > 0) reopen(draft, [task], NEEDS_OPEN)
   else emit(draft, { type: 'task.readied', tasks: [task.definition.id] })
 }

@@ -4,7 +4,7 @@
 import type { GateAsks, GateQuestion } from '../event.ts'
 import type { Field, GateAction } from '../plan.ts'
 import type { Verdict } from '../result.ts'
-import { type Draft, emit } from '../rules/decision.ts'
+import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { afterFailure, afterSuccess, nowhereToGo } from '../rules/settle.ts'
 import type { TaskState } from '../state/state.ts'
 import { ENGINE } from './gate-timeouts.ts'
@@ -17,7 +17,7 @@ export interface Asking {
 }
 
 /** Opens a gate with the question that was made for it; one that its checks decide is decided at once. */
-export function openPrepared(draft: Draft, task: TaskState, { question, voids }: Asking): void {
+export function openPrepared(draft: DecisionDraft, task: TaskState, { question, voids }: Asking): void {
   const { id, action } = task.definition
   if (voids !== undefined) emit(draft, { type: 'consent.voided', task: id, reason: voids })
   const expiresMs = action.type === 'gate' ? action.expiresMs : undefined
@@ -53,7 +53,7 @@ export function asksOf(action: GateAction): GateAsks {
 /** These are decided by their checks alone, unless one of them is prose or a person may overrule them. */
 const AUTOMATIC: ReadonlySet<GateAction['gate']> = new Set(['schema', 'invariant', 'tests', 'budget'])
 
-function decideByChecks(draft: Draft, task: TaskState, action: GateAction, evidence: readonly Verdict[]): void {
+function decideByChecks(draft: DecisionDraft, task: TaskState, action: GateAction, evidence: readonly Verdict[]): void {
   const unmet = evidence.filter(({ holds }) => holds === false)
   if (unmet.length > 0) {
     if (action.unmet !== 'ask') reject(draft, task, unmet.map(told).join('; '))
@@ -69,12 +69,12 @@ function decideByChecks(draft: Draft, task: TaskState, action: GateAction, evide
   } else reject(draft, task, `it leads back to '${over.target}', which has had all of its ${over.visits} visits`)
 }
 
-function reject(draft: Draft, task: TaskState, rationale: string): void {
+function reject(draft: DecisionDraft, task: TaskState, rationale: string): void {
   decided(draft, task, 'rejected', rationale)
   afterFailure(draft, task, ['rejected', 'failure'])
 }
 
-function decided(draft: Draft, task: TaskState, verdict: 'approved' | 'rejected', rationale: string): void {
+function decided(draft: DecisionDraft, task: TaskState, verdict: 'approved' | 'rejected', rationale: string): void {
   const { hash = null } = task.gate ?? {}
   const said = { type: 'gate.decided', task: task.definition.id, verdict, rationale, by: ENGINE } as const
   emit(draft, { ...said, ...(hash === null ? {} : { hash }) })

@@ -4,13 +4,13 @@ import type { CommandOf } from '../command.ts'
 import { advise, quoted } from '../hint.ts'
 import { fillIn, formFault } from '../plan-rules/form.ts'
 import { type Refusal, refuse } from '../refusal.ts'
-import { type Draft, emit, unknownTask } from '../rules/decision.ts'
+import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
 import { illegal } from '../rules/lifecycle.ts'
 import { PLAN_ENDED } from '../status.ts'
 
 const QUESTIONS_MAX = 100
 
-export function ask(draft: Draft, command: CommandOf<'ask'>): Refusal | undefined {
+export function ask(draft: DecisionDraft, command: CommandOf<'ask'>): Refusal | undefined {
   const { state } = draft
   if (PLAN_ENDED.has(state.status)) return illegal(state, 'ask', 'the plan has ended')
   if (command.task !== undefined && !state.tasks.has(command.task)) return unknownTask(draft, command.task)
@@ -25,7 +25,7 @@ export function ask(draft: Draft, command: CommandOf<'ask'>): Refusal | undefine
   return undefined
 }
 
-export function answer(draft: Draft, command: CommandOf<'answer'>): Refusal | undefined {
+export function answer(draft: DecisionDraft, command: CommandOf<'answer'>): Refusal | undefined {
   const question = draft.state.questions.find(({ id }) => id === command.id)
   if (question === undefined)
     return refuse('not-found', `no question '${command.id}' waits for an answer`, advise`see ${quoted('inbox')}`)

@@ -3,7 +3,7 @@
 
 import { type Feedback, tasksOf } from '../event.ts'
 import type { Result } from '../result.ts'
-import { type Draft, emit } from '../rules/decision.ts'
+import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { exhausted, reopen } from '../rules/routing.ts'
 import { afterFailure, afterSuccess, whyNotDone } from '../rules/settle.ts'
 import type { TaskState } from '../state/state.ts'
@@ -12,7 +12,7 @@ import { loopsUsedUp } from './breaker.ts'
 import { abort, brokenOf } from './follow-recovery.ts'
 
 /** Goes on with every task whose helper has ended in this command. Each round uses up a rule or ends a recovery, so this ends. */
-export function carryOn(draft: Draft): void {
+export function carryOn(draft: DecisionDraft): void {
   const { state, events } = draft
   // Whoever is helped has failed: most plans are let through by this.
   if (state.rules < 3 || state.counts.failed === 0) return
@@ -23,7 +23,7 @@ export function carryOn(draft: Draft): void {
 }
 
 /** The recovering tasks that an event may have moved. */
-function touchedBy({ state, events }: Draft, at: number): readonly TaskState[] {
+function touchedBy({ state, events }: DecisionDraft, at: number): readonly TaskState[] {
   const event = events[at]!
   if (event.type === 'plan.revised' || event.type === 'rollback.finished' || event.type === 'rollback.stopped')
     return state.order.filter(isHelped)
@@ -44,7 +44,7 @@ function touchedBy({ state, events }: Draft, at: number): readonly TaskState[] {
 export const isHelped = ({ status, recovering, definition }: TaskState): boolean =>
   status === 'failed' && recovering !== null && recovering.by !== definition.id
 
-function look(draft: Draft, task: TaskState): void {
+function look(draft: DecisionDraft, task: TaskState): void {
   if (!isHelped(task)) return
   const { by, rule } = task.recovering!
   const helper = draft.state.tasks.get(by)
@@ -74,7 +74,7 @@ function look(draft: Draft, task: TaskState): void {
 }
 
 /** What the helper left counts: as the work of the task, or as what its next visit begins with. */
-function helped(draft: Draft, task: TaskState, helper: TaskState, rule: number): void {
+function helped(draft: DecisionDraft, task: TaskState, helper: TaskState, rule: number): void {
   const { id, recover = [] } = task.definition
   const by = helper.definition.id
   const { result } = helper
@@ -98,7 +98,7 @@ function helped(draft: Draft, task: TaskState, helper: TaskState, rule: number):
 /** The outcome by which a critic says that no repair will help. */
 export const GIVE_UP = 'give-up'
 
-function tryNext(draft: Draft, task: TaskState, why: string): void {
+function tryNext(draft: DecisionDraft, task: TaskState, why: string): void {
   const mode = task.result?.status === 'failed' ? task.result.mode : undefined
   afterFailure(draft, task, ['failure'], mode, why)
 }

@@ -5,7 +5,7 @@ import type { TaskName } from '../id.ts'
 import type { Recovery } from '../plan.ts'
 import { remedyIn } from '../plan-rules/expand.ts'
 import type { Failure } from '../result.ts'
-import { type Draft, emit } from '../rules/decision.ts'
+import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { block, unblock } from '../rules/readiness.ts'
 import { type edges, exhausted, NEEDS_OPEN, reopen, route, wouldReopen } from '../rules/routing.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
@@ -18,7 +18,7 @@ import { retryOf } from './retry.ts'
  * Tries again or follows a rule; says why when nothing is left. `null`: something is being done about it, or the plan is ending.
  * `why`: what became of the last rule.
  */
-export function takeUp(draft: Draft, task: TaskState, from: 'attempt' | 'else', why?: string): string | null {
+export function takeUp(draft: DecisionDraft, task: TaskState, from: 'attempt' | 'else', why?: string): string | null {
   const { state, now } = draft
   const { id, timeboxMs } = task.definition
   const failure = failureOf(state, task)
@@ -40,7 +40,12 @@ export function takeUp(draft: Draft, task: TaskState, from: 'attempt' | 'else', 
   return null
 }
 
-function follow(draft: Draft, task: TaskState, failure: Failure, chosen: Exclude<Chosen, { choice: null }>): void {
+function follow(
+  draft: DecisionDraft,
+  task: TaskState,
+  failure: Failure,
+  chosen: Exclude<Chosen, { choice: null }>,
+): void {
   const { state } = draft
   const { id } = task.definition
   const { choice, reason, rule } = chosen
@@ -91,12 +96,12 @@ function follow(draft: Draft, task: TaskState, failure: Failure, chosen: Exclude
 }
 
 /** It blocks nobody any more; whoever waited for it goes on waiting. */
-function free(draft: Draft, task: TaskState): void {
+function free(draft: DecisionDraft, task: TaskState): void {
   unblock(draft, task.dependants)
 }
 
 /** Why a rule that fits cannot be followed now; null when it can. */
-function obstacleOf(draft: Draft, task: TaskState, recovery: Recovery): string | null {
+function obstacleOf(draft: DecisionDraft, task: TaskState, recovery: Recovery): string | null {
   const name = remedyIn({ do: recovery })
   if (name === null) return null
   const { state } = draft
@@ -120,7 +125,7 @@ function ledTo(state: PlanState, target: TaskState): readonly TaskState[] {
 
 /** No rule is left: an outcome edge is taken, or nobody who needs it goes on. */
 export function tellEnd(
-  draft: Draft,
+  draft: DecisionDraft,
   task: TaskState,
   left: string,
   taken: ReturnType<typeof edges>,
@@ -145,7 +150,7 @@ export function brokenOf(state: PlanState, task: TaskState): readonly TaskState[
 
 /** The plan ends as failed: what has not begun is cancelled, what runs is ended by whoever drives it. */
 export function abort(
-  draft: Draft,
+  draft: DecisionDraft,
   reason: string,
   how: 'compensate' | 'keep' | 'rollback' | undefined,
   task?: TaskName,
@@ -181,7 +186,7 @@ export function failureOf(state: PlanState, task: TaskState): Failure {
 export const whatFailed = (state: PlanState, task: TaskState): string =>
   describe(failureOf(state, task), task.result?.status === 'failed' ? task.result.mode : undefined)
 
-function callAboutTime(draft: Draft, task: TaskState): void {
+function callAboutTime(draft: DecisionDraft, task: TaskState): void {
   if (task.escalated.includes('timebox')) return
   const to = draft.state.definition.policy?.escalate?.to
   emit(draft, {
@@ -193,7 +198,11 @@ function callAboutTime(draft: Draft, task: TaskState): void {
 }
 
 /** An attempt that needed capabilities has ended: their breakers open, stay as they are, or close. */
-export function reckon(draft: Draft, { definition: { capabilities = [] } }: TaskState, ended: 'well' | 'badly'): void {
+export function reckon(
+  draft: DecisionDraft,
+  { definition: { capabilities = [] } }: TaskState,
+  ended: 'well' | 'badly',
+): void {
   const { state, now } = draft
   if (state.rules < 3 || capabilities.length === 0) return
   const { failures: max, cooldownMs } = breakerOf(state.definition)

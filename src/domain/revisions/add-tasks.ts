@@ -10,13 +10,13 @@ import { scopesOverlap } from '../plan-rules/effect.ts'
 import { compensatorOf, mergedBy } from '../plan-rules/expand.ts'
 import { tasksHint, tasksMax } from '../recovery/breaker.ts'
 import { type Refusal, refuse } from '../refusal.ts'
-import { type Draft, emit, unknownTask } from '../rules/decision.ts'
+import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
 import { annotated } from '../state/evolve.ts'
 import type { PlanState } from '../state/state.ts'
 
 // What clients keep beside plans and tasks: annotations, which nothing follows, and evaluations of what a task did.
 
-export function annotate(draft: Draft, { task: name, set, by }: CommandOf<'annotate'>): Refusal | undefined {
+export function annotate(draft: DecisionDraft, { task: name, set, by }: CommandOf<'annotate'>): Refusal | undefined {
   const task = name === undefined ? undefined : draft.state.tasks.get(name)
   if (name !== undefined && task === undefined) return unknownTask(draft, name)
   // Whoever copies it by assignment would change what the copy is made of.
@@ -38,7 +38,7 @@ export function annotate(draft: Draft, { task: name, set, by }: CommandOf<'annot
   return undefined
 }
 
-export function evaluate(draft: Draft, command: CommandOf<'evaluate'>): Refusal | undefined {
+export function evaluate(draft: DecisionDraft, command: CommandOf<'evaluate'>): Refusal | undefined {
   const { task: name, id, by, score, passed, data } = command
   const task = draft.state.tasks.get(name)
   if (task === undefined) return unknownTask(draft, name)
@@ -70,7 +70,7 @@ function tooLarge(value: JsonObject, what: string, max: number): Refusal | undef
 // Tasks that come one by one into a draft. Each costs the same, however many are there: only plain tasks, which nobody can lead to
 // and which change nothing about the others, are taken this way. Everything else is a revision.
 
-export function add(draft: Draft, { tasks }: CommandOf<'add'>): Refusal | undefined {
+export function add(draft: DecisionDraft, { tasks }: CommandOf<'add'>): Refusal | undefined {
   const { state } = draft
   if (!isOpenTo(state, tasks))
     return refuse(

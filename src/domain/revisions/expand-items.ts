@@ -4,13 +4,13 @@
 
 import type { Expanded } from '../command.ts'
 import { checkGraph } from '../plan-rules/graph-rules.ts'
-import { type Draft, emit } from '../rules/decision.ts'
+import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { refresh } from '../rules/readiness.ts'
 import { settle } from '../rules/settle.ts'
 import { goneBackIn, type TaskState } from '../state/state.ts'
 import { allTasks, isStartable, isUnjudged } from '../state/task-index.ts'
 
-export function expandFound(draft: Draft, found: readonly Expanded[]): void {
+export function expandFound(draft: DecisionDraft, found: readonly Expanded[]): void {
   for (const one of found) {
     const { state } = draft
     const task = state.tasks.get(one.task)
@@ -21,7 +21,7 @@ export function expandFound(draft: Draft, found: readonly Expanded[]): void {
   }
 }
 
-function bind(draft: Draft, task: TaskState, { items, definition, hash }: Expanded): void {
+function bind(draft: DecisionDraft, task: TaskState, { items, definition, hash }: Expanded): void {
   const { id, action, when } = task.definition
   if (action.type !== 'items') return
   if (isUnjudged(task)) emit(draft, { type: 'criterion.judged', task: id, criterion: when ?? '', holds: true })
@@ -48,7 +48,7 @@ function bind(draft: Draft, task: TaskState, { items, definition, hash }: Expand
 }
 
 /** What would be lost, or is wrong with the plan as it would become. */
-function whyNot(draft: Draft, definition: Expanded['definition']): string | null {
+function whyNot(draft: DecisionDraft, definition: Expanded['definition']): string | null {
   const fault = checkGraph(definition)[0]
   if (fault !== undefined) return fault.message
   const kept = new Set(allTasks(definition).map(task => task.id))
@@ -61,7 +61,7 @@ function whyNot(draft: Draft, definition: Expanded['definition']): string | null
 }
 
 /** Children of earlier items that have begun and are not among the new ones are given up. */
-function abandonRemoved(draft: Draft, definition: Expanded['definition']): void {
+function abandonRemoved(draft: DecisionDraft, definition: Expanded['definition']): void {
   const kept = new Set(allTasks(definition).map(task => task.id))
   for (const task of draft.state.order) {
     if (kept.has(task.definition.id) || (task.attempt === 0 && task.visit === 1)) continue

@@ -11,7 +11,7 @@ import { hasRole, notAmong } from '../gates/approvers.ts'
 import { advise, quoted } from '../hint.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Standing } from '../result.ts'
-import { type Draft, emit } from '../rules/decision.ts'
+import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { illegal, refuseGraph } from '../rules/lifecycle.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import { PLAN_ENDED } from '../status.ts'
@@ -19,7 +19,7 @@ import { refuseRevision, revise } from './revise.ts'
 
 const PROPOSALS_MAX = 20
 
-export function propose(draft: Draft, command: CommandOf<'propose'>): Refusal | undefined {
+export function propose(draft: DecisionDraft, command: CommandOf<'propose'>): Refusal | undefined {
   const { state } = draft
   const { type: _, ...proposal } = command
   const refusal = refuseProposal(draft, proposal)
@@ -34,7 +34,7 @@ export function propose(draft: Draft, command: CommandOf<'propose'>): Refusal | 
   return undefined
 }
 
-function refuseProposal({ state }: Draft, { definition, base, hash }: Proposal): Refusal | undefined {
+function refuseProposal({ state }: DecisionDraft, { definition, base, hash }: Proposal): Refusal | undefined {
   if (PLAN_ENDED.has(state.status) || state.compensating !== null)
     return illegal(state, 'propose', 'the plan has ended')
   if (state.definition.policy?.replan === 'never')
@@ -52,7 +52,7 @@ function refuseProposal({ state }: Draft, { definition, base, hash }: Proposal):
 }
 
 /** By a rule of the plan, told in a turn. One that comes too late, or that nobody asked for, changes nothing. */
-export function proposeByRule(draft: Draft, proposed: Proposal | NoProposal): void {
+export function proposeByRule(draft: DecisionDraft, proposed: Proposal | NoProposal): void {
   const { state } = draft
   const task = proposed.task === undefined ? undefined : state.tasks.get(proposed.task)
   if (task === undefined || proposed.base !== state.hash || !awaitsProposal(state, task)) return
@@ -84,7 +84,7 @@ export function awaitsProposal(state: PlanState, { gate, definition, recoveries 
 }
 
 /** The agreement is to one hash, made for one definition; anything else was not agreed to. */
-export function judge(draft: Draft, command: CommandOf<'judge'>): Refusal | undefined {
+export function judge(draft: DecisionDraft, command: CommandOf<'judge'>): Refusal | undefined {
   const { state } = draft
   const { id, hash, verdict, rationale, by } = command
   const proposal = state.proposals.find(one => one.id === id)
@@ -112,7 +112,7 @@ export function judge(draft: Draft, command: CommandOf<'judge'>): Refusal | unde
   return takeEffect(draft, proposal, rationale, command.stamp)
 }
 
-function takeEffect(draft: Draft, proposal: Proposal, agreed = '', stamp?: Standing): Refusal | undefined {
+function takeEffect(draft: DecisionDraft, proposal: Proposal, agreed = '', stamp?: Standing): Refusal | undefined {
   const revision = asRevision(proposal)
   const rationale = agreed === '' ? revision.rationale : `${revision.rationale} (${agreed})`
   const stamped = stamp === undefined ? {} : { stamp }
@@ -128,7 +128,7 @@ const asRevision = ({ definition, hash, rationale, source }: Proposal): CommandO
 })
 
 /** The task whose failure asked for it begins its next visit. */
-function options({ state }: Draft, { id, task: name }: Proposal): { proposal: string; again?: TaskState } {
+function options({ state }: DecisionDraft, { id, task: name }: Proposal): { proposal: string; again?: TaskState } {
   const task = name === undefined ? undefined : state.tasks.get(name)
   return { proposal: id, ...(task?.gate?.asks.type === 'replan' ? { again: task } : {}) }
 }
@@ -136,7 +136,7 @@ function options({ state }: Draft, { id, task: name }: Proposal): { proposal: st
 const isAuto = ({ definition }: PlanState): boolean => definition.policy?.replan === 'auto'
 
 /** Rounds are counted, so that one that was cut off is not made twice. */
-export function assess(draft: Draft, command: CommandOf<'assess'>): Refusal | undefined {
+export function assess(draft: DecisionDraft, command: CommandOf<'assess'>): Refusal | undefined {
   const { state } = draft
   const { round, verdicts } = command
   if (state.status === 'draft') return illegal(state, 'assess', 'the plan was not started')

@@ -8,7 +8,7 @@ import { worksApart } from '../plan-rules/effect.ts'
 import { writtenTasks } from '../plan-rules/structure.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { conclude } from '../rules/conclude.ts'
-import { type Draft, emit } from '../rules/decision.ts'
+import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { illegal, refuseGraph, refuseUnsupported } from '../rules/lifecycle.ts'
 import { blockHeld, refresh } from '../rules/readiness.ts'
 import { goesOn, goOn, planOnward, redoDone, refuseUnsafe, withCompensated } from '../rules/reopen.ts'
@@ -28,7 +28,7 @@ interface Options {
 
 /** Why it may not be; undefined when it may. Changes nothing. */
 export function refuseRevision(
-  { state }: Draft,
+  { state }: DecisionDraft,
   command: CommandOf<'revise'>,
   { again }: Options = {},
 ): Refusal | undefined {
@@ -96,7 +96,7 @@ export function refuseRevision(
   return goesOn(state, command) ? refuseUnsafe(state, command) : undefined
 }
 
-export function revise(draft: Draft, command: CommandOf<'revise'>, options: Options = {}): Refusal | undefined {
+export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, options: Options = {}): Refusal | undefined {
   const { state } = draft
   const { proposal, keep, again } = options
   const { definition, hash, rationale, source, stamp } = command

@@ -7,10 +7,10 @@ import { type CheckpointName, checkpointName } from '../id.ts'
 import { effectOf } from '../plan-rules/effect.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Standing } from '../result.ts'
-import { type Draft, emit } from '../rules/decision.ts'
+import { type DecisionDraft, emit } from '../rules/decision.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 
-export function takeCheckpoint(draft: Draft, command: CommandOf<'checkpoint'>): Refusal | undefined {
+export function takeCheckpoint(draft: DecisionDraft, command: CommandOf<'checkpoint'>): Refusal | undefined {
   if (draft.state.status === 'draft')
     return refuse(
       'illegal-transition',
@@ -31,7 +31,7 @@ export function dueBefore(state: PlanState, task: TaskState): 'every' | 'risky' 
   return every !== undefined && every > 0 && state.sinceCheckpoint >= every ? 'every' : null
 }
 
-export function takenBefore(draft: Draft, task: TaskState, standing: Standing | undefined): void {
+export function takenBefore(draft: DecisionDraft, task: TaskState, standing: Standing | undefined): void {
   const why = standing === undefined ? null : dueBefore(draft.state, task)
   if (standing === undefined || why === null) return
   const name = checkpointName(`before-${task.definition.id}` as TaskState['definition']['id'], draft.now)
@@ -39,7 +39,7 @@ export function takenBefore(draft: Draft, task: TaskState, standing: Standing | 
 }
 
 /** A checkpoint task is done: what it saw becomes the checkpoint of its name. */
-export function takenBy(draft: Draft, { definition }: TaskState, standing: Standing | undefined): void {
+export function takenBy(draft: DecisionDraft, { definition }: TaskState, standing: Standing | undefined): void {
   if (standing === undefined || definition.action.type !== 'checkpoint') return
   const name = (definition.action.name ?? checkpointName(definition.id, draft.now)) as CheckpointName
   emit(draft, { type: 'checkpoint.taken', name, why: 'task', task: definition.id, standing })

@@ -5,13 +5,13 @@ import type { EffectClass } from '../plan.ts'
 import { effectOf } from '../plan-rules/effect.ts'
 import { backoffMs, retryOf } from '../recovery/retry.ts'
 import type { Result } from '../result.ts'
-import { type Draft, emit } from '../rules/decision.ts'
+import { type DecisionDraft, emit } from '../rules/decision.ts'
 import type { PlanState } from '../state/state.ts'
 import { stopRollback } from './rollback-rules.ts'
 
 const SHORT_AGAIN_MS = 1_000
 
-export function compensated(draft: Draft, name: TaskName, result: Result): void {
+export function compensated(draft: DecisionDraft, name: TaskName, result: Result): void {
   const { state } = draft
   const task = state.tasks.get(name)
   // It could not begin for want of something on our side: it has not failed, and follows when there is room again.

@@ -12,7 +12,7 @@ import { effectOf, mayRunAgain } from '../plan-rules/effect.ts'
 import { brokenOf } from '../recovery/follow-recovery.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Failure } from '../result.ts'
-import { type Draft, emit, unknownTask } from '../rules/decision.ts'
+import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
 import { illegal } from '../rules/lifecycle.ts'
 import { blockHeld, refresh } from '../rules/readiness.ts'
 import { lose, settleLate } from '../rules/settle.ts'
@@ -20,7 +20,7 @@ import type { PlanState, RollbackUnderWay, TaskState } from '../state/state.ts'
 import { openNeeds, runningInOrder } from '../state/task-index.ts'
 import { ENDED, PLAN_ENDED } from '../status.ts'
 
-export function rollback(draft: Draft, command: CommandOf<'rollback'>): Refusal | undefined {
+export function rollback(draft: DecisionDraft, command: CommandOf<'rollback'>): Refusal | undefined {
   const { state } = draft
   if (state.status === 'draft') return illegal(state, 'roll back', 'nothing has been done yet')
   if (state.compensating !== null) return illegal(state, 'roll back', 'its tasks are being compensated')
@@ -55,7 +55,7 @@ function refuseWorking(state: PlanState): Refusal | undefined {
   )
 }
 
-function refuseUnknown(draft: Draft, { to, resets, compensate }: CommandOf<'rollback'>): Refusal | undefined {
+function refuseUnknown(draft: DecisionDraft, { to, resets, compensate }: CommandOf<'rollback'>): Refusal | undefined {
   const { state } = draft
   if (to < 1 || to > state.version)
     return refuse('not-found', `the plan has no entry ${to}`, advise`see ${quoted('checkpoints')}`)
@@ -66,7 +66,7 @@ function refuseUnknown(draft: Draft, { to, resets, compensate }: CommandOf<'roll
 }
 
 /** Told of another rollback, or before all that runs has ended and all compensations are done, it changes nothing. */
-export function finishRollback(draft: Draft, { id, outcome }: RolledBack): void {
+export function finishRollback(draft: DecisionDraft, { id, outcome }: RolledBack): void {
   const { failure, conflicts: _, ...done } = outcome
   const { state } = draft
   const under = state.rollback
@@ -86,7 +86,7 @@ export function finishRollback(draft: Draft, { id, outcome }: RolledBack): void 
 }
 
 /** No file was changed. A plan that ran stands still now, so that somebody looks; one that had ended has ended. */
-export function stopRollback(draft: Draft, outcome: RollbackOutcome & { readonly failure: Failure }): void {
+export function stopRollback(draft: DecisionDraft, outcome: RollbackOutcome & { readonly failure: Failure }): void {
   const under = draft.state.rollback
   if (under === null) return
   emit(draft, { type: 'rollback.stopped', ...outcome })
@@ -99,7 +99,7 @@ export function stopRollback(draft: Draft, outcome: RollbackOutcome & { readonly
 }
 
 /** An adoption changes files only: the plan is paused, has ended or goes on as it did before. */
-function standAsBefore(draft: Draft, under: RollbackUnderWay): void {
+function standAsBefore(draft: DecisionDraft, under: RollbackUnderWay): void {
   stand(draft, under)
   const { status, reason } = under.was
   if (endAgain(draft, under) || status !== 'paused') return
@@ -107,7 +107,7 @@ function standAsBefore(draft: Draft, under: RollbackUnderWay): void {
 }
 
 /** It had failed before; every task stays as it is, and what became of its files is told beside the reason. */
-function endFailed(draft: Draft, { reason }: RollbackUnderWay, what: string): void {
+function endFailed(draft: DecisionDraft, { reason }: RollbackUnderWay, what: string): void {
   emit(draft, { type: 'plan.finished', status: 'failed', reason: reason === undefined ? what : `${reason}; ${what}` })
 }
 
@@ -125,7 +125,7 @@ type Stands = Named &
   }
 
 /** Whoever may go on goes on, whoever may not does not, and what ended meanwhile has its consequences. */
-function stand(draft: Draft, under: Stands): void {
+function stand(draft: DecisionDraft, under: Stands): void {
   const { state } = draft
   const reset = new Set(under.resets.map(({ task }) => task))
   const stray = state.order.filter(task => !reset.has(task.definition.id) && isStray(state, task, under))
@@ -171,7 +171,7 @@ export const isClear = ({ running, compensation, compensating }: PlanState): boo
 const isAtRest = (state: PlanState): boolean =>
   state.order.every(task => !isOpen(task) || (task.dormant && task.definition.action.type === 'verify'))
 
-function endAgain(draft: Draft, { was: { status, reason } }: RollbackUnderWay): boolean {
+function endAgain(draft: DecisionDraft, { was: { status, reason } }: RollbackUnderWay): boolean {
   if (status !== 'completed' && status !== 'failed' && status !== 'cancelled') return false
   emit(draft, { type: 'plan.finished', status, reason: reason ?? '' })
   return true

@@ -7,11 +7,11 @@ import { carryOn } from '../recovery/after-remedy.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import { groupOf } from '../state/task-index.ts'
 import { BLOCKS, SATISFIES } from '../status.ts'
-import { type Draft, emit } from './decision.ts'
+import { type DecisionDraft, emit } from './decision.ts'
 import { passOver, readyUp } from './readiness.ts'
 
 /** `by`: who said that the plan is complete; what was open has been passed over in their name. */
-export function conclude(draft: Draft, { by }: { readonly by?: string } = {}): void {
+export function conclude(draft: DecisionDraft, { by }: { readonly by?: string } = {}): void {
   const { state } = draft
   // Each round ends the plan or moves at least one task on, so this ends.
   for (;;) {
@@ -52,7 +52,7 @@ export function conclude(draft: Draft, { by }: { readonly by?: string } = {}): v
  * A plan that failed and says so takes all files back before it ends. That is begun in the entry that decides it, so that no crash
  * can come in between; the rollback ends the plan.
  */
-function finish(draft: Draft, status: 'failed' | 'cancelled', reason: string, back: boolean): void {
+function finish(draft: DecisionDraft, status: 'failed' | 'cancelled', reason: string, back: boolean): void {
   const { state } = draft
   if (status !== 'failed' || !back || state.startedEntry === 0) {
     emit(draft, { type: 'plan.finished', status, reason })
@@ -84,7 +84,7 @@ function isQuiet({ counts, compensating }: PlanState): boolean {
 }
 
 /** Skips what is dormant, first inside groups, which others may wait for. True when anything moved. */
-function skipUnrouted(draft: Draft): boolean {
+function skipUnrouted(draft: DecisionDraft): boolean {
   const { state } = draft
   if (state.counts.pending === 0) return false
   const dormant = state.order.filter(

@@ -10,7 +10,7 @@ import type { PlanState } from '../state/state.ts'
 
 // A name nobody knows: refused with the nearest that somebody does.
 
-export function unknownTask(draft: Draft, name: TaskName): Refusal {
+export function unknownTask(draft: DecisionDraft, name: TaskName): Refusal {
   const near = suggest(name, draft.state.tasks.keys())
   return refuse(
     'not-found',
@@ -21,13 +21,13 @@ export function unknownTask(draft: Draft, name: TaskName): Refusal {
 
 // A decision being made: events are applied as they are emitted, so every rule below sees the state as it then is.
 
-export interface Draft {
+export interface DecisionDraft {
   readonly state: PlanState
   readonly now: Millis
   readonly events: Event[]
 }
 
-export function emit(draft: Draft, event: Event): void {
+export function emit(draft: DecisionDraft, event: Event): void {
   draft.events.push(event)
   evolve(draft.state, event, draft.now)
 }

@@ -11,10 +11,10 @@ import { goneBackIn, isUnsealed, type PlanState, type TaskState } from '../state
 import { runningInOrder } from '../state/task-index.ts'
 import { ENDED, PLAN_ENDED } from '../status.ts'
 import { conclude, worst } from './conclude.ts'
-import { type Draft, emit } from './decision.ts'
+import { type DecisionDraft, emit } from './decision.ts'
 import { illegal, refuseUnsupported } from './lifecycle.ts'
 
-export function finish(draft: Draft, command: CommandOf<'finish'>): Refusal | undefined {
+export function finish(draft: DecisionDraft, command: CommandOf<'finish'>): Refusal | undefined {
   const { state } = draft
   const { as, reason, by, start } = command
   const refusal = refuseFinish(state, command)

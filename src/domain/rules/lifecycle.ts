@@ -16,10 +16,10 @@ import { goneBackIn, isUnsealed, type PlanState } from '../state/state.ts'
 import { runningInOrder } from '../state/task-index.ts'
 import { PLAN_ENDED } from '../status.ts'
 import { conclude } from './conclude.ts'
-import { type Draft, emit } from './decision.ts'
+import { type DecisionDraft, emit } from './decision.ts'
 import { blockHeld, readyUp } from './readiness.ts'
 
-export function create(draft: Draft, command: CommandOf<'create'>): Refusal | undefined {
+export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refusal | undefined {
   if (draft.state.revision > 0) return refuse('exists', 'the plan exists already')
   // Tasks may come later: an empty draft cannot be started.
   const refusal = command.definition.tasks.length === 0 ? undefined : refuseGraph(command.definition)
@@ -70,7 +70,7 @@ function importedTasks(definition: PlanDefinition, said: readonly ImportedTask[]
   return [...all.values()]
 }
 
-export function start(draft: Draft, command: CommandOf<'start'>): Refusal | undefined {
+export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusal | undefined {
   const { state } = draft
   if (state.status !== 'draft') return illegal(state, 'start', 'only a draft can be started')
   if (isUnsealed(state)) return refuse('conflict', 'tasks have been added to the plan meanwhile', 'start it again')
@@ -86,7 +86,7 @@ export function start(draft: Draft, command: CommandOf<'start'>): Refusal | unde
   return undefined
 }
 
-export function pause(draft: Draft, command: CommandOf<'pause'>): Refusal | undefined {
+export function pause(draft: DecisionDraft, command: CommandOf<'pause'>): Refusal | undefined {
   const force = command.force === true
   const { cause } = command
   // Paused for want of something, it goes on by itself; who pauses it wants it to stay.
@@ -101,13 +101,13 @@ export function pause(draft: Draft, command: CommandOf<'pause'>): Refusal | unde
 }
 
 /** The engine lacks what it takes to go on. What is being undone, or has ended, is left to whoever drives it. */
-export function pauseForShortage(draft: Draft, cause: Shortage): void {
+export function pauseForShortage(draft: DecisionDraft, cause: Shortage): void {
   const { status, compensating, rollback } = draft.state
   if (status === 'active' && compensating === null && rollback === null)
     emit(draft, { type: 'plan.paused', reason: shortageReason(cause), cause })
 }
 
-export function resume(draft: Draft): Refusal | undefined {
+export function resume(draft: DecisionDraft): Refusal | undefined {
   if (draft.state.status === 'active' || draft.state.rollback !== null) return undefined
   if (draft.state.status !== 'paused') return illegal(draft.state, 'resume', 'only a paused plan can be resumed')
   emit(draft, { type: 'plan.resumed' })
@@ -116,7 +116,7 @@ export function resume(draft: Draft): Refusal | undefined {
 }
 
 /** With `force` the plan ends here and now: what runs is given up, nothing is compensated. */
-export function cancel(draft: Draft, command: CommandOf<'cancel'>): Refusal | undefined {
+export function cancel(draft: DecisionDraft, command: CommandOf<'cancel'>): Refusal | undefined {
   const { state } = draft
   if (PLAN_ENDED.has(state.status)) return illegal(state, 'cancel', 'the plan has ended')
   const force = command.force === true
@@ -150,7 +150,7 @@ export function cancel(draft: Draft, command: CommandOf<'cancel'>): Refusal | un
   return undefined
 }
 
-export function archive(draft: Draft): Refusal | undefined {
+export function archive(draft: DecisionDraft): Refusal | undefined {
   const { state } = draft
   if (state.archived) return undefined
   if (state.status !== 'draft' && !PLAN_ENDED.has(state.status))

@@ -6,10 +6,10 @@ import type { TaskDefinition } from '../plan.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import { groupOf, isUncleared, isUnjudged, NOTHING, openNeeds } from '../state/task-index.ts'
 import { BLOCKS, SATISFIES } from '../status.ts'
-import { type Draft, emit } from './decision.ts'
+import { type DecisionDraft, emit } from './decision.ts'
 
 /** After a task has ended: its dependants become ready, blocked or unblocked. */
-export function propagate(draft: Draft, task: TaskState): void {
+export function propagate(draft: DecisionDraft, task: TaskState): void {
   if (SATISFIES.has(task.status)) {
     const unblocked = unblock(draft, task.dependants)
     readyUp(draft, unblocked.length === 0 ? task.dependants : [...task.dependants, ...unblocked])
@@ -18,7 +18,7 @@ export function propagate(draft: Draft, task: TaskState): void {
 }
 
 /** Makes ready whichever of the candidates has every need satisfied. A gate opens at once: it needs nobody to start it. */
-export function readyUp(draft: Draft, candidates: Iterable<TaskState>): void {
+export function readyUp(draft: DecisionDraft, candidates: Iterable<TaskState>): void {
   const ready = new Set<TaskState>()
   for (const task of candidates) {
     if (task.status !== 'pending' || task.dormant) continue
@@ -30,7 +30,7 @@ export function readyUp(draft: Draft, candidates: Iterable<TaskState>): void {
   for (const task of ready) if (!isUnjudged(task) && !isUncleared(task)) openGate(draft, task)
 }
 
-export function openGate(draft: Draft, task: TaskState): void {
+export function openGate(draft: DecisionDraft, task: TaskState): void {
   const { action } = task.definition
   // From the third rules on its question is made first, see gate-opening.ts.
   if (action.type !== 'gate' || task.status !== 'ready' || draft.state.rules > 2) return
@@ -43,7 +43,7 @@ export function openGate(draft: Draft, task: TaskState): void {
 }
 
 /** Blocks every transitive dependant that has not begun, and only those. */
-export function block(draft: Draft, root: TaskState): void {
+export function block(draft: DecisionDraft, root: TaskState): void {
   const reached = new Set<TaskState>([root])
   const blocked: TaskName[] = []
   for (const task of reached) {
@@ -58,7 +58,7 @@ export function block(draft: Draft, root: TaskState): void {
 }
 
 /** Blocks those of the candidates that came back to a need which blocks, and all that need them. */
-export function blockHeld(draft: Draft, candidates: readonly TaskState[]): void {
+export function blockHeld(draft: DecisionDraft, candidates: readonly TaskState[]): void {
   const { state } = draft
   for (const task of candidates) {
     if (task.status !== 'pending' || openNeeds(state, task).blockers === 0) continue
@@ -71,7 +71,7 @@ export function blockHeld(draft: Draft, candidates: readonly TaskState[]): void 
 }
 
 /** Unblocks those of the candidates, and of their blocked dependants, that nothing blocks any more. */
-export function unblock(draft: Draft, candidates: Iterable<TaskState>): readonly TaskState[] {
+export function unblock(draft: DecisionDraft, candidates: Iterable<TaskState>): readonly TaskState[] {
   if (draft.state.counts.blocked === 0) return NOTHING
   const freed = new Set<TaskState>()
   for (const task of candidates) {
@@ -91,7 +91,7 @@ export function unblock(draft: Draft, candidates: Iterable<TaskState>): readonly
 }
 
 /** After a revision every task is looked at once: new ones may be ready, old ones free. */
-export function refresh(draft: Draft, tasks: readonly TaskState[]): void {
+export function refresh(draft: DecisionDraft, tasks: readonly TaskState[]): void {
   unblock(draft, tasks)
   readyUp(draft, tasks)
 }
@@ -99,7 +99,7 @@ export function refresh(draft: Draft, tasks: readonly TaskState[]): void {
 export const NEVER_ROUTED = 'no outcome led here'
 
 /** Skips tasks no outcome led to, and those whose needs were all skipped this way. */
-export function passOver(draft: Draft, dormant: readonly TaskState[]): void {
+export function passOver(draft: DecisionDraft, dormant: readonly TaskState[]): void {
   const skipped = [...dormant]
   for (let at = 0; at < skipped.length; at++) {
     const task = skipped[at]!
@@ -117,7 +117,7 @@ function followsOnlyUnrouted(state: PlanState, task: TaskState): boolean {
 }
 
 /** A group whose other tasks are done does not wait, for those nothing has led to, until the whole plan is quiet. */
-function passOverIn(draft: Draft, task: TaskState): void {
+function passOverIn(draft: DecisionDraft, task: TaskState): void {
   const group = groupOf(draft.state, task)
   if (group === null || group.status !== 'pending' || group.unmet === 0 || !hasSleepers(draft.state, group)) return
   const dormant: TaskState[] = []

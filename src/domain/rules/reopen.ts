@@ -12,13 +12,16 @@ import type { PlanState, TaskState } from '../state/state.ts'
 import { allTasks, transitiveDependants } from '../state/task-index.ts'
 import { SATISFIES } from '../status.ts'
 import { conclude, isHandled } from './conclude.ts'
-import { type Draft, emit } from './decision.ts'
+import { type DecisionDraft, emit } from './decision.ts'
 import { blockHeld, refresh } from './readiness.ts'
 import { reopen } from './routing.ts'
 import { happensTwice, namedTasks, REPEAT } from './unsafe-repeat.ts'
 
 /** What was undone when the plan failed is done again when its work is taken up. */
-export function withCompensated({ state }: Pick<Draft, 'state'>, works: readonly TaskState[]): readonly TaskState[] {
+export function withCompensated(
+  { state }: Pick<DecisionDraft, 'state'>,
+  works: readonly TaskState[],
+): readonly TaskState[] {
   // Whoever an outcome led to is led to again when that is so.
   const isGone = ({ result, routedBy }: TaskState) => (result?.wrote?.changes ?? null) !== null && routedBy.length === 0
   const wrote = state.setBack ? state.order.filter(isGone) : []
@@ -30,7 +33,7 @@ export function withCompensated({ state }: Pick<Draft, 'state'>, works: readonly
 }
 
 /** When work is taken up again, the definition of done is judged again at the end, however far its judging had come. */
-export function redoDone(draft: Draft): void {
+export function redoDone(draft: DecisionDraft): void {
   const done = draft.state.order.at(-1)
   if (done?.definition.action.type !== 'verify' || done.status === 'pending') return
   reopen(draft, [done], 'work was taken up again')
@@ -132,7 +135,7 @@ function closureOf(written: ReadonlyMap<TaskName, TaskDefinition>, roots: readon
 }
 
 /** The plan is open again and has the definition it goes on with. */
-export function goOn(draft: Draft, { roots, stays }: Onward): void {
+export function goOn(draft: DecisionDraft, { roots, stays }: Onward): void {
   const { state } = draft
   const again = roots.flatMap(name => state.tasks.get(name) ?? [])
   reopen(draft, again, 'the plan failed and goes on', undefined, stays)
@@ -148,7 +151,7 @@ export function goOn(draft: Draft, { roots, stays }: Onward): void {
  * or is unsafe to repeat. A task whose files are still to be set back keeps its visit, because only that visit knows how they were;
  * the making waits until it is over.
  */
-export function checkOutputs(draft: Draft, lost: readonly LostOutput[]): void {
+export function checkOutputs(draft: DecisionDraft, lost: readonly LostOutput[]): void {
   const { state } = draft
   if (state.status !== 'active' || state.compensating !== null || state.rollback !== null) return
   const isOpen = ({ task, visit }: LostOutput) => {

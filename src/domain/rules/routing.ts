@@ -8,12 +8,12 @@ import { effectOf, mayRunAgain } from '../plan-rules/effect.ts'
 import { goneBackIn, type TaskState } from '../state/state.ts'
 import { transitiveDependants } from '../state/task-index.ts'
 import { ENDED } from '../status.ts'
-import { type Draft, emit } from './decision.ts'
+import { type DecisionDraft, emit } from './decision.ts'
 import { blockHeld, readyUp, unblock } from './readiness.ts'
 
 /** The tasks an outcome leads to; null when the task has no edge for it. */
 export function edges(
-  draft: Draft,
+  draft: DecisionDraft,
   task: TaskState,
   outcomes: readonly string[],
 ): { outcome: string; to: readonly TaskState[] } | null {
@@ -30,7 +30,7 @@ export function edges(
 }
 
 /** Where a failure of a known mode leads: by the edge of that name, else to the tasks that recover from it. */
-export function recovery(draft: Draft, task: TaskState, mode: string | undefined): ReturnType<typeof edges> {
+export function recovery(draft: DecisionDraft, task: TaskState, mode: string | undefined): ReturnType<typeof edges> {
   const known = task.definition.failureModes?.find(one => one.name === mode)
   if (mode === undefined || known === undefined) return null
   const edge = edges(draft, task, [mode])
@@ -54,7 +54,7 @@ export function exhausted(source: TaskState, to: readonly TaskState[]): { target
   return null
 }
 
-export function route(draft: Draft, source: TaskState, outcome: string, to: readonly TaskState[]): void {
+export function route(draft: DecisionDraft, source: TaskState, outcome: string, to: readonly TaskState[]): void {
   const back = to.filter(target => wouldReopen(target) && !isLetAlone(draft, target))
   reopen(draft, back, `${source.definition.id}: ${outcome}`)
   emit(draft, { type: 'task.routed', task: source.definition.id, outcome, to: to.map(target => target.definition.id) })
@@ -67,7 +67,7 @@ export function route(draft: Draft, source: TaskState, outcome: string, to: read
  * may not be run twice, and is under way or parked, is let alone: nobody but a person decides about it. `stays`: these as well.
  */
 export function reopen(
-  draft: Draft,
+  draft: DecisionDraft,
   roots: readonly TaskState[],
   reason: string,
   feedback?: Feedback,
@@ -110,7 +110,7 @@ export function reopen(
 const NONE: ReadonlySet<TaskName> = new Set()
 
 /** Under way or parked, and not to be run twice. */
-function isLetAlone({ state }: Draft, task: TaskState): boolean {
+function isLetAlone({ state }: DecisionDraft, task: TaskState): boolean {
   const isOpen = task.status === 'running' || task.gate?.asks.type === 'unknown-outcome'
   return isOpen && !mayRunAgain(effectOf(state.definition, task.definition))
 }

@@ -16,7 +16,7 @@ import type { Failure, Prepared } from '../result.ts'
 import { dueBefore, takenBefore } from '../rollback/checkpoint-rules.ts'
 import { goneBackIn, type PlanState, type TaskState } from '../state/state.ts'
 import { asksBeforeClaim, isClaimable, isStartable, isUncleared, isUnjudged, NOTHING } from '../state/task-index.ts'
-import { type Draft, emit } from './decision.ts'
+import { type DecisionDraft, emit } from './decision.ts'
 import { openGate, propagate } from './readiness.ts'
 import { settle } from './settle.ts'
 
@@ -121,7 +121,7 @@ function needsLook(state: PlanState, task: TaskState): boolean {
 
 /** Starts whoever is in line and prepared. Only the owner of the lease asks for this. */
 export function startInLine(
-  draft: Draft,
+  draft: DecisionDraft,
   prepared: ReadonlyMap<TaskState, Prepared>,
   asking: ReadonlyMap<TaskState, Asking>,
   held: Held = NOBODY_HELD,
@@ -132,7 +132,7 @@ export function startInLine(
 
 /** Opens the gates whose question is made. Nothing is carried out for it, so it happens also while the engine is stopping. */
 export function openAsked(
-  draft: Draft,
+  draft: DecisionDraft,
   prepared: ReadonlyMap<TaskState, Prepared>,
   asking: ReadonlyMap<TaskState, Asking>,
 ): void {
@@ -147,7 +147,7 @@ const isApproved = (state: PlanState, task: TaskState): boolean =>
   task.consent !== null && asksBeforeClaim(state, task) && isClaimable(state, task)
 
 function startEach(
-  draft: Draft,
+  draft: DecisionDraft,
   tasks: readonly TaskState[],
   prepared: ReadonlyMap<TaskState, Prepared>,
   asking: ReadonlyMap<TaskState, Asking>,
@@ -202,7 +202,7 @@ function proseOf(task: TaskState, made: Prepared): readonly string[] {
   return (made.preconditions ?? []).flatMap(({ criterion, holds }) => (holds === null ? [criterion] : []))
 }
 
-function start(draft: Draft, task: TaskState, prepared: Prepared, asking: Asking | null): void {
+function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking: Asking | null): void {
   const name = task.definition.id
   if (prepared.when === false) {
     emit(draft, {
@@ -267,7 +267,7 @@ function start(draft: Draft, task: TaskState, prepared: Prepared, asking: Asking
 
 /** Lost in a crash or waiting for long, it has used up the time of its visit: this attempt ends before it has begun. */
 function outOfTime(
-  { now }: Draft,
+  { now }: DecisionDraft,
   { definition: { timeboxMs }, visitAt, failures, lost }: TaskState,
 ): Failure | undefined {
   if (timeboxMs === undefined || visitAt === null || failures + lost === 0 || now - visitAt < timeboxMs)
@@ -282,7 +282,7 @@ function outOfTime(
 }
 
 /** Do the preconditions hold? Prose is never taken for true: a person is asked before the task begins. */
-function isClear(draft: Draft, task: TaskState, prepared: Prepared): boolean {
+function isClear(draft: DecisionDraft, task: TaskState, prepared: Prepared): boolean {
   const { id } = task.definition
   const criteria = proseOf(task, prepared)
   if (criteria.length > 0) {

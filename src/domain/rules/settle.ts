@@ -14,17 +14,17 @@ import type { Failed, Result, Succeeded } from '../result.ts'
 import { takenBy } from '../rollback/checkpoint-rules.ts'
 import { goneBackIn, type TaskState } from '../state/state.ts'
 import { groupOf, openNeeds } from '../state/task-index.ts'
-import { type Draft, emit } from './decision.ts'
+import { type DecisionDraft, emit } from './decision.ts'
 import { block, propagate } from './readiness.ts'
 import { edges, exhausted, NEEDS_OPEN, recovery, reopen, route, wouldReopen } from './routing.ts'
 
-export function settle(draft: Draft, task: TaskState, result: Result | Interrupted): void {
+export function settle(draft: DecisionDraft, task: TaskState, result: Result | Interrupted): void {
   if (result.status === 'interrupted') loseByUs(draft, task, result)
   else if (result.status === 'succeeded') succeed(draft, task, result)
   else fail(draft, task, result)
 }
 
-function loseByUs(draft: Draft, task: TaskState, { reason, begun }: Interrupted): void {
+function loseByUs(draft: DecisionDraft, task: TaskState, { reason, begun }: Interrupted): void {
   if (begun !== false) return lose(draft, task, reason, 'by us')
   // It did nothing, so whatever its effect class it may be tried again.
   emit(draft, { type: 'attempt.lost', ...attemptOf(task), reason, byUs: true, begun })
@@ -32,7 +32,7 @@ function loseByUs(draft: Draft, task: TaskState, { reason, begun }: Interrupted)
 
 /** Nobody knows how the attempt ended. Its effect class says whether it may be made again. */
 export function lose(
-  draft: Draft,
+  draft: DecisionDraft,
   task: TaskState,
   reason: string,
   hand: 'by us' | 'by the world',
@@ -53,7 +53,7 @@ export function lose(
   }
 }
 
-function succeed(draft: Draft, task: TaskState, result: Succeeded): void {
+function succeed(draft: DecisionDraft, task: TaskState, result: Succeeded): void {
   const unjudged = result.verdicts?.filter(verdict => verdict.holds === null) ?? []
   const taken = edges(draft, task, outcomesOf(task, result))
   if (taken === null && task.definition.action.type === 'decide') {
@@ -75,17 +75,17 @@ function succeed(draft: Draft, task: TaskState, result: Succeeded): void {
 }
 
 /** It ended while a rollback was under way, which said nothing else of it: now it has the consequences it always has. */
-export function settleLate(draft: Draft, task: TaskState): void {
+export function settleLate(draft: DecisionDraft, task: TaskState): void {
   const { status, result } = task
   if (status === 'completed') afterSuccess(draft, task)
   else if (status === 'failed' && result?.status === 'failed') goOnAfter(draft, task, result)
 }
 
 /** The plan is on its way to its end: nothing is tried again, nothing is led on. A rollback is not. */
-const isEnding = ({ state }: Draft): boolean => state.compensating !== null && state.rollback === null
+const isEnding = ({ state }: DecisionDraft): boolean => state.compensating !== null && state.rollback === null
 
 /** A completed task takes its outcome edge, then lets its dependants go on. */
-export function afterSuccess(draft: Draft, task: TaskState): void {
+export function afterSuccess(draft: DecisionDraft, task: TaskState): void {
   const taken = draft.state.compensating === null ? edges(draft, task, outcomesOf(task, task.result)) : null
   if (taken !== null && exhausted(task, taken.to) === null) {
     if (isLoopTooMany(draft, task, taken.to)) return
@@ -95,14 +95,14 @@ export function afterSuccess(draft: Draft, task: TaskState): void {
 }
 
 /** Going back once more than the whole plan may ends it. */
-function isLoopTooMany(draft: Draft, task: TaskState, to: readonly TaskState[]): boolean {
+function isLoopTooMany(draft: DecisionDraft, task: TaskState, to: readonly TaskState[]): boolean {
   const cap = to.some(wouldReopen) ? loopsUsedUp(draft.state) : null
   if (cap !== null) abort(draft, cap, undefined, task.definition.id)
   return cap !== null
 }
 
 /** Why the work of another does not count as that of this task; null when it does. */
-export function whyNotDone(draft: Draft, task: TaskState, result: Result | null): Failed | null {
+export function whyNotDone(draft: DecisionDraft, task: TaskState, result: Result | null): Failed | null {
   const outcomes = outcomesOf(task, result)
   const taken = edges(draft, task, outcomes)
   if (taken === null) return task.definition.action.type === 'decide' ? noEdge(outcomes[0] ?? '') : null
@@ -111,17 +111,17 @@ export function whyNotDone(draft: Draft, task: TaskState, result: Result | null)
 }
 
 /** The target that a success would lead back to once too often; null when the way is free. */
-export function nowhereToGo(draft: Draft, task: TaskState): ReturnType<typeof exhausted> {
+export function nowhereToGo(draft: DecisionDraft, task: TaskState): ReturnType<typeof exhausted> {
   const taken = edges(draft, task, outcomesOf(task, task.result))
   return taken === null ? null : exhausted(task, taken.to)
 }
 
-function fail(draft: Draft, task: TaskState, result: Failed): void {
+function fail(draft: DecisionDraft, task: TaskState, result: Failed): void {
   emit(draft, { type: 'attempt.failed', ...attemptOf(task), result, ...goneBackIn(draft.state, task) })
   if (draft.state.rollback === null) goOnAfter(draft, task, result)
 }
 
-function goOnAfter(draft: Draft, task: TaskState, result: Failed): void {
+function goOnAfter(draft: DecisionDraft, task: TaskState, result: Failed): void {
   if (isUnagreed(result) && !isEnding(draft)) return askAnew(draft, task, result)
   if (draft.state.rules > 2) {
     const { class: kind } = result.failure
@@ -141,7 +141,7 @@ function goOnAfter(draft: Draft, task: TaskState, result: Failed): void {
 
 /** A failure that is not tried again: a rule is followed, or it is for good. `why`: what became of the last rule. */
 export function afterFailure(
-  draft: Draft,
+  draft: DecisionDraft,
   task: TaskState,
   outcomes: readonly string[],
   mode?: string,
@@ -154,7 +154,7 @@ export function afterFailure(
 
 /** A failure for good: routed when it has an edge and visits left, else it blocks all that need it. */
 function giveUp(
-  draft: Draft,
+  draft: DecisionDraft,
   task: TaskState,
   outcomes: readonly string[],
   mode: string | undefined,
@@ -172,7 +172,7 @@ function giveUp(
 }
 
 /** A group that says where its failure leads fails with the first of its tasks that does. Any other is only blocked. */
-function failGroup(draft: Draft, task: TaskState): void {
+function failGroup(draft: DecisionDraft, task: TaskState): void {
   const group = groupOf(draft.state, task)
   if (group === null || draft.state.compensating !== null) return
   const recovers = draft.state.rules > 2 && (group.definition.recover?.length ?? 0) > 0

@@ -17,13 +17,13 @@ import { finishRollback } from '../rollback/rollback-rules.ts'
 import type { TaskState } from '../state/state.ts'
 import { isTimed, runningInOrder } from '../state/task-index.ts'
 import { conclude } from './conclude.ts'
-import { type Draft, emit } from './decision.ts'
+import { type DecisionDraft, emit } from './decision.ts'
 import { pauseForShortage } from './lifecycle.ts'
 import { checkOutputs } from './reopen.ts'
 import { openAsked, startInLine, wantsAttempt } from './scheduling.ts'
 import { lose, settle } from './settle.ts'
 
-export function turn(draft: Draft, command: Turn): void {
+export function turn(draft: DecisionDraft, command: Turn): void {
   const { state } = draft
   for (const restored of command.restored ?? [])
     if (state.tasks.has(restored.task)) emit(draft, { type: 'workspace.restored', ...restored })
@@ -58,7 +58,7 @@ export function turn(draft: Draft, command: Turn): void {
   if (draft.events.length > before && command.start !== false) startInLine(draft, NONE, NONE, held)
 }
 
-export function recover(draft: Draft, command: CommandOf<'recover'>): void {
+export function recover(draft: DecisionDraft, command: CommandOf<'recover'>): void {
   for (const task of runningInOrder(draft.state)) lose(draft, task, command.reason, 'by the world', command.lastSign)
   const name = draft.state.compensation
   if (name !== null && !mayRunAgain(compensationEffect(draft.state, name))) {
@@ -75,12 +75,12 @@ export function recover(draft: Draft, command: CommandOf<'recover'>): void {
 }
 
 /** A plan that has had all of its attempts and would begin another is given up. */
-function endWornOut(draft: Draft): void {
+function endWornOut(draft: DecisionDraft): void {
   const cap = attemptsUsedUp(draft.state)
   if (cap !== null && wantsAttempt(draft.state, draft.now)) abort(draft, cap, undefined)
 }
 
-function readyDue(draft: Draft): void {
+function readyDue(draft: DecisionDraft): void {
   // A set: two timers of one task may stand at the same time, when the wall clock did not move between two failures.
   let due: Set<TaskName> | null = null
   for (;;) {
@@ -94,7 +94,7 @@ function readyDue(draft: Draft): void {
 }
 
 /** Compensations run one by one, last completed first, and only when nothing else runs. */
-function compensateNext(draft: Draft): void {
+function compensateNext(draft: DecisionDraft): void {
   const { state } = draft
   if (state.compensating === null || state.compensation !== null || state.running.size > 0) return
   if (state.compensationAt !== null && state.compensationAt > draft.now) return
@@ -103,7 +103,7 @@ function compensateNext(draft: Draft): void {
   if (name !== undefined && action !== undefined) emit(draft, { type: 'compensation.started', task: name, action })
 }
 
-function preparedFor(draft: Draft, command: Turn): ReadonlyMap<TaskState, Prepared> {
+function preparedFor(draft: DecisionDraft, command: Turn): ReadonlyMap<TaskState, Prepared> {
   if (command.prepared === undefined) return NONE
   const prepared = new Map<TaskState, Prepared>()
   for (const { task: name, visit, prepared: made } of command.prepared) {
@@ -116,7 +116,7 @@ function preparedFor(draft: Draft, command: Turn): ReadonlyMap<TaskState, Prepar
 /** Nothing was prepared, which is so in most turns. */
 const NONE: ReadonlyMap<TaskState, never> = new Map<TaskState, never>()
 
-function askingFor({ state }: Draft, { gates }: Turn): ReadonlyMap<TaskState, Asking> {
+function askingFor({ state }: DecisionDraft, { gates }: Turn): ReadonlyMap<TaskState, Asking> {
   if (gates === undefined) return NONE
   const asking = new Map<TaskState, Asking>()
   for (const { task: name, visit, from, question, voids } of gates) {

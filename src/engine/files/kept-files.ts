@@ -3,22 +3,68 @@
 
 import type { Event } from '../../domain/event.ts'
 import { advise, type Hint, next } from '../../domain/hint.ts'
-import type { Millis, Sha256, TaskName } from '../../domain/id.ts'
+import type { Actor, Millis, PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import { scopeOf } from '../../domain/plan-rules/effect.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { inScope } from '../../safety/scope.ts'
-import type { Change } from '../../workspace/workspace.ts'
+import type { Change, RolledBack } from '../../workspace/workspace.ts'
 import type { Submitted } from '../engine.ts'
 import type { RestoreAsk } from '../order-types.ts'
-import type { Writing } from '../orders.ts'
+import { type Writing, write } from '../orders.ts'
 import type { KeptFile } from '../query-types.ts'
-import { readChanges } from '../rollback/attempt-changes.ts'
+import { keepChanges, readChanges } from '../rollback/attempt-changes.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { heldFailure, refuseHeldFiles } from './held-files.ts'
-import { aboutRestore, settleUnfinished, tellRestore } from './interrupted-restore.ts'
 import { untoldRestores } from './restore-scope.ts'
+
+// A rollback or restore of files that was cut off: the workspace finishes it and tells how it ended, until that is in the journal
+// of the plan it belongs to. Whoever begins the next one settles that first, so that what it replaced is never forgotten.
+
+type Finished = Extract<RolledBack, { ok: true }>
+
+/** Whose it was: a rollback of a plan, or a restore that somebody ordered. */
+interface About {
+  readonly plan?: PlanId
+  readonly rollback?: string
+  readonly restore?: PlanId
+  readonly by?: Actor
+}
+
+const FILES_TOLD_MAX = 100
+
+const aboutRestore = (plan: PlanId, by: Actor): string => JSON.stringify({ restore: plan, by } satisfies About)
+
+/**
+ * Settles one that was cut off. The name of the plan whose rollback has to be finished first; null when nothing is left in the way.
+ */
+export async function settleUnfinished(rooms: Rooms, { about, ...done }: Finished): Promise<string | null> {
+  const { plan, rollback, restore, by } = JSON.parse(about ?? '{}') as About
+  if (restore !== undefined) {
+    await tellRestore(rooms, restore, { about, ...done }, { actor: by ?? ('engine' as Actor) })
+    return null
+  }
+  const state = plan === undefined ? null : await rooms.store.state(plan)
+  if (state !== null && state.rollback?.id === rollback) return state.definition.name
+  await rooms.snapshots?.settled()
+  return null
+}
+
+/** Writes down what a restore changed; null when it changed nothing. */
+async function tellRestore(rooms: Rooms, plan: PlanId, { changed, saved }: Finished, writing: Writing) {
+  const changes = await keepChanges(rooms, changed)
+  if (changes === null) {
+    await rooms.snapshots?.settled()
+    return null
+  }
+  const files = changed.slice(0, FILES_TOLD_MAX).map(({ path }) => path)
+  const { actor, once } = writing
+  const command = { type: 'restore', changes, saved, paths: changed.length, files, by: actor as string } as const
+  const told = await write(rooms, plan, command, { actor, ...(once === undefined ? {} : { once }) })
+  if (told.ok) await rooms.snapshots?.settled()
+  return told
+}
 
 /** Oldest first. */
 export async function keptFiles(rooms: Rooms, state: PlanState): Promise<readonly KeptFile[]> {

@@ -176,7 +176,7 @@ export function objection(worked: Worked, plan: string): Refusal | null {
   )
 }
 
-interface Place {
+interface HistoryPoint {
   readonly to: number
   readonly checkpoint: Checkpoint | null
   /** The fork whose adoption is taken back. */
@@ -185,7 +185,7 @@ interface Place {
   readonly label?: string
 }
 
-function placeOf(entries: readonly Entry[], reference: string | undefined): Place | Refusal {
+function placeOf(entries: readonly Entry[], reference: string | undefined): HistoryPoint | Refusal {
   if (reference === undefined) {
     const started = entries.find(({ events }) => events.some(event => event.type === 'plan.started'))
     return started === undefined
@@ -198,9 +198,9 @@ function placeOf(entries: readonly Entry[], reference: string | undefined): Plac
   return { to: version, checkpoint, ...(label === undefined ? {} : { label }) }
 }
 
-function beforeLastRollback(entries: readonly Entry[]): Place | Refusal {
+function beforeLastRollback(entries: readonly Entry[]): HistoryPoint | Refusal {
   let begun: number | null = null
-  let last: Place | null = null
+  let last: HistoryPoint | null = null
   for (const { version, events } of entries) {
     for (const event of events) {
       if (event.type === 'rollback.started') begun = version

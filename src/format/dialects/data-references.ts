@@ -5,7 +5,7 @@
 import { isTaskName, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { asLiteral, fromLiteral } from '../expression/template.ts'
-import type { Draft, Fields } from './document-builder.ts'
+import type { DocumentBuilder, Fields } from './document-builder.ts'
 import type { References } from './planstore/plan-steps-order.ts'
 import { isList, isMap } from './source.ts'
 
@@ -21,14 +21,14 @@ export class DataReferences {
   }
 
   /** Data, in which nothing is an expression yet, with expressions in it. What cannot be followed is told, once for each text. */
-  read(draft: Draft, fields: Fields, step: TaskName, value: Json): Json {
+  read(draft: DocumentBuilder, fields: Fields, step: TaskName, value: Json): Json {
     if (typeof value === 'string') return this.#readText(draft, fields, step, value)
     if (isList(value)) return value.map(item => this.read(draft, fields, step, item))
     if (!isMap(value)) return value
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.read(draft, fields, step, item)]))
   }
 
-  #readText(draft: Draft, fields: Fields, step: TaskName, text: string): Json {
+  #readText(draft: DocumentBuilder, fields: Fields, step: TaskName, text: string): Json {
     const variable = /^\$\{([\w./-]{1,120})\}$/.exec(text)?.[1]
     if (variable !== undefined) {
       if (Object.hasOwn(this.#variables, variable)) return asLiteral(this.#variables[variable] as Json)
@@ -55,7 +55,7 @@ export class DataReferences {
     return found
   }
 
-  #unknown(draft: Draft, fields: Fields, written: string, stays: string): string {
+  #unknown(draft: DocumentBuilder, fields: Fields, written: string, stays: string): string {
     draft.warn([...fields.to, 'inputs'], `'${written.slice(0, 60)}' names no other step`, 'it stays text')
     return stays
   }

@@ -7,7 +7,7 @@ import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { TaskStatus } from '../../domain/status.ts'
-import type { Complaint, Diagnostic } from '../text/diagnostic.ts'
+import type { Diagnostic, DocumentFault } from '../text/diagnostic.ts'
 import type { Source } from './source.ts'
 import type { Trace } from './source-map.ts'
 
@@ -32,9 +32,9 @@ export type Reading =
       /** From places in that document to places in the text. */
       readonly trace: Trace
       /** Warnings of the dialect itself; paths are those of the canonical document. */
-      readonly warnings: readonly Complaint[]
+      readonly warnings: readonly DocumentFault[]
       /** Why this is a sketch, which can be looked at but not run: placeholders, enum alternatives, ways that lead outside. */
-      readonly sketch: readonly Complaint[]
+      readonly sketch: readonly DocumentFault[]
       /** Tasks that have ended already, by their canonical names. */
       readonly ended: ReadonlyMap<TaskName, EndedStatus>
       /** Tasks that somebody was working on, by their canonical names. */

@@ -8,7 +8,7 @@ import type { TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { TaskStatus } from '../../domain/status.ts'
-import { type Complaint, DIAGNOSTICS_MAX, type Diagnostic, type Path } from '../text/diagnostic.ts'
+import { DIAGNOSTICS_MAX, type Diagnostic, type DocumentFault, type Path } from '../text/diagnostic.ts'
 import type { EndedStatus, Reading } from './dialect.ts'
 import { isList, isMap, type Source } from './source.ts'
 import { Trace, type Where } from './source-map.ts'
@@ -22,10 +22,10 @@ export const NEEDS_KEYS = ['needs', 'depends_on', 'dependsOn', 'dependencies'] a
 /** Where a part of what was read stands in the text, for texts that are not YAML or JSON. */
 export type Locate = (path: Path) => { readonly line: number; readonly column: number }
 
-export class Draft {
+export class DocumentBuilder {
   readonly trace: Trace
-  readonly warnings: Complaint[] = []
-  readonly sketch: Complaint[] = []
+  readonly warnings: DocumentFault[] = []
+  readonly sketch: DocumentFault[] = []
   readonly ended = new Map<TaskName, EndedStatus>()
   readonly underWay = new Set<TaskName>()
   readonly #faults: Diagnostic[] = []
@@ -45,7 +45,7 @@ export class Draft {
   }
 
   /** Refuses the text; the path is one of the text that was read. */
-  refuse(complaint: Complaint): void {
+  refuse(complaint: DocumentFault): void {
     const { message, hint = 'see docs/formats/dialects.md', path } = complaint
     const { line, column } = this.#locate?.(path) ?? { line: 1, column: 1 }
     const { read } = this.#source
@@ -99,12 +99,12 @@ export class Fields {
   readonly at: Path
   readonly to: Path
   readonly map: JsonObject
-  readonly #draft: Draft
+  readonly #draft: DocumentBuilder
   readonly #said: { [key: string]: Json } = {}
   readonly #extra: { [key: string]: Json } = {}
   readonly #taken = new Set<string>()
 
-  constructor(draft: Draft, map: JsonObject, at: Path, to: Path) {
+  constructor(draft: DocumentBuilder, map: JsonObject, at: Path, to: Path) {
     this.#draft = draft
     this.map = map
     this.at = at
@@ -193,7 +193,7 @@ export class Fields {
 
 /** Reads a status key: what has ended is told, a word we would not print is remembered, an unknown one is refused. */
 export function readStatus(
-  draft: Draft,
+  draft: DocumentBuilder,
   fields: Fields,
   key: string,
   name: Json,

@@ -2,7 +2,7 @@
 // about a place nobody marked is told at the nearest marked place around it.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { type Complaint, type Diagnostic, type Path, printPath } from '../text/diagnostic.ts'
+import { type Diagnostic, type DocumentFault, type Path, printPath } from '../text/diagnostic.ts'
 import type { Document } from '../text/document.ts'
 import type { Source } from './source.ts'
 
@@ -34,7 +34,7 @@ export function derived(value: JsonObject, trace: Trace, source: Source): Docume
   }
 }
 
-function placed(complaint: Complaint, trace: Trace, source: Source): Diagnostic {
+function placed(complaint: DocumentFault, trace: Trace, source: Source): Diagnostic {
   const where = trace.find(complaint.path)
   // Only a place given as a path needs the text as a document; Markdown has none, and looking for one takes time.
   if (where !== null && 'path' in where && source.read.ok) {

@@ -3,7 +3,7 @@
 
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
-import type { Complaint, Diagnostic } from '../text/diagnostic.ts'
+import type { Diagnostic, DocumentFault } from '../text/diagnostic.ts'
 import { readDocument } from '../text/document.ts'
 import { markdownLines, mayBeMarkdown } from './markdown/markdown-lines.ts'
 import { isList, isMap, type Source } from './source.ts'
@@ -40,7 +40,7 @@ export function holdsTasks(map: JsonObject): boolean {
 }
 
 /** What is wrong with the list of tasks of a document that nobody recognised. */
-export function listFault(map: JsonObject): Complaint | null {
+export function listFault(map: JsonObject): DocumentFault | null {
   for (const key of ['nodes', 'steps']) {
     if (!Object.hasOwn(map, key)) continue
     const value = map[key]

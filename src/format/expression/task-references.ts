@@ -10,7 +10,7 @@ export function renameInExpression(source: string, rename: (name: string) => str
   if (!source.includes('tasks')) return source
   const compilation = compile(source)
   if (!compilation.ok) return source
-  const places: Place[] = []
+  const places: Occurrence[] = []
   collect(compilation.compiled.ast, new Set(), places)
   let text = source
   for (const { start, end, name } of places.sort((a, b) => b.start - a.start)) {
@@ -20,7 +20,7 @@ export function renameInExpression(source: string, rename: (name: string) => str
   return text
 }
 
-interface Place {
+interface Occurrence {
   readonly start: number
   readonly end: number
   readonly name: string
@@ -31,7 +31,7 @@ function reference(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? `tasks.${name}` : `tasks['${name}']`
 }
 
-function collect(node: ASTNode, bound: ReadonlySet<string>, places: Place[]): void {
+function collect(node: ASTNode, bound: ReadonlySet<string>, places: Occurrence[]): void {
   if (node.op === '.' || node.op === '[]') {
     const [object, key] = node.args
     const name = typeof key === 'string' ? key : key.op === 'value' ? key.args : null

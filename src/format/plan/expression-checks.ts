@@ -5,7 +5,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import { compile } from '../expression/expression.ts'
 import { parseTemplate, templateExpressions } from '../expression/template.ts'
-import { type Complaint, DIAGNOSTICS_MAX, type Path, printPath } from '../text/diagnostic.ts'
+import { DIAGNOSTICS_MAX, type DocumentFault, type Path, printPath } from '../text/diagnostic.ts'
 import type { PlanDocument, TaskDocument } from './schema.ts'
 
 /** What is wrong with the expressions of a document. */
@@ -14,10 +14,10 @@ export function expressionFaults(
   /** Tasks that may be named although the document does not have them; null when any name may be one. */
   others: Iterable<string> | null = [],
   { lenient = false }: { readonly lenient?: boolean } = {},
-): readonly Complaint[] {
+): readonly DocumentFault[] {
   const names = others === null ? null : new Set<string>([...plan.tasks.flatMap(task => namesOf(task)), ...others])
   const known: Known = { names, suggestions: SUGGESTIONS_MAX }
-  const faults: Complaint[] = []
+  const faults: DocumentFault[] = []
   for (const found of embedded(plan)) {
     if (faults.length >= FAULTS_MAX) break
     const { type, text, path } = found
@@ -41,7 +41,7 @@ const TEXTS: ReadonlySet<string | number> = new Set(['title', 'description', 'in
 const DATA_KEYS: ReadonlySet<string> = new Set(['extra', 'hypotheses', 'memory', 'artifacts'])
 
 /** `${{` where nothing resolves it: it would be taken word for word. */
-function* misplaced(plan: PlanDocument): Generator<Complaint> {
+function* misplaced(plan: PlanDocument): Generator<DocumentFault> {
   let known: Set<string> | null = null
   for (const { text, path } of strings(plan, [])) {
     if (!text.includes('${{') || path.some(step => DATA_KEYS.has(String(step)))) continue
@@ -93,7 +93,7 @@ function mapPlain<T>(value: T, plan: PlanDocument, change: (text: string) => str
 const named = (path: Path): string => `'${String(path.findLast(step => typeof step === 'string') ?? 'the plan')}'`
 
 /** Where only an expression can stand, it stands without the braces. */
-function bare(text: string, path: Path, known: Known): readonly Complaint[] {
+function bare(text: string, path: Path, known: Known): readonly DocumentFault[] {
   const faults = expression(text, text, 0, path, known)
   if (faults.length === 0 || !text.trimStart().startsWith('${{')) return faults
   return [
@@ -145,7 +145,7 @@ interface Embedded {
   readonly path: Path
 }
 
-function template({ text, path }: Embedded, known: Known): readonly Complaint[] {
+function template({ text, path }: Embedded, known: Known): readonly DocumentFault[] {
   if (!text.includes('${{')) return []
   const parsed = parseTemplate(text)
   if (!parsed.ok) return [{ path, message: parsed.message, hint: parsed.hint, within: { text: '${{', offset: 0 } }]
@@ -163,7 +163,7 @@ function expression(
   path: Path,
   known: Known,
   fallback?: string,
-): readonly Complaint[] {
+): readonly DocumentFault[] {
   const compilation = compile(source)
   if (!compilation.ok) {
     const hint = [compilation.hint, fallback].filter(part => part !== undefined).join('; ')

@@ -10,7 +10,7 @@ import { DIALECTS } from '../dialects/dialect-list.ts'
 import { Source } from '../dialects/source.ts'
 import { derived } from '../dialects/source-map.ts'
 import { whyUnrecognised } from '../dialects/unknown-format.ts'
-import { type Complaint, DIAGNOSTICS_MAX, type Diagnostic, type Path, tidy } from '../text/diagnostic.ts'
+import { DIAGNOSTICS_MAX, type Diagnostic, type DocumentFault, type Path, tidy } from '../text/diagnostic.ts'
 import type { Document } from '../text/document.ts'
 import { positionAt } from '../text/place.ts'
 import { complaintsOf, type SchemaComplaint } from '../text/schema-messages.ts'
@@ -194,7 +194,7 @@ function unkeepable(text: string): Diagnostic | null {
 
 /** What is known about a document beside what it says. */
 interface About extends Told {
-  readonly warnings: readonly Complaint[]
+  readonly warnings: readonly DocumentFault[]
 }
 
 const CANONICAL: About = { dialect: null, sketch: [], ended: new Map(), underWay: new Set(), warnings: [] }
@@ -249,7 +249,7 @@ function faultsInRest(
   { value }: Document,
   misshapen: readonly SchemaComplaint[],
   options: ParseOptions,
-): readonly Complaint[] {
+): readonly DocumentFault[] {
   const left = salvage(value, misshapen)
   if (left === null) return []
   const name = left.plan.name ?? nameFrom(options)
@@ -289,7 +289,7 @@ export function planNameFrom(fileName: string): PlanName | null {
 /** Finding a place costs a walk through the document; some of these are one thing said twice. */
 const PLACED_MAX = 2 * DIAGNOSTICS_MAX
 
-const NAMELESS: Complaint = {
+const NAMELESS: DocumentFault = {
   path: [],
   message: 'the plan has no name',
   hint: "add 'name:' with a short name, for instance name: partial-retries",
@@ -300,7 +300,7 @@ function nameFrom({ fallbackName, fileName }: ParseOptions): PlanName | null {
   return fileName === undefined ? null : planNameFrom(fileName)
 }
 
-function locateFault(definition: PlanDefinition, fault: DefinitionFault): Complaint {
+function locateFault(definition: PlanDefinition, fault: DefinitionFault): DocumentFault {
   const { message, hint, key, at = [] } = fault
   const place = fault.task === undefined ? null : placeOf(definition.tasks, fault.task, fault)
   const ofPlan = fault.task === undefined && key !== undefined ? [key, ...at] : []
@@ -336,7 +336,7 @@ function isMeant(task: TaskDefinition, { key = '', at = [], message }: Definitio
 }
 
 /** The same warning at many tasks is one warning, at the first of them. */
-function once(warnings: readonly Complaint[]): readonly Complaint[] {
+function once(warnings: readonly DocumentFault[]): readonly DocumentFault[] {
   const places = new Map<string, number>()
   for (const { message } of warnings) places.set(message, (places.get(message) ?? 0) + 1)
   return warnings.flatMap(warning => {
@@ -347,7 +347,7 @@ function once(warnings: readonly Complaint[]): readonly Complaint[] {
   })
 }
 
-function refuse(document: Document, complaints: readonly Complaint[]): Parsed {
+function refuse(document: Document, complaints: readonly DocumentFault[]): Parsed {
   const errors = complaints.filter(complaint => complaint.severity !== 'warning')
   return { ok: false, diagnostics: tidy(errors.slice(0, PLACED_MAX).map(document.place)) }
 }

@@ -5,7 +5,7 @@ import type { Json } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import { type Field, type GateType, LATER_ACTIONS } from '../../domain/plan.ts'
 import { fillIn, isPattern } from '../../domain/plan-rules/form.ts'
-import type { Complaint, Path } from '../text/diagnostic.ts'
+import type { DocumentFault, Path } from '../text/diagnostic.ts'
 import { FAILURE_KINDS } from './schema-gates.ts'
 
 // Rules about gates, recovery and notices that no schema says well: which keys fit which gate, that a rule does exactly one
@@ -13,7 +13,7 @@ import { FAILURE_KINDS } from './schema-gates.ts'
 
 type Raw = { readonly [key: string]: unknown }
 
-function* gateRules(task: Raw, path: Path): Generator<Complaint> {
+function* gateRules(task: Raw, path: Path): Generator<DocumentFault> {
   const { gate } = task
   const at = [...path, 'gate']
   if (typeof gate === 'string' && Object.hasOwn(MUST, gate))
@@ -84,13 +84,13 @@ const EXAMPLES = {
 /** Decided by what is checked, not by a person. */
 const AUTOMATIC: ReadonlySet<GateType> = new Set(['schema', 'invariant', 'tests', 'budget'])
 
-function* formRules(form: unknown, path: Path): Generator<Complaint> {
+function* formRules(form: unknown, path: Path): Generator<DocumentFault> {
   yield* twice(form, 'name', path)
   for (const [index, field] of (Array.isArray(form) ? (form as readonly unknown[]) : []).entries())
     if (isMap(field)) yield* fieldRules(field, [...path, index])
 }
 
-function* fieldRules(field: Raw, path: Path): Generator<Complaint> {
+function* fieldRules(field: Raw, path: Path): Generator<DocumentFault> {
   const type = typeof field.type === 'string' ? field.type : 'text'
   for (const [key, only] of FIELD_KEYS)
     if (Object.hasOwn(field, key) && type !== only)
@@ -128,7 +128,7 @@ const FIELD_KEYS = [
   ['pattern', 'text'],
 ] as const
 
-function* recoverRules(task: Raw, path: Path): Generator<Complaint> {
+function* recoverRules(task: Raw, path: Path): Generator<DocumentFault> {
   if (!Array.isArray(task.recover)) return
   const modes = (Array.isArray(task.failure_modes) ? (task.failure_modes as readonly unknown[]) : [])
     .filter(isMap)
@@ -154,20 +154,20 @@ function* recoverRules(task: Raw, path: Path): Generator<Complaint> {
 const KINDS: ReadonlySet<string> = new Set(FAILURE_KINDS)
 const WAYS: readonly string[] = ['retry', 'alternate', 'repair', 'critic', 'replan', 'ask', 'abort']
 
-function* replanRules(replan: Raw, path: Path): Generator<Complaint> {
+function* replanRules(replan: Raw, path: Path): Generator<DocumentFault> {
   if (Object.keys(replan).some(key => key !== 'add' && key !== 'template')) return
   if (Object.keys(replan).length === 0)
     yield { path, message: "'replan' says nothing", hint: "write 'replan: true', or give it 'add:' or 'template:'" }
   else yield* exactlyOne(replan, path, ['add', 'template'], 'a revision comes from one place')
 }
 
-function* notifyRules(plan: Raw): Generator<Complaint> {
+function* notifyRules(plan: Raw): Generator<DocumentFault> {
   if (!Array.isArray(plan.notify)) return
   for (const [index, notice] of (plan.notify as readonly unknown[]).entries())
     if (isMap(notice)) yield* exactlyOne(notice, ['notify', index], ['run', 'webhook'], 'a notice goes one way')
 }
 
-function* exactlyOne(map: Raw, path: Path, keys: readonly string[], rule: string): Generator<Complaint> {
+function* exactlyOne(map: Raw, path: Path, keys: readonly string[], rule: string): Generator<DocumentFault> {
   const present = Object.keys(map).filter(key => keys.includes(key))
   if (present.length === 1) return
   if (present.length === 0) {
@@ -186,7 +186,7 @@ function* exactlyOne(map: Raw, path: Path, keys: readonly string[], rule: string
 const ALSO: ReadonlySet<string> = new Set(['on', 'times', 'every'])
 
 /** Two items of a list under one name. */
-function* twice(list: unknown, key: string, path: Path): Generator<Complaint> {
+function* twice(list: unknown, key: string, path: Path): Generator<DocumentFault> {
   const seen = new Set<string>()
   for (const [index, item] of (Array.isArray(list) ? (list as readonly unknown[]) : []).entries()) {
     const name = isMap(item) ? item[key] : undefined
@@ -201,7 +201,7 @@ function* twice(list: unknown, key: string, path: Path): Generator<Complaint> {
   }
 }
 
-function stray(path: Path, message: string, hint: string): Complaint {
+function stray(path: Path, message: string, hint: string): DocumentFault {
   return { path, atKey: true, message, hint }
 }
 
@@ -222,7 +222,7 @@ export const ACTION_KEYS: readonly string[] = [
 const UNDO_KEYS: readonly string[] = ['run', 'edit', 'task']
 
 /** `written` answers how the scalar at a path was typed. */
-export function rulesBroken(value: unknown, written: (path: Path) => string | null): readonly Complaint[] {
+export function rulesBroken(value: unknown, written: (path: Path) => string | null): readonly DocumentFault[] {
   if (!isMap(value)) return []
   const tasks = Array.isArray(value.tasks) ? (value.tasks as readonly unknown[]) : []
   return [
@@ -233,7 +233,7 @@ export function rulesBroken(value: unknown, written: (path: Path) => string | nu
   ]
 }
 
-function* taskRules(task: Raw, path: Path, written: (path: Path) => string | null): Generator<Complaint> {
+function* taskRules(task: Raw, path: Path, written: (path: Path) => string | null): Generator<DocumentFault> {
   yield* oneAction(task, path, ACTION_KEYS)
   yield* beside(task, path, 'stdin', 'run')
   yield* beside(task, path, 'show', 'gate')
@@ -305,7 +305,7 @@ function* addedTasks({ recover }: Raw): Generator<readonly [Path, Raw]> {
 }
 
 /** What stands in braces and is no word of the template stays as it is. */
-function* messageWords(git: unknown): Generator<Complaint> {
+function* messageWords(git: unknown): Generator<DocumentFault> {
   const text = isMap(git) && typeof git.message === 'string' ? git.message : ''
   const strange = [...text.matchAll(/\{(\w+)\}/g)].map(([, word]) => word).find(word => !MESSAGE_WORDS.has(word!))
   if (strange === undefined) return
@@ -316,7 +316,7 @@ function* messageWords(git: unknown): Generator<Complaint> {
 const MESSAGE_WORDS: ReadonlySet<string> = new Set(['type', 'title'])
 
 /** Words for whoever claims the task say nothing to a runner. */
-function* onlyForOthers(task: Raw, path: Path): Generator<Complaint> {
+function* onlyForOthers(task: Raw, path: Path): Generator<DocumentFault> {
   const action = Object.keys(task).find(key => ACTION_KEYS.includes(key))
   if (action === undefined || action === 'agent' || !Object.hasOwn(task, 'instruction')) return
   yield {
@@ -327,7 +327,7 @@ function* onlyForOthers(task: Raw, path: Path): Generator<Complaint> {
   }
 }
 
-function* oneAction(task: Raw, path: Path, keys: readonly string[]): Generator<Complaint> {
+function* oneAction(task: Raw, path: Path, keys: readonly string[]): Generator<DocumentFault> {
   const present = Object.keys(task).filter(key => keys.includes(key))
   if (present.length < 2) return
   const named = present.map(key => `'${key}'`).join(' and ')
@@ -339,7 +339,7 @@ function* oneAction(task: Raw, path: Path, keys: readonly string[]): Generator<C
   }
 }
 
-function* beside(task: Raw, path: Path, key: string, other: string): Generator<Complaint> {
+function* beside(task: Raw, path: Path, key: string, other: string): Generator<DocumentFault> {
   if (!Object.hasOwn(task, key) || Object.hasOwn(task, other)) return
   yield {
     path: [...path, key],
@@ -350,7 +350,11 @@ function* beside(task: Raw, path: Path, key: string, other: string): Generator<C
 }
 
 /** A number is handed on as it was typed; where reading it has changed it (`1.10`, `0x10`, `007`), it must be said as text. */
-function* numbersInEnvironment({ env }: Raw, path: Path, written: (path: Path) => string | null): Generator<Complaint> {
+function* numbersInEnvironment(
+  { env }: Raw,
+  path: Path,
+  written: (path: Path) => string | null,
+): Generator<DocumentFault> {
   if (!isMap(env)) return
   for (const [name, value] of Object.entries(env)) {
     if (typeof value !== 'number') continue
@@ -366,7 +370,7 @@ function* numbersInEnvironment({ env }: Raw, path: Path, written: (path: Path) =
 }
 
 /** What is captured before an edit must be known before it: a computed file name needs a declared scope. */
-function* computedFiles(task: Raw, path: Path): Generator<Complaint> {
+function* computedFiles(task: Raw, path: Path): Generator<DocumentFault> {
   if (Object.hasOwn(task, 'write') || !Object.hasOwn(task, 'edit')) return
   const edits = Array.isArray(task.edit) ? (task.edit as readonly unknown[]) : [task.edit]
   const computed = (value: unknown) => typeof value === 'string' && value.includes('${{')
@@ -380,7 +384,7 @@ function* computedFiles(task: Raw, path: Path): Generator<Complaint> {
 }
 
 /** What stands outside of the workspace no plan commits; a path that is computed is looked at when it is known. */
-function* committedPaths({ git }: Raw, path: Path): Generator<Complaint> {
+function* committedPaths({ git }: Raw, path: Path): Generator<DocumentFault> {
   const paths = isMap(git) && Array.isArray(git.paths) ? (git.paths as readonly unknown[]) : []
   for (const [index, pattern] of paths.entries()) {
     if (typeof pattern !== 'string' || pattern.includes('${{')) continue
@@ -396,7 +400,7 @@ function* committedPaths({ git }: Raw, path: Path): Generator<Complaint> {
 }
 
 /** A bare 755 is seven hundred and fifty-five, not rwxr-xr-x. */
-function* modes(edits: unknown, path: Path, written: (path: Path) => string | null): Generator<Complaint> {
+function* modes(edits: unknown, path: Path, written: (path: Path) => string | null): Generator<DocumentFault> {
   const list = Array.isArray(edits)
     ? edits.map((edit, index) => [edit, [...path, index]] as const)
     : [[edits, path] as const]
@@ -415,7 +419,7 @@ function* modes(edits: unknown, path: Path, written: (path: Path) => string | nu
 }
 
 /** Where tasks have worktrees of their own, only the engine works in them; where they have none, there is nothing to merge. */
-function* placeRules(task: Raw, path: Path, git: unknown): Generator<Complaint> {
+function* placeRules(task: Raw, path: Path, git: unknown): Generator<DocumentFault> {
   const apart = isMap(git) && git.worktree === 'task'
   if (!apart && isMap(task.git) && Object.hasOwn(task.git, 'merge'))
     yield later(
@@ -431,6 +435,6 @@ function* placeRules(task: Raw, path: Path, git: unknown): Generator<Complaint> 
     )
 }
 
-function later(path: Path, message: string, hint: string): Complaint {
+function later(path: Path, message: string, hint: string): DocumentFault {
   return { severity: 'warning', path, atKey: true, message, hint }
 }

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import { compile, VARIABLES } from '../expression/expression.ts'
 import { canonicalJson } from '../plan/hash.ts'
 import * as value from '../plan/schema-values.ts'
-import { type Complaint, type Diagnostic, type Path, tidy } from '../text/diagnostic.ts'
+import { type Diagnostic, type DocumentFault, type Path, tidy } from '../text/diagnostic.ts'
 import { type Document, readDocument } from '../text/document.ts'
 import { complaintsOf } from '../text/schema-messages.ts'
 import { readDuration } from '../text/units.ts'
@@ -16,7 +16,7 @@ import { controlOf, isControlled, isMap } from './control.ts'
 import { PARAMETER_TYPES, type Parameter, readValue, SCALAR_TYPES } from './parameters.ts'
 import { OPEN, split, substitutionIn } from './substitution.ts'
 import { compileWords, PARAMS, parametersOf } from './template-expressions.ts'
-import { asString, inside, itemPlaces, type Place } from './text-kind.ts'
+import { asString, inside, itemPlaces, type TextKind } from './text-kind.ts'
 
 // What can be wrong with the plan of a template before any value is known: substitutions that cannot be read, names nobody
 // declared, conditions and loops in the wrong form, and parameters where they would become code.
@@ -25,7 +25,7 @@ const LOOP_NAME = /^[a-z_][a-z0-9_]{0,49}$/i
 const FAULTS_MAX = 100
 
 interface Reviewed {
-  readonly faults: readonly Complaint[]
+  readonly faults: readonly DocumentFault[]
   /** The parameters that are named somewhere. */
   readonly used: ReadonlySet<string>
 }
@@ -37,7 +37,7 @@ function reviewPlan(plan: JsonObject, parameters: readonly Parameter[]): Reviewe
 }
 
 class Reviewer implements Reviewed {
-  readonly faults: Complaint[] = []
+  readonly faults: DocumentFault[] = []
   readonly used = new Set<string>()
   readonly #parameters: readonly Parameter[]
   readonly #known: readonly string[]
@@ -48,14 +48,14 @@ class Reviewer implements Reviewed {
   }
 
   /** `names` are those of the loops around. */
-  review(value: Json, path: Path, place: Place, names: readonly string[]): void {
+  review(value: Json, path: Path, place: TextKind, names: readonly string[]): void {
     if (this.faults.length >= FAULTS_MAX) return
     if (typeof value === 'string') this.#string(value, path, place, names)
     else if (Array.isArray(value)) this.#list(value, path, place, names)
     else if (isMap(value)) this.#map(value, path, place, names)
   }
 
-  #map(map: JsonObject, path: Path, place: Place, names: readonly string[]): void {
+  #map(map: JsonObject, path: Path, place: TextKind, names: readonly string[]): void {
     for (const [key, value] of Object.entries(map)) {
       if (split(key).ok && key.includes(OPEN))
         this.#fault(
@@ -68,17 +68,17 @@ class Reviewer implements Reviewed {
     }
   }
 
-  #list(list: readonly Json[], path: Path, place: Place, names: readonly string[]): void {
+  #list(list: readonly Json[], path: Path, place: TextKind, names: readonly string[]): void {
     const placeOf = itemPlaces(place, list)
     for (const [index, item] of list.entries()) this.#item(item, [...path, index], placeOf(index), names)
   }
 
-  #item(item: Json, path: Path, place: Place, names: readonly string[]): void {
+  #item(item: Json, path: Path, place: TextKind, names: readonly string[]): void {
     if (isControlled(item)) this.#controlled(item, path, place, names)
     else this.review(item, path, place, names)
   }
 
-  #controlled(item: JsonObject, path: Path, place: Place, names: readonly string[]): void {
+  #controlled(item: JsonObject, path: Path, place: TextKind, names: readonly string[]): void {
     const control = controlOf(item)
     let within = names
     if (control.each !== undefined) {
@@ -122,7 +122,7 @@ class Reviewer implements Reviewed {
     this.#compile(source, source, 0, path, names)
   }
 
-  #string(text: string, path: Path, place: Place, names: readonly string[]): void {
+  #string(text: string, path: Path, place: TextKind, names: readonly string[]): void {
     if (!text.includes(OPEN)) return
     const as = asString(place)
     if (as === 'script' && !this.#isCommand(text)) {
@@ -231,7 +231,7 @@ export function readTemplate(text: string): ReadTemplate {
   const read = readDocument(text)
   if (!read.ok) return { ok: false, diagnostics: tidy(read.diagnostics) }
   const { document } = read
-  const refuse = (complaints: readonly Complaint[]): ReadTemplate => ({
+  const refuse = (complaints: readonly DocumentFault[]): ReadTemplate => ({
     ok: false,
     diagnostics: tidy(complaints.slice(0, 100).map(document.place)),
   })
@@ -248,7 +248,7 @@ export function readTemplate(text: string): ReadTemplate {
   const unused = parameters
     .filter(({ name }) => !used.has(name))
     .map(
-      ({ name }): Complaint => ({
+      ({ name }): DocumentFault => ({
         severity: 'warning',
         path: ['parameters', name],
         atKey: true,
@@ -280,7 +280,7 @@ export function isTemplateDocument(value: Json | undefined): boolean {
   )
 }
 
-const NO_TEMPLATE: Complaint = {
+const NO_TEMPLATE: DocumentFault = {
   path: [],
   message: 'this is not a template',
   hint: "begin with 'planfold-template: 1', a 'name', the 'parameters' and the 'plan'",
@@ -288,8 +288,11 @@ const NO_TEMPLATE: Complaint = {
 
 type Said = z.output<typeof parameter>
 
-function declare(name: string, said: Said): { readonly parameter: Parameter; readonly faults: readonly Complaint[] } {
-  const faults: Complaint[] = []
+function declare(
+  name: string,
+  said: Said,
+): { readonly parameter: Parameter; readonly faults: readonly DocumentFault[] } {
+  const faults: DocumentFault[] = []
   const wrong = (key: string | null, message: string, hint: string): void => {
     faults.push({ path: ['parameters', name, ...(key === null ? [] : [key])], atKey: key === null, message, hint })
   }

@@ -9,7 +9,7 @@ import type { Dialect } from '../dialects/dialect.ts'
 import { Trace } from '../dialects/source-map.ts'
 import { type ParseOptions, parsePlan } from '../plan/parse.ts'
 import { ACTION_KEYS } from '../plan/rules.ts'
-import { type Complaint, type Diagnostic, type Path, tidy } from '../text/diagnostic.ts'
+import { type Diagnostic, type DocumentFault, type Path, tidy } from '../text/diagnostic.ts'
 import { type Control, controlOf, isControlled, isMap } from './control.ts'
 import type { Template } from './document.ts'
 import { asText, type Filled, inert, landInExpression, landInLive, landInText } from './insert-value.ts'
@@ -17,7 +17,7 @@ import { bindParameters, type Problem, type Values } from './parameters.ts'
 import { mendNeeds, type Removed } from './removed-tasks.ts'
 import { OPEN, type Piece, split } from './substitution.ts'
 import { PARAMS, type Scope, Words } from './template-expressions.ts'
-import { asString, inside, itemPlaces, type Place } from './text-kind.ts'
+import { asString, inside, itemPlaces, type TextKind } from './text-kind.ts'
 
 // Walks the plan of a template and makes a fresh document of it. Nothing of the template is handed on: every map and list is
 // new, so a plan can be changed without anybody noticing. The work is bounded, whatever the loops say.
@@ -33,7 +33,7 @@ const FAULTS_MAX = 100
 interface Spot {
   readonly from: Path
   readonly to: Path
-  readonly place: Place
+  readonly place: TextKind
   readonly scope: Scope
 }
 
@@ -45,9 +45,9 @@ interface Occurrence {
 }
 
 class Builder {
-  readonly faults: Complaint[] = []
+  readonly faults: DocumentFault[] = []
   /** Things left out that somebody should know of. Paths are those of the plan. */
-  readonly notes: Complaint[] = []
+  readonly notes: DocumentFault[] = []
   readonly #words: Words
   readonly #values: Values
   readonly #trace: Trace
@@ -276,7 +276,7 @@ class Builder {
     return false
   }
 
-  #complain(complaint: Complaint): void {
+  #complain(complaint: DocumentFault): void {
     this.faults.push(complaint)
     if (this.faults.length >= FAULTS_MAX) this.#halted = true
   }
@@ -337,7 +337,7 @@ function withProvenance(template: Template, values: Values, plan: JsonObject): J
 }
 
 /** The door through which documents derived from another text are read. */
-function alreadyRead(plan: JsonObject, trace: Trace, warnings: readonly Complaint[]): Dialect {
+function alreadyRead(plan: JsonObject, trace: Trace, warnings: readonly DocumentFault[]): Dialect {
   return {
     name: 'template',
     about: 'a plan made of a template',

@@ -3,7 +3,7 @@
 // then is a decision nobody can make for the author.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
-import type { Complaint, Path } from '../text/diagnostic.ts'
+import type { DocumentFault, Path } from '../text/diagnostic.ts'
 import { isMap } from './control.ts'
 
 export interface Removed {
@@ -13,8 +13,8 @@ export interface Removed {
 
 export interface Mended {
   readonly tasks: readonly Json[]
-  readonly notes: readonly Complaint[]
-  readonly faults: readonly Complaint[]
+  readonly notes: readonly DocumentFault[]
+  readonly faults: readonly DocumentFault[]
 }
 
 /** `path` is that of the list of tasks. */
@@ -22,8 +22,8 @@ export function mendNeeds(tasks: readonly Json[], removed: readonly Removed[], p
   const here = new Set(tasks.flatMap(task => (isMap(task) && typeof task.id === 'string' ? [task.id] : [])))
   // Of two tasks with one name, under opposite conditions, the one that stays is meant.
   const gone = new Map(removed.filter(({ id }) => !here.has(id)).map(({ id, needs }) => [id, needs]))
-  const notes: Complaint[] = []
-  const faults: Complaint[] = []
+  const notes: DocumentFault[] = []
+  const faults: DocumentFault[] = []
   const mended = tasks.map((task, index) => {
     if (!isMap(task)) return task
     const at = [...path, index]

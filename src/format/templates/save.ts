@@ -13,7 +13,7 @@ import { isTemplateName, readTemplate } from './document.ts'
 import { instantiate } from './instantiate.ts'
 import { printTemplate } from './print.ts'
 import { literal } from './substitution.ts'
-import { asString, inside, itemPlaces, type Place } from './text-kind.ts'
+import { asString, inside, itemPlaces, type TextKind } from './text-kind.ts'
 
 /** The name of a parameter and the value that stands for it in the plan. */
 export type Given = readonly (readonly [name: string, value: string])[]
@@ -105,7 +105,7 @@ class Saver {
       .map(([name, value]) => ({ name, value, pattern: wholeWord(value) }))
   }
 
-  value(value: Json, place: Place, path: readonly (string | number)[]): Json {
+  value(value: Json, place: TextKind, path: readonly (string | number)[]): Json {
     if (typeof value === 'string') return this.string(value, place, path)
     if (Array.isArray(value)) {
       const placeOf = itemPlaces(place, value as readonly Json[])
@@ -126,7 +126,7 @@ class Saver {
     return isControlled(item) ? { if: true, item: made } : made
   }
 
-  protected string(text: string, place: Place, path: readonly (string | number)[]): Json {
+  protected string(text: string, place: TextKind, path: readonly (string | number)[]): Json {
     const as = asString(place)
     if (as === 'script') return this.#untouched(text, path, text)
     if (as === 'expression') return this.#expression(text, path)
@@ -193,7 +193,7 @@ class Requoter extends Saver {
     return made
   }
 
-  protected override string(text: string, place: Place): Json {
+  protected override string(text: string, place: TextKind): Json {
     const as = asString(place)
     const requoted = (source: string): string => this.requoted(source, ({ value }) => JSON.stringify(value))
     if (as === 'expression') return requoted(text)

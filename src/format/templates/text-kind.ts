@@ -5,7 +5,7 @@ import type { Json } from '../../domain/json.ts'
 import { LATER_ACTIONS } from '../../domain/plan.ts'
 import { isMap } from './control.ts'
 
-export type Place =
+export type TextKind =
   /** Nobody reads more into it. */
   | 'text'
   /** `${{ }}` is resolved in it; a value keeps its type. */
@@ -28,9 +28,9 @@ export type Place =
   | 'detect'
   | 'each'
 
-type Step = { readonly items?: Place; readonly keys?: { readonly [key: string]: Place } }
+type Step = { readonly items?: TextKind; readonly keys?: { readonly [key: string]: TextKind } }
 
-const STEPS: { readonly [place in Place]: Step } = {
+const STEPS: { readonly [place in TextKind]: Step } = {
   text: {},
   live: {},
   argument: {},
@@ -75,16 +75,16 @@ const STEPS: { readonly [place in Place]: Step } = {
   each: { keys: { in: 'expression' } },
 }
 
-const INHERITED: ReadonlySet<Place> = new Set(['live', 'argument'])
+const INHERITED: ReadonlySet<TextKind> = new Set(['live', 'argument'])
 
 /** The place of each item of a list. */
-export function itemPlaces(place: Place, list: readonly Json[]): (index: number) => Place {
+export function itemPlaces(place: TextKind, list: readonly Json[]): (index: number) => TextKind {
   const code = place === 'command' ? codeArguments(list) : null
   return index => (code?.has(index) === true ? 'command' : inside(place, index))
 }
 
 /** The place of what stands under this key, or in this list, of something at `place`. */
-export function inside(place: Place, key: string | number): Place {
+export function inside(place: TextKind, key: string | number): TextKind {
   if (INHERITED.has(place)) return place
   const { items, keys } = STEPS[place]
   if (typeof key === 'number') return items ?? 'text'
@@ -92,7 +92,7 @@ export function inside(place: Place, key: string | number): Place {
 }
 
 /** What a string at this place is: only a `command` and an `each` mean something else as a string. */
-export function asString(place: Place): 'text' | 'live' | 'argument' | 'expression' | 'script' {
+export function asString(place: TextKind): 'text' | 'live' | 'argument' | 'expression' | 'script' {
   switch (place) {
     case 'live':
     case 'argument':

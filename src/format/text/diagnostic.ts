@@ -16,7 +16,7 @@ export interface Diagnostic {
 export type Path = readonly (string | number)[]
 
 /** A complaint whose place is known as a path; the document turns the path into a line and a column. */
-export interface Complaint {
+export interface DocumentFault {
   readonly severity?: 'error' | 'warning'
   readonly message: string
   readonly hint?: Hint

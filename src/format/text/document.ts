@@ -2,7 +2,7 @@
 
 import type { Json } from '../../domain/json.ts'
 import { DOCUMENT_MAX_BYTES } from '../../domain/limits.ts'
-import type { Complaint, Diagnostic, Path } from './diagnostic.ts'
+import type { Diagnostic, DocumentFault, Path } from './diagnostic.ts'
 import { jsonPlaces, readJson } from './json.ts'
 
 import { type Locate, linesOf, place } from './place.ts'
@@ -16,7 +16,7 @@ export type ReadDocument =
 export interface Document {
   readonly value: Json
   /** Turns a complaint about a path into a diagnostic with line and column. */
-  readonly place: (complaint: Complaint) => Diagnostic
+  readonly place: (complaint: DocumentFault) => Diagnostic
   /** What stands at a path as it was typed, e.g. `0o755`; null when nothing does. */
   readonly written: (path: Path) => string | null
 }

@@ -1,6 +1,6 @@
 // From a path to a place: the line and column where a key or value of the document was written.
 
-import { type Complaint, type Diagnostic, type Path, printPath } from './diagnostic.ts'
+import { type Diagnostic, type DocumentFault, type Path, printPath } from './diagnostic.ts'
 
 /** A stretch of the text, as offsets. */
 export interface Span {
@@ -18,7 +18,7 @@ export interface Spans {
 export type Locate = (path: Path) => Spans
 
 /** Turns a complaint about a path into a diagnostic with line and column. */
-export function place(source: string, locate: Locate, lines: Lines, complaint: Complaint): Diagnostic {
+export function place(source: string, locate: Locate, lines: Lines, complaint: DocumentFault): Diagnostic {
   const { message, hint, path, within } = complaint
   const { key, value } = locate(path)
   const span = complaint.atKey === true ? (key ?? value) : (value ?? key)

@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { suggest } from '../../domain/phrases.ts'
-import { type Complaint, DIAGNOSTICS_MAX, type Path, printPath } from './diagnostic.ts'
+import { DIAGNOSTICS_MAX, type DocumentFault, type Path, printPath } from './diagnostic.ts'
 
 // Which keys the schema knows at a place of the document: what "did you mean" chooses from; and which words.
 
@@ -83,7 +83,7 @@ export function complaintsOf(schema: z.ZodType, error: z.ZodError, source: Sourc
 const COMPLAINTS_MAX = 2 * DIAGNOSTICS_MAX
 
 /** `meant`: the key that was probably meant. `absent`: the path, printed, of what is missing. */
-export type SchemaComplaint = Complaint & { readonly meant?: string; readonly absent?: string }
+export type SchemaComplaint = DocumentFault & { readonly meant?: string; readonly absent?: string }
 
 function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): readonly SchemaComplaint[] {
   const path = [...base, ...(issue.path as (string | number)[])]
@@ -211,7 +211,7 @@ function missing(path: Path): SchemaComplaint {
   return { absent, path: path.slice(0, -1), message: `'${key}' is missing`, hint: `add '${key}:'` }
 }
 
-function version(path: Path, given: unknown): Complaint {
+function version(path: Path, given: unknown): DocumentFault {
   if (given === '1')
     return { path, message: 'the version is written as text', hint: 'write it without quotes: planfold: 1' }
   return {
@@ -221,7 +221,7 @@ function version(path: Path, given: unknown): Complaint {
   }
 }
 
-function wrongType(schema: z.ZodType, path: Path, given: unknown, wanted: string, source: Source): Complaint {
+function wrongType(schema: z.ZodType, path: Path, given: unknown, wanted: string, source: Source): DocumentFault {
   if (given === null) {
     if (path.length === 1 && path[0] === 'tasks')
       return { path, atKey: true, message: 'a plan needs at least one task', hint: "add '- id: …' to tasks" }
@@ -258,7 +258,7 @@ const UNITS: ReadonlyMap<string, string> = new Map([
   ['cost', 'write an amount and a currency: 2 USD'],
 ])
 
-function tooSmall(path: Path, issue: Issue & { code: 'too_small' }, given: unknown): Complaint {
+function tooSmall(path: Path, issue: Issue & { code: 'too_small' }, given: unknown): DocumentFault {
   if (path.length === 1 && path[0] === 'tasks')
     return { path, message: 'a plan needs at least one task', hint: "add '- id: …' to tasks" }
   if (typeof given === 'string')

@@ -168,13 +168,13 @@ export async function draftEdits(
   /** Edits of others that are taken for made; one that does not fit is left out. */
   imagined: readonly Edit[] = [],
 ): Promise<readonly Change[]> {
-  const draft = new Draft(gate, write)
+  const draft = new EditedFiles(gate, write)
   for (const edit of imagined) await draft.imagine(edit)
   for (const edit of edits) await draft.make(edit)
   return draft.changes()
 }
 
-class Draft {
+class EditedFiles {
   readonly #gate: PathGate
   readonly #write: Patterns
   readonly #before = new Map<string, FileState | null>()

@@ -7,8 +7,7 @@ import type { Feed } from '../../engine/engine.ts'
 import type { Entry } from '../../stores/store.ts'
 import { LIMITS } from '../limits.ts'
 import { Live } from './hub.ts'
-import type { Outlet } from './sse.ts'
-import { DOTTED, parseCursor, printCursor, sendEvents } from './sse.ts'
+import { DOTTED, type Outlet, parseCursor, printCursor, sendEvents } from './sse.ts'
 
 const PLAN = '0197f000-0000-7000-8000-000000000000' as PlanId
 const quiet = () => {}

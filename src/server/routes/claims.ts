@@ -9,6 +9,7 @@ import type { Order, ScopeWait } from '../../engine/engine.ts'
 import { asLiteral } from '../../format/expression/template.ts'
 import * as wire from '../../format/wire/claims.ts'
 import { run, runBody } from '../../format/wire/claims.ts'
+
 import type { TaskTarget } from '../../operations/find-target.ts'
 import { readyTasks } from '../../operations/next-step.ts'
 import { hintText } from '../hint-text.ts'

@@ -11,6 +11,7 @@ import type { AskedQuestion, InboxEntry, InboxFate } from '../../engine/engine.t
 import { raisePlan } from '../../format/plan/raise.ts'
 import type { InboxAnswerBody } from '../../format/wire/people.ts'
 import * as wire from '../../format/wire/people.ts'
+
 import {
   answerInbox as giveAnswer,
   hashOf,

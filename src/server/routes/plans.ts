@@ -12,6 +12,7 @@ import { slug } from '../../format/dialects/names.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import type { PlanOfStore } from '../../format/wire/plans.ts'
 import * as wire from '../../format/wire/plans.ts'
+
 import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../format/wire/planstore.ts'
 import { planWord } from '../../format/wire/planstore-fields.ts'
 import { archivePlan as archive } from '../../operations/archive-plan.ts'

@@ -77,7 +77,7 @@ export async function scanScope(options: ScanOptions): Promise<Scan> {
 
 type Made = NonNullable<CachedDirectory['made']>
 
-interface Place {
+interface ScanPosition {
   readonly path: BytePath
   readonly depth: number
   /** Everything below belongs to the scope, whatever the patterns say. */
@@ -134,7 +134,7 @@ class ScopeScan {
     return this.#changedAt.get(path) ?? (file === undefined ? undefined : Number(file.ctimeNs / 1_000_000n))
   }
 
-  async #directory(folder: HeldFolder, place: Place): Promise<Made> {
+  async #directory(folder: HeldFolder, place: ScanPosition): Promise<Made> {
     const known = this.#before.get(place.path)
     const raw = folder.names()
     const listed = isSameList(raw, known?.listed?.raw) ? known!.listed! : { raw, sorted: raw.toSorted() }
@@ -184,7 +184,7 @@ class ScopeScan {
 
   async #row(
     folder: HeldFolder,
-    place: Place,
+    place: ScanPosition,
     name: BytePath,
     known: CachedDirectory | undefined,
   ): Promise<TreeRow | CachedFile | null> {
@@ -243,7 +243,7 @@ class ScopeScan {
       stat,
       known,
     }: {
-      readonly place: Place
+      readonly place: ScanPosition
       readonly path: BytePath
       readonly name: BytePath
       readonly meant: boolean
@@ -310,7 +310,7 @@ class ScopeScan {
 
   async #below(
     folder: HeldFolder,
-    { path, depth, whole }: Place,
+    { path, depth, whole }: ScanPosition,
     name: BytePath,
     about: { readonly mode: number; readonly isEntered: boolean; readonly expected: Sha256 | null },
   ): Promise<TreeRow | null> {

@@ -63,7 +63,7 @@ export async function walkTree(options: WalkOptions): Promise<Walked> {
   return await new TreeWalk(options).run()
 }
 
-interface Place {
+interface TreePosition {
   readonly path: BytePath
   readonly depth: number
   readonly rules: readonly IgnoreRules[]
@@ -105,7 +105,7 @@ class TreeWalk {
     }
   }
 
-  async #directory(folder: HeldFolder, above: Place): Promise<NonNullable<CachedDirectory['made']>> {
+  async #directory(folder: HeldFolder, above: TreePosition): Promise<NonNullable<CachedDirectory['made']>> {
     const { cache } = this.#options
     const known = cache.directories.get(above.path)
     const listed = sortedOnce(folder.names(), known)
@@ -146,7 +146,7 @@ class TreeWalk {
 
   /** Null when each file must be asked whether it is ignored. Rules that have not changed answer as they did. */
   #glances(
-    { rules, ignored }: Place,
+    { rules, ignored }: TreePosition,
     names: readonly BytePath[],
     sameNames: boolean,
     known: CachedDirectory | undefined,
@@ -177,7 +177,7 @@ class TreeWalk {
   /** What the name stands for; `enter` when it is a directory to be entered, null when it does not belong to the tree. */
   #row(
     folder: HeldFolder,
-    { path: above, rules, ignored }: Place,
+    { path: above, rules, ignored }: TreePosition,
     name: BytePath,
     known: CachedDirectory | undefined,
   ): TreeRow | CachedFile | { readonly enter: BigIntStats } | null {
@@ -230,7 +230,7 @@ class TreeWalk {
     }
   }
 
-  async #below(folder: HeldFolder, place: Place, name: BytePath, stat: BigIntStats): Promise<TreeRow | null> {
+  async #below(folder: HeldFolder, place: TreePosition, name: BytePath, stat: BigIntStats): Promise<TreeRow | null> {
     const path = place.path === '' ? name : `${place.path}/${name}`
     if (place.depth >= DEPTH_MAX) return this.#leave(path, `deeper than ${DEPTH_MAX} directories`)
     let below: HeldFolder | null = null
@@ -253,7 +253,7 @@ class TreeWalk {
   /** A link in the place of such a file is not followed, as in git. */
   #rulesIn(
     folder: HeldFolder,
-    { path, rules }: Place,
+    { path, rules }: TreePosition,
     names: readonly BytePath[],
     known: CachedDirectory | undefined,
   ): readonly IgnoreRules[] {

@@ -1,9 +1,31 @@
 // `planfold formats`: every way of writing a plan that is read here, and which of them are printed, too.
 
-import { answer } from '../../answer.ts'
+import { answer, answerDocument } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
 import { table } from '../../terminal/table.ts'
+import { VERSION } from '../../version.ts'
+
+// `planfold schema`: the JSON Schema of the plan document, for editors; or the OpenAPI document of the service, for clients.
+
+export async function schema(context: Context, { http }: { readonly http?: boolean } = {}): Promise<number> {
+  const document = http === true ? await httpDocument() : await planDocument()
+  answerDocument(context, document, () => JSON.stringify(document, null, 2))
+  return EXIT.done
+}
+
+async function planDocument() {
+  const { planJsonSchema } = await import('../../../format/plan/json-schema.ts')
+  return planJsonSchema()
+}
+
+async function httpDocument() {
+  const [{ openApi }, { ROUTES }] = await Promise.all([
+    import('../../../server/api-docs/openapi.ts'),
+    import('../../../server/routes/route-list.ts'),
+  ])
+  return openApi(ROUTES, { version: VERSION })
+}
 
 export async function formats(context: Context): Promise<number> {
   const { DIALECTS } = await import('../../../format/dialects/dialect-list.ts')

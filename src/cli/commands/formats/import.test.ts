@@ -11,7 +11,7 @@ import type { Composed } from '../../../compose.ts'
 import type { TaskName } from '../../../domain/id.ts'
 import { Connection } from '../../../stores/sqlite/driver.ts'
 import { type Context, withState } from '../../context.ts'
-import { Complaint } from '../../exit.ts'
+import { CliError } from '../../exit.ts'
 import { openState } from '../../open-state.ts'
 import { paint } from '../../terminal/paint.ts'
 import { run } from '../plans/run.ts'
@@ -55,7 +55,7 @@ async function say(body: (context: Context) => Promise<number>, { json = false, 
   try {
     return { exit: await body(context), ...said }
   } catch (error) {
-    if (!(error instanceof Complaint)) throw error
+    if (!(error instanceof CliError)) throw error
     const places = error.diagnostics.map(({ file, line, column, message }) => `${file}:${line}:${column} ${message}`)
     return {
       exit: error.exit,

@@ -4,7 +4,7 @@ import { describeType } from '../../../format/templates/parameters.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import type { Context } from '../../context.ts'
-import { Complaint, EXIT } from '../../exit.ts'
+import { CliError, EXIT } from '../../exit.ts'
 import { table } from '../../terminal/table.ts'
 import { exampleCommand } from './template-new.ts'
 import { findTemplate, readShelved, type Shelved, shelf } from './template-shelf.ts'
@@ -78,7 +78,7 @@ async function described(shelved: Shelved) {
     const { title, about: text, version, parameters, hash } = await readShelved(shelved)
     return { ...about, title, about: text, version, parameters: parameters.map(one => one.name), hash, fault: null }
   } catch (error) {
-    if (!(error instanceof Complaint)) throw error
+    if (!(error instanceof CliError)) throw error
     return { ...about, title: null, about: null, version: null, parameters: [], hash: null, fault: error.message }
   }
 }

@@ -12,7 +12,7 @@ import type { Diagnostic } from '../../../format/text/diagnostic.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { envelope, print, remark } from '../../answer.ts'
 import type { Context } from '../../context.ts'
-import { Complaint, EXIT, usage } from '../../exit.ts'
+import { CliError, EXIT, usage } from '../../exit.ts'
 import { type PlanFile, parsePlanText, readPlanFile, readText } from '../../plan-file.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
 import { faulty, findTemplate } from './template-shelf.ts'
@@ -208,7 +208,7 @@ async function write(path: string, shown: string, text: string, { force }: NewOp
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST')
-      throw new Complaint(EXIT.refused, 'exists', `'${shown}' is there already`, 'choose another file, or say --force')
+      throw new CliError(EXIT.refused, 'exists', `'${shown}' is there already`, 'choose another file, or say --force')
     if (code === 'ENOENT') throw usage(`there is no folder for '${shown}'`, 'make it first')
     if (code === 'EISDIR') throw usage(`'${shown}' is a folder`, 'name a file in it')
     throw error
@@ -216,7 +216,7 @@ async function write(path: string, shown: string, text: string, { force }: NewOp
 }
 
 /** Everything at once: people read a list, programs the message; both get a command that would do. */
-function missing(context: Context, template: Template, problems: readonly Problem[], command?: string): Complaint {
+function missing(context: Context, template: Template, problems: readonly Problem[], command?: string): CliError {
   const { paint } = context
   const example = exampleCommand(template.name, template.parameters, command)
   if (!context.settings.json) {
@@ -235,7 +235,7 @@ function missing(context: Context, template: Template, problems: readonly Proble
     counted === problems.length
       ? `${counted} ${counted === 1 ? 'parameter is' : 'parameters are'} missing`
       : `${problems.length} ${problems.length === 1 ? 'value is' : 'values are'} missing or wrong`
-  return new Complaint(
+  return new CliError(
     EXIT.usage,
     'parameters',
     context.settings.json ? `${what}: ${all}` : `${what} for the template '${template.name}'`,

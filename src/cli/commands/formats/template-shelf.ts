@@ -5,7 +5,7 @@ import type { Template } from '../../../format/templates/document.ts'
 import type { Shelved, ShelvedRead } from '../../../format/templates/shelf.ts'
 import type { Diagnostic } from '../../../format/text/diagnostic.ts'
 import type { Context } from '../../context.ts'
-import { Complaint, EXIT, notFound, usage } from '../../exit.ts'
+import { CliError, EXIT, notFound, usage } from '../../exit.ts'
 import { locator } from '../../plan-file.ts'
 import { hintText } from '../../text/hint-text.ts'
 
@@ -40,15 +40,15 @@ export async function readShelved(shelved: Shelved): Promise<Template> {
 const unusable = (
   { path }: Shelved,
   { text, diagnostics, message, hint }: Extract<ShelvedRead, { readonly ok: false }>,
-): Complaint => (text === '' ? usage(message, hint) : faulty(path, text, diagnostics))
+): CliError => (text === '' ? usage(message, hint) : faulty(path, text, diagnostics))
 
 /** What is wrong with a template, or with the plan made of it, as a complaint. */
-export function faulty(path: string, text: string, diagnostics: readonly Diagnostic[]): Complaint {
+export function faulty(path: string, text: string, diagnostics: readonly Diagnostic[]): CliError {
   const placed = diagnostics.map(locator(text, line => ({ file: path, line })))
   const [first] = placed
   const message =
     first === undefined ? `${path} is no template` : `${path}:${first.line}:${first.column}: ${first.message}`
-  return new Complaint(EXIT.usage, 'invalid-template', message, first?.hint, placed)
+  return new CliError(EXIT.usage, 'invalid-template', message, first?.hint, placed)
 }
 
 /** Writes a template of one's own; never over another one unless `replace`. */
@@ -61,7 +61,7 @@ export async function keepTemplate(
   const { shelve } = await import('../../../format/templates/shelf.ts')
   const kept = await shelve(folder, name, text, options)
   if (kept.ok) return kept.path
-  throw new Complaint(EXIT.refused, 'exists', kept.message, `${hintText(kept.hint)}, or say --replace`)
+  throw new CliError(EXIT.refused, 'exists', kept.message, `${hintText(kept.hint)}, or say --replace`)
 }
 
 export async function ownFolder(context: Context): Promise<string> {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Context, Settings } from '../../context.ts'
-import { Complaint, EXIT } from '../../exit.ts'
+import { CliError, EXIT } from '../../exit.ts'
 import { openState } from '../../open-state.ts'
 import { buildProgram } from '../../program.ts'
 import { paint } from '../../terminal/paint.ts'
@@ -56,7 +56,7 @@ async function planfold(...argv: readonly string[]): Promise<Said> {
     await program.parseAsync([...argv], { from: 'user' })
     return { exit, ...said, code: null }
   } catch (error) {
-    if (!(error instanceof Complaint)) throw error
+    if (!(error instanceof CliError)) throw error
     const places = error.diagnostics.map(
       ({ line, column, message, source }) => `${line}:${column} ${message} [${source.trim()}]`,
     )

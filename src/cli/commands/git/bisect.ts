@@ -21,9 +21,9 @@ import {
 } from '../../../workspace/git/git.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { Complaint, EXIT, usage } from '../../exit.ts'
+import { CliError, EXIT, usage } from '../../exit.ts'
 import { submit } from '../../order.ts'
-import { shortEnd } from '../../text/shortage-text.ts'
+import { shortEnd } from '../../text/wait-text.ts'
 
 // A bisection as a plan: one task for each try, added by a revision when it is known what to try next, and a last task that takes
 // the answer. The journal holds every verdict, so whoever asks the same question again goes on where it stood.
@@ -219,7 +219,7 @@ async function questionOf(context: Context, { git }: Composed, options: BisectOp
 function value<T>(answer: GitAnswer<T>): T {
   if (answer.ok) return answer.value
   const { failure } = answer
-  throw new Complaint(EXIT.refused, 'git', failure.message, failure.hint)
+  throw new CliError(EXIT.refused, 'git', failure.message, failure.hint)
 }
 
 class Search {
@@ -411,7 +411,7 @@ class Search {
       case 'held':
         throw held(name, driven.holder.pid)
       case 'lost':
-        throw new Complaint(EXIT.refused, 'lease-lost', `the lease on '${name}' was lost`, 'run the same command again')
+        throw new CliError(EXIT.refused, 'lease-lost', `the lease on '${name}' was lost`, 'run the same command again')
       case 'short':
         throw shortEnd(name, driven.shortage)
       default:
@@ -436,11 +436,11 @@ class Search {
     if (!removed.ok) remark(this.#context, `${this.#asked.scratch} stays: ${removed.failure.message}`)
   }
 
-  async #couldNotRun(task: TaskName): Promise<Complaint> {
+  async #couldNotRun(task: TaskName): Promise<CliError> {
     const { id, name } = this.#plan!
     const card = await this.#composed.engine.ask({ type: 'task', plan: id, task })
     const why = card?.reason ?? 'it did not end'
-    return new Complaint(
+    return new CliError(
       EXIT.failed,
       'probe-failed',
       `${task} could not be judged: ${why}`,
@@ -448,9 +448,9 @@ class Search {
     )
   }
 
-  #strange(): Complaint {
+  #strange(): CliError {
     const { name } = this.#plan!
-    return new Complaint(
+    return new CliError(
       EXIT.refused,
       'conflict',
       `the tries in '${name}' are not those of this search`,
@@ -459,5 +459,5 @@ class Search {
   }
 }
 
-const held = (name: string, pid: number): Complaint =>
-  new Complaint(EXIT.refused, 'held', `'${name}' is driven by pid ${pid}`, `follow it: planfold log ${name} --follow`)
+const held = (name: string, pid: number): CliError =>
+  new CliError(EXIT.refused, 'held', `'${name}' is driven by pid ${pid}`, `follow it: planfold log ${name} --follow`)

@@ -12,8 +12,7 @@ import { resume } from '../plans/resume.ts'
 import { run } from '../plans/run.ts'
 import { validate } from '../plans/validate.ts'
 import { fork } from '../undo/fork.ts'
-import { type RollbackOptions, rollback } from '../undo/rollback.ts'
-import { undo } from '../undo/undo.ts'
+import { type RollbackOptions, rollback, undo } from '../undo/rollback.ts'
 
 let place: Place
 beforeEach(async () => {

@@ -8,7 +8,7 @@ import type { PullRequest } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, answerDocument, printDocument, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { Complaint, EXIT } from '../../exit.ts'
+import { CliError, EXIT } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 
 export interface PrOptions {
@@ -38,12 +38,12 @@ export async function pr(context: Context, word: string | undefined, options: Pr
       return EXIT.done
     }
     if (branch === null || lacks !== null)
-      throw new Complaint(EXIT.refused, 'no-branch', `there is nothing to ask for: ${lacks ?? 'no branch'}`, NO_BRANCH)
+      throw new CliError(EXIT.refused, 'no-branch', `there is nothing to ask for: ${lacks ?? 'no branch'}`, NO_BRANCH)
     const said = await createWithGh(context, root, { ...told, branch }, options)
     if (said === 'missing') throw noGh(context, told, branch, text)
     if (said.exit !== 0) {
       const hint = `push the branch first if you have not: git push -u origin ${branch}`
-      throw new Complaint(EXIT.refused, 'gh', `gh pr create ended with exit ${said.exit}: ${said.stderr.trim()}`, hint)
+      throw new CliError(EXIT.refused, 'gh', `gh pr create ended with exit ${said.exit}: ${said.stderr.trim()}`, hint)
     }
     const url = said.stdout.trim().split('\n').at(-1) ?? ''
     answer(context, { plan, name, ...told, written, url }, () => escapeForTerminal(url))
@@ -54,10 +54,10 @@ export async function pr(context: Context, word: string | undefined, options: Pr
 const NO_BRANCH = 'let the plan commit: git: {commits: task} in the document, or a task with git: {commit: message}'
 
 /** The text is what they came for, so it is given all the same. */
-function noGh(context: Context, { title, body }: PullRequest, branch: string, text: string): Complaint {
+function noGh(context: Context, { title, body }: PullRequest, branch: string, text: string): CliError {
   if (!context.settings.json) printDocument(context, shown(text))
   const hint = `install gh, or push (git push -u origin ${branch}) and paste the text above where you open pull requests`
-  return new Complaint(EXIT.refused, 'no-gh', 'there is no gh program on the PATH, so nothing was created', hint, [], {
+  return new CliError(EXIT.refused, 'no-gh', 'there is no gh program on the PATH, so nothing was created', hint, [], {
     title,
     body,
     branch,

@@ -10,7 +10,7 @@ import type { PlanTarget } from '../../../operations/find-target.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { Complaint, EXIT, refused, usage } from '../../exit.ts'
+import { CliError, EXIT, refused, usage } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { answerGate, type GateOptions, orderAndTell, remarkHowToGoOn, toldAs } from '../../order.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
@@ -107,9 +107,9 @@ async function decide(
   const done = await decideReview(composed.engine, plan, { verdict, rationale: message }, { hash })
   switch (done.status) {
     case 'nothing':
-      throw new Complaint(EXIT.refused, 'not-ready', `nothing of '${name}' asks for approval`, 'see `planfold inbox`')
+      throw new CliError(EXIT.refused, 'not-ready', `nothing of '${name}' asks for approval`, 'see `planfold inbox`')
     case 'other-review':
-      throw new Complaint(
+      throw new CliError(
         EXIT.refused,
         'conflict',
         'the review is not the one that was seen',
@@ -117,7 +117,7 @@ async function decide(
       )
     case 'refused':
       throw done.refusal.code === 'conflict'
-        ? new Complaint(EXIT.refused, 'conflict', 'the plan has moved meanwhile; nothing was decided', 'look again')
+        ? new CliError(EXIT.refused, 'conflict', 'the plan has moved meanwhile; nothing was decided', 'look again')
         : refused(done.refusal)
     case 'decided':
       toldAs(context, done.accepted)
@@ -150,7 +150,7 @@ export async function approve(
     const { readRevisionFile } = await import('../revisions/revise.ts')
     const { definition, source } = await readRevisionFile(context, options.edit, current.definition, 'replace')
     if (definition.name !== current.definition.name)
-      throw new Complaint(
+      throw new CliError(
         EXIT.refused,
         'invalid',
         `${options.edit} is the plan '${definition.name}', not '${current.definition.name}'`,
@@ -199,7 +199,7 @@ export async function choose(context: Context, words: readonly string[], options
 }
 
 /** Two words are a plan and its task where there is such a task; else a task and its option. */
-async function optionMissing(context: Context, words: readonly string[]): Promise<Complaint | null> {
+async function optionMissing(context: Context, words: readonly string[]): Promise<CliError | null> {
   const [first = '', second, option] = words
   if (option !== undefined) return null
   return await withState(context, { create: false }, async ({ engine }) => {
@@ -212,7 +212,7 @@ async function optionMissing(context: Context, words: readonly string[]): Promis
     const summary = await engine.ask({ type: 'summary', plan })
     const asks = summary?.waiting.find(waiting => waiting.task === task)?.asks
     if (asks?.type !== 'decision' && asks?.type !== 'edits')
-      return new Complaint(
+      return new CliError(
         EXIT.refused,
         'illegal-transition',
         `'${task}' asks for no choice now`,
@@ -226,7 +226,7 @@ async function optionMissing(context: Context, words: readonly string[]): Promis
         ...(asks.type === 'decision' ? asks.options.map(optionWords) : EDITS).map(line => `  ${line}`),
       ].join('\n'),
     )
-    return new Complaint(
+    return new CliError(
       EXIT.usage,
       'usage',
       `which option of '${task}' is taken?`,
@@ -268,7 +268,7 @@ export async function answerQuestion(
     if (question !== undefined) {
       const { id, form, answer } = question
       if (answer !== null)
-        throw new Complaint(
+        throw new CliError(
           EXIT.refused,
           'not-ready',
           `${answer.by} has answered '${id}' already`,
@@ -296,7 +296,7 @@ async function gateOrder(
   const { task, name } = await findTask(engine, first, second)
   const asks = (await engine.ask({ type: 'summary', plan }))?.waiting.find(each => each.task === task)?.asks
   if (asks?.type !== 'question')
-    throw new Complaint(
+    throw new CliError(
       EXIT.refused,
       'not-ready',
       `'${task}' of '${name}' asks no question`,

@@ -65,12 +65,12 @@ it('approving a question names the command that answers it', async () => {
   await says(context => run(context, 'q.yaml', { start: true }))
   const said = await says(context => approve(context, 'q', 'ask', {}))
   expect(said.stderr).toContain("'ask' asks a question, which is answered and not approved")
-  const { Complaint } = await import('../../exit.ts')
+  const { CliError } = await import('../../exit.ts')
   const complaint = await says(async context => {
     try {
       return await approve(context, 'q', 'ask', {})
     } catch (error) {
-      if (error instanceof Complaint) context.stdout.write(error.hint ?? '')
+      if (error instanceof CliError) context.stdout.write(error.hint ?? '')
       throw error
     }
   })

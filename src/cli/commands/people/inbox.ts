@@ -16,12 +16,12 @@ import {
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { Complaint, EXIT, notFound, refused, usage } from '../../exit.ts'
+import { CliError, EXIT, notFound, refused, usage } from '../../exit.ts'
 import { remarkHowToGoOn } from '../../order.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
-import { setBackLines } from '../../text/edited-paths.ts'
 import { commandText, wordsFor } from '../../text/hint-text.ts'
 import { inboxLines } from '../../text/inbox-text.ts'
+import { setBackLines } from '../../text/wait-text.ts'
 import { type ChoiceOptions, goBack } from '../undo/go-back.ts'
 import { type DoneOptions, outputsOf } from './claim.ts'
 import { valuesFor } from './form-values.ts'
@@ -136,14 +136,14 @@ function unanswered(
   id: string,
   { hash = '' }: InboxAnswerOptions,
   done: Exclude<InboxAnswered, { readonly status: 'answered' | 'passed-on' }>,
-): Complaint {
+): CliError {
   const { near } = 'near' in done ? done : { near: null }
   const guess = near === null ? null : `did you mean '${near}'?`
   switch (done.status) {
     case 'unknown':
       return notFound(`nothing waits under the id '${id}', and nothing did`, guess ?? 'planfold inbox lists what waits')
     case 'ambiguous':
-      return new Complaint(
+      return new CliError(
         EXIT.refused,
         'conflict',
         `two questions have the id '${id}'`,
@@ -153,7 +153,7 @@ function unanswered(
       const { item, by } = done
       const became =
         by === null ? 'it is gone' : `${by.text} (${by.actor}, entry ${by.version}, ${ago(by.at, context.now())})`
-      return new Complaint(
+      return new CliError(
         EXIT.refused,
         'not-ready',
         `${whatOf(item)} does not ask that any more: ${became}`,
@@ -165,7 +165,7 @@ function unanswered(
     case 'no-answer':
       return usage(`'${done.answer}' is no answer to this`, guess ?? `one of ${done.words.join(', ')}`)
     case 'other-hash':
-      return new Complaint(
+      return new CliError(
         EXIT.refused,
         'conflict',
         done.on === null

@@ -14,7 +14,7 @@ import { findPlanOrTask } from '../../find-target.ts'
 import { symbol } from '../../terminal/paint.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
-import { scopeWaitLines } from '../../text/scope-wait-text.ts'
+import { scopeWaitLines } from '../../text/wait-text.ts'
 
 export async function next(
   context: Context,

@@ -9,7 +9,7 @@ import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
-import { Complaint, EXIT, usage } from '../../exit.ts'
+import { CliError, EXIT, usage } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
 import { orderAndTell } from '../../order.ts'
 
@@ -69,7 +69,7 @@ export async function cancel(context: Context, word: string | undefined, options
     await drive(context, composed, { plan, name, since: summary.version, wait: false })
     const failed = await failedSince(composed, plan, summary.version)
     if (failed.length > 0)
-      throw new Complaint(
+      throw new CliError(
         EXIT.failed,
         'compensation-failed',
         `'${name}' was cancelled, but ${failed.map(({ task, why }) => `what '${task}' did could not be undone: ${why}`).join('; ')}`,

@@ -12,7 +12,7 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
-import { Complaint, EXIT, refused, usage } from '../../exit.ts'
+import { CliError, EXIT, refused, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
 import { isFile, type PlanFile } from '../../plan-file.ts'
@@ -21,7 +21,7 @@ import { dryRunLines } from '../../text/dry-run-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { gateWords } from '../../text/inbox-text.ts'
 import { stoppedRollback } from '../../text/rollback-result.ts'
-import { thrownShort } from '../../text/shortage-text.ts'
+import { thrownShort } from '../../text/wait-text.ts'
 import type { SetOptions } from '../formats/template-new.ts'
 
 // `planfold run FILE|PLAN`: makes the plan, or finds it again, starts it and drives it to its end.
@@ -92,7 +92,7 @@ export async function refuseRepository({ engine, git }: Composed, file: PlanFile
   const [first] = told
   if (first === undefined) return
   const message = `${first.file}:${first.line}:${first.column}: ${first.message}`
-  throw new Complaint(EXIT.usage, 'invalid-plan', message, first.hint, told)
+  throw new CliError(EXIT.usage, 'invalid-plan', message, first.hint, told)
 }
 
 /** What in the environment is not followed. */
@@ -149,12 +149,12 @@ export async function setMoving(context: Context, composed: Composed, { plan, na
     case 'faulty-steps': {
       const [first] = going.diagnostics
       const message = `the steps of '${name}' cannot be made into tasks: ${first?.message ?? 'they are no plan'}`
-      throw new Complaint(EXIT.usage, 'invalid-plan', message, first?.hint)
+      throw new CliError(EXIT.usage, 'invalid-plan', message, first?.hint)
     }
     case 'unsound': {
       const [first, ...others] = going.faults
       const more = others.length === 0 ? '' : ` (and ${others.length} more)`
-      throw new Complaint(
+      throw new CliError(
         EXIT.usage,
         'invalid-plan',
         `plan '${name}' cannot work: ${first?.message}${more}`,
@@ -173,17 +173,17 @@ export async function setMoving(context: Context, composed: Composed, { plan, na
   }
 }
 
-async function endedAs({ engine, worker }: Composed, { id, name, status }: Summary): Promise<Complaint> {
+async function endedAs({ engine, worker }: Composed, { id, name, status }: Summary): Promise<CliError> {
   // Whoever drove it may have died before anybody was told of its end.
   await worker.tell(id)
   if ((await stoppedRollback(engine, id)) !== null)
-    return new Complaint(
+    return new CliError(
       EXIT.refused,
       'ended',
       `plan '${name}' has ended: ${status}; its rollback was stopped and asks what becomes of it`,
       'planfold inbox tells what can be answered',
     )
-  return new Complaint(
+  return new CliError(
     EXIT.refused,
     'ended',
     `plan '${name}' has ended: ${status}`,

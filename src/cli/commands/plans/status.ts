@@ -14,12 +14,11 @@ import { demandSession, findPlan } from '../../find-target.ts'
 import { ago, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
 import { planSymbol, planWords, tint } from '../../terminal/paint.ts'
-import { setBackLines } from '../../text/edited-paths.ts'
 import { troubleLines, waitingLines } from '../../text/inbox-text.ts'
 import { rollbackLine, stoppedRollback } from '../../text/rollback-result.ts'
 import { counted } from '../../text/run-summary.ts'
-import { scopeWaitLines } from '../../text/scope-wait-text.ts'
-import { shortageLines } from '../../text/shortage-text.ts'
+import { scopeWaitLines, setBackLines, shortageLines } from '../../text/wait-text.ts'
+
 import { planTable } from './list.ts'
 
 type Held = Summary & { readonly holder: Holder | null }

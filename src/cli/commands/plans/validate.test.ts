@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PlanName, TaskName } from '../../../domain/id.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { type Context, withState } from '../../context.ts'
-import { Complaint } from '../../exit.ts'
+import { CliError } from '../../exit.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
 import { importPlan } from '../formats/import.ts'
 import { handoff } from '../records/handoff.ts'
@@ -75,15 +75,15 @@ describe('a plan that cannot work', () => {
 describe('the faults of a file', () => {
   const faultsOf = async (count: number) => {
     await place.write('plan.yaml', wrong(count))
-    let told: Complaint | null = null
+    let told: CliError | null = null
     await place.say(async context => {
       told = await validate(context, ['plan.yaml']).then(
         () => null,
-        (error: unknown) => (error instanceof Complaint ? error : null),
+        (error: unknown) => (error instanceof CliError ? error : null),
       )
       return 0
     })
-    return told as Complaint | null
+    return told as CliError | null
   }
 
   it('are all told, in the order of the text', async () => {

@@ -12,7 +12,7 @@ import { DIAGNOSTICS_MAX } from '../../../format/text/diagnostic.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, print } from '../../answer.ts'
 import type { Context } from '../../context.ts'
-import { Complaint, EXIT, type FileDiagnostic } from '../../exit.ts'
+import { CliError, EXIT, type FileDiagnostic } from '../../exit.ts'
 import { type PlanFile, readPlanFile } from '../../plan-file.ts'
 import type { Paint } from '../../terminal/paint.ts'
 import { type Cell, table } from '../../terminal/table.ts'
@@ -98,7 +98,7 @@ export async function validate(context: Context, files: readonly string[]): Prom
       await askRepository(context, read)
       good.push(read)
     } catch (error) {
-      if (!(error instanceof Complaint) || error.diagnostics.length === 0) throw error
+      if (!(error instanceof CliError) || error.diagnostics.length === 0) throw error
       wrong.push(...error.diagnostics)
       if (error.diagnostics.length >= DIAGNOSTICS_MAX) cut = true
     }
@@ -107,7 +107,7 @@ export async function validate(context: Context, files: readonly string[]): Prom
     // Of one file no more are told.
     const atLeast = cut ? 'at least ' : ''
     const faults = `${atLeast}${wrong.length} ${wrong.length === 1 ? 'error' : 'errors'}`
-    throw new Complaint(
+    throw new CliError(
       EXIT.usage,
       'invalid-plan',
       files.length === 1 ? `${files[0]} has ${faults}` : `${faults} in ${files.length} files`,

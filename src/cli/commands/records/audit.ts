@@ -13,7 +13,7 @@ import { inCell, markdownCode, markdownText } from '../../../safety/text/markdow
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, print } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { Complaint, EXIT, usage } from '../../exit.ts'
+import { CliError, EXIT, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { cut } from '../../terminal/table.ts'
@@ -156,7 +156,7 @@ export async function keyOf(context: Context, { stateDir, root }: Composed, path
     { folder: stateDir, is: 'the state folder' },
     { folder: root, is: 'the workspace' },
   ])
-  if (!read.ok) throw new Complaint(EXIT.refused, 'key-file', read.message, read.hint)
+  if (!read.ok) throw new CliError(EXIT.refused, 'key-file', read.message, read.hint)
   return read.key
 }
 
@@ -176,7 +176,7 @@ export async function seal(context: Context, word: string | undefined, options: 
     if (chain === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     const { entries: version, head, fault } = chain
     if (fault !== null)
-      throw new Complaint(
+      throw new CliError(
         EXIT.refused,
         'damaged',
         `the journal of '${name}' is not whole and is not sealed: ${fault.message}`,
@@ -196,7 +196,7 @@ async function writeNew(path: string, text: string): Promise<void> {
     await writeFile(path, text, { flag: 'wx' })
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-    throw new Complaint(
+    throw new CliError(
       EXIT.refused,
       'exists',
       `there is a file '${path}' already`,

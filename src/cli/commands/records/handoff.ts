@@ -9,7 +9,7 @@ import { plainText } from '../../../safety/text/markdown.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { Complaint, EXIT } from '../../exit.ts'
+import { CliError, EXIT } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 
 export interface HandoffOptions {
@@ -62,7 +62,7 @@ async function demandOutside(folder: string, stateDir: string): Promise<void> {
   const [real, state] = await Promise.all([whereItIs(folder), whereItIs(stateDir)])
   const inGit = real.split(sep).some(part => part.toLowerCase() === '.git')
   if (!inGit && real !== state && !real.startsWith(state + sep)) return
-  throw new Complaint(
+  throw new CliError(
     EXIT.refused,
     'not-allowed',
     `'${folder}' belongs to ${inGit ? 'git' : 'the state of Planfold'}; nothing is written there`,
@@ -105,7 +105,7 @@ async function demandOurs(path: string, text: string): Promise<void> {
     throw error
   })
   if (there === null || there.startsWith(mark)) return
-  throw new Complaint(
+  throw new CliError(
     EXIT.refused,
     'exists',
     `'${path}' was not written by a handoff`,

@@ -15,7 +15,7 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { envelope, print, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
-import { Complaint, EXIT } from '../../exit.ts'
+import { CliError, EXIT } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
 
@@ -230,7 +230,7 @@ class Rounds {
   async #refuseUnfit(): Promise<void> {
     const known = await this.#known()
     if (known.criteria === 0)
-      throw new Complaint(
+      throw new CliError(
         EXIT.refused,
         'not-ready',
         `'${this.#name}' does not say when it is done, so there is nothing to converge to`,
@@ -238,7 +238,7 @@ class Rounds {
       )
     const status = await this.#status()
     if (status === 'cancelled')
-      throw new Complaint(EXIT.refused, 'ended', `'${this.#name}' was cancelled`, 'run its document afresh')
+      throw new CliError(EXIT.refused, 'ended', `'${this.#name}' was cancelled`, 'run its document afresh')
   }
 
   async #known(): Promise<Converging> {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Composed } from '../../../compose.ts'
 import type { TaskName } from '../../../domain/id.ts'
 import { type Context, withState } from '../../context.ts'
-import { Complaint } from '../../exit.ts'
+import { CliError } from '../../exit.ts'
 import { type OpenOptions, openState } from '../../open-state.ts'
 import { readPlanFile } from '../../plan-file.ts'
 import { paint } from '../../terminal/paint.ts'
@@ -54,7 +54,7 @@ async function say(body: (context: Context) => Promise<number>, json = false): P
   try {
     return { exit: await body(context), ...said }
   } catch (error) {
-    if (!(error instanceof Complaint)) throw error
+    if (!(error instanceof CliError)) throw error
     const hint = error.diagnostics.map(({ line, column, message }) => `${line}:${column} ${message}`).join('\n')
     return { exit: error.code, stdout: said.stdout, stderr: `${error.message}\n${error.hint ?? ''}\n${hint}` }
   }

@@ -21,7 +21,7 @@ import { sourceOf } from '../../../operations/run-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { Complaint, EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
+import { CliError, EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
 import { faultyDocument, locator, readText } from '../../plan-file.ts'
@@ -48,7 +48,7 @@ export async function readRevisionFile(
   const { definition, told, warnings } = read.document
   if (told.sketch.length > 0) {
     const message = `${path} is only a sketch: ${told.sketch[0]}`
-    throw new Complaint(EXIT.refused, 'not-allowed', message, 'fill in what is left open, then revise')
+    throw new CliError(EXIT.refused, 'not-allowed', message, 'fill in what is left open, then revise')
   }
   const located = warnings.map(locator(text, line => ({ file: path, line })))
   return { definition, ended: told.ended, source: sourceOf(read.document), warnings: located }
@@ -129,13 +129,13 @@ export async function currentOf(
       current.status === 'failed'
         ? 'planfold run FILE goes on with it as the file says then: what is done stays done, what failed or changed runs'
         : 'run the changed file: planfold run FILE makes a new plan of it'
-    throw new Complaint(EXIT.refused, 'ended', message, hint)
+    throw new CliError(EXIT.refused, 'ended', message, hint)
   }
   const { expectRevision } = options
   if (expectRevision !== undefined && expectRevision !== current.revision) {
     const message = `plan '${name}' is at revision ${current.revision}, not ${expectRevision}`
     const hint = `see what changed: planfold revisions diff ${name} ${Math.min(expectRevision, current.revision)}`
-    throw new Complaint(EXIT.refused, 'conflict', message, hint)
+    throw new CliError(EXIT.refused, 'conflict', message, hint)
   }
   return current
 }
@@ -149,7 +149,7 @@ export function prepare(current: CurrentPlan, edits: RevisionEdits): PreparedRev
   const [first] = prepared.diagnostics
   const at = fault !== undefined || first?.path === undefined ? '' : ` at ${first.path}`
   const { message = '', hint } = fault ?? first ?? {}
-  throw new Complaint(EXIT.usage, 'invalid-plan', `the revision is wrong${at}: ${message}`, hint)
+  throw new CliError(EXIT.usage, 'invalid-plan', `the revision is wrong${at}: ${message}`, hint)
 }
 
 export const writtenAs = (written: Written | null, mode: MergeMode): Pick<RevisionEdits, 'written'> =>

@@ -24,7 +24,7 @@ import { pooled, type Serving, serve } from '../../../server/serve.ts'
 import type { ServerRooms } from '../../../server/service.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { Complaint, EXIT, usage } from '../../exit.ts'
+import { CliError, EXIT, usage } from '../../exit.ts'
 import { VERSION } from '../../version.ts'
 
 // The service, with the engine inside, until it is told to stop.
@@ -130,7 +130,7 @@ async function listen(rooms: ServerRooms, { host, port, tls, logLevel }: Service
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     const [exit, why, hint] = LISTEN_TROUBLES[code] ?? []
     if (exit === undefined) throw error
-    throw new Complaint(exit, 'listen', `${bracketed(host)}:${port} ${why}`, hint)
+    throw new CliError(exit, 'listen', `${bracketed(host)}:${port} ${why}`, hint)
   }
 }
 
@@ -153,7 +153,7 @@ async function guarded(
   log: Log,
 ): Promise<{ readonly guard: Guard; readonly link: string }> {
   const owner = await ownerSecret(stateDir, randomBytes)
-  if (!owner.ok) throw new Complaint(EXIT.refused, 'token', owner.message, owner.hint)
+  if (!owner.ok) throw new CliError(EXIT.refused, 'token', owner.message, owner.hint)
   const tries = openTries(now)
   const files = sessionFiles(stateDir, now)
   const sessions: SessionFiles = {
@@ -260,7 +260,7 @@ export async function serveStore(context: Context, options: ServeOptions): Promi
     proxy: options.trustedProxy ?? null,
     hosts: options.allowHost ?? [],
   })
-  if (!binding.ok) throw new Complaint(EXIT[binding.is], binding.is, binding.message, binding.hint)
+  if (!binding.ok) throw new CliError(EXIT[binding.is], binding.is, binding.message, binding.hint)
   const { hosts, addresses, proxy } = binding
   const dir = databaseOf(context, options)
   const root = folderOf(context, options.root)
@@ -294,7 +294,7 @@ async function tlsOf(
   if (tlsCert === undefined || tlsKey === undefined)
     throw usage('a certificate and its key belong together', 'give both: --tls-cert FILE --tls-key FILE')
   const read = await readTls({ cert: resolve(context.cwd, tlsCert), key: resolve(context.cwd, tlsKey) })
-  if (!read.ok) throw new Complaint(EXIT.usage, 'tls', read.message, read.hint)
+  if (!read.ok) throw new CliError(EXIT.usage, 'tls', read.message, read.hint)
   return { cert: read.cert, key: read.key }
 }
 

@@ -16,7 +16,7 @@ import {
 import { listRunning } from '../../../server/monitoring/running-services.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { Complaint, EXIT, notFound } from '../../exit.ts'
+import { CliError, EXIT, notFound } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { table } from '../../terminal/table.ts'
 
@@ -66,7 +66,7 @@ export async function tokenCreate(context: Context, name: string, options: Creat
     )
     if (!made.ok) {
       const [exit, code] = made.exists ? ([EXIT.refused, 'exists'] as const) : ([EXIT.usage, 'usage'] as const)
-      throw new Complaint(exit, code, made.message, made.hint)
+      throw new CliError(exit, code, made.message, made.hint)
     }
     const { sha256: _, ...told } = made.token
     answer(context, { ...told, token: made.secret }, () => made.secret)
@@ -99,9 +99,9 @@ export async function tokenLink(context: Context, name: string | undefined): Pro
     const services = listRunning(stateDir)
     const running = services.find(({ auth }) => auth) ?? services[0]
     if (running === undefined)
-      throw new Complaint(EXIT.refused, 'not-running', 'no service runs on this store', 'start one: planfold serve')
+      throw new CliError(EXIT.refused, 'not-running', 'no service runs on this store', 'start one: planfold serve')
     if (!running.auth)
-      throw new Complaint(
+      throw new CliError(
         EXIT.refused,
         'no-auth',
         'the service was started with --no-auth: it takes no link',
@@ -124,6 +124,6 @@ async function hashOf(stateDir: string, name: string | undefined): Promise<strin
     return token.sha256
   }
   const owner = await ownerSecret(stateDir, randomBytes)
-  if (!owner.ok) throw new Complaint(EXIT.refused, 'token', owner.message, owner.hint)
+  if (!owner.ok) throw new CliError(EXIT.refused, 'token', owner.message, owner.hint)
   return sha256Of(owner.secret)
 }

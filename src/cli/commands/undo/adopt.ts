@@ -11,7 +11,7 @@ import type { Choice } from '../../../workspace/workspace.ts'
 import { answer, print, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { carryOut } from '../../drive.ts'
-import { Complaint, EXIT, refused } from '../../exit.ts'
+import { CliError, EXIT, refused } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { shownPath } from '../../text/path-text.ts'
@@ -166,7 +166,7 @@ export async function adopt(context: Context, word: string, options: AdoptOption
     }
     if (conflicts.length > 0) {
       if (!context.settings.json) print(context, [...wayLines(context, ways), ''])
-      throw new Complaint(
+      throw new CliError(
         EXIT.refused,
         'conflict',
         `nothing was changed: ${numberOf(conflicts.length, 'path')} changed here since '${name}' was forked`,
@@ -209,7 +209,7 @@ async function carriedOut(
   const done = await adoptFork(room, plan, ask)
   if (done.status === 'refused') throw refused(done.refusal)
   if (done.status === 'interrupted')
-    throw new Complaint(
+    throw new CliError(
       EXIT.interrupted,
       'interrupted',
       `the adoption of '${name}' was interrupted and is still under way`,

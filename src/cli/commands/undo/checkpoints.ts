@@ -1,4 +1,4 @@
-// `planfold checkpoints list|show|diff|cat`: the places a plan can go back to. Nothing here changes anything.
+// `planfold checkpoint` takes a checkpoint; `planfold checkpoints list|show|diff|cat` shows the places a plan can go back to.
 
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
@@ -13,15 +13,38 @@ import type { CheckpointCard, CheckpointDiff, Engine } from '../../../engine/eng
 import type { PlanTarget } from '../../../operations/find-target.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Change, TreeEntry } from '../../../workspace/workspace.ts'
-import { answer } from '../../answer.ts'
+import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, refused, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
+import { submit } from '../../order.ts'
 import { ago, dateAndTime } from '../../terminal/elapsed-time.ts'
 import { type Patch, patchOf } from '../../terminal/patch.ts'
 import { table } from '../../terminal/table.ts'
 import { shownPath } from '../../text/path-text.ts'
 import { type Happened, happenedTo, standingShort, standingWords, whyWords } from '../../text/rollback-result.ts'
+
+// `planfold checkpoint [PLAN]`: takes a checkpoint by hand and prints its name.
+
+export async function checkpoint(
+  context: Context,
+  word: string | undefined,
+  options: { readonly name?: string },
+): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const { plan, name } = await findPlan(composed.engine, word)
+    const { version, events } = await submit(composed, plan, { type: 'checkpoint', ...options })
+    const taken = events.find(event => event.type === 'checkpoint.taken')
+    if (taken === undefined) throw new Error('bug: a checkpoint was accepted and not taken')
+    const { standing } = taken
+    answer(context, { plan, name, version, checkpoint: taken.name, standing }, () => taken.name)
+    for (const line of standingWords(standing)) remark(context, `${line[0]}: ${line[1]}`)
+    remark(context, `go back to it with: planfold rollback ${name} --to ${taken.name}`)
+    return EXIT.done
+  })
+}
+
+// `planfold checkpoints list|show|diff|cat`: the places a plan can go back to. Nothing here changes anything.
 
 // `planfold checkpoints diff PLAN FROM [TO]`: which paths differ between two checkpoints, or between one and now, and what
 // happened to each; with --patch the text, too. Nothing here changes anything.

@@ -17,7 +17,7 @@ import type { Change } from '../../../workspace/workspace.ts'
 import { answer, print, remark, withDir } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { type CarriedOut, carryOut } from '../../drive.ts'
-import { Complaint, EXIT, refused, usage } from '../../exit.ts'
+import { CliError, EXIT, refused, usage } from '../../exit.ts'
 import { meantPaths } from '../../text/path-text.ts'
 import {
   type Asked,
@@ -30,7 +30,7 @@ import {
 } from '../../text/rollback-preview.ts'
 import { changedBy, resultLines } from '../../text/rollback-result.ts'
 
-import { unfinishedRollback } from '../../text/shortage-text.ts'
+import { unfinishedRollback } from '../../text/wait-text.ts'
 
 /** How careful, and what to do where somebody has worked since. */
 export interface ChoiceOptions {
@@ -85,7 +85,7 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
   }
   stopAtConflicts(context, asked)
   if (wanted.confirm !== undefined && !(await wanted.confirm()))
-    throw new Complaint(
+    throw new CliError(
       EXIT.refused,
       'not-confirmed',
       'nothing was changed',
@@ -101,7 +101,7 @@ function stopAtConflicts(context: Context, asked: Asked): void {
   const conflicts = undecided(asked)
   if (conflicts.length === 0) return
   if (!context.settings.json) print(context, [...wayOnLines(context, asked), ''])
-  throw new Complaint(
+  throw new CliError(
     EXIT.refused,
     'conflict',
     `nothing was changed: somebody has worked on ${numberOf(conflicts.length, 'path')} since`,
@@ -123,7 +123,7 @@ async function ordered(
       throw unfinishedRollback(name, error) ?? error
     })
     if (carried.ended === null && carried.interrupted === null)
-      throw new Complaint(
+      throw new CliError(
         EXIT.refused,
         'conflict',
         `nobody can say what became of the rollback of '${name}'`,
@@ -147,7 +147,7 @@ async function tell(
   const say = sayer(context)
   const { preview } = asked
   if (ended === null)
-    throw new Complaint(
+    throw new CliError(
       interrupted === 'SIGINT' ? EXIT.interrupted : EXIT.waits,
       'interrupted',
       `the rollback of '${name}' was interrupted and is still under way`,
@@ -213,7 +213,7 @@ export function choicesOf(
   throw choiceComplaint(read.fault)
 }
 
-function choiceComplaint(fault: ChoiceFault): Complaint {
+function choiceComplaint(fault: ChoiceFault): CliError {
   switch (fault.what) {
     case 'two-for-all':
       return usage('only one choice can be made for all', 'name paths for the others')

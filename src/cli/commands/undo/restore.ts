@@ -5,7 +5,7 @@ import { listKeptFiles, restoreOrder } from '../../../operations/restore-files.t
 import { shellWord } from '../../../safety/text/terminal.ts'
 import { answer, remark } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { Complaint, EXIT, notFound, usage } from '../../exit.ts'
+import { CliError, EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { orderAndTell } from '../../order.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
@@ -61,9 +61,9 @@ export async function restore(
       const { events } = await orderAndTell(context, composed, meant.plan, restoreOrder([...paths], options))
       if (events.length === 0) remark(context, 'what is kept stands there already; an older version: --hash HASH')
     } catch (error) {
-      if (!(error instanceof Complaint) || error.code !== 'conflict' || options.overwrite || options.merge) throw error
+      if (!(error instanceof CliError) || error.code !== 'conflict' || options.overwrite || options.merge) throw error
       const command = `planfold restore ${shellWord(meant.name)} ${words.map(shellWord).join(' ')}`
-      throw new Complaint(
+      throw new CliError(
         EXIT.refused,
         'conflict',
         error.message,

@@ -5,8 +5,7 @@ import { resume } from '../plans/resume.ts'
 import { run } from '../plans/run.ts'
 import { handoff } from '../records/handoff.ts'
 import { compare } from './compare.ts'
-import { rollback } from './rollback.ts'
-import { undo } from './undo.ts'
+import { rollback, undo } from './rollback.ts'
 
 const PLAN = `planfold: 1
 name: release

@@ -1,4 +1,5 @@
-// `planfold rollback [PLAN]`: sets files, tasks and git back to where the plan stood, after showing what will happen.
+// `planfold rollback` sets files, tasks and git back to where the plan stood, after showing what will happen; `planfold undo`
+// takes the last rollback back.
 
 import type { Composed } from '../../../compose.ts'
 import type { RollbackAsk } from '../../../engine/engine.ts'
@@ -11,6 +12,27 @@ import { findPlan, findTask } from '../../find-target.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { meantPattern } from '../../text/path-text.ts'
 import { type ChoiceOptions, goBack } from './go-back.ts'
+
+// `planfold undo [PLAN]`: takes the last rollback back, files, tasks and all. Once more is a redo.
+
+export interface UndoOptions extends ChoiceOptions {
+  readonly keepGit?: boolean
+}
+
+export async function undo(context: Context, word: string | undefined, options: UndoOptions): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const meant = await findPlan(composed.engine, word)
+    return await goBack(context, composed, {
+      ...meant,
+      kind: 'undo',
+      ask: options.keepGit === true ? { keepGit: true } : {},
+      command: ['undo', meant.name, ...(options.keepGit === true ? ['--keep-git'] : [])],
+      options,
+    })
+  })
+}
+
+// `planfold rollback [PLAN]`: sets files, tasks and git back to where the plan stood, after showing what will happen.
 
 export interface RollbackOptions extends ChoiceOptions {
   readonly to?: string

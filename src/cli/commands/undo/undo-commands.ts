@@ -9,8 +9,7 @@ import type { DiffOptions } from './checkpoints.ts'
 import type { CompareOptions } from './compare.ts'
 import type { ForkOptions } from './fork.ts'
 import type { RestoreOptions } from './restore.ts'
-import type { RollbackOptions } from './rollback.ts'
-import type { UndoOptions } from './undo.ts'
+import type { RollbackOptions, UndoOptions } from './rollback.ts'
 
 // The words for looking back: was it so, how did two runs differ, and what if it had gone on otherwise.
 
@@ -140,7 +139,7 @@ Example:
   planfold undo release --dry-run    what would happen`,
     )
     .action((plan: string | undefined, options: UndoOptions) =>
-      act(async context => (await import('./undo.ts')).undo(context, plan, options)),
+      act(async context => (await import('./rollback.ts')).undo(context, plan, options)),
     )
 }
 
@@ -195,7 +194,7 @@ Example:
   planfold checkpoint release --name before-the-rewrite`,
     )
     .action((plan: string | undefined, options: { name?: string }) =>
-      act(async context => (await import('./checkpoint.ts')).checkpoint(context, plan, options)),
+      act(async context => (await import('./checkpoints.ts')).checkpoint(context, plan, options)),
     )
 
   const checkpoints = program

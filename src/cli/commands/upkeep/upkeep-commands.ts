@@ -19,7 +19,7 @@ export function addKeeping(program: Command, act: Act): void {
     .description('the JSON Schema of plan documents')
     .option('--http', 'the OpenAPI document of the service instead')
     .action((options: { http?: boolean }) =>
-      act(async context => (await import('../formats/schema.ts')).schema(context, options)),
+      act(async context => (await import('../formats/formats.ts')).schema(context, options)),
     )
 
   program

@@ -8,7 +8,7 @@ import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../plan/raise.ts'
 import type { Dialect, Reading, StatusOf } from '../dialect.ts'
-import { Draft, Names } from '../document-builder.ts'
+import { DocumentBuilder, Names } from '../document-builder.ts'
 import { isList, Source } from '../source.ts'
 import { endedStatus } from '../status-words.ts'
 import { bundle, type TextFile, unbundle } from './backlog-md-files.ts'
@@ -223,7 +223,7 @@ export function readFolder(files: readonly TextFile[]): { readonly text: string;
 }
 
 function read(source: Source): Reading {
-  const draft = new Draft(source)
+  const draft = new DocumentBuilder(source)
   const files = unbundle(source.text)
   const read = (files ?? [{ name: null, text: source.text, line: 1 }]).flatMap(({ name, text, line }) => {
     const task = parseTask(text)
@@ -270,7 +270,7 @@ function read(source: Source): Reading {
 }
 
 /** Projects choose their own words. One we do not know is kept, and the task counts as open: never as done. */
-function readStatus(draft: Draft, task: TaskText, name: TaskName, index: number, line: number): void {
+function readStatus(draft: DocumentBuilder, task: TaskText, name: TaskName, index: number, line: number): void {
   const status = STATUS.read(task.status as Json)
   if (!status.ok) {
     const at = ['tasks', index, 'extra']

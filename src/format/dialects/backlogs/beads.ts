@@ -9,9 +9,10 @@ import { ENDED, type TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../plan/raise.ts'
 import { readDocument } from '../../text/document.ts'
 import { readDuration } from '../../text/units.ts'
-import type { Dialect, Reading, StatusOf } from '../dialect.ts'
-import { Draft, Names } from '../document-builder.ts'
+import type { Dialect, EndedStatus, Reading, StatusOf } from '../dialect.ts'
+import { DocumentBuilder, Names } from '../document-builder.ts'
 import { isList, isMap, type Source } from '../source.ts'
+import { endedStatus, statusWords } from '../status-words.ts'
 import {
   assemble,
   keepsake,
@@ -28,7 +29,45 @@ import {
   textOf,
   writtenNeeds,
 } from './backlogs.ts'
-import { criteriaOf, endingOf, rank, STATUS } from './beads-words.ts'
+
+// What the words of a Beads issue mean: its status, its priority, its list of criteria.
+
+const STATUS = statusWords<TaskStatus>({
+  open: 'pending',
+  deferred: 'pending',
+  pinned: 'pending',
+  in_progress: 'running',
+  hooked: 'running',
+  blocked: 'blocked',
+  closed: 'completed',
+  tombstone: 'cancelled',
+})
+
+/** `closed` is done, unless the reason says that it was only given up. */
+function endingOf(raw: JsonObject): EndedStatus | null {
+  const status = STATUS.read(raw.status ?? 'open')
+  const over = status.ok ? endedStatus(status.status) : null
+  return over === 'completed' && isGivenUp(raw.close_reason) ? raw.close_reason : over
+}
+
+function isGivenUp(reason: Json | undefined): reason is 'skipped' | 'cancelled' | 'abandoned' {
+  return reason === 'skipped' || reason === 'cancelled' || reason === 'abandoned'
+}
+
+/** 0 is the most urgent, 2 the usual. */
+function rank(priority: Json | undefined): number | undefined {
+  return typeof priority === 'number' && Number.isInteger(priority) && Math.abs(priority) < 100
+    ? (2 - priority) * 10 || 0
+    : undefined
+}
+
+/** A list of points is as many criteria; any other text is one. */
+function criteriaOf(text: Json | undefined): readonly string[] | undefined {
+  if (typeof text !== 'string' || text.trim() === '') return undefined
+  const lines = text.split('\n').filter(line => line.trim() !== '')
+  const points = lines.map(line => /^[-*] (?:\[[ xX]\] )?(.*\S.*)$/.exec(line)?.[1])
+  return points.every(point => point !== undefined) && points.length > 1 ? (points as string[]) : [text]
+}
 
 // How Beads writes issues: one on a line, its keys in their order, links to blockers as records of their own.
 
@@ -224,7 +263,7 @@ interface Issue {
 }
 
 function read(source: Source): Reading {
-  const draft = new Draft(source)
+  const draft = new DocumentBuilder(source)
   const issues: Issue[] = []
   const others: JsonObject[] = []
   let wrong = 0

@@ -7,7 +7,7 @@ import type { TaskName } from '../../../domain/id.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
-import { Draft, Names } from '../document-builder.ts'
+import { DocumentBuilder, Names } from '../document-builder.ts'
 import { isList, type Source } from '../source.ts'
 import { grouped, keptBy, nonEmpty, printed, sameNames, settleNeeds, sparse } from './backlogs.ts'
 import { type Item, parts, TASK } from './spec-kit-text.ts'
@@ -195,7 +195,7 @@ function renamed(reading: Reading, names: ReadonlyMap<string, TaskName>): Readin
 }
 
 function read(source: Source): Reading {
-  const draft = new Draft(source)
+  const draft = new DocumentBuilder(source)
   const { items, between, title } = parts(source.text)
   if (items.length === 0) {
     draft.refuseAt(1, 1, 'there is no task in this list', 'a task is written as: - [ ] T001 What to do')

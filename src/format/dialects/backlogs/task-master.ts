@@ -9,7 +9,7 @@ import type { TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../plan/raise.ts'
 import type { Path } from '../../text/diagnostic.ts'
 import type { Dialect, Reading, StatusOf } from '../dialect.ts'
-import { Draft, Names } from '../document-builder.ts'
+import { DocumentBuilder, Names } from '../document-builder.ts'
 import { isList, isMap, type Source } from '../source.ts'
 import { endedStatus, statusWords } from '../status-words.ts'
 import {
@@ -266,7 +266,7 @@ function read(source: Source): Reading {
   const { read: file, map } = source
   if (!file.ok) return file
   const list = map === null ? null : listOf(map)
-  const draft = new Draft(source)
+  const draft = new DocumentBuilder(source)
   const items = list === null ? [] : itemsOf(list, draft)
   if (map === null || list === null || list.tasks.length === 0) {
     const hint = 'a tasks.json holds {"tasks": [{"id": 1, "title": "…"}]}, perhaps under a tag such as "master"'
@@ -347,7 +347,7 @@ const PLACES: readonly (readonly [string, string])[] = [
   ['accept', 'testStrategy'],
 ]
 
-function itemsOf({ tag, tasks }: List, draft: Draft): readonly Item[] {
+function itemsOf({ tag, tasks }: List, draft: DocumentBuilder): readonly Item[] {
   const items: Item[] = []
   const add = (raw: Json, path: Path, parent: Item | null): Item | null => {
     const id = isMap(raw) ? raw.id : undefined
@@ -380,7 +380,7 @@ function itemsOf({ tag, tasks }: List, draft: Draft): readonly Item[] {
 }
 
 /** A number in a subtask means its sibling; where there is none, a task. `1.2` is always the subtask. */
-function hardNeeds(item: Item, names: Names, draft: Draft): readonly TaskName[] {
+function hardNeeds(item: Item, names: Names, draft: DocumentBuilder): readonly TaskName[] {
   const { dependencies } = item.raw
   if (dependencies === undefined || dependencies === null) return []
   if (!isList(dependencies)) {
@@ -404,7 +404,7 @@ function indentOf(text: string): Json | undefined {
   return indent === '  ' ? undefined : indent.slice(0, 10)
 }
 
-function otherTags(map: JsonObject, { tag }: List, draft: Draft): void {
+function otherTags(map: JsonObject, { tag }: List, draft: DocumentBuilder): void {
   const others = tag === null ? [] : Object.keys(map).filter(key => key !== tag && isMap(map[key]))
   if (others.length === 0) return
   const message = `the plan is made of the list '${tag}'; ${others.map(key => `'${key}'`).join(', ')}: kept, not read`

@@ -7,7 +7,7 @@ import { DOCUMENT_MAX_BYTES } from '../../../domain/limits.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import type { Path } from '../../text/diagnostic.ts'
 import type { Reading } from '../dialect.ts'
-import { Draft, NOT_CLAIMED } from '../document-builder.ts'
+import { DocumentBuilder, NOT_CLAIMED } from '../document-builder.ts'
 import { idsFor, slug } from '../names.ts'
 import { EDGES_MAX, edgesByRank, needsByRank, References } from '../planstore/plan-steps-order.ts'
 import { readCriterionLine } from '../planstore/plan-steps-words.ts'
@@ -63,13 +63,13 @@ interface Read {
 class Level {
   readonly ids: readonly TaskName[]
   groups: ReadonlyMap<string, readonly TaskName[]> = new Map()
-  readonly #draft: Draft
+  readonly #draft: DocumentBuilder
   readonly #entries: readonly Read[]
   readonly #path: Path
   readonly #prefix: string
   readonly #references = new References()
 
-  constructor(draft: Draft, entries: readonly Entry[], path: Path, prefix: string) {
+  constructor(draft: DocumentBuilder, entries: readonly Entry[], path: Path, prefix: string) {
     this.#draft = draft
     this.#path = path
     this.#prefix = prefix
@@ -259,7 +259,7 @@ export interface Kind {
 }
 
 export function readMarkdown(source: Source, kind: Kind): Reading {
-  const draft = new Draft(source)
+  const draft = new DocumentBuilder(source)
   if (Buffer.byteLength(source.text) > DOCUMENT_MAX_BYTES) {
     draft.refuseAt(
       1,
@@ -285,7 +285,7 @@ export function readMarkdown(source: Source, kind: Kind): Reading {
 }
 
 /** Title, goal and name: what stands before the first section of tasks. */
-function readHead(draft: Draft, sections: readonly Section[]): JsonObject {
+function readHead(draft: DocumentBuilder, sections: readonly Section[]): JsonObject {
   const head = headOf(sections)
   const written = head.find(({ level }) => level === 1)
   const title = written === undefined ? null : titleOf(written.title)
@@ -332,7 +332,7 @@ function sectionsKept(sections: readonly Section[], kind: Kind): readonly JsonOb
   })
 }
 
-function readTasks(draft: Draft, sections: readonly Section[], kind: Kind): readonly JsonObject[] {
+function readTasks(draft: DocumentBuilder, sections: readonly Section[], kind: Kind): readonly JsonObject[] {
   const phases = sections.filter(({ entries }) => entries.length > 0)
   const standing = phases.flatMap(section => section.entries.map(entry => ({ entry, section })))
   const level = new Level(

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import type { Dialect, Reading, StatusOf } from '../dialect.ts'
-import { type Draft, readStatus } from '../document-builder.ts'
+import { type DocumentBuilder, readStatus } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
 import { idsFor, idsToWrite } from '../names.ts'
 import { readListed } from '../planstore/plan-steps.ts'
@@ -55,7 +55,7 @@ function read(source: Source): Reading {
   return readListed(source, key, sample, (draft, list) => readSteps(draft, list, key))
 }
 
-function readSteps(draft: Draft, list: readonly Json[], key: string): readonly JsonObject[] {
+function readSteps(draft: DocumentBuilder, list: readonly Json[], key: string): readonly JsonObject[] {
   const steps = list.map((step, index) => {
     if (isMap(step)) return step
     draft.refuse({

@@ -9,7 +9,7 @@ import type { Path } from '../../text/diagnostic.ts'
 import { durationText } from '../amounts.ts'
 import { DataReferences, printReferences } from '../data-references.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
-import { Draft, type Fields, NEEDS_KEYS, readStatus } from '../document-builder.ts'
+import { DocumentBuilder, type Fields, NEEDS_KEYS, readStatus } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
 import { idsFor, idsToWrite } from '../names.ts'
 import { isList, isMap, type Source } from '../source.ts'
@@ -170,7 +170,7 @@ function isLone(value: JsonObject): boolean {
 
 function read(source: Source): Reading {
   if (!source.read.ok) return source.read
-  const draft = new Draft(source)
+  const draft = new DocumentBuilder(source)
   const parts = partsOf(source.value)
   if (parts === null) {
     draft.refuse({
@@ -203,7 +203,7 @@ function planIdOf({ plan, tasks }: Parts): Json | undefined {
 }
 
 function readRecords(
-  draft: Draft,
+  draft: DocumentBuilder,
   parts: Parts,
   planId: Json | undefined,
   order: 'sequential' | 'parallel',
@@ -268,7 +268,7 @@ function readRecords(
 }
 
 function readRecord(
-  draft: Draft,
+  draft: DocumentBuilder,
   fields: Fields,
   id: TaskName,
   planId: Json | undefined,
@@ -297,7 +297,10 @@ function readRecord(
   readStatus(draft, fields, 'status', id, TASK_WORDS)
 }
 
-function refuseTwins(draft: Draft, records: readonly { readonly task: JsonObject; readonly at: Path }[]): void {
+function refuseTwins(
+  draft: DocumentBuilder,
+  records: readonly { readonly task: JsonObject; readonly at: Path }[],
+): void {
   const seen = new Set<string>()
   for (const { task, at } of records) {
     if (typeof task.id !== 'string' && typeof task.id !== 'number') continue
@@ -313,7 +316,7 @@ function refuseTwins(draft: Draft, records: readonly { readonly task: JsonObject
 }
 
 /** A word for a number would put the task at the end, which nobody asked for. */
-function refuseNumber(draft: Draft, { sequence_order: number }: JsonObject, at: Path): void {
+function refuseNumber(draft: DocumentBuilder, { sequence_order: number }: JsonObject, at: Path): void {
   if (number === undefined || number === null || typeof number === 'number') return
   draft.refuse({
     path: [...at, 'sequence_order'],

@@ -8,7 +8,7 @@ import { ENDED, type PlanStatus, SATISFIES, type TaskStatus } from '../../../dom
 import { asLiteral } from '../../expression/template.ts'
 import type { DataReferences } from '../data-references.ts'
 import type { StatusOf } from '../dialect.ts'
-import type { Draft, Fields } from '../document-builder.ts'
+import type { DocumentBuilder, Fields } from '../document-builder.ts'
 import { slug } from '../names.ts'
 import { type Known, printCriterion, readCriterion } from '../playbook/criteria.ts'
 import { isList, isMap } from '../source.ts'
@@ -96,7 +96,7 @@ export function readPlanName(fields: Fields, keys: readonly string[]): void {
 }
 
 /** What the text says the plan has come to. It is checked and kept, never followed. */
-export function readPlanStatus(draft: Draft, fields: Fields): void {
+export function readPlanStatus(draft: DocumentBuilder, fields: Fields): void {
   const word = fields.take('status')
   if (word === undefined || word === null) return
   const read = PLAN_WORDS.read(word)
@@ -140,7 +140,7 @@ export function taskStatusWord(
  * `data`, nothing in them refers to anything.
  */
 export function moveInputs(
-  draft: Draft,
+  draft: DocumentBuilder,
   fields: Fields,
   from: string,
   data: { readonly step: TaskName; readonly references: DataReferences } | null = null,

@@ -8,7 +8,7 @@ import type { Path } from '../../text/diagnostic.ts'
 import { durationText } from '../amounts.ts'
 import { DataReferences } from '../data-references.ts'
 import type { Dialect, Reading } from '../dialect.ts'
-import { Draft, type Fields, NEEDS_KEYS, readStatus } from '../document-builder.ts'
+import { DocumentBuilder, type Fields, NEEDS_KEYS, readStatus } from '../document-builder.ts'
 import { idsFor } from '../names.ts'
 import { isList, isMap, type Source } from '../source.ts'
 import { EDGES_MAX, edgesByRank, needsByRank, References, ranksOf, resolve } from './plan-steps-order.ts'
@@ -51,10 +51,10 @@ export function readListed(
   source: Source,
   key: string,
   sample: string,
-  tasksOf: (draft: Draft, list: readonly Json[], fields: Fields) => readonly JsonObject[],
+  tasksOf: (draft: DocumentBuilder, list: readonly Json[], fields: Fields) => readonly JsonObject[],
 ): Reading {
   if (!source.read.ok) return source.read
-  const draft = new Draft(source)
+  const draft = new DocumentBuilder(source)
   const { map } = source
   const list = map?.[key]
   if (map === null || !isList(list)) {
@@ -77,7 +77,7 @@ export function readOrder(fields: Fields): 'sequential' | 'parallel' {
 }
 
 /** What a plan of this family says about itself; `name`, `title` and the like only where they are text. */
-export function readPlanWords(draft: Draft, fields: Fields): void {
+export function readPlanWords(draft: DocumentBuilder, fields: Fields): void {
   fields.put('planfold', 1)
   moveText(fields, ['title'], 'title')
   readPlanName(fields, ['name', 'plan_name', 'id'])
@@ -96,7 +96,7 @@ interface Level {
   readonly order: 'sequential' | 'parallel'
 }
 
-export function readSteps(draft: Draft, steps: readonly Json[], level: Level): readonly JsonObject[] {
+export function readSteps(draft: DocumentBuilder, steps: readonly Json[], level: Level): readonly JsonObject[] {
   const raw = steps.map((step, index) => {
     if (isMap(step)) return step
     if (isText(step)) return { title: step }
@@ -138,7 +138,7 @@ export function readSteps(draft: Draft, steps: readonly Json[], level: Level): r
 }
 
 function readStep(
-  draft: Draft,
+  draft: DocumentBuilder,
   fields: Fields,
   id: TaskName,
   index: number,
@@ -200,7 +200,12 @@ function groupOf(step: JsonObject): Json | undefined {
   return isText(step.parallel_group) && !isSteps(step.actions) ? step.parallel_group : undefined
 }
 
-function referencesOf(draft: Draft, steps: readonly JsonObject[], ids: readonly TaskName[], level: Level): References {
+function referencesOf(
+  draft: DocumentBuilder,
+  steps: readonly JsonObject[],
+  ids: readonly TaskName[],
+  level: Level,
+): References {
   const references = new References()
   const pairs = (word: (step: JsonObject, index: number) => Json | undefined) =>
     steps.map((step, index) => [word(step, index), ids[index] as TaskName] as const)

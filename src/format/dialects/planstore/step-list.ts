@@ -9,7 +9,7 @@ import type { PlanDefinition, Retry, TaskDefinition } from '../../../domain/plan
 import type { TaskStatus } from '../../../domain/status.ts'
 import { DataReferences, printReferences } from '../data-references.ts'
 import type { Dialect, Reading, StatusOf } from '../dialect.ts'
-import { type Draft, type Fields, readStatus } from '../document-builder.ts'
+import { type DocumentBuilder, type Fields, readStatus } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
 import { idsFor, idsToWrite } from '../names.ts'
 import { isList, isMap, type Source } from '../source.ts'
@@ -64,7 +64,7 @@ function read(source: Source): Reading {
   })
 }
 
-function readSteps(draft: Draft, list: readonly Json[], variables: Json | undefined): readonly JsonObject[] {
+function readSteps(draft: DocumentBuilder, list: readonly Json[], variables: Json | undefined): readonly JsonObject[] {
   const steps = list.map((step, index) => {
     if (isMap(step)) return step
     draft.refuse({
@@ -123,7 +123,7 @@ function readRetry(fields: Fields): void {
   }
 }
 
-function refuseTwins(draft: Draft, steps: readonly JsonObject[]): void {
+function refuseTwins(draft: DocumentBuilder, steps: readonly JsonObject[]): void {
   const seen = new Set<string>()
   for (const [index, { id }] of steps.entries()) {
     if (typeof id !== 'string' && typeof id !== 'number') continue

@@ -7,7 +7,7 @@ import type { TaskName } from '../../../domain/id.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import { readDocument } from '../../text/document.ts'
 import type { Dialect, EndedStatus, Reading } from '../dialect.ts'
-import { Draft } from '../document-builder.ts'
+import { DocumentBuilder } from '../document-builder.ts'
 import { planSlug } from '../names.ts'
 import { isList, isMap, Source } from '../source.ts'
 import { endedStatus, statusWords } from '../status-words.ts'
@@ -62,7 +62,7 @@ export const LOGS_MAX = 500
 
 function read(source: Source): Reading {
   if (!source.read.ok) return source.read
-  const draft = new Draft(source)
+  const draft = new DocumentBuilder(source)
   const refused = (path: readonly (string | number)[], message: string, hint: Hint): Reading => {
     draft.refuse({ path, message, hint })
     return draft.reading({})

@@ -10,7 +10,7 @@ import { raiseTask } from '../../plan/raise.ts'
 import type { Diagnostic, Path } from '../../text/diagnostic.ts'
 import { readDocument } from '../../text/document.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
-import { Draft, isPlaceholder, type Locate, Names, writtenIds } from '../document-builder.ts'
+import { DocumentBuilder, isPlaceholder, type Locate, Names, writtenIds } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
 import { isList, isMap, type Source } from '../source.ts'
 import { yamlText } from '../yaml-text.ts'
@@ -336,7 +336,7 @@ function read(source: Source): Reading {
   }
   const dsl = readDsl(source.lines)
   if (dsl.faults.length > 0) return { ok: false, diagnostics: dsl.faults }
-  const draft = new Draft(source, locate(dsl))
+  const draft = new DocumentBuilder(source, locate(dsl))
   const fields = draft.fields(dsl.plan, ['plan'], [])
   fields.put('planfold', 1)
   readName(fields, 'plan_id')

@@ -3,7 +3,7 @@
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { Path } from '../../text/diagnostic.ts'
-import { type Draft, type Fields, listOf, type Names } from '../document-builder.ts'
+import { type DocumentBuilder, type Fields, listOf, type Names } from '../document-builder.ts'
 import { isList, isMap } from '../source.ts'
 import { type Known, readCriterion } from './criteria.ts'
 import { type Call, readPipeline, resultsOf } from './pipeline.ts'
@@ -45,7 +45,7 @@ export function callsOf(instruction: Json | undefined): readonly Call[] {
 
 /** Reads everything by which a task is judged; the checks of a gate come before the person who approves. */
 export function readCriteria(
-  draft: Draft,
+  draft: DocumentBuilder,
   fields: Fields,
   around: Around,
   calls: readonly Call[],
@@ -93,7 +93,12 @@ function items(fields: Fields, key: string): readonly (readonly [Json, Path])[] 
   return value.map((item, index) => [item, [...fields.at, key, index]] as const)
 }
 
-export function readFailureModes(draft: Draft, fields: Fields, { names }: Around, calls: readonly Call[]): void {
+export function readFailureModes(
+  draft: DocumentBuilder,
+  fields: Fields,
+  { names }: Around,
+  calls: readonly Call[],
+): void {
   const modes = fields.take('failure_modes')
   if (modes === undefined) return
   const known = knownOf({ outputs: fields.said('outputs') ?? {}, inputs: fields.said('inputs') ?? {} }, calls, [])
@@ -117,7 +122,7 @@ export function readFailureModes(draft: Draft, fields: Fields, { names }: Around
 }
 
 /** Reads `next: [{on, to}]` and `on: {outcome: [task]}`. A way that leads out of the plan makes it a sketch, and is kept. */
-export function readRoutes(draft: Draft, fields: Fields, { names }: Around): void {
+export function readRoutes(draft: DocumentBuilder, fields: Fields, { names }: Around): void {
   const routes = new Map<string, Json[]>()
   const outside: Json[] = []
   const written = fields.take('on')

@@ -7,7 +7,7 @@ import type { Path } from '../../text/diagnostic.ts'
 import { budgetMap, durationText, priorityOf } from '../amounts.ts'
 import {
   alternatives,
-  type Draft,
+  type DocumentBuilder,
   type Fields,
   isPlaceholder,
   listOf,
@@ -77,7 +77,7 @@ export const NODE_KEYS: readonly string[] = [
   ...['next', 'on', 'matrix', 'priority', 'estimate', 'estimated_duration', 'environment', 'budget', 'status', 'state'],
 ]
 
-export function readNode(draft: Draft, map: JsonObject, at: Path, to: Path, around: Around): JsonObject {
+export function readNode(draft: DocumentBuilder, map: JsonObject, at: Path, to: Path, around: Around): JsonObject {
   const fields = draft.fields(map, at, to)
   const id = fields.take('id')
   const name = id === undefined ? undefined : around.names.name(id)
@@ -121,7 +121,7 @@ function readAmounts(fields: Fields): void {
   if (fields.said('env') === undefined) fields.rename('environment', 'env')
 }
 
-function readNeeds(draft: Draft, fields: Fields, { names, outer }: Around): void {
+function readNeeds(draft: DocumentBuilder, fields: Fields, { names, outer }: Around): void {
   const keys = NEEDS_KEYS.filter(key => Object.hasOwn(fields.map, key))
   if (keys.length === 0) return
   const ids = keys.flatMap(key => listOf(fields.take(key) as Json))
@@ -137,7 +137,7 @@ function readNeeds(draft: Draft, fields: Fields, { names, outer }: Around): void
 }
 
 /** True for a gate. */
-function readKind(draft: Draft, fields: Fields, guarded: { readonly gate: JsonObject } | undefined): boolean {
+function readKind(draft: DocumentBuilder, fields: Fields, guarded: { readonly gate: JsonObject } | undefined): boolean {
   const kind = fields.take('kind')
   const options = alternatives(kind)
   if (options !== null)
@@ -157,7 +157,7 @@ function readKind(draft: Draft, fields: Fields, guarded: { readonly gate: JsonOb
 }
 
 /** True when there is one. */
-function readSubplan(draft: Draft, fields: Fields, around: Around, name: string): boolean {
+function readSubplan(draft: DocumentBuilder, fields: Fields, around: Around, name: string): boolean {
   const written = fields.take('subplan')
   if (written === undefined) return false
   const nested = isMap(written) && isList(written.nodes) ? written : null
@@ -187,7 +187,7 @@ function readSubplan(draft: Draft, fields: Fields, around: Around, name: string)
 }
 
 /** `others` carry it out, so that nobody reads an instruction. */
-function readCommand(draft: Draft, fields: Fields, around: Around, others: boolean): readonly Call[] {
+function readCommand(draft: DocumentBuilder, fields: Fields, around: Around, others: boolean): readonly Call[] {
   const command = fields.first(COMMAND_KEYS)
   const matrix = fields.take('matrix')
   fields.put('matrix', matrix, 'matrix')

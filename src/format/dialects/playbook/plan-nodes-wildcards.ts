@@ -3,12 +3,12 @@
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { TaskDefinition } from '../../../domain/plan.ts'
-import type { Draft } from '../document-builder.ts'
+import type { DocumentBuilder } from '../document-builder.ts'
 import { isList, isMap } from '../source.ts'
 
 /** A task whose id ended in `*` goes over what its dependency found. */
 export function expandWildcards(
-  draft: Draft,
+  draft: DocumentBuilder,
   tasks: readonly Json[],
   artifacts: ReadonlyMap<string, readonly JsonObject[]>,
 ): Json[] {

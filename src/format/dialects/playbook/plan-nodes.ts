@@ -8,7 +8,7 @@ import { ENDED, type PlanStatus } from '../../../domain/status.ts'
 import { raisePlan } from '../../plan/raise.ts'
 import type { Path } from '../../text/diagnostic.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
-import { alternatives, Draft, type Fields, listOf, Names, planSlug, writtenIds } from '../document-builder.ts'
+import { alternatives, DocumentBuilder, type Fields, listOf, Names, planSlug, writtenIds } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
 import { isList, isMap, type Source } from '../source.ts'
 import { statusWords } from '../status-words.ts'
@@ -72,7 +72,7 @@ const PLAN_KEYS: readonly string[] = [
 ]
 
 function read(source: Source): Reading {
-  const draft = new Draft(source)
+  const draft = new DocumentBuilder(source)
   const map = source.map ?? {}
   if (!isList(map.nodes)) {
     const none = { path: [], message: 'a plan of this kind has a list of nodes', hint: "add 'nodes:' with '- id: …'" }
@@ -139,7 +139,7 @@ export function writtenName({ name, extra }: PlanDefinition, key: string): Json 
   return remembered !== undefined && planSlug(String(remembered)) === name ? remembered : name
 }
 
-function readState(draft: Draft, fields: Fields): void {
+function readState(draft: DocumentBuilder, fields: Fields): void {
   const state = fields.take('state')
   if (state === undefined) return
   fields.remember('state', state)
@@ -158,7 +158,7 @@ function readState(draft: Draft, fields: Fields): void {
 }
 
 /** The plan's `gates` by the node they guard; a gate that guards none is kept, with a warning. */
-function readGates(draft: Draft, fields: Fields, names: Names) {
+function readGates(draft: DocumentBuilder, fields: Fields, names: Names) {
   const gates = new Map<string, { readonly at: Path; readonly gate: JsonObject }>()
   const written = fields.take('gates')
   const left: Json[] = []

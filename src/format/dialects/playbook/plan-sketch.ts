@@ -6,7 +6,7 @@ import type { PlanDefinition } from '../../../domain/plan.ts'
 import { raisePlan } from '../../plan/raise.ts'
 import { budgetInMinutes } from '../amounts.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
-import { Draft, type Fields, Names, writtenIds } from '../document-builder.ts'
+import { DocumentBuilder, type Fields, Names, writtenIds } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
 import { isList, isMap, type Source } from '../source.ts'
 import { readName, writtenName } from './plan-nodes.ts'
@@ -29,7 +29,7 @@ export const planSketch: Dialect = {
 }
 
 function read(source: Source): Reading {
-  const draft = new Draft(source)
+  const draft = new DocumentBuilder(source)
   const map = source.map ?? {}
   const fields = draft.fields(map, [], [])
   fields.put('planfold', 1)
@@ -58,7 +58,7 @@ function read(source: Source): Reading {
 }
 
 /** The demand itself stays where it was said, and gates every deployment, whatever the policy is made to say later. */
-function readPolicies(draft: Draft, fields: Fields, policies: Json | undefined): void {
+function readPolicies(draft: DocumentBuilder, fields: Fields, policies: Json | undefined): void {
   if (policies === undefined) return
   const demanded = isMap(policies) && policies.requireGateForProd === true
   if (demanded) {

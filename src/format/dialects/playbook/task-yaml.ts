@@ -2,7 +2,7 @@
 
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
-import { Draft, Names, planSlug, writtenIds } from '../document-builder.ts'
+import { DocumentBuilder, Names, planSlug, writtenIds } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
 import type { Source } from '../source.ts'
 import { misspeltList } from '../unknown-format.ts'
@@ -28,7 +28,7 @@ export const taskYaml: Dialect = {
 }
 
 function read(source: Source): Reading {
-  const draft = new Draft(source)
+  const draft = new DocumentBuilder(source)
   const map = source.map ?? {}
   const names = new Names([map.id])
   const alone = { names, prefix: '', artifacts: new Map(), gates: new Map(), produced: new Set<string>() }

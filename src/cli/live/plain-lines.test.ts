@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { TaskName } from '../../domain/id.ts'
-import { OutputLines } from './output-lines.ts'
+import { OutputLines } from './plain-lines.ts'
 
 const TASK = 'build' as TaskName
 

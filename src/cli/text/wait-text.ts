@@ -1,0 +1,130 @@
+// Sentences about what keeps a plan from going on: edits of a person, files that another plan holds, and what the machine lacks.
+
+import type { EditedPaths } from '../../domain/event.ts'
+import type { Shortage } from '../../domain/shortage.ts'
+import { type ScopeWaitFacts, scopeHolders, stalledPlans } from '../../domain/views/scope-wait.ts'
+import type { Summary } from '../../domain/views/summary.ts'
+import { shellWord as quoted } from '../../safety/text/terminal.ts'
+import { CliError, EXIT } from '../exit.ts'
+import { brief } from '../terminal/one-line.ts'
+import type { Paint } from '../terminal/paint.ts'
+
+// Words about a person's edits that a retry would set back, and about files that were set back: the same in every view.
+
+const PATHS_MAX = 10
+const TIMES_MAX = 3
+
+/** Each edited path on a line of its own; the caller makes the text safe for its terminal. */
+export function editedLines({ paths, more = 0, unmerged = [] }: EditedPaths): readonly string[] {
+  const rest = Math.max(0, paths.length - PATHS_MAX) + more
+  return [
+    ...paths.slice(0, PATHS_MAX).map(path => `edited: ${path}`),
+    ...(rest === 0 ? [] : [`… and ${rest} more`]),
+    ...unmerged.slice(0, PATHS_MAX).map(path => `cannot be merged: ${path}; keep it or take it`),
+  ]
+}
+
+/** What was set back before tasks were tried again, with the command that brings it back. */
+export function setBackLines(
+  { name, restored = [] }: Pick<Summary, 'name' | 'restored'>,
+  paint: Paint,
+): readonly string[] {
+  const shown = restored.slice(-TIMES_MAX)
+  const lines = shown.flatMap(({ task, paths, more }) => {
+    const first = paths.slice(0, 3).map(path => brief(path))
+    const rest = paths.length - first.length + more
+    const all = `${first.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`
+    return [
+      `  ${paint.yellow('set back')} ${all}: as before ${brief(task)}, which was tried again`,
+      `           planfold restore ${quoted(name)} ${paths[0] === undefined ? '' : quoted(paths[0])}`.trimEnd(),
+    ]
+  })
+  const earlier = restored.length - shown.length
+  return earlier === 0
+    ? lines
+    : [...lines, paint.dim(`           … and ${earlier} more times: planfold restore ${quoted(name)}`)]
+}
+
+// Tasks that wait for files of another plan, as lines for a person: who holds them, and the two commands that end the wait.
+
+const SHOWN_MAX = 5
+
+export function scopeWaitLines(waits: readonly ScopeWaitFacts[], paint: Paint): readonly string[] {
+  const lines = waits
+    .slice(0, SHOWN_MAX)
+    .map(wait => `  ${paint.yellow('waits')}    ${brief(wait.task)}: ${brief(scopeHolders(wait))}`)
+  if (waits.length > SHOWN_MAX) lines.push(paint.dim(`           … and ${waits.length - SHOWN_MAX} more`))
+  for (const name of stalledPlans(waits)) {
+    lines.push(`           nobody drives ${name}: planfold resume ${name}`)
+    lines.push(`           or give it up:  planfold cancel ${name}`)
+  }
+  return lines
+}
+
+/** The same on one line, for a view that shows what is going on now; null when nobody waits. */
+export function scopeWaitLine(waits: readonly ScopeWaitFacts[]): string | null {
+  const [first] = waits
+  if (first === undefined) return null
+  const more = waits.length > 1 ? ` (and ${waits.length - 1} more)` : ''
+  const ways = stalledPlans(waits).map(
+    name => `; nobody drives it: planfold resume ${name}, or planfold cancel ${name}`,
+  )
+  return `${first.task} waits: ${scopeHolders(first)}${more}${ways.join('')}`
+}
+
+// What is said when Planfold itself lacks space, file handles or a folder: what is lacking, that no task failed by it, and how to
+// go on.
+
+/** Of a plan that is paused for it; nothing for any other. */
+export function shortageLines({ shortage }: Pick<Summary, 'shortage'>, paint: Paint): readonly string[] {
+  if (shortage === undefined) return []
+  return [
+    `  ${paint.yellow('lacking')}  ${brief(shortage.message)} (${shortage.code})`,
+    `           ${shortage.hint} No task failed by this, and nothing was undone.`,
+  ]
+}
+
+/** Driving stopped, and the journal may not say so. */
+export function shortEnd(name: string, { message, code, hint, kind }: Shortage): CliError {
+  return new CliError(
+    EXIT.waits,
+    'shortage',
+    `driving '${name}' stopped: ${message.replace(/\.$/, '')} (${code}); no task failed by this, and nothing was undone`,
+    `${hint} Then go on with: planfold resume ${name}`,
+    [],
+    { shortage: { kind, code, message, hint } },
+  )
+}
+
+/** What was thrown while the plan was driven, when it tells of a store that is full or gone; else null. */
+export function thrownShort(name: string, error: unknown): CliError | null {
+  if (!(error instanceof Error)) return null
+  if (error.name === 'StoreFull')
+    return shortEnd(name, { kind: 'disk-full', code: 'ENOSPC', message: error.message, hint: 'Free some space.' })
+  if (error.name === 'StoreGone')
+    return shortEnd(name, {
+      kind: 'unavailable',
+      code: 'ENOENT',
+      message: error.message,
+      hint: 'Bring the state folder back: mount it, or move it to where it was.',
+    })
+  return null
+}
+
+/** Thrown where whoever ordered it has the words for it. */
+export class DrivingShort extends Error {
+  override readonly name = 'DrivingShort'
+}
+
+/** A rollback that is ordered and could not be seen through; null when something else was thrown. */
+export function unfinishedRollback(name: string, error: Error): CliError | null {
+  const isFull = error.name === 'StoreFull'
+  if (!isFull && !(error instanceof DrivingShort)) return null
+  const what = isFull ? 'the disk is full' : error.message.replace(/\.$/, '')
+  return new CliError(
+    EXIT.waits,
+    'shortage',
+    `${what}; the rollback of '${name}' is ordered and not finished`,
+    `make room, then finish it with: planfold resume ${name}`,
+  )
+}

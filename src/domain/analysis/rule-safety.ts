@@ -1,0 +1,108 @@
+// Lint rules about safety: what cannot be taken back needs somebody who agrees; what is changed needs a check and a way back.
+
+import type { EffectClass, TaskDefinition } from '../plan.ts'
+import { effectOf } from '../plan-rules/effect.ts'
+import { dangerOf, demandsGate, IMPACT_WORDS, isActing, isAskedAbout, isGated } from '../plan-rules/impact.ts'
+import { joins } from './estimates.ts'
+import type { Finding } from './finding.ts'
+import type { Ground, Look } from './lint-input.ts'
+import { isUndoing } from './work-graph.ts'
+
+// Rules about care: whoever changes something should say how it is known to be right, and how it is undone.
+
+const CHANGING: ReadonlySet<EffectClass> = new Set(['workspace', 'idempotent', 'probed', 'unsafe'])
+/** Their result is a judgement already. */
+const JUDGING = /^(validat|verif|test|check|review|baseline|research|analy|plan|read|document)/i
+
+/** A command at least has its exit code; a report has nobody's word but its author's. */
+export function* accepted({ graph }: Look): Iterable<Finding> {
+  for (const [at, task] of graph.tasks.entries()) {
+    const isJudged = (task.accept?.length ?? 0) > 0 || task.expect !== undefined
+    if (isJudged || joins(graph, at) || isUndoing(graph, at) || JUDGING.test(task.kind ?? '')) continue
+    const isReported = task.action.type === 'external'
+    if (!isReported && !changes(graph.definition, task)) continue
+    yield {
+      code: 'no-acceptance',
+      severity: isReported ? 'warning' : 'info',
+      task: task.id,
+      key: 'id',
+      message: isReported
+        ? `nothing checks what is reported about '${task.id}'`
+        : `'${task.id}' changes something, and only its exit code says whether it is right`,
+      hint: "add 'accept:' with a command, an expression or a sentence to judge",
+    }
+  }
+}
+
+/** Files go back by themselves; what a task did elsewhere only its own word can undo. */
+export function* rolledBack({ graph }: Look): Iterable<Finding> {
+  for (const [at, task] of graph.tasks.entries()) {
+    if (task.compensate !== undefined || (task.rollback ?? '') !== '') continue
+    if (joins(graph, at) || isUndoing(graph, at)) continue
+    if (!changes(graph.definition, task) || effectOf(graph.definition, task) === 'workspace') continue
+    yield {
+      code: 'no-rollback',
+      severity: 'warning',
+      task: task.id,
+      key: 'id',
+      message: `'${task.id}' may change the world outside its files and does not say how that is undone`,
+      hint: "add 'compensate:' with what undoes it, or 'rollback:' with how a person would; 'effect: pure' if it only reads",
+    }
+  }
+}
+
+function changes(plan: Look['graph']['definition'], task: TaskDefinition): boolean {
+  const { type } = task.action
+  return (type === 'run' || type === 'edit') && CHANGING.has(effectOf(plan, task))
+}
+
+// Rules about people: what cannot be taken back should not happen before somebody has agreed. A task counts as gated when a
+// gate stands somewhere before it.
+
+export function* gates(look: Ground): Iterable<Finding> {
+  const gated = gatedTasks(look)
+  const isDemanded = demandsGate(look.graph.definition.extra)
+  for (const [at, task] of look.graph.tasks.entries()) {
+    const danger = dangerOf(task)
+    // What is in a circle never runs; the circle itself is told.
+    if (danger === null || gated[at] || joins(look.graph, at) || look.waves.waveOf[at] === -1) continue
+    const does = `'${task.id}' ${IMPACT_WORDS[danger]}`
+    const about = { task: task.id, key: 'id' } as const
+    if (isDemanded && danger === 'deploy')
+      yield {
+        ...about,
+        code: 'gate-required',
+        severity: 'error',
+        message: `${does}, and the policy wants a gate before that`,
+        hint: "let it need a task with 'gate: approval'",
+      }
+    else if (isAskedAbout(task) && isGated(look.graph.definition, danger))
+      yield {
+        ...about,
+        code: 'ungated',
+        severity: 'info',
+        message: `${does}, so somebody is asked ${isActing(task) ? 'right before it begins' : 'before it can be claimed'}`,
+        hint: "to be asked earlier, let it need a task with 'gate: approval'",
+      }
+    else
+      yield {
+        ...about,
+        code: 'ungated',
+        severity: 'warning',
+        message: `${does}, and nobody is asked before${isAskedAbout(task) ? ': policy.gates.before leaves it out' : ''}`,
+        hint: "let it need a task with 'gate: approval'",
+      }
+  }
+}
+
+/** In the order of the waves, so that whoever comes before has been looked at. */
+function gatedTasks({ graph, waves }: Ground): readonly boolean[] {
+  const gated = graph.tasks.map(() => false)
+  const isGate = (task: number): boolean => graph.tasks[task]!.action.type === 'gate'
+  for (const task of waves.order) {
+    const by = waves.wokenBy[task]!
+    gated[task] =
+      graph.needs[task]!.some(need => isGate(need) || gated[need]!) || (by !== -1 && (isGate(by) || gated[by]!))
+  }
+  return gated
+}
