@@ -17,7 +17,8 @@ async function scene() {
     await engine.as(ANA).submit(made.plan, { type: 'start' })
     return made.plan
   }
-  return { engine, rooms, begin, ana: { engine: engine.as(ANA) }, bo: { engine: engine.as(BO) } }
+  const room = (name: Actor) => ({ engine: engine.as(name), now: () => rooms.clock.now() })
+  return { engine, rooms, begin, room, ana: room(ANA), bo: room(BO) }
 }
 const held = (claimed: Awaited<ReturnType<typeof claimWhenReady>>) =>
   claimed?.ok === true ? `${claimed.name}/${claimed.claim?.task}` : claimed
@@ -32,13 +33,19 @@ test('the oldest plan first, each task once, and nothing that has the name of an
   expect(held(await claimTask(ana, {}))).toBe('second/b')
 })
 
+test('in a plan the highest priority goes first, then the order of the document', async () => {
+  const { begin, bo } = await scene()
+  await begin(plan('first', external('a'), external('b', { priority: 5 }), external('c')))
+  expect(held(await claimTask(bo, {}))).toBe('first/b')
+  expect(held(await claimTask(bo, {}))).toBe('first/a')
+  expect(held(await claimTask(bo, {}))).toBe('first/c')
+})
+
 test('of eight who ask at once, five get one of the five tasks each', async () => {
-  const { begin, engine } = await scene()
+  const { begin, room } = await scene()
   await begin(plan('one', external('a'), external('b')))
   await begin(plan('two', external('c'), external('d'), external('e')))
-  const all = await Promise.all(
-    Array.from({ length: 8 }, (_, at) => claimTask({ engine: engine.as(`agent-${at}` as Actor) }, {})),
-  )
+  const all = await Promise.all(Array.from({ length: 8 }, (_, at) => claimTask(room(`agent-${at}` as Actor), {})))
   const got = all.filter(({ ok }) => ok).map(held)
   expect(got.sort()).toEqual(['one/a', 'one/b', 'two/c', 'two/d', 'two/e'])
 })
@@ -101,6 +108,7 @@ test('who waits looks at once when something is written after a quiet time, and 
   let looks = 0
   let write = () => {}
   const engine = {
+    caller: { actor: BO },
     ask: async ({ type }: { type: string }) => {
       if (type === 'position') looks++
       return type === 'position' ? 0 : { items: [], next: null }
@@ -113,7 +121,7 @@ test('who waits looks at once when something is written after a quiet time, and 
     },
   } as unknown as ClaimRoom['engine']
   const stop = new AbortController()
-  const none = claimWhenReady({ engine }, {}, stop.signal)
+  const none = claimWhenReady({ engine, now: () => 0 }, {}, stop.signal)
   await vi.advanceTimersByTimeAsync(1_000)
   write()
   await vi.advanceTimersByTimeAsync(0)

@@ -2,12 +2,16 @@
 // there is one. Two who ask at once never get the same task: whoever is slower gets the one after it.
 
 import { advise, quoted } from '../domain/hint.ts'
-import type { PlanId, TaskName } from '../domain/id.ts'
+import type { Millis, PlanId, TaskName } from '../domain/id.ts'
+import { CLAIM_LEASE_MAX_MS } from '../domain/limits.ts'
 import { refuse } from '../domain/refusal.ts'
+import type { Card } from '../domain/views/board.ts'
 import type { Engine, EngineInProcess, Submitted } from '../engine/engine.ts'
+import { readyTasks } from './next-step.ts'
 
 export interface ClaimRoom {
   readonly engine: Pick<EngineInProcess, 'caller' | 'ask' | 'submit' | 'watch'>
+  readonly now: () => Millis
 }
 
 export interface ClaimAsk {
@@ -17,25 +21,18 @@ export interface ClaimAsk {
   readonly leaseMs?: number
 }
 
-export async function claimTask({ engine }: ClaimRoom, ask: ClaimAsk): Promise<Submitted> {
+export async function claimTask({ engine, now }: ClaimRoom, ask: ClaimAsk): Promise<Submitted> {
   const lease = ask.leaseMs === undefined ? {} : { leaseMs: ask.leaseMs }
   if (ask.plan !== undefined) {
     const named = ask.task === undefined ? {} : { task: ask.task }
     return await engine.submit(ask.plan, { type: 'claim', ...named, ...lease })
   }
   let refused: Submitted | null = null
-  for (const plan of await plansWithWork(engine)) {
-    // `next` also lists what is ready in a plan that is paused.
-    const status = (await engine.ask({ type: 'summary', plan }))?.status
-    if (status !== 'active' && status !== 'blocked') continue
-    const found = await engine.ask({ type: 'next', plan })
-    for (const { name, action, assignee } of found?.ready ?? []) {
-      if (action !== 'external' || (assignee !== null && assignee !== engine.caller.actor)) continue
-      const claimed = await engine.submit(plan, { type: 'claim', task: name, ...lease })
-      if (claimed.ok) return claimed
-      // Somebody was faster, or its files are held: the next one may be free.
-      refused ??= WAITS.has(claimed.refusal.code) ? null : claimed
-    }
+  for await (const { plan, card } of claimable(engine, [engine.caller.actor], now())) {
+    const claimed = await engine.submit(plan, { type: 'claim', task: card.name, ...lease })
+    if (claimed.ok) return claimed
+    // Somebody was faster, or its files are held: the next one may be free.
+    refused ??= WAITS.has(claimed.refusal.code) ? null : claimed
   }
   const nothing = refuse(
     'not-ready',
@@ -45,7 +42,37 @@ export async function claimTask({ engine }: ClaimRoom, ask: ClaimAsk): Promise<S
   return refused ?? { ok: false, refusal: nothing }
 }
 
-/** The same, as soon as there is something to claim; null when `signal` fires before. */
+export interface ClaimFilter {
+  /** All plans when absent. */
+  readonly plan?: PlanId | undefined
+  readonly session?: string | undefined
+  readonly kinds?: readonly string[] | undefined
+}
+
+/** What any of these agents may claim now: the oldest plan first, and in each the task of the highest priority. */
+export async function* claimable(
+  engine: Pick<Engine, 'ask'>,
+  agents: readonly (string | undefined)[],
+  now: Millis,
+  { plan: only, session, kinds }: ClaimFilter = {},
+): AsyncIterable<{ readonly plan: PlanId; readonly card: Card }> {
+  for (const plan of only === undefined ? await plansWithWork(engine) : [only]) {
+    const summary = await engine.ask({ type: 'summary', plan })
+    // What is ready in a plan that is paused is not for anybody yet.
+    const isOpen = summary?.status === 'active' || summary?.status === 'blocked'
+    if (!isOpen || (session !== undefined && summary.session !== session)) continue
+    for (const { card } of (await readyTasks(engine, plan, { now }))?.records ?? []) {
+      const { action, kind, assignee } = card
+      const isMeant =
+        action === 'external' &&
+        (kinds === undefined || (kind !== null && kinds.includes(kind))) &&
+        (assignee === null || agents.includes(assignee))
+      if (isMeant) yield { plan, card }
+    }
+  }
+}
+
+/** As `claimTask`, as soon as there is something to claim; null when `signal` fires before. */
 export async function claimWhenReady(room: ClaimRoom, ask: ClaimAsk, signal: AbortSignal): Promise<Submitted | null> {
   const { engine } = room
   const waits = ask.plan === undefined ? WAITS_FOR_ANY : WAITS
@@ -102,7 +129,7 @@ const ROWS_MAX = 5_000
 const PAGE = 500
 
 /** Plans in which something is ready, or is in somebody's hands and may have lapsed; the oldest first. */
-export async function plansWithWork(engine: Pick<Engine, 'ask'>): Promise<readonly PlanId[]> {
+async function plansWithWork(engine: Pick<Engine, 'ask'>): Promise<readonly PlanId[]> {
   const found = new Set<PlanId>()
   for (const status of ['ready', 'running'] as const) {
     let cursor: string | undefined
@@ -119,4 +146,34 @@ export async function plansWithWork(engine: Pick<Engine, 'ask'>): Promise<readon
     }
   }
   return [...found].sort()
+}
+
+export interface TakenUpWork {
+  readonly claimed: readonly TaskName[]
+  readonly left: readonly { readonly task: TaskName; readonly why: string }[]
+}
+
+/**
+ * Work that somebody had in hand when a plan was written down, in a plan that has just been started: it is claimed for whoever brings
+ * it here, so that it stays in progress and nobody else begins it anew. What belongs to somebody else by name is left to them.
+ */
+export async function takeUpWork(
+  { engine }: Pick<ClaimRoom, 'engine'>,
+  plan: PlanId,
+  tasks: Iterable<TaskName>,
+): Promise<TakenUpWork> {
+  const claimed: TaskName[] = []
+  const left: { task: TaskName; why: string }[] = []
+  for (const task of tasks) {
+    const found = await engine.ask({ type: 'records', plan, tasks: [task] })
+    const assignee = found?.tasks[0]?.definition.assignee
+    if (assignee !== undefined && assignee !== engine.caller.actor) {
+      left.push({ task, why: `it is for ${assignee} to claim` })
+      continue
+    }
+    const done = await engine.submit(plan, { type: 'claim', task, leaseMs: CLAIM_LEASE_MAX_MS })
+    if (done.ok) claimed.push(task)
+    else left.push({ task, why: done.refusal.message })
+  }
+  return { claimed, left }
 }

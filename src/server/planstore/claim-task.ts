@@ -2,9 +2,7 @@
 // it, and never believed.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import type { Card } from '../../domain/views/board.ts'
-import { plansWithWork } from '../../operations/claim-task.ts'
-import { readyTasks } from '../../operations/next-step.ts'
+import { claimable } from '../../operations/claim-task.ts'
 import { findPlan } from '../find-plan.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
 import { type Accepted, type Asking, gone, movedOf, order, orderAlso } from '../submit-order.ts'
@@ -76,35 +74,23 @@ export async function claimNext(call: Asking, ask: NextAsk) {
   const again = call.once === undefined ? null : await claimedBefore(call, call.once)
   if (again !== null) return await claimTask(call, again.plan, again.task, ask)
   let last: Problem | null = null
-  for (const plan of within === null ? await plansWithWork(call.engine) : [within.plan]) {
-    for (const card of await readyIn(call, plan, ask)) {
-      const claimed = await claimTask(call, plan, card.name, ask)
-      if (!isProblem(claimed)) return claimed
-      last = claimed
-      if (claimed.problem.status !== 409) return claimed
-    }
+  const agents = [ask.agent, call.who.actor]
+  const { session, kinds } = ask
+  for await (const { plan, card } of claimable(call.engine, agents, call.rooms.now(), {
+    plan: within?.plan,
+    session,
+    kinds,
+  })) {
+    const claimed = await claimTask(call, plan, card.name, ask)
+    if (!isProblem(claimed)) return claimed
+    last = claimed
+    if (claimed.problem.status !== 409) return claimed
   }
   // The key was used for something that is over; another task must not be taken under it.
   return last?.problem.detail.includes('Idempotency-Key') === true ? last : null
 }
 
 const PAGE = 500
-
-async function readyIn(call: Asking, plan: PlanId, ask: NextAsk): Promise<readonly Card[]> {
-  const { engine } = call
-  const summary = await engine.ask({ type: 'summary', plan })
-  const isOpen = summary?.status === 'active' || summary?.status === 'blocked'
-  if (!isOpen || (ask.session !== undefined && summary.session !== ask.session)) return []
-  const ready = await readyTasks(engine, plan, { now: call.rooms.now() })
-  return (ready?.records ?? []).flatMap(({ card }) => {
-    const { action, kind, assignee } = card
-    const isMeant =
-      action === 'external' &&
-      (ask.kinds === undefined || (kind !== null && ask.kinds.includes(kind))) &&
-      (assignee === null || assignee === ask.agent || assignee === call.who.actor)
-    return isMeant ? [card] : []
-  })
-}
 
 /** What this caller holds under this key. */
 async function claimedBefore(call: Asking, key: string): Promise<{ plan: PlanId; task: TaskName } | null> {

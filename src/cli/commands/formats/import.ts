@@ -60,7 +60,7 @@ async function goOnWithWork(context: Context, composed: Composed, file: PlanFile
     )
     return
   }
-  const { takeUpWork } = await import('../../../operations/claim-imported-work.ts')
+  const { takeUpWork } = await import('../../../operations/claim-task.ts')
   const { claimed, left } = await takeUpWork(composed, made.plan as PlanId, underWay)
   if (claimed.length > 0) remark(context, `still in progress, claimed for you: ${claimed.join(', ')}`)
   for (const { task, why } of left) remark(context, `${task} was in progress when it was written: ${why}`)

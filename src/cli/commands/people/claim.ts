@@ -280,7 +280,7 @@ async function claimNow(
   })
   const timer = timeout === undefined ? undefined : setTimeout(() => stop.abort(), timeout)
   try {
-    const room = { engine }
+    const room = { engine, now: context.now }
     const claimed = wait === true ? await claimWhenReady(room, ask, stop.signal) : await claimTask(room, ask)
     if (claimed === null) {
       remark(context, interrupted ? 'interrupted; nothing was claimed' : 'nothing became ready in time')
