@@ -4,9 +4,6 @@
 
 import type { Interrupted } from '../command.ts'
 import { askAnew, isUnagreed } from '../gates/consent-rules.ts'
-import type { Millis } from '../id.ts'
-import { LOST_MAX } from '../limits.ts'
-import { effectOf, mayRunAgain } from '../plan-rules/effect.ts'
 import { isTrouble, loopsUsedUp } from '../recovery/breaker.ts'
 import { abort, reckon, takeUp, tellEnd } from '../recovery/follow-recovery.ts'
 import { backoffMs, retryOf } from '../recovery/retry.ts'
@@ -15,6 +12,7 @@ import { takenBy } from '../rollback/checkpoint-rules.ts'
 import { goneBackIn, type TaskState } from '../state/state.ts'
 import { groupOf, openNeeds } from '../state/task-index.ts'
 import { type DecisionDraft, emit } from './decision.ts'
+import { attemptOf, isEnding, loseByUs } from './lost-attempt.ts'
 import { block, propagate } from './readiness.ts'
 import { edges, exhausted, NEEDS_OPEN, recovery, reopen, route, wouldReopen } from './routing.ts'
 
@@ -22,35 +20,6 @@ export function settle(draft: DecisionDraft, task: TaskState, result: Result | I
   if (result.status === 'interrupted') loseByUs(draft, task, result)
   else if (result.status === 'succeeded') succeed(draft, task, result)
   else fail(draft, task, result)
-}
-
-function loseByUs(draft: DecisionDraft, task: TaskState, { reason, begun }: Interrupted): void {
-  if (begun !== false) return lose(draft, task, reason, 'by us')
-  // It did nothing, so whatever its effect class it may be tried again.
-  emit(draft, { type: 'attempt.lost', ...attemptOf(task), reason, byUs: true, begun })
-}
-
-/** Nobody knows how the attempt ended. Its effect class says whether it may be made again. */
-export function lose(
-  draft: DecisionDraft,
-  task: TaskState,
-  reason: string,
-  hand: 'by us' | 'by the world',
-  lastSign?: Millis,
-): void {
-  const startedAt = task.startedAt ?? draft.now
-  const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
-  const sign = lastSign === undefined || !isLookedAt ? {} : { lastSign }
-  const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...sign, ...goneBackIn(draft.state, task) } as const
-  emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)
-  if (isEnding(draft)) return
-  const effect = effectOf(draft.state.definition, task.definition)
-  if (!mayRunAgain(effect)) {
-    emit(draft, { type: 'attempt.parked', task: task.definition.id, evidence: { reason, effect, startedAt } })
-  } else if (task.lost >= LOST_MAX) {
-    const often = `${reason}; this is the ${task.lost}th time in this visit`
-    emit(draft, { type: 'attempt.parked', task: task.definition.id, evidence: { reason: often, effect, startedAt } })
-  }
 }
 
 function succeed(draft: DecisionDraft, task: TaskState, result: Succeeded): void {
@@ -80,9 +49,6 @@ export function settleLate(draft: DecisionDraft, task: TaskState): void {
   if (status === 'completed') afterSuccess(draft, task)
   else if (status === 'failed' && result?.status === 'failed') goOnAfter(draft, task, result)
 }
-
-/** The plan is on its way to its end: nothing is tried again, nothing is led on. A rollback is not. */
-const isEnding = ({ state }: DecisionDraft): boolean => state.compensating !== null && state.rollback === null
 
 /** A completed task takes its outcome edge, then lets its dependants go on. */
 export function afterSuccess(draft: DecisionDraft, task: TaskState): void {
@@ -219,5 +185,3 @@ function tooOften(outcome: string, over: { target: string; visits: number }): Fa
     },
   }
 }
-
-const attemptOf = (task: TaskState) => ({ task: task.definition.id, visit: task.visit, attempt: task.attempt }) as const

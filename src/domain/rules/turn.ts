@@ -1,5 +1,5 @@
 // One turn of the loop: what ended is settled, due retries become ready, who is in line starts. Everything a turn makes true
-// is one entry. And `recover`: a new owner finds attempts that an old one left open.
+// is one entry. And `recover`: a new owner finds attempts that an old one left open, and loses them (lost-attempt.ts).
 
 import type { CommandOf, Turn } from '../command.ts'
 import { raiseDue } from '../gates/gate-timeouts.ts'
@@ -19,9 +19,10 @@ import { isTimed, runningInOrder } from '../state/task-index.ts'
 import { conclude } from './conclude.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 import { pauseForShortage } from './lifecycle.ts'
+import { lose } from './lost-attempt.ts'
 import { checkOutputs } from './reopen.ts'
 import { openAsked, startInLine, wantsAttempt } from './scheduling.ts'
-import { lose, settle } from './settle.ts'
+import { settle } from './settle.ts'
 
 export function turn(draft: DecisionDraft, command: Turn): void {
   const { state } = draft
@@ -56,22 +57,6 @@ export function turn(draft: DecisionDraft, command: Turn): void {
   conclude(draft)
   // Concluding may have made the last task ready.
   if (draft.events.length > before && command.start !== false) startInLine(draft, NONE, NONE, held)
-}
-
-export function recover(draft: DecisionDraft, command: CommandOf<'recover'>): void {
-  for (const task of runningInOrder(draft.state)) lose(draft, task, command.reason, 'by the world', command.lastSign)
-  const name = draft.state.compensation
-  if (name !== null && !mayRunAgain(compensationEffect(draft.state, name))) {
-    const failure = {
-      class: 'unknown',
-      message: `${command.reason}; nobody knows whether the compensation happened`,
-      hint: 'look, and undo by hand what is left',
-      retryable: false,
-    } as const
-    compensated(draft, name, { status: 'failed', failure })
-  }
-  if (command.lost !== undefined) checkOutputs(draft, command.lost)
-  conclude(draft)
 }
 
 /** A plan that has had all of its attempts and would begin another is given up. */
@@ -125,4 +110,20 @@ function askingFor({ state }: DecisionDraft, { gates }: Turn): ReadonlyMap<TaskS
       asking.set(task, { question, ...(voids === undefined ? {} : { voids }) })
   }
   return asking
+}
+
+export function recover(draft: DecisionDraft, command: CommandOf<'recover'>): void {
+  for (const task of runningInOrder(draft.state)) lose(draft, task, command.reason, 'by the world', command.lastSign)
+  const name = draft.state.compensation
+  if (name !== null && !mayRunAgain(compensationEffect(draft.state, name))) {
+    const failure = {
+      class: 'unknown',
+      message: `${command.reason}; nobody knows whether the compensation happened`,
+      hint: 'look, and undo by hand what is left',
+      retryable: false,
+    } as const
+    compensated(draft, name, { status: 'failed', failure })
+  }
+  if (command.lost !== undefined) checkOutputs(draft, command.lost)
+  conclude(draft)
 }

@@ -9,8 +9,8 @@ import type { NoticeKind } from '../plan.ts'
 import { escalationOf } from '../state/alarms.ts'
 import type { PlanState } from '../state/state.ts'
 import type { Digest } from './digest.ts'
+import { askedSentence, type Say } from './gate-text.ts'
 import { type InboxItem, inboxOf, peopleOf, reviewsOf } from './inbox.ts'
-import { askedSentence, type Say } from './inbox-history.ts'
 
 import { sentence } from './timeline.ts'
 

@@ -1,0 +1,44 @@
+// An attempt that began and never said how it ended: its process died, or its claim lapsed. Its effect class says whether it may be
+// made again; else a person is asked.
+
+import type { Interrupted } from '../command.ts'
+import type { Millis } from '../id.ts'
+import { LOST_MAX } from '../limits.ts'
+import { effectOf, mayRunAgain } from '../plan-rules/effect.ts'
+import { goneBackIn, type TaskState } from '../state/state.ts'
+import { type DecisionDraft, emit } from './decision.ts'
+
+export function loseByUs(draft: DecisionDraft, task: TaskState, { reason, begun }: Interrupted): void {
+  if (begun !== false) return lose(draft, task, reason, 'by us')
+  // It did nothing, so whatever its effect class it may be tried again.
+  emit(draft, { type: 'attempt.lost', ...attemptOf(task), reason, byUs: true, begun })
+}
+
+/** Nobody knows how the attempt ended. Its effect class says whether it may be made again. */
+export function lose(
+  draft: DecisionDraft,
+  task: TaskState,
+  reason: string,
+  hand: 'by us' | 'by the world',
+  lastSign?: Millis,
+): void {
+  const startedAt = task.startedAt ?? draft.now
+  const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
+  const sign = lastSign === undefined || !isLookedAt ? {} : { lastSign }
+  const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...sign, ...goneBackIn(draft.state, task) } as const
+  emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)
+  if (isEnding(draft)) return
+  const effect = effectOf(draft.state.definition, task.definition)
+  if (!mayRunAgain(effect)) {
+    emit(draft, { type: 'attempt.parked', task: task.definition.id, evidence: { reason, effect, startedAt } })
+  } else if (task.lost >= LOST_MAX) {
+    const often = `${reason}; this is the ${task.lost}th time in this visit`
+    emit(draft, { type: 'attempt.parked', task: task.definition.id, evidence: { reason: often, effect, startedAt } })
+  }
+}
+
+/** The plan is on its way to its end: nothing is tried again, nothing is led on. A rollback is not. */
+export const isEnding = ({ state }: DecisionDraft): boolean => state.compensating !== null && state.rollback === null
+
+export const attemptOf = (task: TaskState) =>
+  ({ task: task.definition.id, visit: task.visit, attempt: task.attempt }) as const
