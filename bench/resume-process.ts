@@ -1,7 +1,7 @@
 // One process of the resume benchmark, compiled like the package: no loader stands between start and first task.
 
 import { join } from 'node:path'
-import { trusted } from '../src/engine/caller.ts'
+import { trusted } from '../src/engine/roles.ts'
 import type { Runner } from '../src/runners/runner.ts'
 
 const [mode, folder] = process.argv.slice(2) as [string, string]

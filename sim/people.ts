@@ -6,6 +6,7 @@ import type { Actor, TaskName } from '../src/domain/id.ts'
 import type { TaskState } from '../src/domain/state/state.ts'
 import { isClaimable } from '../src/domain/state/task-index.ts'
 import { PLAN_ENDED } from '../src/domain/status.ts'
+
 import type { Order, Submitted } from '../src/engine/engine.ts'
 import type { Faults } from './faults.ts'
 import type { Invariants } from './invariants.ts'

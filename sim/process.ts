@@ -3,7 +3,7 @@
 // its lease, and woken.
 
 import type { PlanId } from '../src/domain/id.ts'
-import { trusted } from '../src/engine/caller.ts'
+import { trusted } from '../src/engine/roles.ts'
 import type { Clock } from '../src/engine/clock.ts'
 import { EngineLocal } from '../src/engine/engine-local.ts'
 import { WorkerLocal } from '../src/engine/loop/worker.ts'

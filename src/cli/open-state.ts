@@ -5,7 +5,7 @@ import { userInfo } from 'node:os'
 import { promisify } from 'node:util'
 import { BadConfiguration, type Composed, type ComposeOptions, compose, locate } from '../compose.ts'
 import { ACTOR_MAX, type Actor, isActor } from '../domain/id.ts'
-import { type Caller, trusted } from '../engine/caller.ts'
+import { type Caller, trusted } from '../engine/roles.ts'
 
 export interface OpenOptions extends Omit<ComposeOptions, 'caller'> {
   /** `--as`: who acts. */

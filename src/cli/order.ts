@@ -3,6 +3,7 @@
 import type { Composed } from '../compose.ts'
 import type { PlanId } from '../domain/id.ts'
 import { sentence, toldOf } from '../domain/views/timeline.ts'
+
 import type { Order, Submitted } from '../engine/engine.ts'
 import { decideGate, type GateAnswer } from '../operations/decide-gate.ts'
 import type { TaskTarget } from '../operations/find-target.ts'

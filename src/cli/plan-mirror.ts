@@ -52,7 +52,7 @@ export async function mirrorText(
   engine: Engine,
   plan: string,
 ): Promise<{ readonly name: string; readonly version: number; readonly text: string } | null> {
-  const { raisePlan } = await import('../format/plan/raise.ts')
+  const { raisePlan } = await import('../format/plan/definition-to-document.ts')
   for (let tries = 1; ; tries++) {
     const summary = await engine.ask({ type: 'summary', plan })
     const current = await engine.ask({ type: 'definition', plan })

@@ -8,7 +8,9 @@ export type { Actor, PlanId, PlanName, Sha256, TaskId, TaskName } from '../domai
 export type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 export type { Refusal } from '../domain/refusal.ts'
 export type { Result } from '../domain/result.ts'
-export type { AnswerOf, Engine, Order, Queries, QueryOf, QueryType, Submitted } from '../engine/engine.ts'
+export type { Engine } from '../engine/engine.ts'
+export type { AnswerOf, Queries, QueryOf, QueryType } from '../engine/engine.ts'
+export type { Order, Submitted } from '../engine/engine.ts'
 export {
   BadCursor,
   CommitUnknown,
@@ -33,7 +35,7 @@ export type {
   RemotePlans,
   RemoteTasks,
   TasksWanted,
-} from './remote-nouns.ts'
+} from './service-calls.ts'
 export type { RemoteRefusal } from './transport.ts'
 export { type RemoteFault, RemoteTrouble, type TroubleKind } from './transport.ts'
 

@@ -1,7 +1,7 @@
 // For tests: a guard that takes every token for the name of whoever shows it.
 
 import type { Actor } from '../domain/id.ts'
-import { RIGHTS, type Role, type Scope } from '../engine/caller.ts'
+import { RIGHTS, type Role, type Scope } from '../engine/roles.ts'
 import type { Guard } from '../server/auth/guard.ts'
 import { problem } from '../server/problem.ts'
 

@@ -3,7 +3,7 @@
 
 import type { Command } from './command.ts'
 import type { Event } from './event.ts'
-import * as people from './gates/claims.ts'
+import * as people from './rules/task-orders.ts'
 import { decideGate, review } from './gates/gates.ts'
 import * as asking from './gates/questions.ts'
 import { advise, quoted } from './hint.ts'
@@ -11,6 +11,7 @@ import type { Millis } from './id.ts'
 import { type Refusal, refuse } from './refusal.ts'
 import * as keeping from './revisions/add-tasks.ts'
 import { add } from './revisions/add-tasks.ts'
+
 
 import * as replanning from './revisions/proposals.ts'
 import { revise } from './revisions/revise.ts'

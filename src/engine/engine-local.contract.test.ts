@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compose } from '../compose.ts'
 import type { Actor } from '../domain/id.ts'
-import { trusted } from './caller.ts'
 import { engineContract } from './engine.contract.ts'
+import { trusted } from './roles.ts'
 
 engineContract('the local engine', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'planfold-engine-'))

@@ -6,35 +6,25 @@ import { keepItems } from '../domain/plan-rules/for-each.ts'
 import { isNeglected } from '../domain/state/alarms.ts'
 import { definitionHash } from '../format/plan/hash.ts'
 import type { Entry, Found } from '../stores/store.ts'
+import { answer } from './answer-query.ts'
 import { claim, heartbeat, report, withClaim } from './attempts/claims.ts'
-import { actingAs, type Caller, denyWithout, NotAllowed, type Right, requireRight } from './caller.ts'
-import type {
-  AnswerOf,
-  AnyQuery,
-  Engine,
-  EngineInProcess,
-  KillSwitch,
-  Order,
-  QueryOf,
-  QueryType,
-  RollbackAsk,
-  SubmitOptions,
-  Submitted,
-} from './engine.ts'
+import type { AnyQuery, Engine, EngineInProcess, KillSwitch, RollbackAsk, SubmitOptions } from './engine.ts'
 import { newQuestionId } from './gates/inbox.ts'
 import { refuseGroundless, roomsOf } from './git/plan-worktree.ts'
 import { late } from './lazy-imports.ts'
 import { noteOrder } from './loop/attendant.ts'
 import { killSwitch, refuseHalted } from './loop/kill-switch.ts'
-import { noPlan, type Objection, submitted, unnamed, type Writing, write, writingOf } from './orders.ts'
-import { ORDER_RIGHTS, QUERY_RIGHTS } from './permissions/rights.ts'
+import type { Order, Submitted } from './orders.ts'
+import { ORDER_RIGHTS, QUERY_RIGHTS } from './permissions/needed-rights.ts'
 import { answerInScope, isScoped, refuseOutOfScope, watchInScope } from './permissions/scope.ts'
 import { ownGoals, ownSessions } from './permissions/streams.ts'
-import { answer } from './queries.ts'
+import type { AnswerOf, QueryOf, QueryType } from './queries.ts'
 import { create, startOf } from './revisions/create-plan.ts'
 import { SEALS, sealed } from './revisions/edit-tasks.ts'
+import { actingAs, type Caller, denyWithout, NotAllowed, type Right, requireRight } from './roles.ts'
 import { standingNow } from './rollback/attempt-changes.ts'
 import type { Rooms } from './rooms.ts'
+import { noPlan, type Objection, submitted, unnamed, type Writing, write, writingOf } from './write-order.ts'
 
 const ROLLBACK_TRIES_MAX = 5
 /** What a program without types asks for and nobody has heard of is only for those who may do everything. */

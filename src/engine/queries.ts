@@ -1,407 +1,494 @@
-// Queries and their answers: the fold for one plan, the query tables for many. Reads only. What is seldom asked is loaded when
-// it is: how soon a resumed plan reaches its next task is decided by what must be read before.
+// Every query, and what it is answered with: part of the door of `engine/`. Answers are made in answer-query.ts.
 
+import type { Reset } from '../domain/command.ts'
+import type { Evaluation, Question } from '../domain/event.ts'
 import type { Hint } from '../domain/hint.ts'
-import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
+import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
-import type { Edit } from '../domain/plan.ts'
-import { inLine } from '../domain/rules/scheduling.ts'
-import { isNeglected } from '../domain/state/alarms.ts'
-import { isUnsealed, type PlanState, type TaskState } from '../domain/state/state.ts'
-import { isClaimable } from '../domain/state/task-index.ts'
-import { ENDED } from '../domain/status.ts'
-import {
-  board,
-  briefing,
-  type Card,
-  card,
-  type EarlierAttempt,
-  explain,
-  type Removed,
-  trialsIn,
-} from '../domain/views/board.ts'
+import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { GitStanding, LostOutput } from '../domain/result.ts'
+import type { SetBack } from '../domain/state/state.ts'
+import type { PlanStatus } from '../domain/status.ts'
+import type { PlanFacts } from '../domain/views/announcement.ts'
+import type { AuditLine } from '../domain/views/audit.ts'
+import type { Briefing, Card, Removed } from '../domain/views/board.ts'
+import type { Checkpoint } from '../domain/views/checkpoints.ts'
+import type { Comparison } from '../domain/views/compare.ts'
+import type { Contract } from '../domain/views/contract.ts'
+import type { Convergence } from '../domain/views/convergence.ts'
+import type { Digest } from '../domain/views/digest.ts'
+import type { Handoff } from '../domain/views/handoff.ts'
+import type { InboxItem, Review } from '../domain/views/inbox.ts'
+import type { Became } from '../domain/views/inbox-history.ts'
+import type { ProposalCard } from '../domain/views/proposals.ts'
+import type { Progress, Summary } from '../domain/views/summary.ts'
+import type {
+  AttemptQuery,
+  AttemptRow,
+  CaughtUp,
+  ChainBroken,
+  CheckReport,
+  Entry,
+  Found,
+  Holder,
+  MetricRow,
+  Page,
+  PlanQuery,
+  PlanRow,
+  Position,
+  Pruned,
+  ScopeHolder,
+  SearchHit,
+  SearchQuery,
+  StepsQuery,
+  StepsRow,
+  Store,
+  StoredLog,
+  TaskQuery,
+  TaskRow,
+} from '../stores/store.ts'
+import type { CommitLine, FileStat, PrText, RollbackStep } from '../workspace/git/git.ts'
+import type { Change, LeftOut, TreeEntry } from '../workspace/workspace.ts'
+import type { RollbackAsk } from './orders.ts'
 
-import { explainScopeWait } from '../domain/views/scope-wait.ts'
-import { summary } from '../domain/views/summary.ts'
-import type { Attempt } from '../runners/runner.ts'
-import { resolveAttempt, resolveBriefing, withTitles } from './attempts/resolve.ts'
-import type { AnswerOf, Queries, QueryOf, QueryType } from './engine.ts'
-import { entriesAfter } from './files/other-plans.ts'
-import { scopeWaits } from './files/scope-reservation.ts'
-import { isGone, roomsOf } from './git/plan-worktree.ts'
-import { late } from './lazy-imports.ts'
-import { sweepClaims } from './loop/rescuer.ts'
-import { records } from './records/audit.ts'
-import { readOthersChanges } from './rollback/attempt-changes.ts'
-import type { Rooms } from './rooms.ts'
-
-/** What is stored is named in the journal within seconds. Until it surely is, nobody collects it, whatever age is asked for. */
-const BLOBS_STAY_MS = 60 * 60_000
-
-type Answerer = { readonly [T in QueryType]: (rooms: Rooms, ask: Readonly<Queries[T]['ask']>) => Promise<AnswerOf<T>> }
-
-/** Hands on the promise as it is: a service asks several times for each of its answers. */
-export function answer<T extends QueryType>(rooms: Rooms, query: QueryOf<T>): Promise<AnswerOf<T>> {
-  return answerers[query.type as T](rooms, query)
+/** One version of one path. */
+export interface KeptFile {
+  readonly path: string
+  /** When it was replaced. */
+  readonly at: Millis
+  readonly by: 'retry' | 'rollback' | 'restore'
+  /** The task that was tried again. */
+  readonly task: TaskName | null
+  /** What stood there; null when there was nothing, because somebody had removed it. */
+  readonly kept: TreeEntry | null
+  /** What was put there instead. */
+  readonly instead: TreeEntry | null
 }
 
-const answerers: Answerer = {
-  find: (rooms, { reference }) => rooms.store.find(reference),
-  summary: async (rooms, { plan }) => {
-    const state = await tendedState(rooms, plan)
-    return state === null ? null : { ...summary(state), holder: await rooms.store.leases.holder(state.id) }
-  },
-  board: async (rooms, { plan }) => {
-    const state = await tendedState(rooms, plan)
-    return state === null ? null : await titled(state, board(state))
-  },
-  task: async (rooms, { plan, task }) => {
-    const state = await tendedState(rooms, plan)
-    const found = state === null ? undefined : taskIn(state, task)
-    return state === null || found === undefined ? null : (await titled(state, [card(state, found)]))[0]!
-  },
-  briefing: async (rooms, { plan, task }) => {
-    const state = await stateOf(rooms, plan)
-    const found = state === null ? undefined : taskIn(state, task)
-    if (state === null || found === undefined) return null
-    return briefing(state.definition, found, await resolveBriefing(state, found), await earlierOf(rooms, state, found))
-  },
-  removed: async (rooms, { plan, task }) => {
-    const state = await stateOf(rooms, plan)
-    if (state === null || !isTaskName(task) || state.tasks.has(task as TaskName)) return null
-    return await removedTask(rooms, state.id, task as TaskName)
-  },
-  definition: async (rooms, { plan, revision }) => {
-    const state = await stateOf(rooms, plan)
-    if (state === null) return null
-    if (revision === undefined || revision === state.revision)
-      return { definition: wholeDefinition(state), revision: state.revision, hash: state.hash }
-    return await pastDefinition(rooms, state.id, revision)
-  },
-  next: async (rooms, { plan, explain: wanted }) => {
-    const found = await rooms.store.find(plan)
-    if (found !== null) await sweepClaims(rooms.store, found.plan)
-    const state = await tendedState(rooms, plan)
-    if (state === null) return null
-    const held = await scopeWaits(roomsOf(rooms, state), state)
-    const waits = new Map(held.map(wait => [wait.task, wait]))
-    const now = rooms.clock.now()
-    const ready = [...state.order.filter(task => isClaimable(state, task)), ...inLine(state, now, waits)]
-      .filter(task => !waits.has(task.definition.id))
-      .map(task => card(state, task))
-    const why = (task: TaskState): Hint => {
-      const wait = waits.get(task.definition.id)
-      return wait === undefined ? explain(state, task, now) : explainScopeWait(wait)
+/** Asked in the middle of somebody's work; with the answer, when there is one. */
+export type AskedQuestion = Question & {
+  readonly since: Millis
+  readonly answer: { readonly answers: JsonObject; readonly by: string; readonly at: Millis } | null
+}
+
+export interface Inbox {
+  readonly items: readonly InboxEntry[]
+  /**
+   * Files that were set back before tasks were tried again: nothing to decide, only to know. Those of ended plans too, until they
+   * are restored or the time is over for which they are kept.
+   */
+  readonly restored: readonly (SetBack & { readonly plan: PlanId; readonly name: string })[]
+  /** Plans whose journal is damaged: what waits there is not known. */
+  readonly unreadable: readonly { readonly plan: PlanId; readonly name: string; readonly why: string }[]
+}
+
+export interface InboxEntry extends InboxItem {
+  readonly id: string
+}
+
+/** How a question that waits no longer was answered, or why it is gone. */
+export type InboxFate = Became & { readonly id: string }
+
+export interface OpenReview extends Omit<Review, 'items'> {
+  readonly items: readonly InboxEntry[]
+  /** Of exactly these questions; whoever decides about the review decides about this. */
+  readonly hash: Sha256
+}
+
+export interface ChangedFile {
+  readonly path: string
+  readonly change: 'created' | 'changed' | 'deleted'
+}
+
+export interface PullRequest extends PrText {
+  /** The branch of the plan, and the commit it was made at; null when the plan has made none. */
+  readonly branch: string | null
+  readonly from: string | null
+  readonly commits: readonly CommitLine[]
+  readonly files: readonly FileStat[]
+  /** Why nothing is said about commits and files. */
+  readonly lacks: string | null
+}
+
+/** Who stopped everything, when and why. */
+export interface Halt {
+  readonly by: string
+  readonly at: Millis
+  readonly reason: string
+}
+
+export interface Halted extends Halt {
+  readonly paused: readonly string[]
+  /** Plans that were paused before. */
+  readonly already: readonly string[]
+  /** Plans that could not be paused, and why. */
+  readonly left: readonly { readonly name: string; readonly why: string }[]
+}
+
+export interface AuditTrail extends Omit<Chain, 'at'> {
+  readonly lines: readonly AuditLine[]
+}
+
+export interface Chain {
+  readonly plan: PlanId
+  readonly name: string
+  /** How many entries are sound, and the hash of the last of them; empty when there is none. */
+  readonly entries: number
+  readonly head: string
+  readonly fault: ChainFault | null
+  /** The hashes of the entries that were asked for, where the journal holds them. */
+  readonly at: { readonly [version: number]: Sha256 }
+}
+
+export interface ChainFault {
+  readonly kind: ChainBroken['fault']
+  readonly version: number
+  readonly message: string
+}
+
+export interface HandedOn extends Handoff {
+  /** Markdown. */
+  readonly readme: string
+  readonly postmortem: string
+}
+
+export interface RecordQueries {
+  /** `since`: the version the asker has; at that version there is nothing to tell, and it is said by `unchanged`. */
+  record: { ask: { plan: string; since?: number }; answer: PlanRecord | { readonly unchanged: true } | null }
+  /** Those of these names or ids that are there, in this order. */
+  records: { ask: { plan: string; tasks: readonly string[] }; answer: Records | null }
+}
+
+/** A plan with everything that is written about it. */
+export interface PlanRecord {
+  readonly summary: Summary
+  readonly definition: PlanDefinition
+}
+
+export interface Records {
+  /** Of the plan. */
+  readonly name: string
+  readonly version: number
+  readonly tasks: readonly TaskRecord[]
+}
+
+export interface TaskRecord {
+  readonly card: Card
+  readonly definition: TaskDefinition
+  readonly neededBy: readonly TaskName[]
+}
+
+export interface Replay {
+  readonly plan: PlanId
+  readonly name: string
+  readonly ok: boolean
+  /** How many entries were read, proven to be chained, and decided as they were. */
+  readonly entries: number
+  /** Of these, how many turns of how many owners the loop asked for again, answered from the record. */
+  readonly reenacted: {
+    readonly entries: number
+    readonly owners: number
+    readonly attempts: number
+    readonly preparations: number
+    readonly compensations: number
+    readonly commits: number
+    readonly rollbacks: number
+    readonly proposals: number
+  }
+  /** Entries that were decided again and not re-enacted, and why. */
+  readonly redecidedOnly: readonly { readonly why: string; readonly entries: number; readonly first: number }[]
+  /** One hash over all decisions, in order. Two replays that decide the same have the same. */
+  readonly trace: Sha256
+  /** The hash of the last sound entry; empty when there is none. */
+  readonly head: string
+  readonly fault: ReplayFault | null
+}
+
+export type ReplayFault = {
+  readonly version: number
+  /** Null when there is no such entry. */
+  readonly position: Position | null
+  readonly message: string
+} & (
+  | { readonly type: 'chain'; readonly kind: 'tampered' | 'missing' | 'unreadable' }
+  /** Written by a program that knew more than this one: nothing is wrong, but it cannot be judged here. */
+  | { readonly type: 'unknown' }
+  /** Expected is what the rules come to, actual is what the journal holds; absent is nothing. */
+  | ({ readonly type: 'diverged'; readonly by: 'decision' | 'loop' } & Difference)
+)
+
+export interface Difference {
+  /** e.g. `$.events[2].attempt`. */
+  readonly path: string
+  /** Absent: there is nothing at this path. */
+  readonly expected?: Json
+  readonly actual?: Json
+}
+
+export interface EditingQueries {
+  /** What was said of a task's work, oldest first. */
+  evaluations: { ask: { plan: string; task: string }; answer: readonly Evaluation[] | null }
+  /** Plans, tasks and output by their words. */
+  search: { ask: SearchQuery; answer: CaughtUp<SearchHit> }
+  /** Attempts that have ended, summed up: by plan when not said. An unknown plan answers null. */
+  steps: {
+    ask: Omit<StepsQuery, 'plan' | 'by'> & { readonly plan?: string; readonly by?: StepsQuery['by'] }
+    answer: CaughtUp<StepsRow> | null
+  }
+}
+
+export interface ReplanningQueries {
+  /** Every revision that was proposed, oldest first, and what became of it. */
+  proposals: { ask: { plan: string }; answer: readonly ProposalCard[] | null }
+  /** How far `converge` has come. */
+  converging: { ask: { plan: string }; answer: Converging | null }
+  /** What has moved since the plan became what it is, and by whose hand. Without `files`, files are not looked at. */
+  drift: { ask: { plan: string; files?: false }; answer: Drift | null }
+}
+
+export interface Converging extends Convergence {
+  /** How many criteria the plan has. */
+  readonly criteria: number
+  /** Why nothing more may be spent; null while there is something left. */
+  readonly spent: string | null
+}
+
+export interface Drift {
+  readonly revision: number
+  /** When it took effect, and the entry. */
+  readonly since: { readonly at: Millis; readonly version: number }
+  /** Null when it is where it was, or nobody knows where it was. */
+  readonly commit: {
+    readonly from: Where
+    readonly to: Where
+    readonly by: 'plan' | 'somebody'
+  } | null
+  readonly files: readonly DriftedFile[]
+  /** How files were compared: all of them, only what the plan wrote, or not at all. */
+  readonly basis: 'whole' | 'written' | 'none'
+  /** Why not all of them; null when all were. */
+  readonly lacks: string | null
+  readonly unmet: readonly UnmetCriterion[]
+  /** Declared outputs of completed tasks that are gone, or not as they were left. */
+  readonly outputs: readonly LostOutput[]
+}
+
+export type Where = Pick<GitStanding, 'head' | 'branch'>
+
+export interface DriftedFile {
+  readonly path: string
+  readonly what: 'created' | 'changed' | 'deleted'
+  /** `plan`: it is as these tasks left it. */
+  readonly by: 'plan' | 'somebody'
+  /** The tasks that wrote it since, whoever wrote last. */
+  readonly tasks: readonly TaskName[]
+}
+
+export interface UnmetCriterion {
+  readonly task: TaskName
+  readonly stage: 'precondition' | 'acceptance' | 'done'
+  readonly criterion: string
+  readonly evidence: string | null
+}
+
+/** What an adoption would do. Nothing was changed. */
+export type AdoptionPreview =
+  | {
+      readonly ok: true
+      readonly fork: { readonly plan: PlanId; readonly name: string }
+      readonly into: { readonly plan: PlanId; readonly name: string }
+      /** `under way`: it was ordered and has not ended. */
+      readonly status: 'open' | 'under way' | 'adopted' | 'unchanged'
+      /** Whether the folder was looked at, or the snapshot of the fork's end, or only its journal. */
+      readonly seen: 'folder' | 'end' | 'journal'
+      /** What the fork changed and is not adopted yet. */
+      readonly changes: readonly Change[]
+      /** What would become of each of these paths. */
+      readonly files: readonly FilePreview[]
+      /** What could not be captured in the folder of the fork. */
+      readonly left: readonly LeftOut[]
     }
-    const explained = wanted === true ? state.order.map(task => ({ task: task.definition.id, why: why(task) })) : []
-    return { ready: await titled(state, ready), explained, held }
-  },
-  record: async (rooms, { plan, since }) => {
-    const state = await tendedState(rooms, plan)
-    if (state === null) return null
-    if (since === state.version) return UNCHANGED
-    return { summary: summary(state), definition: wholeDefinition(state) }
-  },
-  records: async (rooms, { plan, tasks }) => {
-    const state = await tendedState(rooms, plan)
-    if (state === null) return null
-    const found = records(
-      state,
-      tasks.flatMap(task => taskIn(state, task) ?? []),
-    )
-    const cards = await titled(
-      state,
-      found.tasks.map(record => record.card),
-    )
-    return { ...found, tasks: found.tasks.map((record, at) => ({ ...record, card: cards[at]! })) }
-  },
-  evaluations: async (rooms, { plan, task }) => {
-    const state = await stateOf(rooms, plan)
-    return (state === null ? undefined : taskIn(state, task))?.evaluations ?? null
-  },
-  search: (rooms, query) => rooms.store.search(query),
-  steps: async (rooms, { plan, by = 'plan', ...query }) => {
-    const found = plan === undefined ? null : await rooms.store.find(plan)
-    if (plan !== undefined && found === null) return null
-    return await rooms.store.steps({ ...query, by, ...(found === null ? {} : { plan: found.plan }) })
-  },
-  plans: (rooms, query) => rooms.store.plans(query),
-  tasks: (rooms, query) => rooms.store.tasks(query),
-  attempts: (rooms, query) => rooms.store.attempts(query),
-  metrics: async (rooms, { plan }) => {
-    const found = await rooms.store.find(plan)
-    return found === null ? null : await rooms.store.metrics(found.plan)
-  },
-  entries: async (rooms, { plan, ...options }) => {
-    const found = await rooms.store.find(plan)
-    return found === null ? null : await rooms.store.read(found.plan, options)
-  },
-  logs: async (rooms, { plan, task, ...options }) => {
-    const state = await stateOf(rooms, plan)
-    // A task that is there no more has printed things, too.
-    const name =
-      state === null || task === undefined
-        ? undefined
-        : (taskIn(state, task)?.definition.id ?? (isTaskName(task) ? (task as TaskName) : undefined))
-    if (state === null || (task !== undefined && name === undefined)) return null
-    return await rooms.store.logs.read({ plan: state.id, ...(name === undefined ? {} : { task: name }), ...options })
-  },
-  preview: async (rooms, { plan, task, earlier = [] }) => {
-    const state = await stateOf(rooms, plan)
-    const found = state === null ? undefined : taskIn(state, task)
-    if (state === null || found === undefined || ENDED.has(found.status)) return null
-    const own = roomsOf(rooms, state)
-    // A worktree is made when the plan is driven; before that the workspace is what it will begin with.
-    const before = earlier.flatMap(name => taskIn(state, name) ?? [])
-    return await preview(isGone(own) ? rooms : own, state, found, await editsOf(state, before))
-  },
-  replay: async (rooms, { plan }) => {
-    const found = await rooms.store.find(plan)
-    return found === null
-      ? null
-      : await (await import('./replay/replay.ts')).replay(rooms.store, found.plan, found.name)
-  },
-  checkpoints: async (rooms, { plan }) => {
-    const state = await stateOf(rooms, plan)
-    return state === null ? null : await (await import('./rollback/checkpoints.ts')).checkpoints(rooms, state)
-  },
-  checkpoint: async (rooms, { plan, checkpoint }) => {
-    const state = await stateOf(rooms, plan)
-    return state === null
-      ? null
-      : await (await import('./rollback/checkpoints.ts')).checkpoint(rooms, state, checkpoint)
-  },
-  checkpointDiff: async (rooms, { plan, from, to }) => {
-    const state = await stateOf(rooms, plan)
-    if (state === null) return null
-    return await (await import('./rollback/checkpoints.ts')).difference(roomsOf(rooms, state), state, from, to)
-  },
-  changedFiles: async (rooms, { plan }) => {
-    const found = await rooms.store.find(plan)
-    return found === null ? null : await (await import('./files/changed-files.ts')).changedFiles(rooms, found.plan)
-  },
-  artifact: async (rooms, { plan, sha256 }) => {
-    const state = await stateOf(rooms, plan)
-    const isLeft = state !== null && board(state).some(({ outputs }) => artifactsIn(outputs).includes(sha256))
-    return isLeft ? await rooms.store.blobs.get(sha256) : null
-  },
-  blob: (rooms, { sha256 }) => rooms.store.blobs.get(sha256),
-  rollbackPreview: async (rooms, { plan, undo, ...ask }) => {
-    const state = await stateOf(rooms, plan)
-    if (state === null) return null
-    const { workOut } = await import('./rollback/rollback-preview.ts')
-    const worked = await workOut(roomsOf(rooms, state), state, undo === true ? 'undo' : 'rollback', ask)
-    if (!worked.ok) return worked
-    const { command: _, version: __, unsure: ___, ...preview } = worked
-    return preview
-  },
-  keptFiles: async (rooms, { plan }) => {
-    const state = await stateOf(rooms, plan)
-    return state === null ? null : await (await import('./files/kept-files.ts')).keptFiles(roomsOf(rooms, state), state)
-  },
-  adoption: async (rooms, { plan, into }) => {
-    const state = await stateOf(rooms, plan)
-    if (state === null) return null
-    const { previewAdoption } = await import('./forks/adopt-fork.ts')
-    return await previewAdoption(rooms, state, into === undefined ? {} : { into })
-  },
-  compare: async (rooms, { plan, with: other }) => {
-    const [a, b] = [await stateOf(rooms, plan), await stateOf(rooms, other)]
-    if (a === null || b === null) return null
-    const [{ compareRuns }, { runOf }] = [
-      await import('../domain/views/compare.ts'),
-      await import('./forks/compare-runs.ts'),
-    ]
-    return compareRuns(await runOf(rooms, a), await runOf(rooms, b))
-  },
-  pullRequest: async (rooms, { plan }) => {
-    const state = await stateOf(rooms, plan)
-    if (state === null) return null
-    return await (await import('./git/pull-request.ts')).pullRequest(roomsOf(rooms, state), state)
-  },
-  audit: async (rooms, { plan, since = 0 }) => {
-    const found = await rooms.store.find(plan)
-    return found === null ? null : await (await import('./records/audit.ts')).auditTrail(rooms, found, since)
-  },
-  chain: async (rooms, { plan, at = [] }) => {
-    const found = await rooms.store.find(plan)
-    return found === null ? null : await (await import('./records/verify-chain.ts')).chainOf(rooms.store, found, at)
-  },
-  handoff: async (rooms, { plan, links = false }) => {
-    const found = await rooms.store.find(plan)
-    return found === null ? null : await (await import('./records/audit.ts')).handOn(rooms, found.plan, links)
-  },
-  digest: async (rooms, { plan, since }) => {
-    const state = await stateOf(rooms, plan)
-    return state === null ? null : await (await import('./records/audit.ts')).digestSince(rooms, state, since)
-  },
-  proposals: async (rooms, { plan }) => {
-    const found = await rooms.store.find(plan)
-    return found === null ? null : await (await import('./revisions/proposals.ts')).proposals(rooms, found.plan)
-  },
-  converging: async (rooms, { plan }) => {
-    const state = await stateOf(rooms, plan)
-    return state === null ? null : await (await import('./revisions/converge.ts')).converging(rooms, state)
-  },
-  drift: async (rooms, { plan, files }) => {
-    const state = await stateOf(rooms, plan)
-    return state === null
-      ? null
-      : await (await import('./revisions/drift.ts')).drift(roomsOf(rooms, state), state, { files })
-  },
-  contract: async (rooms, { plan }) => {
-    const found = await rooms.store.find(plan)
-    return found === null ? null : await (await import('./records/audit.ts')).contract(rooms, found.plan)
-  },
-  inbox: async rooms => await (await import('./gates/inbox.ts')).inbox(rooms),
-  questions: async (rooms, { plan, id }) => {
-    const state = await stateOf(rooms, plan)
-    return state === null ? null : await (await import('./gates/inbox.ts')).questions(rooms, state, id)
-  },
-  reviews: async (rooms, { plan }) => {
-    const state = await stateOf(rooms, plan)
-    return state === null ? null : (await import('./gates/inbox.ts')).reviews(rooms, state)
-  },
-  inboxFate: async (rooms, { id }) => await (await import('./gates/inbox.ts')).inboxFate(rooms, id),
-  position: rooms => rooms.store.position(),
-  check: (rooms, options) => rooms.store.check(options),
-  prune: (rooms, { before, dryRun }) => {
-    const blobsBefore = Math.min(before, rooms.clock.now() - BLOBS_STAY_MS)
-    return rooms.store.prune({ before, blobsBefore, dryRun })
-  },
+  | { readonly ok: false; readonly refusal: Refusal }
+
+export interface FilePreview {
+  readonly path: string
+  readonly will: 'restore' | 'create' | 'delete' | 'chmod' | 'leave'
+  /** Somebody has worked there since. */
+  readonly conflict?: 'edited since' | 'appeared' | 'gone'
+  readonly why?: string
 }
 
-/** What nobody drives is tended to by whoever looks. */
-async function tendedState(rooms: Rooms, reference: string): Promise<PlanState | null> {
-  const state = await stateOf(rooms, reference)
-  if (state === null || !isNeglected(state, rooms.clock.now())) return state
-  await (await late.tending()).tend(rooms, state.id)
-  return await rooms.store.state(state.id)
-}
-
-async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | null> {
-  const found = await rooms.store.find(reference)
-  return found === null ? null : await rooms.store.state(found.plan)
-}
-
-/** Of the outputs of a task, those that stand for stored bytes. */
-const artifactsIn = (outputs: Json): readonly Json[] =>
-  isMap(outputs) ? Object.values(outputs).flatMap(value => (isMap(value) ? (value.artifact ?? []) : [])) : []
-
-const isMap = (value: Json | undefined): value is JsonObject =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
-
-const UNCHANGED = { unchanged: true } as const
-
-/** The list of a draft that is not sealed grows in place; whoever asked keeps what was true then. */
-const wholeDefinition = (state: PlanState): PlanState['definition'] =>
-  isUnsealed(state) ? { ...state.definition, tasks: [...state.definition.tasks] } : state.definition
-
-/** A task by its name or by its UUID. */
-function taskIn(state: PlanState, reference: string): TaskState | undefined {
-  if (isTaskName(reference)) return state.tasks.get(reference as TaskName)
-  const id = parseTaskId(reference)
-  return id === null || id.plan !== state.id ? undefined : state.order.find(task => task.ordinal === id.ordinal)
-}
-
-async function pastDefinition(rooms: Rooms, plan: PlanId, revision: number): Promise<AnswerOf<'definition'>> {
-  for (let after = 0; ; ) {
-    const entries = await rooms.store.read(plan, { after, limit: 500 })
-    for (const entry of entries) {
-      for (const event of entry.events) {
-        const number = event.type === 'plan.created' ? 1 : event.type === 'plan.revised' ? event.revision : null
-        if (number === revision && 'definition' in event)
-          return { definition: event.definition, revision, hash: event.hash }
-      }
+/** What a rollback would do. Nothing was changed. */
+export type RollbackPreview =
+  | {
+      readonly ok: true
+      readonly kind: 'rollback' | 'undo'
+      /** Of an undo that takes an adoption back: the name of the fork. */
+      readonly adopted?: string
+      /** Where to, in words, when a task was named: `after build`, `before pack`. */
+      readonly label?: string
+      /** The entry it goes to, and the checkpoint it is known by. */
+      readonly to: number
+      readonly checkpoint: Checkpoint | null
+      /** Every path that was written since. */
+      readonly files: readonly FilePreview[]
+      readonly resets: readonly Reset[]
+      /** Whose compensation would be run, last completed first. */
+      readonly compensate: readonly TaskName[]
+      /** What happened outside the workspace and stays: tasks with effects nobody can undo here. */
+      readonly stays: readonly { readonly task: TaskName; readonly why: string; readonly declared: boolean }[]
+      readonly git: readonly RollbackStep[]
+      /** Edits somebody made between two tasks, kept under their hash. */
+      readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
     }
-    const last = entries.at(-1)
-    if (last === undefined) return null
-    after = last.version
+  | { readonly ok: false; readonly refusal: Refusal }
+
+export interface Feed extends Pick<Store, 'position' | 'since' | 'pruned' | 'onChange'> {
+  /** Entries of one plan behind a version: one page. */
+  readonly entries: (plan: PlanId, after: number, limit: number) => ReturnType<Store['read']>
+  readonly output: Pick<Store['logs'], 'since' | 'last'>
+  /** Null when there is no such plan. */
+  facts(plan: PlanId): Promise<PlanFacts | null>
+  progress(plan: PlanId): Promise<PlanProgress | null>
+}
+
+/** How far a plan has come, as of a version. */
+export interface PlanProgress {
+  readonly version: number
+  readonly revision: number
+  readonly status: PlanStatus
+  readonly progress: Progress
+  /** The first of them. */
+  readonly running: readonly TaskName[]
+}
+
+/** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
+export interface Queries extends ReplanningQueries, EditingQueries, RecordQueries {
+  find: { ask: { reference: string }; answer: Found | null }
+  summary: { ask: { plan: string }; answer: (Summary & { readonly holder: Holder | null }) | null }
+  board: { ask: { plan: string }; answer: readonly Card[] | null }
+  task: { ask: { plan: string; task: string }; answer: Card | null }
+  /** What whoever takes the task in hand must know, with its inputs resolved. */
+  briefing: { ask: { plan: string; task: string }; answer: Briefing | null }
+  /** A task that a revision took away, as it stood last; null for one that is there or never was. */
+  removed: { ask: { plan: string; task: string }; answer: Removed | null }
+  /** `hash` is '' while tasks were added to a draft that nobody has sealed. */
+  definition: {
+    ask: { plan: string; revision?: number }
+    answer: { readonly definition: PlanDefinition; readonly revision: number; readonly hash: string } | null
   }
-}
-
-async function removedTask(rooms: Rooms, plan: PlanId, task: TaskName): Promise<Removed | null> {
-  const { RemovedFinder } = await import('../domain/views/board.ts')
-  const finder = new RemovedFinder(task)
-  for (let after = 0; ; ) {
-    const entries = await rooms.store.read(plan, { after, limit: 500 })
-    for (const entry of entries) finder.read(entry)
-    const last = entries.at(-1)
-    if (last === undefined) return finder.found
-    after = last.version
+  /** What can be worked on now, best first; with the reason for every task that cannot when `explain` is set. */
+  next: {
+    ask: { plan: string; explain?: boolean }
+    answer: {
+      readonly ready: readonly Card[]
+      readonly explained: readonly { readonly task: TaskName; readonly why: Hint }[]
+      /** Those that could begin if other plans did not hold their files. */
+      readonly held: readonly ScopeWait[]
+    } | null
   }
-}
-
-/** The edits of tasks that are still to come, as far as they are known. */
-async function editsOf(state: PlanState, tasks: readonly TaskState[]): Promise<readonly Edit[]> {
-  const edits: Edit[] = []
-  for (const task of tasks) {
-    if (task.definition.action.type !== 'edit' || ENDED.has(task.status)) continue
-    const resolved = await resolveAttempt(state, task)
-    if (resolved.ok && resolved.value.action.type === 'edit') edits.push(...resolved.value.action.edits)
+  plans: { ask: PlanQuery; answer: Page<PlanRow> }
+  tasks: { ask: TaskQuery; answer: Page<TaskRow> }
+  attempts: { ask: AttemptQuery; answer: Page<AttemptRow> }
+  metrics: { ask: { plan: string }; answer: readonly MetricRow[] | null }
+  entries: { ask: { plan: string; after?: number; limit?: number }; answer: readonly Entry[] | null }
+  logs: { ask: { plan: string; task?: string; after?: number; limit?: number }; answer: readonly StoredLog[] | null }
+  /** The diff or command a task would carry out, without doing it. */
+  preview: {
+    ask: {
+      plan: string
+      task: string
+      /** Tasks whose edits come before it, and are looked at as if they had been made. */
+      earlier?: readonly string[]
+    }
+    answer: { readonly text: string } | null
   }
-  return edits
+  /** Every entry proven, decided again, and where a loop wrote it re-enacted. Nothing is written, run or reached. */
+  replay: { ask: { plan: string }; answer: Replay | null }
+  checkpoints: { ask: { plan: string }; answer: readonly Checkpoint[] | null }
+  /** One of them, with what the plan knew there. */
+  checkpoint: { ask: { plan: string; checkpoint: string }; answer: CheckpointCard | null }
+  /** Paths that differ between two checkpoints, or one and now. */
+  checkpointDiff: { ask: { plan: string; from: string; to?: string }; answer: CheckpointDiff | null }
+  /** Files that the plan left different, by path. */
+  changedFiles: { ask: { plan: string }; answer: readonly ChangedFile[] | null }
+  /** The bytes of an artifact that a task of the plan left; null when none did. */
+  artifact: { ask: { plan: string; sha256: Sha256 }; answer: Uint8Array | null }
+  /** Stored bytes by their hash; null where there are none. */
+  blob: { ask: { sha256: Sha256 }; answer: Uint8Array | null }
+  rollbackPreview: { ask: { plan: string; undo?: true } & RollbackAsk; answer: RollbackPreview | null }
+  /** Versions of files that were set back and can be restored, oldest first. */
+  keptFiles: { ask: { plan: string }; answer: readonly KeptFile[] | null }
+  /** What `adopt` would do with the work of a fork. */
+  adoption: { ask: { plan: string; into?: string }; answer: AdoptionPreview | null }
+  compare: { ask: { plan: string; with: string }; answer: Comparison | null }
+  /** Title and body for what the plan did, from its journal and its branch. */
+  pullRequest: { ask: { plan: string }; answer: PullRequest | null }
+  /** Who asked, decided, ran and wrote what, as far as the chain proves it. */
+  audit: { ask: { plan: string; since?: Millis }; answer: AuditTrail | null }
+  /** The chain of a journal, proven to its end; with the hashes of single entries. */
+  chain: { ask: { plan: string; at?: readonly number[] }; answer: Chain | null }
+  /** What whoever comes next must know, as facts and as Markdown. The same journal gives the same. */
+  handoff: { ask: { plan: string; links?: boolean }; answer: HandedOn | null }
+  /** Progress and blockers since a time. */
+  digest: { ask: { plan: string; since: Millis }; answer: Digest | null }
+  /** Every criterion, and how it was judged last. */
+  contract: { ask: { plan: string }; answer: Contract | null }
+  /** Everything that waits for a person, in all plans, oldest first. */
+  inbox: { ask: object; answer: Inbox }
+  /** Questions asked in the middle of work: those that wait, or the one of this id, with its answer. */
+  questions: { ask: { plan: string; id?: string }; answer: readonly AskedQuestion[] | null }
+  /** Approvals that are looked at together, oldest first. */
+  reviews: { ask: { plan: string }; answer: readonly OpenReview[] | null }
+  /** What became of something that waited; null for an id that never did. */
+  inboxFate: { ask: { id: string }; answer: InboxFate | null }
+  /** Where the journal of the whole store ends now: to watch from here is to see what happens next. */
+  position: { ask: object; answer: Position }
+  check: { ask: { readData?: boolean }; answer: CheckReport }
+  prune: { ask: { before: Millis; dryRun: boolean }; answer: Pruned }
 }
 
-async function preview(
-  rooms: Rooms,
-  state: PlanState,
-  task: TaskState,
-  imagined: readonly Edit[],
-): Promise<{ readonly text: string } | null> {
-  const runner = rooms.runners.get(task.definition.action.type)
-  if (runner?.preview === undefined) return null
-  const resolved = await resolveAttempt(state, task)
-  if (!resolved.ok) return { text: `not known yet: ${resolved.message}` }
-  const shown = await runner.preview(
-    resolved.value,
-    {
-      root: rooms.root,
-      stateDir: rooms.stateDir,
-      owner: 'preview',
-      write: null,
-      environment: rooms.environment,
-      about: rooms.about,
-      evaluate: () => ({ ok: false, message: 'a preview evaluates nothing' }),
-      log: () => {},
-      monotonic: rooms.clock.monotonic,
-      imagined,
-    },
-    new AbortController().signal,
-  )
-  const given = resolved.value.action.type === 'run' ? environmentLines(resolved.value.env) : []
-  return given.length === 0 ? shown : { text: [shown.text.trimEnd(), ...given].join('\n') }
+export interface CheckpointCard extends Checkpoint {
+  readonly status: PlanStatus
+  readonly revision: number
+  readonly completed: readonly TaskName[]
+  /** What completed tasks had left for others, by task. */
+  readonly outputs: { readonly [task: string]: JsonObject }
+  readonly decisions: readonly { readonly task: TaskName; readonly verdict: string; readonly rationale: string }[]
+  readonly evidence: readonly { readonly task: TaskName; readonly criterion: string; readonly holds: boolean | null }[]
 }
 
-const VALUE_MAX = 500
+export type CheckpointDiff =
+  | {
+      readonly ok: true
+      /** `whole`: all files of both were stored. `written`: only what the plan wrote between them is known. */
+      readonly basis: 'whole' | 'written'
+      readonly changes: readonly Change[]
+      readonly left: readonly LeftOut[]
+    }
+  | { readonly ok: false; readonly refusal: Refusal }
 
-/** What the command finds in its environment; a value with more than plain words in it is quoted, on one line. */
-function environmentLines(env: Attempt['env']): readonly string[] {
-  return Object.entries(env).map(([name, value]) => {
-    const text = value.length > VALUE_MAX ? `${value.slice(0, VALUE_MAX)}…` : value
-    return `with ${name}=${/^[\w@%+=:,./-]+$/.test(text) ? text : JSON.stringify(text)}`
-  })
+export type QueryType = keyof Queries
+
+export type QueryOf<T extends QueryType> = { readonly type: T } & Readonly<Queries[T]['ask']>
+
+export type AnswerOf<T extends QueryType> = Queries[T]['answer']
+
+/** A task that could begin if other plans did not hold its files. */
+export interface ScopeWait {
+  readonly task: TaskName
+  readonly visit: number
+  /** Where it works, relative to the state folder, and what it would write there. */
+  readonly root: string
+  readonly paths: readonly string[]
+  readonly by: readonly ScopeBlocker[]
 }
 
-const titled = (state: PlanState, cards: readonly Card[]): Promise<readonly Card[]> =>
-  withTitles(state, cards, ({ name }) => state.tasks.get(name))
-
-const LEFT_MAX = 20
-
-/** Most tasks had no earlier attempt, and then nothing is read. */
-async function earlierOf(rooms: Rooms, { id }: PlanState, task: TaskState): Promise<readonly EarlierAttempt[]> {
-  if (task.visit === 1 && task.attempt <= 1 && task.failures + task.lost + task.refused === 0) return []
-  const entries = await entriesAfter(rooms.store, id, 0)
-  const trials = trialsIn(
-    entries.flatMap(({ events }) => events),
-    task.definition.id,
-  )
-  const earlier: EarlierAttempt[] = []
-  for (const { changes, paths, ...trial } of trials) {
-    const known = changes === null ? [] : await readOthersChanges(rooms, changes)
-    const all = known?.map(({ path }) => path) ?? []
-    const left = paths === null || known === null ? null : { paths: all.slice(0, LEFT_MAX) }
-    earlier.push({ ...trial, left: left === null ? null : { ...left, more: Math.max(0, all.length - LEFT_MAX) } })
-  }
-  return earlier
+/** Who holds them. */
+export interface ScopeBlocker extends ScopeHolder {
+  /** A living process drives that plan. */
+  readonly driven: boolean
+  /** The orders that end the wait where nobody drives it. */
+  readonly orders: readonly ('resume' | 'cancel')[]
 }

@@ -10,10 +10,10 @@ import { decideRunner } from '../runners/decide/decide-runner.ts'
 import type { Attempt, Outcome, Runner, RunnerTools } from '../runners/runner.ts'
 import { MemoryDisk } from '../stores/memory/memory-disk.ts'
 import { type Faults, StoreMemory } from '../stores/memory/store-memory.ts'
-import { trusted } from './caller.ts'
 import { systemClock } from './clock.ts'
 import { EngineLocal } from './engine-local.ts'
 import { WorkerLocal } from './loop/worker.ts'
+import { trusted } from './roles.ts'
 import type { Rooms } from './rooms.ts'
 
 export type Script = (attempt: Attempt, tools: RunnerTools, signal: AbortSignal) => Promise<Outcome>

@@ -7,7 +7,9 @@ import type { UnsafeWork } from '../domain/command.ts'
 import type { PlanId } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import type { AnswerOf, Order, Submitted } from '../engine/engine.ts'
+
+import type { AnswerOf } from '../engine/engine.ts'
+import type { Order, Submitted } from '../engine/engine.ts'
 import type { DefinitionFault } from '../format/plan/parse.ts'
 import type { Diagnostic } from '../format/text/diagnostic.ts'
 import { type CallerEngine, goOnWithPlan, type WentOn } from './run-plan.ts'
@@ -57,7 +59,7 @@ export async function startPlan(engine: CallerEngine, plan: PlanId, options: Sta
   const now = await engine.ask({ type: 'summary', plan })
   const current = await engine.ask({ type: 'definition', plan })
   if (now === null || current === null) return { status: 'gone' }
-  const { isEmptyPlan } = await import('./outline-tasks.ts')
+  const { isEmptyPlan } = await import('./steps-to-tasks.ts')
   if (now.status === 'draft' && isEmptyPlan(current.definition))
     return { status: 'empty', plan: now, definition: current.definition, refusal: started.refusal }
   return now.status === 'active' || now.status === 'blocked' ? { status: 'under-way', plan: now } : refused
@@ -156,7 +158,7 @@ export async function fillOutline(engine: CallerEngine, plan: PlanId): Promise<F
   const current = await engine.ask({ type: 'definition', plan })
   if (current === null) return { status: 'gone' }
   if (current.definition.tasks.length > 0) return { status: 'nothing' }
-  const { makeOutlineTasks } = await import('./outline-tasks.ts')
+  const { makeOutlineTasks } = await import('./steps-to-tasks.ts')
   const submit = (order: Order, expectedVersion: number) => engine.submit(plan, order, { expectedVersion })
   const made = await makeOutlineTasks({ engine, submit }, plan)
   if (made.status === 'faulty') return { status: 'faulty-steps', diagnostics: made.diagnostics }

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Actor } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { RIGHTS, type Role } from '../engine/caller.ts'
+import { RIGHTS, type Role } from '../engine/roles.ts'
 import { external, gate, plan } from '../testing/plan.ts'
 import { documentOf } from './answers.fixture.ts'
 import { sample } from './api-docs/openapi.ts'

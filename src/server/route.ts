@@ -1,7 +1,7 @@
 // A route as a value: what it is called, who may call it, what it takes and answers. The table of them makes the router, the
 // checks, the OpenAPI document and the test that tries every route with every token.
 
-import type { Right } from '../engine/caller.ts'
+import type { Right } from '../engine/roles.ts'
 import type { Schema } from '../format/wire/wire.ts'
 import type { Outlet } from './live/sse.ts'
 import type { Problem } from './problem.ts'

@@ -15,7 +15,7 @@ const { systemClock } = await room('engine/clock')
 const { StoreSqlite } = await room('stores/sqlite/store-sqlite')
 const { thisHost } = await room('stores/leases/host')
 const { EngineLocal } = await room('engine/engine-local')
-const { trusted } = await room('engine/caller')
+const { trusted } = await room('engine/roles')
 const { WorkerLocal } = await room('engine/loop/worker')
 const { processTree } = await room('runners/run/process-tree')
 

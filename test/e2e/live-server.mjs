@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 const [dist, folder, limitsText] = process.argv.slice(2)
 const from = path => import(pathToFileURL(join(dist, path)).href)
 const { compose } = await from('compose.js')
-const { trusted } = await from('engine/caller.js')
+const { trusted } = await from('engine/roles.js')
 const { LIMITS } = await from('server/limits.js')
 const { Live } = await from('server/live/hub.js')
 const { openGuard } = await from('server/auth/guard.js')

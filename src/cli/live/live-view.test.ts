@@ -3,6 +3,7 @@
 import { expect, it, vi } from 'vitest'
 import type { Composed } from '../../compose.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
+
 import type { Order } from '../../engine/engine.ts'
 import type { Context, Terminal } from '../context.ts'
 import { paint } from '../terminal/paint.ts'

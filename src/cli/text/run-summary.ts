@@ -6,6 +6,7 @@ import type { PlanId } from '../../domain/id.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 import type { Summary } from '../../domain/views/summary.ts'
+
 import type { ScopeWait } from '../../engine/engine.ts'
 import type { Holder } from '../../stores/store.ts'
 import { envelope, print, withDir } from '../answer.ts'

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
 import type { Entry } from '../../stores/store.ts'
 import { edit, external, gate, name, plan } from '../../testing/index.ts'
-import type { Engine, Order } from '../engine.ts'
+import type { Engine } from '../engine.ts'
+import type { Order } from '../orders.ts'
 import { type Done, type Harness, names, Person, type Setup } from './harness.contract.ts'
 
 const WRITES = Number(process.env.PLANFOLD_CONTRACT_WRITES ?? 200)

@@ -4,7 +4,8 @@ import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { name } from '../../testing/index.ts'
-import type { Engine, Order, SubmitOptions, Submitted, Worker } from '../engine.ts'
+import type { Engine, SubmitOptions, Worker } from '../engine.ts'
+import type { Order, Submitted } from '../orders.ts'
 
 export interface Harness {
   /** The Engine under test, through which this person acts. */

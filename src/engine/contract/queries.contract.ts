@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import { BadCursor } from '../../stores/store.ts'
 import { external, gate, plan, task } from '../../testing/index.ts'
-import type { QueryOf, QueryType } from '../engine.ts'
+
+import type { QueryOf, QueryType } from '../queries.ts'
 import { type Harness, Person, type Setup } from './harness.contract.ts'
 
 /** One of each; of a plan where it takes one. */

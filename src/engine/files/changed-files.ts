@@ -2,7 +2,7 @@
 
 import type { PlanId, Sha256 } from '../../domain/id.ts'
 import type { Entry } from '../../stores/store.ts'
-import type { ChangedFile } from '../query-types.ts'
+import type { ChangedFile } from '../queries.ts'
 import { readOthersChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 

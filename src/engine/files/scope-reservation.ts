@@ -10,7 +10,8 @@ import { inLine } from '../../domain/rules/scheduling.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { isClaimable } from '../../domain/state/task-index.ts'
 import type { ScopeHolder } from '../../stores/store.ts'
-import type { ScopeWait } from '../engine.ts'
+
+import type { ScopeWait } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 
 // Where a write scope really lies: links in its patterns are followed, so that a folder and a link to it are known to be the same

@@ -5,7 +5,8 @@
 import type { TaskName } from '../../domain/id.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { isStartable } from '../../domain/state/task-index.ts'
-import type { ScopeWait } from '../engine.ts'
+
+import type { ScopeWait } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 import { stillWaits } from './scope-reservation.ts'
 

@@ -10,7 +10,7 @@ import type { PlanState } from '../../domain/state/state.ts'
 import type { GitAnswer, LoneFile } from '../../workspace/git/git.ts'
 import { deleteAside, type FileStamps, fileStamps, IGNORED, putBack, setAside } from '../../workspace/workspace.ts'
 import { isGone, roomsOf } from '../git/plan-worktree.ts'
-import type { AdoptAsk } from '../order-types.ts'
+import type { AdoptAsk } from '../orders.ts'
 import { declaredScopes } from '../rollback/attempt-changes.ts'
 
 import type { Rooms } from '../rooms.ts'

@@ -33,10 +33,10 @@ import type { Git, GitAnswer } from '../../workspace/git/git.ts'
 import type { LeftOut, Snapshots, TreeEntry } from '../../workspace/workspace.ts'
 import type { ForkAsk, Forked } from '../engine.ts'
 import { roomsOf } from '../git/plan-worktree.ts'
-import type { Writing } from '../orders.ts'
 import { declaredScopes, MissingChanges, readChanges, standingNow } from '../rollback/attempt-changes.ts'
 import { entriesAfter, followFiles } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
+import type { Writing } from '../write-order.ts'
 import { type ForkPoint, forkPoint, importedFrom, withInputs, withModel } from './fork-point.ts'
 
 // The files of a fork: what stood in the plan's folder at an entry, written into a folder of its own. Whatever the plan wrote is

@@ -13,7 +13,7 @@ import { newState } from '../../domain/state/fold.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { outcomeTargets } from '../../domain/state/task-index.ts'
 import type { Entry } from '../../stores/store.ts'
-import type { ForkAsk } from '../order-types.ts'
+import type { ForkAsk } from '../orders.ts'
 import { resolveEntry } from '../rollback/entry-reference.ts'
 
 export interface ForkPoint {

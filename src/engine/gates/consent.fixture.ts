@@ -15,10 +15,10 @@ import type { Runner } from '../../runners/runner.ts'
 import { MemoryDisk } from '../../stores/memory/memory-disk.ts'
 import { StoreMemory } from '../../stores/memory/store-memory.ts'
 import { openWorkspace } from '../../workspace/scope/scope-workspace.ts'
-import { trusted } from '../caller.ts'
 import { systemClock } from '../clock.ts'
 import { EngineLocal } from '../engine-local.ts'
 import { WorkerLocal } from '../loop/worker.ts'
+import { trusted } from '../roles.ts'
 import type { Rooms } from '../rooms.ts'
 
 export const ANA = 'ana' as Actor

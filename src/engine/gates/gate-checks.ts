@@ -18,8 +18,8 @@ import { definitionHash } from '../../format/plan/hash.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { inquire } from '../attempts/preconditions.ts'
 import { resolveQuestion } from '../attempts/resolve.ts'
-import type { GateEdits } from '../engine.ts'
 import { late } from '../lazy-imports.ts'
+import type { GateEdits } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
 
 // The checks of a gate, judged before anybody is asked: criteria, a JSON file against a schema, what may be used up by then. What

@@ -18,7 +18,7 @@ import { type Entry, type PlanRow, type Store, StoreDamaged } from '../../stores
 import { withTitles } from '../attempts/resolve.ts'
 import { late } from '../lazy-imports.ts'
 import { sweepClaims } from '../loop/rescuer.ts'
-import type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from '../query-types.ts'
+import type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 
 // The short ids under which something waits for a person: easy to read aloud and to type. Most are made from the key of a

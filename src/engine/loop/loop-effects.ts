@@ -2,12 +2,12 @@
 
 import { perform } from '../attempts/perform.ts'
 import { prepare } from '../attempts/prepare.ts'
-import type { ScopeWait } from '../engine.ts'
 import type { lostOutputs } from '../files/lost-outputs.ts'
 import { type ScopeWaits, ScopeWaitsLocal } from '../files/scope-waits.ts'
 import type { commit } from '../git/task-commits.ts'
 import { late } from '../lazy-imports.ts'
 import { type Notices, Notifier, type NotifierOptions } from '../notifications/notifier.ts'
+import type { ScopeWait } from '../queries.ts'
 import type { propose } from '../revisions/propose-after-failure.ts'
 import type { rollBack } from '../rollback/perform-rollback.ts'
 import type { Rooms } from '../rooms.ts'

@@ -3,7 +3,7 @@
 
 import { planStatus, progress } from '../../domain/views/summary.ts'
 import type { Store } from '../../stores/store.ts'
-import type { Feed } from '../query-types.ts'
+import type { Feed } from '../queries.ts'
 
 const RUNNING_MAX = 20
 

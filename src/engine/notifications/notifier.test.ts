@@ -4,10 +4,10 @@ import type { Notify, PlanDefinition, TaskDefinition } from '../../domain/plan.t
 import type { Message, Published, Publisher } from '../../publishers/publisher.ts'
 import { StoreMemory } from '../../stores/memory/store-memory.ts'
 import { CommitUnknown } from '../../stores/store.ts'
-import { trusted } from '../caller.ts'
 import { systemClock } from '../clock.ts'
 import { EngineLocal } from '../engine-local.ts'
 import { WorkerLocal } from '../loop/worker.ts'
+import { trusted } from '../roles.ts'
 import { exited, ME, name, type Script, setup } from '../rooms.fixture.ts'
 import type { Rooms } from '../rooms.ts'
 

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { compose } from '../../compose.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { parsePlan } from '../../format/plan/parse.ts'
-import { trusted } from '../caller.ts'
+import { trusted } from '../roles.ts'
 
 interface Span {
   readonly traceId: string

@@ -3,10 +3,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Actor, PlanId, Sha256 } from '../../domain/id.ts'
 import { external, gate, plan } from '../../testing/index.ts'
-import { type Caller, NotAllowed, RIGHTS, type Right, type Role, type Scope, trusted } from '../caller.ts'
-import type { EngineInProcess, Order, QueryOf, QueryType } from '../engine.ts'
+import type { EngineInProcess } from '../engine.ts'
+import type { Order } from '../orders.ts'
+import type { QueryOf, QueryType } from '../queries.ts'
+import { type Caller, NotAllowed, RIGHTS, type Right, type Role, type Scope, trusted } from '../roles.ts'
 import { ME, setup } from '../rooms.fixture.ts'
-import { ORDER_RIGHTS, QUERY_RIGHTS } from './rights.ts'
+import { ORDER_RIGHTS, QUERY_RIGHTS } from './needed-rights.ts'
 
 let engine: EngineInProcess
 /** In the session `ours`, and in `theirs`. */

@@ -3,11 +3,12 @@
 import type { PlanId } from '../../domain/id.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { Entry, Page, PlanRow, TaskRow } from '../../stores/store.ts'
-import { type Caller, deny, isPlanInScope, isSessionInScope, NotAllowed, type Scope } from '../caller.ts'
-import type { AnyQuery, Engine, Order } from '../engine.ts'
-import { noPlanRefusal } from '../orders.ts'
-import { answer } from '../queries.ts'
+import { answer } from '../answer-query.ts'
+import type { AnyQuery, Engine } from '../engine.ts'
+import type { Order } from '../orders.ts'
+import { type Caller, deny, isPlanInScope, isSessionInScope, NotAllowed, type Scope } from '../roles.ts'
 import type { Rooms } from '../rooms.ts'
+import { noPlanRefusal } from '../write-order.ts'
 
 /** A caller whose scope is not null. */
 export interface ScopedCaller extends Caller {

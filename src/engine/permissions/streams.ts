@@ -2,8 +2,8 @@
 
 import { refuse } from '../../domain/refusal.ts'
 import type { Store, Streams } from '../../stores/store.ts'
-import { type Caller, deny, denyWithout, isSessionInScope, NotAllowed, requireRight } from '../caller.ts'
 import type { Engine, OwnStreams } from '../engine.ts'
+import { type Caller, deny, denyWithout, isSessionInScope, NotAllowed, requireRight } from '../roles.ts'
 
 /** Sessions outside the scope are not there. */
 export function ownSessions(store: Store, caller: Caller): Engine['sessions'] {

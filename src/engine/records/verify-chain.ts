@@ -3,7 +3,7 @@
 
 import type { PlanId, Sha256 } from '../../domain/id.ts'
 import { ChainBroken, type Entry, type Store } from '../../stores/store.ts'
-import type { Chain } from '../query-types.ts'
+import type { Chain } from '../queries.ts'
 
 const PAGE = 200
 

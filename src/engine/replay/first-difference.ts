@@ -2,7 +2,7 @@
 // keys does not matter, and a key that is undefined counts as absent.
 
 import type { Json } from '../../domain/json.ts'
-import type { Difference } from '../query-types.ts'
+import type { Difference } from '../queries.ts'
 
 export function firstDifference(expected: unknown, actual: unknown, path = '$'): Difference | null {
   if (expected === actual) return null

@@ -19,7 +19,7 @@ import type { Clock } from '../clock.ts'
 import type { Hands } from '../loop/loop-effects.ts'
 import { PlanLoop } from '../loop/plan-loop.ts'
 import type { News } from '../loop/turn-news.ts'
-import type { Difference } from '../query-types.ts'
+import type { Difference } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 import { firstDifference } from './first-difference.ts'
 

@@ -13,7 +13,7 @@ import { newState } from '../../domain/state/fold.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import { ChainBroken, type Entry, type Position, type Store } from '../../stores/store.ts'
-import type { Difference, Replay, ReplayFault } from '../query-types.ts'
+import type { Difference, Replay, ReplayFault } from '../queries.ts'
 import { firstDifference } from './first-difference.ts'
 import { ReplayLoop } from './replay-loop.ts'
 

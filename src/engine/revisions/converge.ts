@@ -14,7 +14,7 @@ import { definitionHash } from '../../format/plan/hash.ts'
 import { contextAfter, judge } from '../attempts/judge-criteria.ts'
 import { checkTools } from '../attempts/preconditions.ts'
 import { resolveAttempt } from '../attempts/resolve.ts'
-import type { Converging } from '../query-types.ts'
+import type { Converging } from '../queries.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 

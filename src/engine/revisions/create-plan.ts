@@ -6,11 +6,11 @@ import { NAME_TRIES_MAX } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { refuse } from '../../domain/refusal.ts'
 import { definitionHash } from '../../format/plan/hash.ts'
-import type { Order, Submitted } from '../engine.ts'
 import { placeFor } from '../git/plan-worktree.ts'
 import { late } from '../lazy-imports.ts'
-import { submitted, type Writing } from '../orders.ts'
+import type { Order, Submitted } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
+import { submitted, type Writing } from '../write-order.ts'
 
 // A new plan, under its own name or, when that is taken, under a numbered one.
 

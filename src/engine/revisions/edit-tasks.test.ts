@@ -5,7 +5,8 @@ import { describe, expect, it, vi } from 'vitest'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { refuse } from '../../domain/refusal.ts'
 import { external } from '../../testing/index.ts'
-import type { Order, Submitted } from '../engine.ts'
+
+import type { Order, Submitted } from '../orders.ts'
 import { ME, name, setup } from '../rooms.fixture.ts'
 import { edit } from './edit-tasks.ts'
 

@@ -13,10 +13,9 @@ import { changedIn, outlinedBy, type TaskChanges } from '../../domain/revisions/
 import { isUnsealed, type PlanState, withSequence } from '../../domain/state/state.ts'
 import { definitionHash, revisionHash } from '../../format/plan/hash.ts'
 import type { Store } from '../../stores/store.ts'
-import type { Order, Submitted } from '../engine.ts'
-import type { KeepingOrder, RevisingOrder } from '../order-types.ts'
-import { noPlan, type Objection, submitted, type Writing, write } from '../orders.ts'
+import type { KeepingOrder, Order, RevisingOrder, Submitted } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
+import { noPlan, type Objection, submitted, type Writing, write } from '../write-order.ts'
 import { startOf } from './create-plan.ts'
 import { stampOf } from './drift.ts'
 

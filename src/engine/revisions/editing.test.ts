@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest'
 import type { Actor, PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import { external, succeeded, task } from '../../testing/index.ts'
-import type { Order, SubmitOptions, Submitted } from '../engine.ts'
+import type { SubmitOptions } from '../engine.ts'
+import type { Order, Submitted } from '../orders.ts'
 import { ME, name, setup } from '../rooms.fixture.ts'
 
 const BO = 'bo' as Actor

@@ -18,11 +18,11 @@ import { openGit } from '../../workspace/git/open-git.ts'
 import { shell } from '../../workspace/git/repository.fixture.ts'
 import { openWorkspace } from '../../workspace/scope/scope-workspace.ts'
 import { openSnapshots } from '../../workspace/snapshots/snapshots.ts'
-import { trusted } from '../caller.ts'
 import { systemClock } from '../clock.ts'
-import type { Order } from '../engine.ts'
 import { EngineLocal } from '../engine-local.ts'
 import { WorkerLocal } from '../loop/worker.ts'
+import type { Order } from '../orders.ts'
+import { trusted } from '../roles.ts'
 import type { Rooms } from '../rooms.ts'
 
 export const ME = 'ana@example.com' as Actor

@@ -15,7 +15,7 @@ import type { Document } from '../text/document.ts'
 import { positionAt } from '../text/place.ts'
 import { complaintsOf, type SchemaComplaint } from '../text/schema-messages.ts'
 import { expressionFaults, unescaped } from './expression-checks.ts'
-import { lowerPlan } from './lower.ts'
+import { lowerPlan } from './document-to-definition.ts'
 import { rulesBroken } from './rules.ts'
 import { type PlanDocument, plan as planSchema } from './schema.ts'
 

@@ -4,7 +4,7 @@
 import { Document, isMap, isSeq, visit } from 'yaml'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { escaped } from './expression-checks.ts'
-import { raisePlan } from './raise.ts'
+import { raisePlan } from './definition-to-document.ts'
 
 export function printYaml(plan: PlanDefinition): string {
   const document = new Document(escaped(raisePlan(plan)), {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { checkGraph } from '../../domain/plan-rules/graph-rules.ts'
 import { cpuMs } from '../plan/cpu-time.fixture.ts'
-import { raisePlan } from '../plan/raise.ts'
+import { raisePlan } from '../plan/definition-to-document.ts'
 import { readTemplate, type Template } from './document.ts'
 import { instantiate } from './instantiate.ts'
 

@@ -1,7 +1,7 @@
 // What waits for a person's decision in a plan, and the answers to it.
 
 import { z } from 'zod'
-import { lowerField } from '../plan/lower.ts'
+import { lowerField } from '../plan/document-to-definition.ts'
 import { field, LIST_MAX } from '../plan/schema-gates.ts'
 import { document, instant, map, moved, page, reason, time } from './field-schemas.ts'
 import { wire } from './wire.ts'

@@ -1,7 +1,7 @@
 // What a token may not, in words about tokens: the engine knows rights and scopes, and nothing of where they come from.
 
 import type { Refusal } from '../../domain/refusal.ts'
-import { lackOf, RIGHTS, type Right, type Role } from '../../engine/caller.ts'
+import { lackOf, RIGHTS, type Right, type Role } from '../../engine/roles.ts'
 import { type Problem, problem } from '../problem.ts'
 import type { Who } from './guard.ts'
 

@@ -1,4 +1,4 @@
-// Whoever runs a plan does not get past its gates, by whatever route (the rules themselves: engine/permissions/gates.test.ts); and
+// Whoever runs a plan does not get past its gates, by whatever route (the rules themselves: engine/permissions/gate-rules.test.ts); and
 // whoever only looks is shown nothing they could act with.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { Actor } from '../../domain/id.ts'
-import type { Role, Scope } from '../../engine/caller.ts'
+import type { Role, Scope } from '../../engine/roles.ts'
 import { type Browsers, openBrowsers, type SessionFiles } from './browser-sign-in.ts'
 import type { Guard } from './guard.ts'
 import { LOOPBACK_ONLY, type OriginsOptions, openOrigins } from './origins.ts'

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Actor } from '../../domain/id.ts'
-import type { Role, Scope } from '../../engine/caller.ts'
+import type { Role, Scope } from '../../engine/roles.ts'
 import { isProblem, type Problem } from '../problem.ts'
 import type { Browsers } from './browser-sign-in.ts'
 import { type From, LOOPBACK_ONLY, openOrigins } from './origins.ts'

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { advise, type Hint, next } from '../../domain/hint.ts'
 import { type Actor, isActor, isPlanId, isSha256, nameKey, type PlanId } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { RIGHTS, type Role, type Scope } from '../../engine/caller.ts'
+import { RIGHTS, type Role, type Scope } from '../../engine/roles.ts'
 import {
   makeSecretFile,
   makeSecretFolder,

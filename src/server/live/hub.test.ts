@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { EventText, type StreamEvent } from '../../client/event-stream.ts'
 import type { Event } from '../../domain/event.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
-import { trusted } from '../../engine/caller.ts'
+import { trusted } from '../../engine/roles.ts'
 import type { Feed } from '../../engine/engine.ts'
 import type { Entry } from '../../stores/store.ts'
 

@@ -11,7 +11,7 @@ import { underscoreData } from '../sessions/underscore-events.ts'
 import { LiveFolds } from './entry-states.ts'
 import { type Cursor, frame, type Naming, UNDERSCORE } from './sse.ts'
 import { LiveEntry, type LiveTail } from './tail.ts'
-import { TickQueue } from './ticks.ts'
+import { TickQueue } from './progress-events.ts'
 
 export interface Wish {
   readonly naming: Naming

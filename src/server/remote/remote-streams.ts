@@ -1,6 +1,6 @@
 // Sessions and goals through the Engine door.
 
-import { isSessionInScope } from '../../engine/caller.ts'
+import { isSessionInScope } from '../../engine/roles.ts'
 import type { OwnStreams } from '../../engine/engine.ts'
 import type { WireStream } from '../../format/wire/streams.ts'
 import type { Streams } from '../../stores/store.ts'

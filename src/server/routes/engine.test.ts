@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { byName } from '../../client/named.fixture.ts'
 import type { Actor } from '../../domain/id.ts'
-import type { Role } from '../../engine/caller.ts'
+import type { Role } from '../../engine/roles.ts'
 import { ORDERS } from '../../format/wire/orders.ts'
 import { QUERIES } from '../../format/wire/queries.ts'
 import { external, plan } from '../../testing/index.ts'

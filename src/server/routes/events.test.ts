@@ -9,7 +9,7 @@ import { compose } from '../../compose.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { announcedEvent } from '../../domain/views/announcement.ts'
-import { type Scope, trusted } from '../../engine/caller.ts'
+import { type Scope, trusted } from '../../engine/roles.ts'
 
 import { systemClock } from '../../engine/clock.ts'
 import { thisHost } from '../../stores/leases/host.ts'

@@ -1,6 +1,6 @@
 // Sessions: what groups the plans and messages of one conversation.
 
-import { isSessionInScope } from '../../engine/caller.ts'
+import { isSessionInScope } from '../../engine/roles.ts'
 import { pauseBody } from '../../format/wire/plans.ts'
 import {
   message,

@@ -1,7 +1,7 @@
 // The tokens of others: made, listed and revoked by an admin. Only while tokens are asked for: a service that lets everybody in
 // must not hand out what opens one that does not.
 
-import type { Scope } from '../../engine/caller.ts'
+import type { Scope } from '../../engine/roles.ts'
 import { newToken, tokenMade, tokens } from '../../format/wire/health.ts'
 import { listTokens, makeToken, revokeToken, type Token } from '../auth/token-file.ts'
 import { findPlan } from '../find-plan.ts'

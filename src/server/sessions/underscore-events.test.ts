@@ -4,6 +4,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
+
 import type { Order } from '../../engine/engine.ts'
 import { edit, external, gate, name, plan, task } from '../../testing/index.ts'
 import { type HeardEvent, type Listener, listen } from '../listening.fixture.ts'

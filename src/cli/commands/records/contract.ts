@@ -2,6 +2,7 @@
 // Nothing is judged anew, and nothing is written.
 
 import type { ContractLine } from '../../../domain/views/contract.ts'
+
 import type { AnswerOf } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'

@@ -10,6 +10,7 @@ import type { Composed } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import { PLAN_ENDED, type PlanStatus, type TaskStatus } from '../../../domain/status.ts'
 import { unmetIn } from '../../../domain/views/convergence.ts'
+
 import type { AnswerOf } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { envelope, print, remark } from '../../answer.ts'

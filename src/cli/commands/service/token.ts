@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
-import type { Role, Scope } from '../../../engine/caller.ts'
+import type { Role, Scope } from '../../../engine/roles.ts'
 import { CODE_MS, keepCode, newCode } from '../../../server/auth/browser-sign-in.ts'
 import {
   listTokens,

@@ -3,7 +3,7 @@
 import type { TaskName } from '../../../domain/id.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { FailureMode, TaskDefinition } from '../../../domain/plan.ts'
-import { raiseTask } from '../../plan/raise.ts'
+import { raiseTask } from '../../plan/definition-to-document.ts'
 import { priorityOf } from '../amounts.ts'
 import type { StatusOf } from '../dialect.ts'
 import { alternatives, writtenIds } from '../document-builder.ts'

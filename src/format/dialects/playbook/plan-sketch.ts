@@ -3,7 +3,7 @@
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
-import { raisePlan } from '../../plan/raise.ts'
+import { raisePlan } from '../../plan/definition-to-document.ts'
 import { budgetInMinutes } from '../amounts.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
 import { DocumentBuilder, type Fields, Names, writtenIds } from '../document-builder.ts'

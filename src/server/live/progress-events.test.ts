@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { name, numberedPlanId } from '../../testing/index.ts'
 import { DOTTED } from './sse.ts'
-import { outputTick, progressTick, TickQueue } from './ticks.ts'
+import { outputTick, progressTick, TickQueue } from './progress-events.ts'
 
 const plan = numberedPlanId(1)
 const facts = { name: 'p', session: null }

@@ -5,8 +5,9 @@ import { plainHint } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanDefinition, Policy, TaskDefinition } from '../../domain/plan.ts'
 import { external, gate, name, plan, task } from '../../testing/index.ts'
-import { RIGHTS, type Role } from '../caller.ts'
-import type { EngineInProcess, Order } from '../engine.ts'
+import type { EngineInProcess } from '../engine.ts'
+import type { Order } from '../orders.ts'
+import { RIGHTS, type Role } from '../roles.ts'
 import { setup } from '../rooms.fixture.ts'
 
 let engine: EngineInProcess

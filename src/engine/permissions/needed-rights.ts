@@ -1,7 +1,9 @@
 // The right that each order and each query needs. What is missing here does not compile.
 
-import type { Right } from '../caller.ts'
-import type { Order, QueryType } from '../engine.ts'
+import type { Order } from '../orders.ts'
+
+import type { QueryType } from '../queries.ts'
+import type { Right } from '../roles.ts'
 
 export const ORDER_RIGHTS: { readonly [T in Order['type']]: Right } = {
   create: 'operate',

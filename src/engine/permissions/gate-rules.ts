@@ -16,8 +16,10 @@ import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { changedIn, outlinedBy } from '../../domain/revisions/merge.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { SATISFIES } from '../../domain/status.ts'
-import type { AnswerOf, Engine, Order, SubmitOptions, Submitted } from '../engine.ts'
-import type { Objection } from '../orders.ts'
+import type { Engine, SubmitOptions } from '../engine.ts'
+import type { Order, Submitted } from '../orders.ts'
+import type { AnswerOf } from '../queries.ts'
+import type { Objection } from '../write-order.ts'
 
 type Summary = NonNullable<AnswerOf<'summary'>>
 

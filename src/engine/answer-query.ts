@@ -1,0 +1,407 @@
+// Queries and their answers: the fold for one plan, the query tables for many. Reads only. What is seldom asked is loaded when
+// it is: how soon a resumed plan reaches its next task is decided by what must be read before.
+
+import type { Hint } from '../domain/hint.ts'
+import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { Edit } from '../domain/plan.ts'
+import { inLine } from '../domain/rules/scheduling.ts'
+import { isNeglected } from '../domain/state/alarms.ts'
+import { isUnsealed, type PlanState, type TaskState } from '../domain/state/state.ts'
+import { isClaimable } from '../domain/state/task-index.ts'
+import { ENDED } from '../domain/status.ts'
+import {
+  board,
+  briefing,
+  type Card,
+  card,
+  type EarlierAttempt,
+  explain,
+  type Removed,
+  trialsIn,
+} from '../domain/views/board.ts'
+
+import { explainScopeWait } from '../domain/views/scope-wait.ts'
+import { summary } from '../domain/views/summary.ts'
+import type { Attempt } from '../runners/runner.ts'
+import { resolveAttempt, resolveBriefing, withTitles } from './attempts/resolve.ts'
+import { entriesAfter } from './files/other-plans.ts'
+import { scopeWaits } from './files/scope-reservation.ts'
+import { isGone, roomsOf } from './git/plan-worktree.ts'
+import { late } from './lazy-imports.ts'
+import { sweepClaims } from './loop/rescuer.ts'
+import type { AnswerOf, Queries, QueryOf, QueryType } from './queries.ts'
+import { records } from './records/audit.ts'
+import { readOthersChanges } from './rollback/attempt-changes.ts'
+import type { Rooms } from './rooms.ts'
+
+/** What is stored is named in the journal within seconds. Until it surely is, nobody collects it, whatever age is asked for. */
+const BLOBS_STAY_MS = 60 * 60_000
+
+type Answerer = { readonly [T in QueryType]: (rooms: Rooms, ask: Readonly<Queries[T]['ask']>) => Promise<AnswerOf<T>> }
+
+/** Hands on the promise as it is: a service asks several times for each of its answers. */
+export function answer<T extends QueryType>(rooms: Rooms, query: QueryOf<T>): Promise<AnswerOf<T>> {
+  return answerers[query.type as T](rooms, query)
+}
+
+const answerers: Answerer = {
+  find: (rooms, { reference }) => rooms.store.find(reference),
+  summary: async (rooms, { plan }) => {
+    const state = await tendedState(rooms, plan)
+    return state === null ? null : { ...summary(state), holder: await rooms.store.leases.holder(state.id) }
+  },
+  board: async (rooms, { plan }) => {
+    const state = await tendedState(rooms, plan)
+    return state === null ? null : await titled(state, board(state))
+  },
+  task: async (rooms, { plan, task }) => {
+    const state = await tendedState(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    return state === null || found === undefined ? null : (await titled(state, [card(state, found)]))[0]!
+  },
+  briefing: async (rooms, { plan, task }) => {
+    const state = await stateOf(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    if (state === null || found === undefined) return null
+    return briefing(state.definition, found, await resolveBriefing(state, found), await earlierOf(rooms, state, found))
+  },
+  removed: async (rooms, { plan, task }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null || !isTaskName(task) || state.tasks.has(task as TaskName)) return null
+    return await removedTask(rooms, state.id, task as TaskName)
+  },
+  definition: async (rooms, { plan, revision }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    if (revision === undefined || revision === state.revision)
+      return { definition: wholeDefinition(state), revision: state.revision, hash: state.hash }
+    return await pastDefinition(rooms, state.id, revision)
+  },
+  next: async (rooms, { plan, explain: wanted }) => {
+    const found = await rooms.store.find(plan)
+    if (found !== null) await sweepClaims(rooms.store, found.plan)
+    const state = await tendedState(rooms, plan)
+    if (state === null) return null
+    const held = await scopeWaits(roomsOf(rooms, state), state)
+    const waits = new Map(held.map(wait => [wait.task, wait]))
+    const now = rooms.clock.now()
+    const ready = [...state.order.filter(task => isClaimable(state, task)), ...inLine(state, now, waits)]
+      .filter(task => !waits.has(task.definition.id))
+      .map(task => card(state, task))
+    const why = (task: TaskState): Hint => {
+      const wait = waits.get(task.definition.id)
+      return wait === undefined ? explain(state, task, now) : explainScopeWait(wait)
+    }
+    const explained = wanted === true ? state.order.map(task => ({ task: task.definition.id, why: why(task) })) : []
+    return { ready: await titled(state, ready), explained, held }
+  },
+  record: async (rooms, { plan, since }) => {
+    const state = await tendedState(rooms, plan)
+    if (state === null) return null
+    if (since === state.version) return UNCHANGED
+    return { summary: summary(state), definition: wholeDefinition(state) }
+  },
+  records: async (rooms, { plan, tasks }) => {
+    const state = await tendedState(rooms, plan)
+    if (state === null) return null
+    const found = records(
+      state,
+      tasks.flatMap(task => taskIn(state, task) ?? []),
+    )
+    const cards = await titled(
+      state,
+      found.tasks.map(record => record.card),
+    )
+    return { ...found, tasks: found.tasks.map((record, at) => ({ ...record, card: cards[at]! })) }
+  },
+  evaluations: async (rooms, { plan, task }) => {
+    const state = await stateOf(rooms, plan)
+    return (state === null ? undefined : taskIn(state, task))?.evaluations ?? null
+  },
+  search: (rooms, query) => rooms.store.search(query),
+  steps: async (rooms, { plan, by = 'plan', ...query }) => {
+    const found = plan === undefined ? null : await rooms.store.find(plan)
+    if (plan !== undefined && found === null) return null
+    return await rooms.store.steps({ ...query, by, ...(found === null ? {} : { plan: found.plan }) })
+  },
+  plans: (rooms, query) => rooms.store.plans(query),
+  tasks: (rooms, query) => rooms.store.tasks(query),
+  attempts: (rooms, query) => rooms.store.attempts(query),
+  metrics: async (rooms, { plan }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await rooms.store.metrics(found.plan)
+  },
+  entries: async (rooms, { plan, ...options }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await rooms.store.read(found.plan, options)
+  },
+  logs: async (rooms, { plan, task, ...options }) => {
+    const state = await stateOf(rooms, plan)
+    // A task that is there no more has printed things, too.
+    const name =
+      state === null || task === undefined
+        ? undefined
+        : (taskIn(state, task)?.definition.id ?? (isTaskName(task) ? (task as TaskName) : undefined))
+    if (state === null || (task !== undefined && name === undefined)) return null
+    return await rooms.store.logs.read({ plan: state.id, ...(name === undefined ? {} : { task: name }), ...options })
+  },
+  preview: async (rooms, { plan, task, earlier = [] }) => {
+    const state = await stateOf(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    if (state === null || found === undefined || ENDED.has(found.status)) return null
+    const own = roomsOf(rooms, state)
+    // A worktree is made when the plan is driven; before that the workspace is what it will begin with.
+    const before = earlier.flatMap(name => taskIn(state, name) ?? [])
+    return await preview(isGone(own) ? rooms : own, state, found, await editsOf(state, before))
+  },
+  replay: async (rooms, { plan }) => {
+    const found = await rooms.store.find(plan)
+    return found === null
+      ? null
+      : await (await import('./replay/replay.ts')).replay(rooms.store, found.plan, found.name)
+  },
+  checkpoints: async (rooms, { plan }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : await (await import('./rollback/checkpoints.ts')).checkpoints(rooms, state)
+  },
+  checkpoint: async (rooms, { plan, checkpoint }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null
+      ? null
+      : await (await import('./rollback/checkpoints.ts')).checkpoint(rooms, state, checkpoint)
+  },
+  checkpointDiff: async (rooms, { plan, from, to }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    return await (await import('./rollback/checkpoints.ts')).difference(roomsOf(rooms, state), state, from, to)
+  },
+  changedFiles: async (rooms, { plan }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await (await import('./files/changed-files.ts')).changedFiles(rooms, found.plan)
+  },
+  artifact: async (rooms, { plan, sha256 }) => {
+    const state = await stateOf(rooms, plan)
+    const isLeft = state !== null && board(state).some(({ outputs }) => artifactsIn(outputs).includes(sha256))
+    return isLeft ? await rooms.store.blobs.get(sha256) : null
+  },
+  blob: (rooms, { sha256 }) => rooms.store.blobs.get(sha256),
+  rollbackPreview: async (rooms, { plan, undo, ...ask }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    const { workOut } = await import('./rollback/rollback-preview.ts')
+    const worked = await workOut(roomsOf(rooms, state), state, undo === true ? 'undo' : 'rollback', ask)
+    if (!worked.ok) return worked
+    const { command: _, version: __, unsure: ___, ...preview } = worked
+    return preview
+  },
+  keptFiles: async (rooms, { plan }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : await (await import('./files/kept-files.ts')).keptFiles(roomsOf(rooms, state), state)
+  },
+  adoption: async (rooms, { plan, into }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    const { previewAdoption } = await import('./forks/adopt-fork.ts')
+    return await previewAdoption(rooms, state, into === undefined ? {} : { into })
+  },
+  compare: async (rooms, { plan, with: other }) => {
+    const [a, b] = [await stateOf(rooms, plan), await stateOf(rooms, other)]
+    if (a === null || b === null) return null
+    const [{ compareRuns }, { runOf }] = [
+      await import('../domain/views/compare.ts'),
+      await import('./forks/compare-runs.ts'),
+    ]
+    return compareRuns(await runOf(rooms, a), await runOf(rooms, b))
+  },
+  pullRequest: async (rooms, { plan }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    return await (await import('./git/pull-request.ts')).pullRequest(roomsOf(rooms, state), state)
+  },
+  audit: async (rooms, { plan, since = 0 }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await (await import('./records/audit.ts')).auditTrail(rooms, found, since)
+  },
+  chain: async (rooms, { plan, at = [] }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await (await import('./records/verify-chain.ts')).chainOf(rooms.store, found, at)
+  },
+  handoff: async (rooms, { plan, links = false }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await (await import('./records/audit.ts')).handOn(rooms, found.plan, links)
+  },
+  digest: async (rooms, { plan, since }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : await (await import('./records/audit.ts')).digestSince(rooms, state, since)
+  },
+  proposals: async (rooms, { plan }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await (await import('./revisions/proposals.ts')).proposals(rooms, found.plan)
+  },
+  converging: async (rooms, { plan }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : await (await import('./revisions/converge.ts')).converging(rooms, state)
+  },
+  drift: async (rooms, { plan, files }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null
+      ? null
+      : await (await import('./revisions/drift.ts')).drift(roomsOf(rooms, state), state, { files })
+  },
+  contract: async (rooms, { plan }) => {
+    const found = await rooms.store.find(plan)
+    return found === null ? null : await (await import('./records/audit.ts')).contract(rooms, found.plan)
+  },
+  inbox: async rooms => await (await import('./gates/inbox.ts')).inbox(rooms),
+  questions: async (rooms, { plan, id }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : await (await import('./gates/inbox.ts')).questions(rooms, state, id)
+  },
+  reviews: async (rooms, { plan }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : (await import('./gates/inbox.ts')).reviews(rooms, state)
+  },
+  inboxFate: async (rooms, { id }) => await (await import('./gates/inbox.ts')).inboxFate(rooms, id),
+  position: rooms => rooms.store.position(),
+  check: (rooms, options) => rooms.store.check(options),
+  prune: (rooms, { before, dryRun }) => {
+    const blobsBefore = Math.min(before, rooms.clock.now() - BLOBS_STAY_MS)
+    return rooms.store.prune({ before, blobsBefore, dryRun })
+  },
+}
+
+/** What nobody drives is tended to by whoever looks. */
+async function tendedState(rooms: Rooms, reference: string): Promise<PlanState | null> {
+  const state = await stateOf(rooms, reference)
+  if (state === null || !isNeglected(state, rooms.clock.now())) return state
+  await (await late.tending()).tend(rooms, state.id)
+  return await rooms.store.state(state.id)
+}
+
+async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | null> {
+  const found = await rooms.store.find(reference)
+  return found === null ? null : await rooms.store.state(found.plan)
+}
+
+/** Of the outputs of a task, those that stand for stored bytes. */
+const artifactsIn = (outputs: Json): readonly Json[] =>
+  isMap(outputs) ? Object.values(outputs).flatMap(value => (isMap(value) ? (value.artifact ?? []) : [])) : []
+
+const isMap = (value: Json | undefined): value is JsonObject =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+const UNCHANGED = { unchanged: true } as const
+
+/** The list of a draft that is not sealed grows in place; whoever asked keeps what was true then. */
+const wholeDefinition = (state: PlanState): PlanState['definition'] =>
+  isUnsealed(state) ? { ...state.definition, tasks: [...state.definition.tasks] } : state.definition
+
+/** A task by its name or by its UUID. */
+function taskIn(state: PlanState, reference: string): TaskState | undefined {
+  if (isTaskName(reference)) return state.tasks.get(reference as TaskName)
+  const id = parseTaskId(reference)
+  return id === null || id.plan !== state.id ? undefined : state.order.find(task => task.ordinal === id.ordinal)
+}
+
+async function pastDefinition(rooms: Rooms, plan: PlanId, revision: number): Promise<AnswerOf<'definition'>> {
+  for (let after = 0; ; ) {
+    const entries = await rooms.store.read(plan, { after, limit: 500 })
+    for (const entry of entries) {
+      for (const event of entry.events) {
+        const number = event.type === 'plan.created' ? 1 : event.type === 'plan.revised' ? event.revision : null
+        if (number === revision && 'definition' in event)
+          return { definition: event.definition, revision, hash: event.hash }
+      }
+    }
+    const last = entries.at(-1)
+    if (last === undefined) return null
+    after = last.version
+  }
+}
+
+async function removedTask(rooms: Rooms, plan: PlanId, task: TaskName): Promise<Removed | null> {
+  const { RemovedFinder } = await import('../domain/views/board.ts')
+  const finder = new RemovedFinder(task)
+  for (let after = 0; ; ) {
+    const entries = await rooms.store.read(plan, { after, limit: 500 })
+    for (const entry of entries) finder.read(entry)
+    const last = entries.at(-1)
+    if (last === undefined) return finder.found
+    after = last.version
+  }
+}
+
+/** The edits of tasks that are still to come, as far as they are known. */
+async function editsOf(state: PlanState, tasks: readonly TaskState[]): Promise<readonly Edit[]> {
+  const edits: Edit[] = []
+  for (const task of tasks) {
+    if (task.definition.action.type !== 'edit' || ENDED.has(task.status)) continue
+    const resolved = await resolveAttempt(state, task)
+    if (resolved.ok && resolved.value.action.type === 'edit') edits.push(...resolved.value.action.edits)
+  }
+  return edits
+}
+
+async function preview(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  imagined: readonly Edit[],
+): Promise<{ readonly text: string } | null> {
+  const runner = rooms.runners.get(task.definition.action.type)
+  if (runner?.preview === undefined) return null
+  const resolved = await resolveAttempt(state, task)
+  if (!resolved.ok) return { text: `not known yet: ${resolved.message}` }
+  const shown = await runner.preview(
+    resolved.value,
+    {
+      root: rooms.root,
+      stateDir: rooms.stateDir,
+      owner: 'preview',
+      write: null,
+      environment: rooms.environment,
+      about: rooms.about,
+      evaluate: () => ({ ok: false, message: 'a preview evaluates nothing' }),
+      log: () => {},
+      monotonic: rooms.clock.monotonic,
+      imagined,
+    },
+    new AbortController().signal,
+  )
+  const given = resolved.value.action.type === 'run' ? environmentLines(resolved.value.env) : []
+  return given.length === 0 ? shown : { text: [shown.text.trimEnd(), ...given].join('\n') }
+}
+
+const VALUE_MAX = 500
+
+/** What the command finds in its environment; a value with more than plain words in it is quoted, on one line. */
+function environmentLines(env: Attempt['env']): readonly string[] {
+  return Object.entries(env).map(([name, value]) => {
+    const text = value.length > VALUE_MAX ? `${value.slice(0, VALUE_MAX)}…` : value
+    return `with ${name}=${/^[\w@%+=:,./-]+$/.test(text) ? text : JSON.stringify(text)}`
+  })
+}
+
+const titled = (state: PlanState, cards: readonly Card[]): Promise<readonly Card[]> =>
+  withTitles(state, cards, ({ name }) => state.tasks.get(name))
+
+const LEFT_MAX = 20
+
+/** Most tasks had no earlier attempt, and then nothing is read. */
+async function earlierOf(rooms: Rooms, { id }: PlanState, task: TaskState): Promise<readonly EarlierAttempt[]> {
+  if (task.visit === 1 && task.attempt <= 1 && task.failures + task.lost + task.refused === 0) return []
+  const entries = await entriesAfter(rooms.store, id, 0)
+  const trials = trialsIn(
+    entries.flatMap(({ events }) => events),
+    task.definition.id,
+  )
+  const earlier: EarlierAttempt[] = []
+  for (const { changes, paths, ...trial } of trials) {
+    const known = changes === null ? [] : await readOthersChanges(rooms, changes)
+    const all = known?.map(({ path }) => path) ?? []
+    const left = paths === null || known === null ? null : { paths: all.slice(0, LEFT_MAX) }
+    earlier.push({ ...trial, left: left === null ? null : { ...left, more: Math.max(0, all.length - LEFT_MAX) } })
+  }
+  return earlier
+}

@@ -1,0 +1,62 @@
+// How an order is written down: who gives it, on which version of the plan, under which key; and what is answered.
+
+import { hash as digest } from 'node:crypto'
+import type { Command } from '../domain/command.ts'
+import { advise, quoted } from '../domain/hint.ts'
+import type { Actor, PlanId, Sha256 } from '../domain/id.ts'
+import type { Json } from '../domain/json.ts'
+import { type Refusal, refuse } from '../domain/refusal.ts'
+import type { PlanState } from '../domain/state/state.ts'
+import { canonicalJson } from '../format/plan/hash.ts'
+import type { Once, Updated } from '../stores/store.ts'
+import type { SubmitOptions } from './engine.ts'
+import type { Order, Submitted } from './orders.ts'
+import type { Rooms } from './rooms.ts'
+
+/** What somebody has against an order, asked inside the transaction that would write it; null when nothing. */
+export type Objection = (state: PlanState) => Refusal | null
+
+export interface Writing {
+  readonly actor: Actor
+  readonly expectedVersion?: number
+  readonly once?: Once
+}
+
+/** The key counts for exactly this order to exactly this plan. */
+export function writingOf(plan: PlanId | null, order: Order, actor: Actor, options: SubmitOptions): Writing {
+  const { expectedVersion, once } = options
+  return {
+    actor,
+    ...(expectedVersion === undefined ? {} : { expectedVersion }),
+    ...(once === undefined ? {} : { once: { key: once, hash: hashOf({ plan, order } as unknown as Json) } }),
+  }
+}
+
+const hashOf = (asked: Json): Sha256 => digest('sha256', canonicalJson(asked)) as Sha256
+
+export async function write(rooms: Rooms, plan: PlanId, command: Command, writing: Writing): Promise<Submitted> {
+  return submitted(await rooms.store.update(plan, command, writing))
+}
+
+export function submitted(updated: Updated): Submitted {
+  if (!updated.ok) return updated
+  return {
+    ok: true,
+    plan: updated.state.id,
+    name: updated.state.definition.name,
+    version: updated.version,
+    events: updated.events,
+    ...(updated.replayed === true ? { replayed: true } : {}),
+  }
+}
+
+/** Only `create` is about no plan. */
+export const unnamed = (order: Order['type']): Submitted => ({
+  ok: false,
+  refusal: refuse('invalid', `'${order}' is about a plan, and none is named`, 'name one: its UUID or its name'),
+})
+
+export const noPlan = (name: string): Submitted => ({ ok: false, refusal: noPlanRefusal(name) })
+
+export const noPlanRefusal = (name: string): Refusal =>
+  refuse('not-found', `there is no plan '${name}'`, advise`see ${quoted('list')}`)
