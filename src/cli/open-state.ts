@@ -36,12 +36,21 @@ type Environment = ComposeOptions['environment']
 
 /** Git's user.email, else the user of the operating system. */
 async function localCaller(options: Omit<OpenOptions, 'as'>): Promise<Caller> {
-  const names = [await gitEmail(locate(options).root, options.environment), osUser()]
+  const names = [await gitEmail(rootOf(options), options.environment), osUser()]
   const actor = names.map(name => name?.slice(0, ACTOR_MAX)).find(name => name !== undefined && isActor(name))
   return trusted(actor ?? 'someone')
 }
 
-async function gitEmail(root: string, environment: Environment): Promise<string | undefined> {
+/** Where the folder cannot be found out, whoever opens it says so. */
+function rootOf(options: Omit<OpenOptions, 'as'>): string | undefined {
+  try {
+    return locate(options).root
+  } catch {
+    return undefined
+  }
+}
+
+async function gitEmail(root: string | undefined, environment: Environment): Promise<string | undefined> {
   try {
     const env = { PATH: environment.PATH, HOME: environment.HOME, GIT_CONFIG_NOSYSTEM: '1' }
     const { stdout } = await promisify(execFile)('git', ['config', '--get', 'user.email'], {

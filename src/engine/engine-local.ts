@@ -1,9 +1,12 @@
 // The Engine door in this process: turns orders into commands, queries into answers. It makes the ids, hashes and tokens that
 // commands carry, and holds no state of its own.
 
+import type { Reset } from '../domain/command.ts'
 import { type Actor, type CheckpointName, checkpointName, type PlanId, type TaskName } from '../domain/id.ts'
 import { keepItems } from '../domain/plan-rules/for-each.ts'
+import type { Refusal } from '../domain/refusal.ts'
 import { isNeglected } from '../domain/state/alarms.ts'
+import type { PlanState } from '../domain/state/state.ts'
 import { definitionHash } from '../format/plan/hash.ts'
 import type { Entry, Found } from '../stores/store.ts'
 import { answer } from './answer-query.ts'
@@ -272,7 +275,7 @@ export class EngineLocal implements EngineInProcess {
       if (state === null) return noPlan(plan)
       const worked = await workOut(roomsOf(this.#rooms, state), state, kind, order)
       if (!worked.ok) return worked
-      const refusal = objection(worked, name)
+      const refusal = objection(worked, name) ?? (await this.#refuseResets(state, worked.command.resets))
       if (refusal !== null) return { ok: false, refusal }
       const id = Buffer.from(this.#rooms.random(16)).toString('base64url')
       const command = { ...worked.command, id, at: this.#rooms.clock.now() }
@@ -280,5 +283,11 @@ export class EngineLocal implements EngineInProcess {
       const hasMoved = !updated.ok && updated.refusal.code === 'conflict' && writing.expectedVersion === undefined
       if (!hasMoved || tries >= ROLLBACK_TRIES_MAX) return updated
     }
+  }
+
+  /** Whoever may not decide gets no approval back by going back. The order holds for the version that was looked at. */
+  async #refuseResets(state: PlanState, resets: readonly Reset[]): Promise<Refusal | null> {
+    if (this.caller.rights.has('decide')) return null
+    return (await late.gatePermissions()).refuseResets(state, resets)
   }
 }

@@ -4,11 +4,12 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { plainHint } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanDefinition, Policy, TaskDefinition } from '../../domain/plan.ts'
-import { external, gate, name, plan, task } from '../../testing/index.ts'
+import { external, gate, Journal, name, plan, task } from '../../testing/index.ts'
 import type { EngineInProcess } from '../engine.ts'
 import type { Order } from '../orders.ts'
 import { RIGHTS, type Role } from '../roles.ts'
 import { setup } from '../rooms.fixture.ts'
+import { refuseResets } from './gate-rules.ts'
 
 let engine: EngineInProcess
 beforeEach(() => {
@@ -168,6 +169,23 @@ describe('nobody who may not decide has', () => {
       expect(await codeOf('admin', null, said(status))).toBe('ok')
     }
     expect(await codeOf('operator', null, said('failed'))).toBe('ok')
+  })
+
+  test('an approval back by a rollback or undo, nor an answer to what a person is asked', () => {
+    const journal = new Journal().create(plan('p', gate('g'), external('m', { needs: ['g'] }), task('x')))
+    journal.must({ type: 'start' })
+    journal.turn()
+    const completed = { task: name('g'), status: 'completed' } as const
+    expect(refuseResets(journal.state, [completed])).toMatchObject({
+      code: 'not-allowed',
+      message: expect.stringContaining("the gate 'g' has not been passed"),
+    })
+    expect(refuseResets(journal.state, [{ task: name('x'), status: 'pending' }])).toBeNull()
+    journal.must({ type: 'recover', reason: 'died' })
+    expect(journal.state.tasks.get(name('x'))?.gate?.asks.type).toBe('unknown-outcome')
+    expect(refuseResets(journal.state, [{ task: name('x'), status: 'pending' }])).toMatchObject({ code: 'not-allowed' })
+    journal.must({ type: 'decide', task: name('g'), verdict: 'approved', rationale: '', by: 'ana' })
+    expect(refuseResets(journal.state, [completed])).toBeNull()
   })
 
   test('a second task that does what a gate holds back', async () => {

@@ -1,6 +1,7 @@
 // Whoever runs a plan does not approve it: an order that would get past a gate needs the right to decide at it, whatever the order is
 // called. Every order of a caller who may not decide comes by here. A draft may be changed freely.
 
+import type { Reset } from '../../domain/command.ts'
 import {
   type Release,
   releasedByFinishing,
@@ -14,6 +15,7 @@ import type { PlanDefinition } from '../../domain/plan.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { changedIn, outlinedBy } from '../../domain/revisions/merge.ts'
+import type { PlanState } from '../../domain/state/state.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { SATISFIES } from '../../domain/status.ts'
 import type { Engine, SubmitOptions } from '../engine.ts'
@@ -86,7 +88,9 @@ async function keepGates(ask: Engine['ask'], plan: string | null, order: Order):
   if (plan === null || !MAY_RELEASE.has(order.type)) return null
   // The version is read first: when the plan moves meanwhile, it is not the one that was looked at.
   const summary = await ask({ type: 'summary', plan })
-  if (summary === null || !isAbout(order, summary)) return null
+  if (summary === null) return null
+  // A draft may be changed freely, as long as it is one.
+  if (!isAbout(order, summary)) return order.type === 'finish' ? null : { version: summary.version }
   const parked = undecided(order, summary)
   if (parked !== null) return { refusal: refusalOf(parked, summary.name) }
   if (order.type === 'retry') return { version: summary.version }
@@ -103,7 +107,11 @@ function bringing({ definition, imported = [] }: Extract<Order, { readonly type:
   const gates = new Set(
     allTasks(definition).flatMap(({ id, action }) => (action.type === 'gate' ? [id as string] : [])),
   )
-  const passed = imported.find(({ task, status }) => gates.has(task) && SATISFIES.has(status))
+  const named = new Set<string>(imported.map(({ task }) => task))
+  // How a group stands goes for all in it that are not named themselves.
+  const passes = (task: string): boolean =>
+    gates.has(task) || [...gates].some(gate => gate.startsWith(`${task}/`) && !named.has(gate))
+  const passed = imported.find(({ task, status }) => SATISFIES.has(status) && passes(task))
   if (passed === undefined) return null
   return {
     refusal: refuse(
@@ -125,12 +133,18 @@ function isAbout(order: Order, { status }: Summary): boolean {
 interface Undecided {
   readonly type: 'undecided'
   readonly gate: TaskName
-  readonly asks: 'unknown-outcome' | 'recovery' | 'replan'
+  readonly asks: Asked
 }
+
+type Asked = 'unknown-outcome' | 'recovery' | 'replan' | 'verdict'
+
+/** To try it again is an answer to all of these but a verdict; to pass over it is an answer to each. */
+const ASKED: ReadonlySet<string> = new Set<Asked>(['unknown-outcome', 'recovery', 'replan', 'verdict'])
+const isAsked = (type: string): type is Asked => ASKED.has(type)
 
 function undecided(order: Order, { waiting }: Summary): Undecided | null {
   for (const { task: gate, asks } of waiting)
-    if ((asks.type === 'unknown-outcome' || asks.type === 'recovery' || asks.type === 'replan') && isOf(order, gate))
+    if (isAsked(asks.type) && !(asks.type === 'verdict' && order.type === 'retry') && isOf(order, gate))
       return { type: 'undecided', gate, asks: asks.type }
   return null
 }
@@ -139,6 +153,25 @@ function undecided(order: Order, { waiting }: Summary): Undecided | null {
 function isOf(order: Order, task: TaskName): boolean {
   if (order.type === 'finish') return true
   return (order.type === 'skip' || order.type === 'retry') && (task === order.task || task.startsWith(`${order.task}/`))
+}
+
+/** A rollback that would bring back an approval which does not stand any more. */
+interface Renewed {
+  readonly type: 'renewed'
+  readonly gate: TaskName
+}
+
+/** What stands against a rollback or undo: it may neither renew an approval nor answer what a person is asked. */
+export function refuseResets({ tasks, definition }: PlanState, resets: readonly Reset[]): Refusal | null {
+  for (const { task: name, status } of resets) {
+    const task = tasks.get(name)
+    if (task === undefined) continue
+    const asks = task.gate?.asks.type
+    if (task.definition.action.type === 'gate' && SATISFIES.has(status) && !SATISFIES.has(task.status))
+      return refusalOf({ type: 'renewed', gate: name }, definition.name)
+    if (asks !== undefined && isAsked(asks)) return refusalOf({ type: 'undecided', gate: name, asks }, definition.name)
+  }
+  return null
 }
 
 function releasedBy(standing: Standing, order: Order): Release | null {
@@ -183,9 +216,9 @@ function revisedBy(definition: PlanDefinition, order: Order): PlanDefinition | n
   }
 }
 
-function refusalOf(release: Release | Undecided, plan: string): Refusal {
+function refusalOf(release: Release | Undecided | Renewed, plan: string): Refusal {
   const how =
-    release.type === 'undecided'
+    release.type === 'undecided' || release.type === 'renewed'
       ? advise`see what is asked (${next('gates', { plan })})`
       : advise`propose it (${next('propose', { plan })})`
   return refuse(
@@ -195,12 +228,15 @@ function refusalOf(release: Release | Undecided, plan: string): Refusal {
   )
 }
 
-function wordsOf(release: Release | Undecided): string {
+function wordsOf(release: Release | Undecided | Renewed): string {
   switch (release.type) {
     case 'undecided':
+      if (release.asks === 'verdict') return `somebody is asked whether '${release.gate}' is done`
       return release.asks === 'unknown-outcome'
         ? `nobody knows whether '${release.gate}' happened, and somebody is asked`
         : `'${release.gate}' went wrong, and somebody is asked what then`
+    case 'renewed':
+      return `the gate '${release.gate}' has not been passed, and would count as passed again`
     case 'skipped':
       return `the gate '${release.gate}' has not been passed, and would be skipped`
     case 'removed':

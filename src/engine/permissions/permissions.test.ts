@@ -168,7 +168,9 @@ describe.each([
     expect((await within().ask({ type: 'plans' })).items.map(({ id }) => id)).toEqual([own])
     const tasks = (await within().ask({ type: 'tasks' })).items
     expect(new Set(tasks.map(({ plan: id }) => id))).toEqual(new Set([own]))
-    expect((await within().ask({ type: 'inbox' })).items.map(({ plan: id }) => id)).toEqual([own])
+    const inbox = await within().ask({ type: 'inbox' })
+    expect(inbox.items.map(({ plan: id }) => id)).toEqual([own])
+    expect(inbox).toMatchObject({ unreadable: [], restored: [] })
   })
 
   test('takes orders only about what is in it', async () => {

@@ -2,10 +2,11 @@
 
 import type { PlanId } from '../../domain/id.ts'
 import type { Refusal } from '../../domain/refusal.ts'
-import type { Entry, Page, PlanRow, TaskRow } from '../../stores/store.ts'
+import { type Entry, type Page, type PlanRow, StoreDamaged, type TaskRow } from '../../stores/store.ts'
 import { answer } from '../answer-query.ts'
 import type { AnyQuery, Engine } from '../engine.ts'
 import type { Order } from '../orders.ts'
+import type { AnswerOf } from '../queries.ts'
 import { type Caller, deny, isPlanInScope, isSessionInScope, NotAllowed, type Scope } from '../roles.ts'
 import type { Rooms } from '../rooms.ts'
 import { noPlanRefusal } from '../write-order.ts'
@@ -26,10 +27,20 @@ function seenBy({ store }: Rooms, { scope }: ScopedCaller): Seen {
     const before = known.get(plan)
     if (before !== undefined) return before
     const isNamed = scope.plans?.includes(plan) === true
-    const session = isNamed || scope.sessions === undefined ? null : ((await store.state(plan))?.session ?? null)
+    const session = isNamed || (scope.sessions ?? []).length === 0 ? null : await sessionOf(store, plan)
     const isSeen = isPlanInScope(scope, plan, session)
     known.set(plan, isSeen)
     return isSeen
+  }
+}
+
+/** Of a plan whose journal cannot be read nobody knows the session, so nobody sees it by one. */
+async function sessionOf(store: Rooms['store'], plan: PlanId): Promise<string | null> {
+  try {
+    return (await store.state(plan))?.session ?? null
+  } catch (error) {
+    if (error instanceof StoreDamaged) return null
+    throw error
   }
 }
 
@@ -108,8 +119,13 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
       return { ...found, items: await seenOf(found.items, isSeen) }
     }
     case 'inbox': {
-      const { items, unreadable } = await answer<'inbox'>(rooms, query)
-      return { items: await seenOf(items, isSeen), unreadable: await seenOf(unreadable, isSeen) }
+      const { items, unreadable, restored } = await answer<'inbox'>(rooms, query)
+      const inbox: AnswerOf<'inbox'> = {
+        items: await seenOf(items, isSeen),
+        unreadable: await seenOf(unreadable, isSeen),
+        restored: await seenOf(restored, isSeen),
+      }
+      return inbox
     }
     case 'inboxFate': {
       const fate = await answer<'inboxFate'>(rooms, query)
