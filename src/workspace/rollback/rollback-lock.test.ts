@@ -10,7 +10,7 @@ import { file, tree } from '../tree.fixture.ts'
 import type { Workspace } from '../workspace.ts'
 import { captureBetweenRollbacks, holdRollbacks } from './rollback-lock.ts'
 
-const HOLD = resolve(import.meta.dirname, 'rollback-hold.ts')
+const HOLD = resolve(import.meta.dirname, 'rollback-lock.ts')
 
 function child(code: string, ...args: readonly string[]): ChildProcess {
   const script = `import { holdRollbacks } from ${JSON.stringify(HOLD)}; import * as fs from 'node:fs'; const args = process.argv.slice(1)\n${code}`
