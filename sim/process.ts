@@ -3,10 +3,10 @@
 // its lease, and woken.
 
 import type { PlanId } from '../src/domain/id.ts'
-import { trusted } from '../src/engine/roles.ts'
 import type { Clock } from '../src/engine/clock.ts'
 import { EngineLocal } from '../src/engine/engine-local.ts'
 import { WorkerLocal } from '../src/engine/loop/worker.ts'
+import { trusted } from '../src/engine/roles.ts'
 import type { Rooms } from '../src/engine/rooms.ts'
 import type { Heartbeat } from '../src/stores/leases/leases.ts'
 import { memoryOwners } from '../src/stores/memory/memory-side-tables.ts'

@@ -15,10 +15,17 @@ export type { PlanStatus, TaskStatus } from './domain/status.ts'
 export { board } from './domain/views/board.ts'
 export { progress, summary } from './domain/views/summary.ts'
 export { timeline } from './domain/views/timeline.ts'
+export type {
+  Driven,
+  DriveOptions,
+  Engine,
+  EngineInProcess,
+  Order,
+  Queries,
+  Submitted,
+  Worker,
+} from './engine/engine.ts'
 export { type Caller, NotAllowed, RIGHTS, type Right, type Role, type Scope, trusted } from './engine/roles.ts'
-export type { Driven, DriveOptions, Engine, EngineInProcess, Worker } from './engine/engine.ts'
-export type { Queries } from './engine/engine.ts'
-export type { Order, Submitted } from './engine/engine.ts'
 export { definitionHash } from './format/plan/hash.ts'
 export { parsePlan } from './format/plan/parse.ts'
 export { printJson, printYaml } from './format/plan/print.ts'

@@ -8,9 +8,7 @@ export type { Actor, PlanId, PlanName, Sha256, TaskId, TaskName } from '../domai
 export type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 export type { Refusal } from '../domain/refusal.ts'
 export type { Result } from '../domain/result.ts'
-export type { Engine } from '../engine/engine.ts'
-export type { AnswerOf, Queries, QueryOf, QueryType } from '../engine/engine.ts'
-export type { Order, Submitted } from '../engine/engine.ts'
+export type { AnswerOf, Engine, Order, Queries, QueryOf, QueryType, Submitted } from '../engine/engine.ts'
 export {
   BadCursor,
   CommitUnknown,

@@ -3,9 +3,19 @@
 
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
-import type { Engine, Halt, Halted, KillSwitch, OwnStreams, SubmitOptions } from '../engine/engine.ts'
-import type { AnswerOf, QueryOf, QueryType } from '../engine/engine.ts'
-import type { Order, Submitted } from '../engine/engine.ts'
+import type {
+  AnswerOf,
+  Engine,
+  Halt,
+  Halted,
+  KillSwitch,
+  Order,
+  OwnStreams,
+  QueryOf,
+  QueryType,
+  SubmitOptions,
+  Submitted,
+} from '../engine/engine.ts'
 import { raisePlan, raiseTask } from '../format/plan/definition-to-document.ts'
 import type { Entry, Position, Streams, StreamUpdated } from '../stores/store.ts'
 import type { Plain } from './bodies.ts'

@@ -3,7 +3,6 @@
 
 import type { Command } from './command.ts'
 import type { Event } from './event.ts'
-import * as people from './rules/task-orders.ts'
 import { decideGate, review } from './gates/gates.ts'
 import * as asking from './gates/questions.ts'
 import { advise, quoted } from './hint.ts'
@@ -11,8 +10,6 @@ import type { Millis } from './id.ts'
 import { type Refusal, refuse } from './refusal.ts'
 import * as keeping from './revisions/add-tasks.ts'
 import { add } from './revisions/add-tasks.ts'
-
-
 import * as replanning from './revisions/proposals.ts'
 import { revise } from './revisions/revise.ts'
 import { takeCheckpoint } from './rollback/checkpoint-rules.ts'
@@ -20,6 +17,7 @@ import { rollback } from './rollback/rollback-rules.ts'
 import { type DecisionDraft, emit, unknownTask } from './rules/decision.ts'
 import { finish } from './rules/finish.ts'
 import * as lifecycle from './rules/lifecycle.ts'
+import * as people from './rules/task-orders.ts'
 import { recover, turn } from './rules/turn.ts'
 import type { PlanState } from './state/state.ts'
 

@@ -70,7 +70,7 @@ export class EngineLocal implements EngineInProcess {
       (isScoped(caller) ? await refuseOutOfScope(this.#rooms, caller, plan, order) : null)
     if (refusal !== null) return { ok: false, refusal }
     if (caller.rights.has('decide')) return await this.#carryOut(plan, order, options)
-    const { submitKeepingGates } = await late.gatePermissions()
+    const { submitKeepingGates } = await late.gateRules()
     return await submitKeepingGates(
       {
         ask: query => answer(this.#rooms, query),
@@ -288,6 +288,6 @@ export class EngineLocal implements EngineInProcess {
   /** Whoever may not decide gets no approval back by going back. The order holds for the version that was looked at. */
   async #refuseResets(state: PlanState, resets: readonly Reset[]): Promise<Refusal | null> {
     if (this.caller.rights.has('decide')) return null
-    return (await late.gatePermissions()).refuseResets(state, resets)
+    return (await late.gateRules()).refuseResets(state, resets)
   }
 }

@@ -1,5 +1,6 @@
 // Every order that can be given about a plan, and what it answers: part of the door of `engine/`. A new order is added here, to
-// `EngineLocal` (engine-local.ts), to the rights it needs (permissions/needed-rights.ts) and to the wire (format/wire/orders.ts).
+// `EngineLocal` (engine-local.ts), to the rights it needs (permissions/needed-rights.ts; gate-rules.ts where it could get past a gate)
+// and to the wire (format/wire/orders.ts). One that changes a plan in a new way is also a command of the domain (domain/command.ts).
 
 import type { CommandOf, Decide, UnsafeWork } from '../domain/command.ts'
 import type { Event, ImportedTask, PlanSource } from '../domain/event.ts'

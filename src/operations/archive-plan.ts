@@ -5,9 +5,7 @@ import type { Event } from '../domain/event.ts'
 import type { PlanId } from '../domain/id.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { PLAN_ENDED } from '../domain/status.ts'
-import type { Engine } from '../engine/engine.ts'
-import type { AnswerOf } from '../engine/engine.ts'
-import type { Order, Submitted } from '../engine/engine.ts'
+import type { AnswerOf, Engine, Order, Submitted } from '../engine/engine.ts'
 import type { CallerEngine } from './run-plan.ts'
 
 type Summary = NonNullable<AnswerOf<'summary'>>

@@ -6,8 +6,7 @@ import type { Millis, PlanId, TaskName } from '../domain/id.ts'
 import { CLAIM_LEASE_MAX_MS } from '../domain/limits.ts'
 import { refuse } from '../domain/refusal.ts'
 import type { Card } from '../domain/views/board.ts'
-import type { Engine, EngineInProcess } from '../engine/engine.ts'
-import type { Submitted } from '../engine/engine.ts'
+import type { Engine, EngineInProcess, Submitted } from '../engine/engine.ts'
 import { readyTasks } from './next-step.ts'
 
 export interface ClaimRoom {

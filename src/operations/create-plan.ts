@@ -2,8 +2,7 @@
 
 import type { PlanId, PlanName } from '../domain/id.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import type { SubmitOptions } from '../engine/engine.ts'
-import type { Order, Submitted } from '../engine/engine.ts'
+import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { CallerEngine } from './run-plan.ts'
 import { type PlanStart, type StartOptions, startPlan } from './start-plan.ts'
 

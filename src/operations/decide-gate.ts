@@ -3,8 +3,7 @@
 
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import type { OpenReview, SubmitOptions } from '../engine/engine.ts'
-import type { Order, Submitted } from '../engine/engine.ts'
+import type { OpenReview, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { CallerEngine } from './run-plan.ts'
 
 type Accepted = Extract<Submitted, { readonly ok: true }>

@@ -2,8 +2,7 @@
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Briefing, Card } from '../domain/views/board.ts'
-import type { Engine, TaskRecord } from '../engine/engine.ts'
-import type { AnswerOf } from '../engine/engine.ts'
+import type { AnswerOf, Engine, TaskRecord } from '../engine/engine.ts'
 
 type Next = NonNullable<AnswerOf<'next'>>
 type Asked = Pick<Engine, 'ask'>

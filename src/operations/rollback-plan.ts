@@ -4,8 +4,7 @@
 import type { Event, EventOf } from '../domain/event.ts'
 import type { PlanId } from '../domain/id.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import type { FilePreview, RollbackAsk, RollbackPreview, SubmitOptions } from '../engine/engine.ts'
-import type { Order, Submitted } from '../engine/engine.ts'
+import type { FilePreview, Order, RollbackAsk, RollbackPreview, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { Choice } from '../workspace/workspace.ts'
 import type { CallerEngine } from './run-plan.ts'
 

@@ -2,8 +2,7 @@
 
 import { expect, it } from 'vitest'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
-import type { SubmitOptions } from '../engine/engine.ts'
-import type { Order } from '../engine/engine.ts'
+import type { Order, SubmitOptions } from '../engine/engine.ts'
 import { exited, name, setup } from '../engine/rooms.fixture.ts'
 import { type RunAsk, runPlan } from './run-plan.ts'
 

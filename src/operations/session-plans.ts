@@ -4,8 +4,7 @@
 import type { PlanId } from '../domain/id.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { PlanStatus } from '../domain/status.ts'
-import type { Engine } from '../engine/engine.ts'
-import type { Order, Submitted } from '../engine/engine.ts'
+import type { Engine, Order, Submitted } from '../engine/engine.ts'
 import type { PlanRow } from '../stores/store.ts'
 
 const UNDER_WAY: readonly PlanStatus[] = ['active', 'blocked', 'paused']

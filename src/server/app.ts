@@ -2,8 +2,8 @@
 // nothing gets past it.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { NotAllowed, RIGHTS, type Right } from '../engine/roles.ts'
 import type { EngineInProcess, OwnStreams } from '../engine/engine.ts'
+import { NotAllowed, RIGHTS, type Right } from '../engine/roles.ts'
 import type { Fault } from '../format/wire/wire.ts'
 import {
   BadCursor,

@@ -1,8 +1,7 @@
 // Hands an order to the engine in the caller's name, with their key and the version they saw. A refusal becomes a problem; what
 // happened is told the same way everywhere.
 
-import type { Engine, SubmitOptions } from '../engine/engine.ts'
-import type { Order, Submitted } from '../engine/engine.ts'
+import type { Engine, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { PlanTarget } from '../operations/find-target.ts'
 import type { CallerEngine } from '../operations/run-plan.ts'
 import { inTokenWords } from './auth/denial-text.ts'

@@ -20,9 +20,8 @@ import { CatchingUp, search } from './search/catch-up.ts'
 import { sumSteps } from './search/step-metrics.ts'
 import { isKept, keptQuery, keptText } from './search/storable-text.ts'
 import { wordsOf } from './search/words.ts'
-import * as door from './store.ts'
 import type { Logs } from './store.ts'
-
+import * as door from './store.ts'
 
 import type { Tables, Transactions } from './tables.ts'
 

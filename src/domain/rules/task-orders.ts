@@ -2,6 +2,10 @@
 
 import type { CommandOf } from '../command.ts'
 import type { GateAsks } from '../event.ts'
+import { mayNotSkip } from '../gates/approvers.ts'
+import { faultIn, impactIn, useUp } from '../gates/consent-rules.ts'
+import { escalate } from '../gates/gate-timeouts.ts'
+import { decideGate } from '../gates/gates.ts'
 import { advise, quoted } from '../hint.ts'
 import type { Millis } from '../id.ts'
 import { REPORTS_MAX } from '../limits.ts'
@@ -11,15 +15,6 @@ import { IMPACT_WORDS } from '../plan-rules/impact.ts'
 import { attemptsUsedUp, heldBack } from '../recovery/breaker.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Found, Result } from '../result.ts'
-import { conclude } from './conclude.ts'
-import { type DecisionDraft, emit, unknownTask } from './decision.ts'
-import { illegal } from './lifecycle.ts'
-import { lose } from './lost-attempt.ts'
-import { propagate } from './readiness.ts'
-import { redoDone, withCompensated } from './reopen.ts'
-import { reopen } from './routing.ts'
-import { settle } from './settle.ts'
-import { refuseRepeat } from './unsafe-repeat.ts'
 import { goneBackIn, type PlanState, type TaskState } from '../state/state.ts'
 import {
   asksBeforeClaim,
@@ -30,10 +25,15 @@ import {
   worksOf,
 } from '../state/task-index.ts'
 import { ENDED, PLAN_ENDED, SATISFIES } from '../status.ts'
-import { mayNotSkip } from '../gates/approvers.ts'
-import { faultIn, impactIn, useUp } from '../gates/consent-rules.ts'
-import { escalate } from '../gates/gate-timeouts.ts'
-import { decideGate } from '../gates/gates.ts'
+import { conclude } from './conclude.ts'
+import { type DecisionDraft, emit, unknownTask } from './decision.ts'
+import { illegal } from './lifecycle.ts'
+import { lose } from './lost-attempt.ts'
+import { propagate } from './readiness.ts'
+import { redoDone, withCompensated } from './reopen.ts'
+import { reopen } from './routing.ts'
+import { settle } from './settle.ts'
+import { refuseRepeat } from './unsafe-repeat.ts'
 
 export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusal | undefined {
   if (draft.state.status !== 'active')

@@ -13,8 +13,8 @@ import {
   type SemanticDiff,
   semanticDiff,
 } from '../../domain/revisions/semantic-diff.ts'
-import { canonicalJson } from './hash.ts'
 import { raisePlan, raiseTask } from './definition-to-document.ts'
+import { canonicalJson } from './hash.ts'
 
 // A semantic diff in the words of the document: one line for each thing that changed, for remarks and gates. In full, with
 // what it was and what it is: diff-text.ts.

@@ -14,8 +14,8 @@ import { DIAGNOSTICS_MAX, type Diagnostic, type DocumentFault, type Path, tidy }
 import type { Document } from '../text/document.ts'
 import { positionAt } from '../text/place.ts'
 import { complaintsOf, type SchemaComplaint } from '../text/schema-messages.ts'
-import { expressionFaults, unescaped } from './expression-checks.ts'
 import { lowerPlan } from './document-to-definition.ts'
+import { expressionFaults, unescaped } from './expression-checks.ts'
 import { rulesBroken } from './rules.ts'
 import { type PlanDocument, plan as planSchema } from './schema.ts'
 

@@ -3,8 +3,8 @@
 
 import { Document, isMap, isSeq, visit } from 'yaml'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { escaped } from './expression-checks.ts'
 import { raisePlan } from './definition-to-document.ts'
+import { escaped } from './expression-checks.ts'
 
 export function printYaml(plan: PlanDefinition): string {
   const document = new Document(escaped(raisePlan(plan)), {

@@ -1,5 +1,5 @@
 // The schema of the plan document, version 1: every key a person may write, and nothing else. What it yields is still in the
-// shape of the document; `lower.ts` turns that into the domain's PlanDefinition.
+// shape of the document; `document-to-definition.ts` turns that into the domain's PlanDefinition.
 
 import { z } from 'zod'
 import { CONCURRENCY_MAX, TASKS_MAX, VISITS_MAX } from '../../domain/limits.ts'

@@ -5,9 +5,9 @@ import { z } from 'zod'
 import type { Hint } from '../../domain/hint.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { raiseTask } from '../plan/definition-to-document.ts'
 import { escaped } from '../plan/expression-checks.ts'
 import { parsePlan } from '../plan/parse.ts'
-import { raiseTask } from '../plan/definition-to-document.ts'
 import { ACTION_KEYS } from '../plan/rules.ts'
 
 export type DefinitionRead<T> =

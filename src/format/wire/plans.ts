@@ -7,7 +7,6 @@ import { planJsonSchema } from '../plan/json-schema.ts'
 import * as part from './field-schemas.ts'
 import { map, moved, reason, time } from './field-schemas.ts'
 
-
 import * as word from './planstore-fields.ts'
 import { anyOf, wire } from './wire.ts'
 

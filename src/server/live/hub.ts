@@ -4,15 +4,15 @@
 
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanFacts } from '../../domain/views/announcement.ts'
-import { type Caller, isPlanInScope, requireRight, type Scope } from '../../engine/roles.ts'
 import type { Feed } from '../../engine/engine.ts'
+import { type Caller, isPlanInScope, requireRight, type Scope } from '../../engine/roles.ts'
 import { type Entry, StoreDamaged } from '../../stores/store.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Log } from '../monitoring/log.ts'
 import { LiveFolds } from './entry-states.ts'
+import { outputTick, progressTick } from './progress-events.ts'
 import { Subscriber, type Wish } from './subscriber.ts'
 import { LiveEntry, LiveTail } from './tail.ts'
-import { outputTick, progressTick } from './progress-events.ts'
 
 export interface LiveOptions {
   readonly feed: Feed

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { name, numberedPlanId } from '../../testing/index.ts'
-import { DOTTED } from './sse.ts'
 import { outputTick, progressTick, TickQueue } from './progress-events.ts'
+import { DOTTED } from './sse.ts'
 
 const plan = numberedPlanId(1)
 const facts = { name: 'p', session: null }

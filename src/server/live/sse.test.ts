@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Actor, PlanId } from '../../domain/id.ts'
-import { trusted } from '../../engine/roles.ts'
 import type { Feed } from '../../engine/engine.ts'
+import { trusted } from '../../engine/roles.ts'
 import type { Entry } from '../../stores/store.ts'
 import { LIMITS } from '../limits.ts'
 import { Live } from './hub.ts'

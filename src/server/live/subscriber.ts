@@ -9,9 +9,9 @@ import type { Feed } from '../../engine/engine.ts'
 import { type Entry, type Position, StoreDamaged } from '../../stores/store.ts'
 import { underscoreData } from '../sessions/underscore-events.ts'
 import { LiveFolds } from './entry-states.ts'
+import { TickQueue } from './progress-events.ts'
 import { type Cursor, frame, type Naming, UNDERSCORE } from './sse.ts'
 import { LiveEntry, type LiveTail } from './tail.ts'
-import { TickQueue } from './progress-events.ts'
 
 export interface Wish {
   readonly naming: Naming

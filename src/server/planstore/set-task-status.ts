@@ -3,14 +3,12 @@
 //
 //   pending ─running→ claim      running|pending ─completed|failed→ (claim,) report      not running ─skipped→ skip
 
-import { claimNotHeld } from '../../domain/rules/task-orders.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { CLAIM_LEASE_MAX_MS } from '../../domain/limits.ts'
 import type { Result } from '../../domain/result.ts'
+import { claimNotHeld } from '../../domain/rules/task-orders.ts'
 import { ENDED, SATISFIES, type TaskStatus } from '../../domain/status.ts'
-import type { TaskRecord } from '../../engine/engine.ts'
-import type { AnswerOf } from '../../engine/engine.ts'
-import type { Order } from '../../engine/engine.ts'
+import type { AnswerOf, Order, TaskRecord } from '../../engine/engine.ts'
 import { planWord, taskWord } from '../../format/wire/planstore-fields.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
 import { type Accepted, type Asking, order } from '../submit-order.ts'

@@ -3,9 +3,7 @@
 
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { announcedEvent } from '../../domain/views/announcement.ts'
-import type { Engine, Replay, TaskChanges } from '../../engine/engine.ts'
-import type { AnswerOf, QueryType } from '../../engine/engine.ts'
-import type { Order } from '../../engine/engine.ts'
+import type { AnswerOf, Engine, Order, QueryType, Replay, TaskChanges } from '../../engine/engine.ts'
 import { type DefinitionRead, hasAction, readTasks, writeTask } from '../../format/wire/definition.ts'
 import type { WireOrder } from '../../format/wire/orders.ts'
 import type { Entry } from '../../stores/store.ts'

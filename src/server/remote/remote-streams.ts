@@ -1,7 +1,7 @@
 // Sessions and goals through the Engine door.
 
-import { isSessionInScope } from '../../engine/roles.ts'
 import type { OwnStreams } from '../../engine/engine.ts'
+import { isSessionInScope } from '../../engine/roles.ts'
 import type { WireStream } from '../../format/wire/streams.ts'
 import type { Streams } from '../../stores/store.ts'
 import { inTokenWords } from '../auth/denial-text.ts'

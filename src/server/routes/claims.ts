@@ -5,13 +5,10 @@ import type { JsonObject } from '../../domain/json.ts'
 import type { Failure, Result } from '../../domain/result.ts'
 import { ENDED, SATISFIES, type TaskStatus } from '../../domain/status.ts'
 import { type Card, unacceptedIn } from '../../domain/views/board.ts'
-
-import type { ScopeWait } from '../../engine/engine.ts'
-import type { Order } from '../../engine/engine.ts'
+import type { Order, ScopeWait } from '../../engine/engine.ts'
 import { asLiteral } from '../../format/expression/template.ts'
 import * as wire from '../../format/wire/claims.ts'
 import { run, runBody } from '../../format/wire/claims.ts'
-
 
 import type { TaskTarget } from '../../operations/find-target.ts'
 import { readyTasks } from '../../operations/next-step.ts'

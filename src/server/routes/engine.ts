@@ -1,9 +1,7 @@
 // The Engine door over HTTP, for `planfold/client`: orders, queries, entries, sessions and goals, as typed values. Everything
 // is checked by its schema first; what somebody may do is for the engine to say.
 
-import type { AnyQuery } from '../../engine/engine.ts'
-import type { QueryType } from '../../engine/engine.ts'
-import type { Order } from '../../engine/engine.ts'
+import type { AnyQuery, Order, QueryType } from '../../engine/engine.ts'
 import { ORDER_RIGHTS } from '../../engine/permissions/needed-rights.ts'
 import { entriesQuery } from '../../format/wire/events.ts'
 import { ORDERS, orderAnswer, orderBody } from '../../format/wire/orders.ts'

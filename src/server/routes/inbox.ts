@@ -9,9 +9,8 @@ import { fateWords, type ProposalCard } from '../../domain/views/proposals.ts'
 import { sentence, toldOf } from '../../domain/views/timeline.ts'
 import type { AskedQuestion, InboxEntry, InboxFate } from '../../engine/engine.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
-import * as wire from '../../format/wire/people.ts'
 import type { InboxAnswerBody } from '../../format/wire/people.ts'
-
+import * as wire from '../../format/wire/people.ts'
 
 import {
   answerInbox as giveAnswer,

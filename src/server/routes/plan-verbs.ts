@@ -1,8 +1,7 @@
 // What can be done with a plan over HTTP: run, pause, resume, cancel, look, fork, and go back.
 
 import { isPlanName, type TaskName } from '../../domain/id.ts'
-import type { FilePreview, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
-import type { Order } from '../../engine/engine.ts'
+import type { FilePreview, Order, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
 import {
   cancelBody,
   cloneBody,

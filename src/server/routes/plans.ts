@@ -10,9 +10,8 @@ import { successRate } from '../../domain/views/summary.ts'
 import { isSessionInScope } from '../../engine/roles.ts'
 import { slug } from '../../format/dialects/names.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
-import * as wire from '../../format/wire/plans.ts'
 import type { PlanOfStore } from '../../format/wire/plans.ts'
-
+import * as wire from '../../format/wire/plans.ts'
 
 import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../format/wire/planstore.ts'
 import { planWord } from '../../format/wire/planstore-fields.ts'

@@ -3,9 +3,8 @@
 import { isPlanName, type PlanName, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { isSessionInScope } from '../../engine/roles.ts'
-
 import type { Order } from '../../engine/engine.ts'
+import { isSessionInScope } from '../../engine/roles.ts'
 import { slug } from '../../format/dialects/names.ts'
 import {
   history,

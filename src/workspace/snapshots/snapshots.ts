@@ -20,7 +20,6 @@ import { storing } from '../scope/store-files.ts'
 import type * as door from '../workspace.ts'
 import { telling } from '../workspace.ts'
 
-
 import type { BytePath } from './manifest.ts'
 import { materialise } from './materialise.ts'
 import { checkedParts, demandStored, writePartial } from './partial-snapshot.ts'

@@ -1,6 +1,5 @@
 // `planfold drift [PLAN]`: what has moved since the plan became what it is, by whose hand, and what was expected and did not hold.
 
-
 import type { AnswerOf } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
