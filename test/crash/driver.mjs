@@ -14,7 +14,7 @@ const { compose } = await import(pathToFileURL(`${dist}/compose.js`).href)
 
 const say = value => process.stdout.write(`${JSON.stringify(value)}\n`)
 const definition = JSON.parse(readFileSync(definitionFile, 'utf8'))
-const { trusted } = await import(pathToFileURL(`${dist}/engine/caller.js`).href)
+const { trusted } = await import(pathToFileURL(`${dist}/engine/roles.js`).href)
 const caller = trusted('crash test')
 const { engine, worker, close } = await compose({ cwd: workspace, environment: process.env, caller })
 

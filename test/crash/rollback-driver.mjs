@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 const [workspace, name, order] = process.argv.slice(2)
 const dist = process.env.PLANFOLD_DIST ?? new URL('../../dist', import.meta.url).pathname
 const { compose } = await import(pathToFileURL(`${dist}/compose.js`).href)
-const { trusted } = await import(pathToFileURL(`${dist}/engine/caller.js`).href)
+const { trusted } = await import(pathToFileURL(`${dist}/engine/roles.js`).href)
 const caller = trusted('crash test')
 const { engine, worker, close } = await compose({ cwd: workspace, environment: process.env, caller })
 

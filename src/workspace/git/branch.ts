@@ -5,7 +5,8 @@ import type { PlanId } from '../../domain/id.ts'
 import { refuse } from '../../safety/safety-refusal.ts'
 import type { BranchRequest, PlanBranch, TagRequest } from './git.ts'
 import { oneLine } from './message.ts'
-import { branchOf, isRef, madeRef, markOf, type RefOperation, swapRef, tipOf, tipsOf } from './refs.ts'
+import type { RefOperation } from './operation-list.ts'
+import { branchOf, isRef, madeRef, markOf, swapRef, tipOf, tipsOf } from './refs.ts'
 
 import type { Repository } from './repository.ts'
 

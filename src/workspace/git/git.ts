@@ -6,12 +6,12 @@
 import type { Actor, Millis, PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { Failure, GitStanding } from '../../domain/result.ts'
 import type { FileStamps } from '../files/folder-removal.ts'
-import type { GitOperation, RefOperation } from './refs.ts'
+import type { GitOperation, RefOperation } from './operation-list.ts'
 
 export * from './bisect.ts'
 export * from './message.ts'
+export * from './operation-list.ts'
 export * from './pr-text.ts'
-export * from './refs.ts'
 
 /** The name of a commit, tree or blob: 40 or 64 hexadecimal digits, as the repository's object format has it. */
 export type Oid = string

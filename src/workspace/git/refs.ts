@@ -1,45 +1,15 @@
-// The refs that belong to Planfold, the two ways a ref changes, and the list of operations that changed them.
+// The refs that belong to Planfold, and the only two ways a ref changes: made where there was nothing, or moved from what was seen
+// to something else. Both are one compare-and-swap of git, so whoever comes second is refused.
 
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isPlanId, isPlanName, isTaskName, type Millis, type PlanId } from '../../domain/id.ts'
-import type { GitOperation, RefOperation } from '../../domain/plan-rules/git-operation.ts'
 import { ignoring, refuse } from '../../safety/safety-refusal.ts'
 import type { Oid, Owner } from './git.ts'
 import { demandOid, type Repository, zeroOid } from './repository.ts'
 import { fields, type GitOutput } from './run-git.ts'
 
 // Reading a list of operations: which refs they changed, and in which order.
-
-export type * from '../../domain/plan-rules/git-operation.ts'
-
-export function isRefOperation(operation: GitOperation): operation is RefOperation {
-  return 'before' in operation
-}
-
-/** All operations on one ref, in order. */
-export interface RefChain {
-  readonly ref: string
-  readonly operations: readonly RefOperation[]
-}
-
-export function refChains(operations: readonly GitOperation[]): readonly RefChain[] {
-  const found = new Map<string, RefOperation[]>()
-  for (const each of operations) {
-    if (!isRefOperation(each)) continue
-    const list = found.get(each.ref) ?? []
-    found.set(each.ref, list)
-    // What was found done answers with the same operation once more; recorded twice it still happened once.
-    const follows = list.length === 0 || list.at(-1)!.after === each.before
-    if (!follows && list.some(known => known.before === each.before && known.after === each.after)) continue
-    list.push(each)
-  }
-  return [...found].map(([ref, list]) => ({ ref, operations: list }))
-}
-
-export function chainOf(operations: readonly GitOperation[], ref: string): readonly RefOperation[] {
-  return refChains(operations).find(chain => chain.ref === ref)?.operations ?? []
-}
 
 // The refs that belong to planfold, and the only two ways a ref changes: made where there was nothing, or moved from what
 // was seen to something else. Both are one compare-and-swap of git, so whoever comes second is refused.

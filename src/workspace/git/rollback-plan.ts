@@ -10,7 +10,8 @@
 
 import type { PlanId } from '../../domain/id.ts'
 import type { GitOperation, Oid, RollbackRequest, RollbackStep } from './git.ts'
-import { chainOf, checkedOutIn, madeRef, type RefChain, refChains, tipOf } from './refs.ts'
+import { chainOf, type RefChain, refChains } from './operation-list.ts'
+import { checkedOutIn, madeRef, tipOf } from './refs.ts'
 
 import { demandOid, isOid, type Repository } from './repository.ts'
 import { isPushed } from './repository-state.ts'

@@ -73,3 +73,7 @@ function query<T>(workspace: string, sql: string): readonly T[] {
     database.close()
   }
 }
+
+/** An event as it is held against what was told: what to do about a failure is a value in the journal, and words where it is told. */
+export const withoutHints = (event: unknown): unknown =>
+  JSON.parse(JSON.stringify(event, (key, value: unknown) => (key === 'hint' ? undefined : value)))
