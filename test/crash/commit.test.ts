@@ -3,7 +3,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { driverEnd, type Ended, endAll, inParallel } from './harness.ts'
-import { withoutHints } from './kill-loop/journal.ts'
+import { asTold } from './kill-loop/journal.ts'
 import { Scene } from './scene.ts'
 
 let scene: Scene
@@ -67,8 +67,7 @@ describe('the command line, killed', () => {
           .map(line => (JSON.parse(line) as { data: { type: string; version: number; event: unknown } }).data)
         expect(told.length).toBeGreaterThan(0)
         for (const { type, version, event } of told)
-          if (type === 'event')
-            expect(journal[version - 1]?.events.map(withoutHints)).toContainEqual(withoutHints(event))
+          if (type === 'event') expect(journal[version - 1]?.events.map(asTold)).toContainEqual(event)
 
         // At most a parked task and the gate stand between here and the end.
         let code = (await ground.planfold(['resume', 'twelve']).end()).code

@@ -5,9 +5,7 @@ import type { Entry } from '../../stores/store.ts'
 import { envelope } from '../answer.ts'
 import type { Context } from '../context.ts'
 
-// Who tells what happens while a plan is driven: a live view, plain lines, or JSON lines. `drive` feeds one of them and does
-// not care which.
-
+/** `drive` feeds one of them and does not care which. */
 export interface Reporter {
   /** Can it put gates to a person? Then the drive stays while the plan waits. */
   readonly asks: boolean

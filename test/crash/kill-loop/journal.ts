@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
+import { wordHints } from '../../../src/cli/text/hint-text.ts'
 
 export interface JournalEvent {
   readonly type: string
@@ -74,6 +75,5 @@ function query<T>(workspace: string, sql: string): readonly T[] {
   }
 }
 
-/** An event as it is held against what was told: what to do about a failure is a value in the journal, and words where it is told. */
-export const withoutHints = (event: unknown): unknown =>
-  JSON.parse(JSON.stringify(event, (key, value: unknown) => (key === 'hint' ? undefined : value)))
+/** An event of the journal as the command line tells it: what to do about a failure is a value there, and words here. */
+export const asTold = (event: unknown): unknown => JSON.parse(JSON.stringify(event, wordHints))

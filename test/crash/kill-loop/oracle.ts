@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { answersOf, type Call, dataOf } from './cli.ts'
 import type { Episode } from './episode.ts'
-import { type JournalEntry, type JournalEvent, readJournal, readPlans, withoutHints } from './journal.ts'
+import { asTold, type JournalEntry, type JournalEvent, readJournal, readPlans } from './journal.ts'
 import { type LedgerLine, readLedger } from './ledger.ts'
 import { isAboutFiles } from './people.ts'
 import { standsAs, type Version } from './person.ts'
@@ -83,9 +83,7 @@ function judgeAcknowledged({ episode, journal, found }: Case): void {
   }
   const demand = (said: string, plan: unknown, version: unknown, events: readonly unknown[]): void => {
     const entry = entries.get(`${plan} ${version}`)
-    const isThere = events.every(event =>
-      entry?.events.some(each => isDeepStrictEqual(withoutHints(each), withoutHints(event))),
-    )
+    const isThere = events.every(event => entry?.events.some(each => isDeepStrictEqual(asTold(each), event)))
     if (entry === undefined || !isThere)
       found('acknowledged is durable', `${said} was told entry ${version}: ${JSON.stringify(events)}`)
   }
