@@ -10,9 +10,9 @@ import { streamAnswer, streamBody } from '../../format/wire/streams.ts'
 import { refuseRoute } from '../auth/denial-text.ts'
 import { LIMITS } from '../limits.ts'
 import { isProblem, refused } from '../problem.ts'
-import { streamEntries } from '../remote/remote-entries.ts'
 import { answerWithoutTokens, lowered } from '../remote/remote-orders.ts'
-import { answerStream } from '../remote/remote-streams.ts'
+import { answerStream, streamEntries } from '../remote/remote-reads.ts'
+
 import { ok, route } from '../route.ts'
 import { submit } from '../submit-order.ts'
 

@@ -9,8 +9,8 @@ import { createCommit, trailersOf } from './commit.ts'
 import type { Oid, RollbackRequest, RollbackStep, RolledBack } from './git.ts'
 import { revertedTree } from './merge.ts'
 import { commitMessage, withTrailers } from './message.ts'
-import type { GitOperation, RefOperation } from './operation-list.ts'
-import { chainOf } from './operation-list.ts'
+import { chainOf, type GitOperation, type RefOperation } from './operation-list.ts'
+
 import { backupRef, markOf, swapRef, tipOf } from './refs.ts'
 
 import { removeWorktree } from './remove-worktree.ts'
