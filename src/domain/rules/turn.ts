@@ -7,7 +7,7 @@ import type { Asking } from '../gates/open-gate.ts'
 import type { TaskName } from '../id.ts'
 import { mayRunAgain } from '../plan-rules/effect.ts'
 import { checkGraph } from '../plan-rules/graph-rules.ts'
-import { carryOn } from '../recovery/after-remedy.ts'
+import { continueRecoveries } from '../recovery/after-remedy.ts'
 import { attemptsUsedUp } from '../recovery/breaker.ts'
 import { abort } from '../recovery/follow-recovery.ts'
 import type { Prepared } from '../result.ts'
@@ -105,7 +105,7 @@ export function turn(draft: DecisionDraft, command: Turn): void {
       emit(draft, { type: 'git.committed', task, visit, operations, ...(failure === undefined ? {} : { failure }) })
   }
   if (command.rolledBack !== undefined) finishRollback(draft, command.rolledBack)
-  carryOn(draft)
+  continueRecoveries(draft)
   for (const proposed of command.proposed ?? []) proposeByRule(draft, proposed)
   if (command.shortage !== undefined) pauseForShortage(draft, command.shortage)
   readyDue(draft)

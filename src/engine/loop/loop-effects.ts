@@ -8,7 +8,7 @@ import { prepare } from '../attempts/prepare.ts'
 import type { lostOutputs } from '../files/lost-outputs.ts'
 import { stillWaits } from '../files/scope-reservation.ts'
 import type { commit } from '../git/task-commits.ts'
-import { late } from '../lazy-imports.ts'
+import { lazy } from '../lazy-imports.ts'
 import { type Notices, Notifier, type NotifierOptions } from '../notifications/notifier.ts'
 import type { ScopeWait } from '../queries.ts'
 import type { propose } from '../revisions/propose-after-failure.ts'
@@ -115,10 +115,10 @@ export interface Hands {
 export const HANDS: Hands = {
   perform,
   prepare,
-  commit: async (...args) => await (await late.committing()).commit(...args),
-  rollBack: async (...args) => await (await late.goingBack()).rollBack(...args),
-  lostOutputs: async (...args) => await (await late.lostOutputs()).lostOutputs(...args),
+  commit: async (...args) => await (await lazy.committing()).commit(...args),
+  rollBack: async (...args) => await (await lazy.goingBack()).rollBack(...args),
+  lostOutputs: async (...args) => await (await lazy.lostOutputs()).lostOutputs(...args),
   scopeWaits: (rooms, tell) => new ScopeWaitsLocal(rooms, tell),
   notices: (rooms, options) => new Notifier(rooms, options),
-  propose: async (...args) => await (await late.proposing()).propose(...args),
+  propose: async (...args) => await (await lazy.proposing()).propose(...args),
 }

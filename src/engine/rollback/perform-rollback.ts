@@ -14,7 +14,7 @@ import { commitMessage } from '../../workspace/git/git.ts'
 import type { Change, Choice, LeftOut, RolledBack } from '../../workspace/workspace.ts'
 import { heldFailure } from '../files/held-files.ts'
 import { settleUnfinished } from '../files/kept-files.ts'
-import { late } from '../lazy-imports.ts'
+import { lazy } from '../lazy-imports.ts'
 import { failureFor, isFailStop, shortageOf } from '../loop/shortage.ts'
 import type { Rooms } from '../rooms.ts'
 import { keepChanges, MissingChanges, readChanges } from './attempt-changes.ts'
@@ -40,7 +40,7 @@ async function commitAdopted(
 ): Promise<{ readonly done: readonly GitOperation[]; readonly left: readonly LeftOut[] }> {
   const { git } = state.definition
   if (git?.commits !== 'task' || changed.length === 0) return { done: [], left: [] }
-  const { commitEntries, guarded } = await late.committing()
+  const { commitEntries, guarded } = await lazy.committing()
   const title = `adopt ${under.adopts?.name ?? 'a fork'}`
   const message = commitMessage({ title, ...(git.message === undefined ? {} : { template: git.message }) })
   const entries = changed.map(({ path, after }) => [path, after] as const)

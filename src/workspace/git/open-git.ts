@@ -20,7 +20,7 @@ import { rollback } from './rollback.ts'
 import { planRollback } from './rollback-plan.ts'
 import { fields, line, runGit } from './run-git.ts'
 import { readSettings, type Settings, settingsEnvironment } from './settings.ts'
-import { beginTask, landTask } from './task-worktree.ts'
+import { beginTask, mergeTask } from './task-worktree.ts'
 import { addWorktree, allWorktrees, demandNoFilters, listWorktrees } from './worktree.ts'
 
 // Where a repository stands, for the journal after every task: HEAD, the index and how much is not committed. It is asked so often
@@ -301,7 +301,7 @@ export function openGit(options: RepositoryOptions): Git {
     removeScratch: request => write(repository => removeScratch(repository, request)),
     mergeBack: request => write(repository => mergeBack(repository, request)),
     beginTask: request => write(repository => beginTask(repository, request)),
-    landTask: request => write(repository => landTask(repository, request)),
+    landTask: request => write(repository => mergeTask(repository, request)),
     previewRollback: request => ask(repository => planRollback(repository, request)),
     rollback: async (request): Promise<RolledBack> => {
       const answer = await write(repository => rollback(repository, request))
