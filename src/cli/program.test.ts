@@ -4,7 +4,8 @@ import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { completionScript, SHELLS } from './commands/upkeep/completion.ts'
 import type { Act } from './context.ts'
-import { complaintOf } from './exit.ts'
+import { complaintOf, EXIT } from './exit.ts'
+import { FIRST_PAGE, TOPICS } from './help.ts'
 import { buildProgram } from './program.ts'
 import { VERSION } from './version.ts'
 
@@ -79,6 +80,71 @@ describe('the words of the command line', () => {
       version: string
     }
     expect(VERSION).toBe(manifest.version)
+  })
+})
+
+describe('help', () => {
+  const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)]
+  const named = FIRST_PAGE.flatMap(([names]) => names.split(', '))
+  const underTopics = Object.values(TOPICS).flatMap(({ commands }) => commands)
+  const helpOf = async (...argv: readonly string[]): Promise<string> => {
+    const told: string[] = []
+    const writeOut = (text: string) => void told.push(text)
+    const built = buildProgram(VERSION, nothing)
+    for (const command of all(built)) command.configureOutput({ writeErr: () => {}, writeOut })
+    await built.parseAsync(argv, { from: 'user' })
+    return told.join('')
+  }
+
+  it('has every command on the first page or under one topic', () => {
+    const built = program()
+    const visible = built
+      .createHelp()
+      .visibleCommands(built)
+      .map(command => command.name())
+    expect(visible.filter(name => ![...named, ...underTopics, 'help'].includes(name))).toEqual([])
+    expect([...named, ...underTopics].filter(name => !visible.includes(name))).toEqual([])
+    expect(underTopics.filter((name, at) => underTopics.indexOf(name) !== at)).toEqual([])
+    expect(FIRST_PAGE.length).toBeLessThanOrEqual(12)
+  })
+
+  it('describes every command, argument and option', () => {
+    const empty = all(program()).flatMap(command => [
+      ...(command.description() === '' ? [command.name()] : []),
+      ...command.registeredArguments
+        .filter(one => one.description === '')
+        .map(one => `${command.name()} ${one.name()}`),
+      ...command.options.filter(one => one.description === '').map(one => `${command.name()} ${one.flags}`),
+    ])
+    expect(empty).toEqual([])
+  })
+
+  it('shows the first page, a topic, a command, or both where a word is both', async () => {
+    expect(await helpOf('help')).toMatch(
+      /^Usage: planfold <command>\n[\s\S]*\n {2}run <plan-or-file> {3}run a plan file/,
+    )
+    expect(await helpOf('help', 'agents')).toMatch(/^agents: .*\n {2}next {7}list tasks that can start now\n/)
+    expect(await helpOf('help', 'run')).toMatch(
+      /^Usage: planfold run [\s\S]*\nGlobal options .*: planfold --help\n[\s\S]*\nExamples:/,
+    )
+    expect(await helpOf('help', 'checkpoints', 'diff')).toMatch(/^Usage: planfold checkpoints diff /)
+    expect(await helpOf('help', 'undo')).toMatch(/^undo: [\s\S]*\nUsage: planfold undo /)
+  })
+
+  it('lists every exit code', async () => {
+    const text = await helpOf('help', 'exit-codes')
+    expect(Object.values(EXIT).filter(code => !new RegExp(`^ {2}${code} `, 'm').test(text))).toEqual([])
+  })
+
+  it('refuses a word that is neither a command nor a topic', async () => {
+    for (const [word, hint] of [
+      ['foo', 'see `planfold --help`'],
+      ['statsu', "did you mean 'status'?"],
+      ['peple', "did you mean 'people'?"],
+    ] as const) {
+      const error = await helpOf('help', word).catch((thrown: unknown) => complaintOf(thrown))
+      expect(error).toMatchObject({ exit: EXIT.usage, message: `unknown command or topic '${word}'`, hint })
+    }
   })
 })
 

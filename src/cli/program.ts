@@ -1,5 +1,5 @@
-// What can be typed: the global options, the help, and all commands with their words. Nothing is carried out here; an action
-// hands a body to `act`, which main gives a context.
+// The command line as commander reads it: global options, help and all commands. Nothing runs here: an action hands its body
+// to `act`, and main calls that with a context.
 
 import { Command } from 'commander'
 import { addTemplates } from './commands/formats/formats-commands.ts'
@@ -12,36 +12,22 @@ import { addServing } from './commands/service/service-commands.ts'
 import { addGoingBack, addTime } from './commands/undo/undo-commands.ts'
 import { addKeeping } from './commands/upkeep/upkeep-commands.ts'
 import type { Act } from './context.ts'
-
-const HELP = `
-Examples:
-  planfold init                     make a place for plans, and an example
-  planfold run plan.yaml            run it, and watch
-  planfold resume                   go on after Ctrl-C, a crash or a reboot
-  planfold status                   where it stands, what waits for you
-  planfold approve hello review     answer a gate
-  planfold log hello --follow       what happens, from another terminal
-  planfold rollback hello -n        what going back would do; without -n it is done
-  planfold serve                    the service, for browsers, agents and programs
-
-Exit codes:
-  0 done   1 the plan failed   2 bad input or usage   3 refused (conflict, policy, not allowed)
-  4 waits for a person or for space, or paused   5 a bug of ours   130 interrupted`
+import { addHelp } from './help.ts'
 
 export function buildProgram(version: string, act: Act): Command {
   const program = new Command('planfold')
-    .description('Durable, reversible, auditable plans for AI coding agents')
-    .usage('[options] <command>')
+    .description('Run plans for AI coding agents: durable, reversible, auditable.')
+    .usage('<command>')
     .version(version, '-V, --version', 'print the version')
-    .option('--json', 'answer in JSON: { "planfold": 1, "data": … }')
-    .option('--dir <folder>', 'where the state is kept, instead of the nearest .planfold')
-    .option('--as <name>', 'who acts, instead of your git or login name')
-    .option('--no-color', 'no colour')
-    .option('-q, --quiet', 'only answers and errors')
-    .addHelpText('after', HELP)
-    .configureHelp({ showGlobalOptions: true })
+    .option('--json', 'print the result as JSON: { "planfold": 1, "data": … }')
+    .option('--dir <folder>', 'use this state folder (default: the nearest .planfold)')
+    .option('--as <name>', 'act as this user (default: git user.email, else your login)')
+    .option('--no-color', 'disable colors')
+    .option('-q, --quiet', 'print only results and errors')
+    .helpOption('-h, --help', 'show this help')
     .showSuggestionAfterError(true)
     .exitOverride()
+  addHelp(program)
   addDriving(program, act)
   addTemplates(program, act)
   addLooking(program, act)
@@ -55,13 +41,11 @@ export function buildProgram(version: string, act: Act): Command {
   addAuditing(program, act)
   addServing(program, act)
   addKeeping(program, act)
-  program.commandsGroup('Keep:')
-  program.helpCommand('help [command]', 'help for a command')
   nameInErrors(program, 'planfold')
   return program
 }
 
-/** What is wrong with the words of a command is told with its name, so that its own help can be named. */
+/** A usage error names its command, so that the hint can point to the help of that command. */
 function nameInErrors(command: Command, name: string): void {
   command.exitOverride(error => {
     throw Object.assign(error, { command: name })

@@ -378,7 +378,11 @@ describe('the other commands', () => {
     expect((await here.planfold('completion', 'bash')).stdout).toContain('complete -o filenames -F _planfold planfold')
     expect(await here.json('prune', '--archive', '--dry-run')).toMatchObject({ dryRun: true, plans: 0 })
     expect((await here.planfold('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
-    expect((await here.planfold('--help')).stdout).toContain('Exit codes:')
+    expect((await here.planfold('--help')).stdout).toContain('planfold help <topic>')
+    expect(await here.planfold('help', 'foo')).toMatchObject({
+      exit: 2,
+      stderr: "error: unknown command or topic 'foo'\nhint: see `planfold --help`\n",
+    })
     expect(await here.planfold('help', 'run')).toMatchObject({
       exit: 0,
       stdout: expect.stringContaining('planfold run'),

@@ -1,7 +1,11 @@
-// What an option's word means: whole numbers and durations. A word that means nothing is a usage error with a hint.
+// Texts and values that several commands share: how a plan is named, whole numbers, durations. A bad value is a usage error
+// with a hint.
 
 import { InvalidArgumentError } from 'commander'
 import { readDuration } from '../../format/text/units.ts'
+
+export const PLAN = 'name or UUID of the plan'
+export const OPTIONAL_PLAN = `${PLAN}; optional if only one plan is unfinished`
 
 export function count(text: string): number {
   if (!/^\d{1,9}$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('Write a whole number, 1 or more.')

@@ -1,49 +1,43 @@
-// The words for the repository: asking for a merge, and finding the culprit.
+// The options and help of the commands for git: `planfold pr` and `planfold bisect`.
 
 import type { Command } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { collectValues, duration } from '../option-values.ts'
+import { collectValues, duration, OPTIONAL_PLAN } from '../option-values.ts'
 import type { BisectOptions } from './bisect.ts'
 import type { PrOptions } from './pr.ts'
-
-const GROUP = 'Git:'
 
 export function addRepository(program: Command, act: Act): void {
   program
     .command('pr')
-    .helpGroup(GROUP)
-    .description('title and body of a pull request, from the journal and the branch of a plan')
-    .argument('[plan]', 'its name or UUID; may be left out when only one plan is open')
-    .option('--write <file>', 'write the text there instead of here')
-    .option('--create', 'make it with gh, when gh is present; the branch must be pushed already')
-    .option('--base <branch>', 'with --create: the branch it shall be merged into')
+    .description('write title and body of a pull request for a plan')
+    .argument('[plan]', OPTIONAL_PLAN)
+    .option('--write <file>', 'write the text to this file (default: standard output)')
+    .option('--create', 'create the pull request with gh; the branch must be pushed already')
+    .option('--base <branch>', 'with --create: target branch')
     .action((plan: string | undefined, options: PrOptions) =>
       act(async context => (await import('./pr.ts')).pr(context, plan, options)),
     )
 
   program
     .command('bisect')
-    .helpGroup(GROUP)
-    .description('find the first bad one among commits, settings or inputs; every try is a task of a plan')
-    .argument('<command...>', 'what tells good from bad, after --')
-    .option('--good <revision>', 'a commit that is good')
-    .option('--bad <revision>', 'a later commit that is bad (HEAD)')
-    .option('--toggle <name=value>', 'a variable to switch on, after those before it; repeat for more', collectValues)
-    .option(
-      '--inputs <file>',
-      'one input on each line, in order: bad from the first bad one on; {} in the command, or PLANFOLD_INPUT, is the one to try',
-    )
-    .option('--timeout <duration>', 'how long one try may take', duration)
-    .option('--again', 'try everything afresh, although the answer is known')
-    .option('--keep', 'keep the scratch folder in which commits were tried')
+    .description('find the first bad commit, setting or input by binary search')
+    .argument('<command...>', 'command that tests one candidate, after --')
+    .option('--good <revision>', 'a good commit')
+    .option('--bad <revision>', 'a later, bad commit (default: HEAD)')
+    .option('--toggle <name=value>', 'environment variable to switch on, in this order; repeat for more', collectValues)
+    .option('--inputs <file>', 'file with one input per line; the command gets it as {} or PLANFOLD_INPUT')
+    .option('--timeout <duration>', 'time limit of one test', duration)
+    .option('--again', 'start over, even if the answer is known')
+    .option('--keep', 'keep the scratch folder in which commits were tested')
     .addHelpText(
       'after',
       `
-The command ends with 0 for good, 125 for cannot tell, anything else for bad. Commits are tried in a folder of their own; your
-files stay as they are. It is a binary search: not every commit, variable or input is tried. It finds the first bad one when
-all before it are good and all after it are bad; of inputs in no order it may miss bad ones. Killed or interrupted, the same words go on where they were.
+Exit code of the command: 0 = good, 125 = cannot tell, anything else = bad. Each test is a task of a plan. Commits are
+checked out in a separate folder; your files do not change. The search assumes that everything before the first bad one
+is good and everything after it is bad. Run the same command again to continue after an interrupt.
 
+Examples:
   planfold bisect --good v1.2 --bad HEAD -- npm test
   planfold bisect --toggle CACHE=on --toggle FAST=1 -- ./check.sh
   planfold bisect --inputs cases.txt -- ./parse {}`,

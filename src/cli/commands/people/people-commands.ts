@@ -1,81 +1,101 @@
-// The commands with which people and agents take part: claims, reports, decisions, questions.
+// The options and help of the commands for people and agents: claims, reports, decisions, questions.
 
 import type { Command } from 'commander'
 import type { Act } from '../../context.ts'
 import type { GateOptions } from '../../order.ts'
-import { collectValues, duration } from '../option-values.ts'
+import { collectValues, duration, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
 import type { AnswerOptions, ApproveOptions, ChooseOptions, PushBackOptions, ReviewOptions } from './approve.ts'
 import type { AskOptions } from './ask.ts'
 import type { ClaimOptions, DoneOptions, FailOptions, HeartbeatOptions, RetryOptions } from './claim.ts'
 
-// The words with which people and agents take part: claims, reports, decisions.
-
-const GROUP = 'Take part:'
-const PLAN = 'the plan; or only the task, when one plan is open'
-const TASK = 'the task'
+const TASK = 'name of the task'
 
 export function addDeciding(program: Command, act: Act): void {
   const taskCommand = (name: string, description: string): Command =>
-    program.command(name).helpGroup(GROUP).description(description).argument('<plan>', PLAN).argument('[task]', TASK)
+    program.command(name).description(description).argument('<plan>', OPTIONAL_PLAN).argument('[task]', TASK)
 
   program
     .command('claim')
-    .helpGroup(GROUP)
-    .description('take an external task in hand; prints its token')
-    .argument('[plan]', 'its name or UUID; the next task of all plans when left out, oldest plan first')
-    .argument('[task]', 'the task; the best one when left out')
-    .option('--lease <duration>', 'how long without a heartbeat, e.g. 10m', duration)
-    .option('-w, --wait', 'stay until there is a task to claim')
-    .option('--timeout <duration>', 'how long to wait, e.g. 10m; then exit 4', duration)
+    .description('claim an external task and print its token')
+    .argument('[plan]', 'name or UUID of the plan (default: all plans, oldest first)')
+    .argument('[task]', 'name of the task (default: the next one)')
+    .option('--lease <duration>', 'the claim expires after this time without a heartbeat, e.g. 10m', duration)
+    .option('-w, --wait', 'wait until a task can be claimed')
+    .option('--timeout <duration>', 'stop waiting after this time, e.g. 10m (exit 4)', duration)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold claim                       the next task of any plan
+  planfold claim release notes --lease 30m
+  planfold done release notes --token TOKEN --output text=...`,
+    )
     .action((plan: string | undefined, task: string | undefined, options: ClaimOptions) =>
       act(async context => (await import('./claim.ts')).claim(context, plan, task, options)),
     )
 
-  taskCommand('heartbeat', 'still at it: keep a claim')
-    .requiredOption('--token <token>', 'the token of the claim')
-    .option('--lease <duration>', 'for how long', duration)
+  taskCommand('heartbeat', 'extend a claim')
+    .requiredOption('--token <token>', 'token of the claim')
+    .option('--lease <duration>', 'extend it by this time, e.g. 10m', duration)
     .action((plan: string, task: string | undefined, options: HeartbeatOptions) =>
       act(async context => (await import('./claim.ts')).heartbeat(context, plan, task, options)),
     )
 
-  taskCommand('done', 'report an external task as done')
-    .option('--token <token>', 'the token of the claim')
-    .option('--output <name=value>', 'an output; repeat for more', collectValues)
-    .option('--outputs <file>', 'outputs from a JSON file')
-    .option('--outcome <name>', 'the outcome edge to take')
+  taskCommand('done', 'report an external task as completed')
+    .option('--token <token>', 'token of the claim')
+    .option('--output <name=value>', 'set an output; repeat for more', collectValues)
+    .option('--outputs <file>', 'read outputs from a JSON file')
+    .option('--outcome <name>', 'outcome to report; selects the next task, see `on:` in the plan')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold done release notes --token TOKEN
+  planfold done release notes --token TOKEN --output file=NOTES.md --output words=250
+
+Planfold runs the acceptance checks of the task first. If one fails, the report is refused: fix the work and report again.`,
+    )
     .action((plan: string, task: string | undefined, options: DoneOptions) =>
       act(async context => (await import('./claim.ts')).done(context, plan, task, options)),
     )
 
   taskCommand('fail', 'report an external task as failed')
     .requiredOption('-m, --message <text>', 'what went wrong')
-    .option('--token <token>', 'the token of the claim')
-    .option('--retryable', 'trying again may help')
-    .option('--mode <name>', 'the failure mode of the task that it was; leads where that mode recovers')
+    .option('--token <token>', 'token of the claim')
+    .option('--retryable', 'a retry may help')
+    .option('--mode <name>', 'which of the `failure_modes` of the task occurred')
     .action((plan: string, task: string | undefined, options: FailOptions) =>
       act(async context => (await import('./claim.ts')).fail(context, plan, task, options)),
     )
 
-  const seen = ['--hash <hash>', 'of what you looked at; refused when it asks about something else'] as const
+  const seen = ['--hash <hash>', 'decide only if the request still has this hash'] as const
 
-  taskCommand('approve', 'yes to what a task asks; for an unknown outcome: it happened')
+  taskCommand('approve', 'approve a request, or confirm that an interrupted task succeeded')
     .option('-m, --message <text>', 'why')
-    .option('--edit <file>', 'yes to the plan as it is written there: it becomes the next revision')
+    .option('--edit <file>', 'approve with changes: this plan file becomes the next revision')
     .option(...seen)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold show release review                    what is asked
+  planfold approve release review -m 'looks good'
+  planfold approve release publish                confirm that the interrupted task succeeded`,
+    )
     .action((plan: string, task: string | undefined, options: ApproveOptions) =>
       act(async context => (await import('./approve.ts')).approve(context, plan, task, options)),
     )
 
-  taskCommand('reject', 'no to what a task asks; for an unknown outcome: it failed')
+  taskCommand('reject', 'reject a request, or record that an interrupted task failed')
     .option('-m, --message <text>', 'why')
     .option(...seen)
     .action((plan: string, task: string | undefined, options: GateOptions) =>
       act(async context => (await import('./approve.ts')).reject(context, plan, task, options)),
     )
 
-  taskCommand('push-back', 'not like this: an earlier task is done again, with what you say, and all after it')
-    .requiredOption('-m, --message <text>', 'what is to be changed; handed to the task that is done again')
-    .option('--to <task>', 'the task that is done again; the last one the gate needs when left out')
+  taskCommand('push-back', 'request changes: run an earlier task again, with your comment')
+    .requiredOption('-m, --message <text>', 'what to change; the task gets this text')
+    .option('--to <task>', 'task to run again, with all tasks after it (default: the one before the gate)')
     .option(...seen)
     .action((plan: string, task: string | undefined, options: PushBackOptions) =>
       act(async context => (await import('./approve.ts')).pushBack(context, plan, task, options)),
@@ -83,16 +103,15 @@ export function addDeciding(program: Command, act: Act): void {
 
   program
     .command('choose')
-    .helpGroup(GROUP)
-    .description('take one of the options of a decision; for edits that would be set back: keep, take or merge')
-    .argument('<plan>', PLAN)
+    .description('choose an option of a decision, or what happens to your edits')
+    .argument('<plan>', OPTIONAL_PLAN)
     .argument('[task]', TASK)
-    .argument('[option]', 'the option; the options are listed when left out')
+    .argument('[option]', 'the option; leave it out to list the options. For edits: keep, take or merge')
     .option('-m, --message <text>', 'why')
     .option(...seen)
-    .option('--keep <path>', 'of edits: this one stays; repeat for more', collectValues)
-    .option('--take <path>', 'of edits: this one goes back to before the task', collectValues)
-    .option('--merge <path>', 'of edits: this one is merged', collectValues)
+    .option('--keep <path>', 'keep your edit of this file; repeat for more', collectValues)
+    .option('--take <path>', 'revert this file to its state before the task', collectValues)
+    .option('--merge <path>', 'merge your edit of this file', collectValues)
     .action((plan: string, task: string | undefined, option: string | undefined, options: ChooseOptions) =>
       act(async context =>
         (await import('./approve.ts')).choose(
@@ -103,14 +122,14 @@ export function addDeciding(program: Command, act: Act): void {
       ),
     )
 
-  taskCommand('retry', 'try a task again; for an unknown outcome: it did not happen')
+  taskCommand('retry', 'run a task again')
     .option('-m, --reason <text>', 'why')
-    .option('--repeat', 'do completed work whose effect is unsafe a second time, without being asked')
+    .option('--repeat', 'also re-run completed tasks that are unsafe to repeat')
     .action((plan: string, task: string | undefined, options: RetryOptions) =>
       act(async context => (await import('./claim.ts')).retry(context, plan, task, options)),
     )
 
-  taskCommand('skip', 'pass over a task')
+  taskCommand('skip', 'skip a task')
     .requiredOption('-m, --reason <text>', 'why')
     .action((plan: string, task: string | undefined, options: { reason: string }) =>
       act(async context => (await import('./claim.ts')).skip(context, plan, task, options)),
@@ -118,11 +137,10 @@ export function addDeciding(program: Command, act: Act): void {
 
   program
     .command('note')
-    .helpGroup(GROUP)
-    .description('write a remark into the journal')
-    .argument('[plan]', PLAN)
+    .description('add a comment to the log')
+    .argument('[plan]', OPTIONAL_PLAN)
     .argument('[task]', TASK)
-    .requiredOption('-m, --message <text>', 'the remark')
+    .requiredOption('-m, --message <text>', 'the comment')
     .action((plan: string | undefined, task: string | undefined, options: { message: string }) =>
       act(async context => (await import('../plans/note.ts')).note(context, plan, task, options)),
     )
@@ -131,19 +149,19 @@ export function addDeciding(program: Command, act: Act): void {
 export function addAsking(program: Command, act: Act): void {
   program
     .command('ask')
-    .helpGroup(GROUP)
-    .description('ask a person something in the middle of your work; prints the id of the question')
-    .argument('[words...]', 'PLAN, TASK and the question; the plan may be left out when only one is open')
-    .option('--field <name:type>', 'a field of the form, as name:type[=default]; repeat for more', collectValues)
-    .option('--form <file>', 'the fields from a JSON or YAML file: [{name, type, label, choices, …}]')
-    .option('--wait', 'stay until somebody has answered, and print the answer')
-    .option('--timeout <duration>', 'how long to wait, e.g. 10m; then exit 4, and the question stays', duration)
-    .option('--token <token>', 'of a claim on the task: kept alive while waiting')
-    .option('--id <id>', 'a question asked before: print its answer, or wait for it')
+    .description('ask a person a question while you work; prints its id')
+    .usage('[options] [plan] [task] <question>')
+    .argument('[words...]', 'plan, task and question; the plan is optional if only one is unfinished')
+    .option('--field <name:type>', 'add a field to the form: name:type[=default]; repeat for more', collectValues)
+    .option('--form <file>', 'read the fields from a JSON or YAML file: [{name, type, label, choices, …}]')
+    .option('--wait', 'wait for the answer and print it')
+    .option('--timeout <duration>', 'stop waiting after this time, e.g. 10m (exit 4); the question stays', duration)
+    .option('--token <token>', 'token of your claim; Planfold extends the claim while you wait')
+    .option('--id <id>', 'print the answer to an earlier question, or wait for it')
     .addHelpText(
       'after',
       `
-Types: text, number, boolean, list (a,b,c), choice (name:choice:a,b). A name with ? may be left out.
+Types: text, number, boolean, list (a,b,c), choice (name:choice:a,b). A field whose name ends with ? is optional.
 
 Examples:
   planfold ask release 'Which region?' --field region:choice:eu,us=eu --field copies:number=2
@@ -156,28 +174,24 @@ Examples:
 
   program
     .command('answer')
-    .helpGroup(GROUP)
-    .description('fill in the form of a question: of a gate, or one that was asked in the middle of work')
-    .argument('<plan>', 'its name or UUID')
-    .argument('<question>', 'the task that asks, or the id of the question')
-    .argument('[values...]', 'NAME=VALUE; the value alone when only one thing is asked')
+    .description('answer a question')
+    .argument('<plan>', PLAN)
+    .argument('<question>', 'task that asks, or id of the question')
+    .argument('[values...]', 'NAME=VALUE for each field; only VALUE if there is one field')
     .option('-m, --message <text>', 'why')
-    .option('--hash <hash>', 'of what you looked at; refused when it asks about something else')
+    .option('--hash <hash>', 'answer only if the question still has this hash')
     .action((plan: string, question: string, values: string[], options: AnswerOptions) =>
       act(async context => (await import('./approve.ts')).answerQuestion(context, plan, question, values, options)),
     )
 
   program
     .command('review')
-    .helpGroup(GROUP)
-    .description(
-      'everything that asks for approval in the open window, as one: look at it, then decide about all of it',
-    )
-    .argument('[plan]', 'its name or UUID; may be left out when only one plan is open')
-    .option('--approve', 'yes to all of it')
-    .option('--reject', 'no to all of it')
+    .description('review all pending approvals of a plan and decide them together')
+    .argument('[plan]', OPTIONAL_PLAN)
+    .option('--approve', 'approve all of them')
+    .option('--reject', 'reject all of them')
     .option('-m, --message <text>', 'why')
-    .option('--hash <hash>', 'of the review you looked at; refused when something joined or left it since')
+    .option('--hash <hash>', 'decide only if the list still has this hash')
     .action((plan: string | undefined, options: ReviewOptions) =>
       act(async context => (await import('./approve.ts')).review(context, plan, options)),
     )

@@ -1,9 +1,9 @@
-// The commands for making, driving and looking at plans. Each is loaded only when it is the one that was called.
+// The options and help of the commands that create, run and show plans. The code of a command is loaded when it is called.
 
 import { type Command, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { collectValues, count, duration, position } from '../option-values.ts'
+import { collectValues, count, duration, OPTIONAL_PLAN, position } from '../option-values.ts'
 import type { AnalyzeCommandOptions } from './analyze.ts'
 import type { GraphOptions } from './graph.ts'
 import type { ListOptions } from './list.ts'
@@ -14,58 +14,49 @@ import type { RunOptions } from './run.ts'
 import type { ShowOptions } from './show.ts'
 import type { StatusOptions } from './status.ts'
 
-// The words for looking: nothing here changes anything.
-
-const LOOK_GROUP = 'Look:'
-const LOOK_PLAN = 'its name or UUID; may be left out when only one plan is open'
-
 export function addLooking(program: Command, act: Act): void {
   program
     .command('status')
-    .helpGroup(LOOK_GROUP)
-    .description('where a plan stands and what waits for whom')
-    .argument('[plan]', LOOK_PLAN)
-    .option('--session <id>', 'the active plan of this session')
+    .description('show progress and what a plan waits for')
+    .argument('[plan]', OPTIONAL_PLAN)
+    .option('--session <id>', 'show the running plan of this session')
     .action((word: string | undefined, options: StatusOptions) =>
       act(async context => (await import('./status.ts')).status(context, word, options)),
     )
 
   program
     .command('show')
-    .helpGroup(LOOK_GROUP)
-    .description('a plan with its tasks, or everything about one task')
-    .argument('[plan]', LOOK_PLAN)
-    .argument('[task]', 'its name')
-    .option('--all', 'leave nothing out of what it asks somebody to agree to')
+    .description('show a plan and its tasks, or one task in detail')
+    .argument('[plan]', OPTIONAL_PLAN)
+    .argument('[task]', 'name of the task')
+    .option('--all', 'show the full approval request')
     .action((plan: string | undefined, task: string | undefined, options: ShowOptions) =>
       act(async context => (await import('./show.ts')).show(context, plan, task, options)),
     )
 
   program
     .command('list')
-    .helpGroup(LOOK_GROUP)
-    .description('all plans that are not archived')
-    .option('--status <status>', 'only those in this status')
-    .option('--session <id>', 'only those of this session')
-    .option('--text <text>', 'only those whose name, title or goal holds it')
-    .option('--archived', 'only archived ones')
-    .option('--all', 'archived ones as well')
-    .option('--limit <n>', 'how many at most', count)
-    .option('--cursor <cursor>', 'go on where the last page ended')
+    .description('list plans')
+    .option('--status <status>', 'only plans with this status')
+    .option('--session <id>', 'only plans of this session')
+    .option('--text <text>', 'only plans whose name, title or goal contains it')
+    .option('--archived', 'only archived plans')
+    .option('--all', 'include archived plans')
+    .option('--limit <n>', 'print at most this many', count)
+    .option('--cursor <cursor>', 'continue where the last page ended')
     .action((options: ListOptions) => act(async context => (await import('./list.ts')).list(context, options)))
 
   program
     .command('log')
-    .helpGroup(LOOK_GROUP)
-    .description('what happened, or what tasks printed')
-    .argument('[plan]', LOOK_PLAN)
+    .description('show events; with --output, what tasks printed')
+    .argument('[plan]', OPTIONAL_PLAN)
     .argument('[task]', 'only this task')
-    .option('-o, --output', 'what was printed, instead of what happened')
-    .option('-f, --follow', 'stay, and tell what happens')
-    .option('--after <n>', 'only what came after this entry (or piece of output)', position)
-    .addOption(new Option('--since <when>', 'only what came later: a while ago, or a time').argParser(since))
-    .option('--grep <text>', 'only lines that hold this text, in any case')
-    .option('--failed', 'only what failed, was lost, or stopped something')
+    .option('-o, --output', 'show the output of tasks instead of events')
+    .option('-f, --follow', 'follow: print new lines as they come')
+    .option('--after <n>', 'only after this number, as printed at the start of a line', position)
+    .addOption(new Option('--since <when>', 'only after this time: 2h (ago) or a timestamp').argParser(since))
+    .option('--grep <text>', 'only lines that contain this text (case-insensitive)')
+    .option('--failed', 'only failures, interruptions and what they blocked')
     .addHelpText(
       'after',
       `
@@ -79,80 +70,78 @@ Examples:
 
   program
     .command('next')
-    .helpGroup(LOOK_GROUP)
-    .description('what can be worked on now, and why the rest cannot')
-    .argument('[plan]', 'its name or UUID; all open plans when left out')
+    .description('list tasks that can start now')
+    .argument('[plan]', 'name or UUID of the plan (default: all unfinished plans)')
     .argument('[task]', 'only this task')
-    .option('-e, --explain', 'say of every task why it is ready or not')
+    .option('-e, --explain', 'say for each task why it is ready or not')
     .action((plan: string | undefined, task: string | undefined, options: { explain?: boolean }) =>
       act(async context => (await import('./next.ts')).next(context, plan, task, options)),
     )
 
   program
     .command('analyze')
-    .helpGroup(LOOK_GROUP)
-    .description('waves, critical path and estimates, and what is wrong or risky')
-    .argument('[plan-or-file]', 'a plan, or a plan document')
-    .option('--strict', 'warnings count like errors (exit 2)')
-    .option('--assume <duration>', 'how long a task takes that does not say (1m)', duration)
-    .option('--max-tasks <n>', 'how many tasks may stand side by side (7)', count)
+    .description('show stages, critical path, estimates and risks of a plan')
+    .argument('[plan-or-file]', 'name or UUID of a plan, or a plan file')
+    .option('--strict', 'treat warnings as errors (exit 2)')
+    .option('--assume <duration>', 'duration of tasks without an estimate (default: 1m)', duration)
+    .option('--max-tasks <n>', 'warn if there are more top-level tasks (default: 7)', count)
     .action((word: string | undefined, options: AnalyzeCommandOptions) =>
       act(async context => (await import('./analyze.ts')).analyze(context, word, options)),
     )
 
   program
     .command('graph')
-    .helpGroup(LOOK_GROUP)
-    .description('who needs whom')
-    .argument('[plan-or-file]', 'a plan, or a plan document')
-    .option('--text', 'as text, in the order of work (the default)')
-    .option('--tree', 'as a tree: milestones, tasks, children of groups')
-    .option('--markdown', 'as a document to read')
-    .option('--mermaid', 'as a Mermaid flowchart')
-    .option('--dot', 'for Graphviz')
+    .description('show the dependency graph')
+    .argument('[plan-or-file]', 'name or UUID of a plan, or a plan file')
+    .option('--text', 'print text, in the order of work (default)')
+    .option('--tree', 'print a tree of milestones, tasks and subtasks')
+    .option('--markdown', 'print Markdown')
+    .option('--mermaid', 'print a Mermaid flowchart')
+    .option('--dot', 'print DOT for Graphviz')
     .action((word: string | undefined, options: GraphOptions) =>
       act(async context => (await import('./graph.ts')).graph(context, word, options)),
     )
 }
 
-// The words for making, checking and driving plans. Each command's file is loaded only when it is the one that was called.
-
-const GROUP = 'Make and drive plans:'
-
 export function addDriving(program: Command, act: Act): void {
   program
     .command('init')
-    .helpGroup(GROUP)
-    .description('make a place for plans here, and an example plan')
+    .description('set up Planfold here and write an example plan')
     .action(() => act(async context => (await import('./init.ts')).init(context)))
 
   program
     .command('validate')
-    .helpGroup(GROUP)
-    .description('check plan documents, without writing anything')
-    .argument('<file...>', 'plan documents; - reads standard input')
+    .description('check plan files')
+    .argument('<file...>', 'plan files; - reads standard input')
     .action((files: string[]) => act(async context => (await import('./validate.ts')).validate(context, files)))
 
   program
     .command('run')
-    .helpGroup(GROUP)
-    .description('run a plan document, or a plan that is there already, to its end')
-    .argument('<plan-or-file>', 'a plan document, or the name or UUID of a plan')
-    .option('-n, --dry-run', 'show what each task would do, and write nothing')
-    .option('--again', 'run an ended plan afresh, even what may not happen twice')
-    .option('--repeat', 'going on with a failed plan, do again what is unsafe to repeat and has changed')
-    .option('--keep-done', 'going on with a failed plan, leave that done')
-    .option('--set <key=value>', 'a parameter, when the file is a template; repeat for more', collectValues)
-    .option('--set-file <key=path>', 'a parameter from a file', collectValues)
-    .option('-w, --wait', 'stay while the plan waits for people or agents')
-    .option('--no-start', 'make the draft only')
-    .option('--mirror [folder]', 'keep a file in step with the plan, in this folder (plans)')
+    .description('run a plan file, or continue an existing plan')
+    .argument('<plan-or-file>', 'plan file, or name or UUID of a plan')
+    .option('-n, --dry-run', 'show what each task would do; run nothing')
+    .option('--again', 'start over as a new plan, including tasks that are unsafe to repeat')
+    .option('--repeat', 're-run completed unsafe tasks that changed')
+    .option('--keep-done', 'do not re-run completed unsafe tasks that changed')
+    .option('--set <key=value>', 'set a parameter, if the file is a template; repeat for more', collectValues)
+    .option('--set-file <key=path>', 'set a parameter to the content of a file', collectValues)
+    .option('-w, --wait', 'keep running while the plan waits for people or agents')
+    .option('--no-start', 'create the plan without starting it')
+    .option(
+      '--mirror [folder]',
+      'write the state of the plan to a file in this folder (default: plans) and keep it updated',
+    )
     .addHelpText(
       'after',
       `
-Running a file again takes the plan up where it was; a changed file becomes a revision of it. A plan that failed goes on:
-what is done stays done; what failed, was undone or changed runs again. A plan that is completed or was cancelled is run afresh
-under the next free name (hello-2); --again does that with a failed one.`,
+Examples:
+  planfold run plan.yaml              run it and watch
+  planfold run plan.yaml --dry-run    show what it would do
+  planfold run release                continue a failed plan
+
+Running a file again continues the plan. If the file changed, the plan is updated (a new revision). Completed tasks are not
+run again; failed, undone and changed tasks are. A completed or cancelled plan starts over under the next free name
+(hello-2); --again does the same with a failed plan.`,
     )
     .action((word: string, options: RunOptions) =>
       act(async context => (await import('./run.ts')).run(context, word, options)),
@@ -160,25 +149,26 @@ under the next free name (hello-2); --again does that with a failed one.`,
 
   program
     .command('resume')
-    .helpGroup(GROUP)
-    .description('go on with a plan that was paused, interrupted or killed')
-    .argument('[plan]', 'its name or UUID; may be left out when only one plan is open')
-    .option('-a, --all', 'every open plan, one after the other')
-    .option('--session <id>', 'the open plans of this session, one after the other')
-    .option('--watch', 'stay, and take over every plan whose process dies, until Ctrl-C')
-    .option('--mirror [folder]', 'keep a file in step with the plan, in this folder (plans)')
-    .option('-w, --wait', 'stay while the plan waits for people or agents')
+    .description('continue a plan after a pause, a crash or an approval')
+    .argument('[plan]', OPTIONAL_PLAN)
+    .option('-a, --all', 'resume all unfinished plans, one after the other')
+    .option('--session <id>', 'resume the unfinished plans of this session, one after the other')
+    .option('--watch', 'keep watching and resume plans whose process dies')
+    .option(
+      '--mirror [folder]',
+      'write the state of the plan to a file in this folder (default: plans) and keep it updated',
+    )
+    .option('-w, --wait', 'keep running while the plan waits for people or agents')
     .action((word: string | undefined, options: ResumeOptions) =>
       act(async context => (await import('./resume.ts')).resume(context, word, options)),
     )
 
   program
     .command('pause')
-    .helpGroup(GROUP)
-    .description('start nothing new; resumable')
-    .argument('[plan]', 'its name or UUID')
-    .option('--session <id>', 'every plan of this session that is under way')
-    .option('-f, --force', 'end also what may not be run again; it then waits for a decision')
+    .description('stop starting tasks; continue later with resume')
+    .argument('[plan]', OPTIONAL_PLAN)
+    .option('--session <id>', 'pause all running plans of this session')
+    .option('-f, --force', 'also stop unsafe tasks; you decide later whether they succeeded')
     .option('-m, --reason <text>', 'why')
     .action((word: string | undefined, options: PauseOptions) =>
       act(async context => (await import('./pause.ts')).pause(context, word, options)),
@@ -186,19 +176,17 @@ under the next free name (hello-2); --again does that with a failed one.`,
 
   program
     .command('halt')
-    .helpGroup(GROUP)
-    .description('the kill switch: end all work of all plans now; nothing begins until it is lifted')
+    .description('stop all plans now and block new work until --lift')
     .option('-m, --reason <text>', 'why')
-    .option('--lift', 'let work begin again; plans stay paused until they are resumed')
-    .option('--show', 'only say whether everything is halted')
+    .option('--lift', 'allow work again; plans stay paused until you resume them')
+    .option('--show', 'only show whether work is halted')
     .action((options: HaltOptions) => act(async context => (await import('./pause.ts')).halt(context, options)))
 
   program
     .command('cancel')
-    .helpGroup(GROUP)
-    .description('end a plan early; what declares a compensation is compensated')
-    .argument('[plan]', 'its name or UUID')
-    .option('-f, --force', 'at once, and without compensation')
+    .description('stop a plan for good and run the undo steps of completed tasks')
+    .argument('[plan]', OPTIONAL_PLAN)
+    .option('-f, --force', 'stop at once, without undo steps (`compensate:`)')
     .option('-m, --reason <text>', 'why')
     .action((word: string | undefined, options: CancelOptions) =>
       act(async context => (await import('./pause.ts')).cancel(context, word, options)),

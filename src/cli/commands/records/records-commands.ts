@@ -1,9 +1,9 @@
-// The words for answering for a plan: its trail and seals, what to hand on, what has happened meanwhile, what waits for a person.
+// The options and help of the commands that report: inbox, audit, digest, contract, handoff.
 
 import { type Command, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { collectValues } from '../option-values.ts'
+import { collectValues, OPTIONAL_PLAN } from '../option-values.ts'
 import type { InboxAnswerOptions, InboxOptions } from '../people/inbox.ts'
 import { since } from '../plans/log.ts'
 import type { AuditOptions, SealOptions, VerifyOptions } from './audit.ts'
@@ -11,12 +11,10 @@ import type { ContractOptions } from './contract.ts'
 import type { DigestOptions } from './digest.ts'
 import type { HandoffOptions } from './handoff.ts'
 
-const GROUP = 'Answer for it:'
-const PLAN = 'its name or UUID; may be left out when only one plan is open'
 const DAY_MS = 86_400_000
-const KEY = 'a key nobody else may read, kept outside the workspace and the state folder'
+const KEY = 'file with the signing key; private, outside the workspace and the state folder'
 
-/** A word of a group; its errors are told once, by main. */
+/** A subcommand; main prints its errors. */
 const wordIn =
   (group: Command) =>
   (name: string, description: string, options: { readonly isDefault?: true } = {}): Command =>
@@ -31,11 +29,12 @@ export function addAuditing(program: Command, act: Act): void {
 
   program
     .command('digest')
-    .helpGroup(GROUP)
-    .description('progress and blockers since a time: completed, failed, waiting for whom, next')
-    .argument('[plans...]', 'names or UUIDs; all that are open or have moved when left out')
+    .description('summarize progress and blockers since a time')
+    .argument('[plans...]', 'names or UUIDs of plans (default: all that are unfinished or changed)')
     .addOption(
-      new Option('--since <when>', 'a while ago, or a time').argParser(since).default({ agoMs: DAY_MS }, '24h'),
+      new Option('--since <when>', 'since when: 7d (ago) or a timestamp')
+        .argParser(since)
+        .default({ agoMs: DAY_MS }, '24h'),
     )
     .addHelpText(
       'after',
@@ -51,25 +50,20 @@ Examples:
 
   program
     .command('contract')
-    .helpGroup(GROUP)
-    .description('every criterion of a plan and how it was judged last: evidence, by whom, when, in which entry')
-    .argument('[plan]', PLAN)
-    .option('--open', 'only what does not hold or has not been judged')
+    .description('list the acceptance checks of a plan with their latest results')
+    .argument('[plan]', OPTIONAL_PLAN)
+    .option('--open', 'only failed and pending checks')
     .action((plan: string | undefined, options: ContractOptions) =>
       act(async context => (await import('./contract.ts')).contract(context, plan, options)),
     )
 
   program
     .command('handoff')
-    .helpGroup(GROUP)
-    .description('a readme and a postmortem from the journal: asked, done, decided, left open, where things are')
-    .argument('[plan]', PLAN)
-    .option(
-      '--out <folder>',
-      'write README.md, POSTMORTEM.md and the artifacts there, as Markdown, instead of printing them',
-    )
-    .addOption(new Option('--write <folder>').hideHelp())
-    .option('-f, --force', 'write over files that no handoff wrote')
+    .description('write a summary and a postmortem of a plan')
+    .argument('[plan]', OPTIONAL_PLAN)
+    .option('--out <folder>', 'write README.md, POSTMORTEM.md and the artifacts to this folder')
+    .addOption(new Option('--write <folder>', 'the same as --out').hideHelp())
+    .option('-f, --force', 'overwrite files that `handoff` did not write')
     .addHelpText(
       'after',
       `
@@ -84,8 +78,7 @@ Example:
 function addInbox(program: Command, act: Act): void {
   const inbox = program
     .command('inbox')
-    .helpGroup(GROUP)
-    .description('everything that waits for a person, in all plans, oldest first; answer it by id')
+    .description('list requests that wait for a person, in all plans; answer them by id')
     .addHelpText(
       'after',
       `
@@ -97,23 +90,23 @@ Examples:
   planfold inbox answer 5b8n1q3s region=eu copies=3`,
     )
   const word = wordIn(inbox)
-  word('list', 'what waits, each with its id and the commands that answer it', { isDefault: true })
-    .option('--for <name>', 'only what is theirs by name or role, or nobody’s')
+  word('list', 'list requests with their ids and the commands that answer them', { isDefault: true })
+    .option('--for <name>', 'only requests for this person or role, and requests for everyone')
     .action((options: InboxOptions) =>
       act(async context => (await import('../people/inbox.ts')).inbox(context, options)),
     )
-  word('answer', 'answer one by its id; refused when it waits no longer')
-    .argument('<id>', 'as the list shows it')
+  word('answer', 'answer a request by its id')
+    .argument('<id>', 'id, as listed')
     .argument(
       '<answer...>',
-      'approve, reject, push-back, choose OPTION, NAME=VALUE …, done, again, skip, claim, fail, mine, theirs, merge, leave, keep, take: as listed',
+      'one of the listed answers: approve, reject, push-back, choose OPTION, NAME=VALUE …, done, again, skip, claim, fail, mine, theirs, merge, leave, keep, take',
     )
     .option('-m, --message <text>', 'why')
-    .option('--hash <hash>', 'of what you looked at; refused when it asks about something else')
-    .option('--to <task>', 'of push-back: the task that is done again')
-    .option('--output <name=value>', 'of work that is done: an output; repeat for more', collectValues)
-    .option('--outputs <file>', 'of work that is done: outputs from a JSON file')
-    .option('--outcome <name>', 'of work that is done: the outcome edge to take')
+    .option('--hash <hash>', 'answer only if the request still has this hash')
+    .option('--to <task>', 'with push-back: task to run again')
+    .option('--output <name=value>', 'with done: set an output; repeat for more', collectValues)
+    .option('--outputs <file>', 'with done: read outputs from a JSON file')
+    .option('--outcome <name>', 'with done: outcome to report; selects the next task')
     .action((id: string, [word = '', ...more]: string[], options: InboxAnswerOptions) =>
       act(async context => (await import('../people/inbox.ts')).answerInbox(context, id, word, options, more)),
     )
@@ -122,8 +115,7 @@ Examples:
 function addAudit(program: Command, act: Act): void {
   const audit = program
     .command('audit')
-    .helpGroup(GROUP)
-    .description('the trail of a plan: revisions, decisions, commands, attempts, files, rollbacks; verify and seal it')
+    .description('show, verify or sign the audit trail of a plan')
     .addHelpText(
       'after',
       `
@@ -135,25 +127,25 @@ Examples:
   planfold audit verify --seal /mnt/elsewhere/seals.jsonl --key-file ~/.keys/planfold`,
     )
   const word = wordIn(audit)
-  word('show', 'who asked, decided, ran and wrote what, each line with its entry and hash', { isDefault: true })
-    .argument('[plan]', PLAN)
-    .addOption(new Option('--format <format>', 'how it is written').choices(['text', 'jsonl', 'markdown']))
-    .addOption(new Option('--since <when>', 'only what came later: a while ago, or a time').argParser(since))
+  word('show', 'show who asked, decided, ran and wrote what', { isDefault: true })
+    .argument('[plan]', OPTIONAL_PLAN)
+    .addOption(new Option('--format <format>', 'output format').choices(['text', 'jsonl', 'markdown']))
+    .addOption(new Option('--since <when>', 'only after this time: 7d (ago) or a timestamp').argParser(since))
     .action((plan: string | undefined, options: AuditOptions) =>
       act(async context => (await import('./audit.ts')).audit(context, plan, options)),
     )
-  word('verify', 'prove the hash chain of a journal, and that it still holds what was sealed')
-    .argument('[plan]', PLAN)
-    .option('--all', 'every plan there is')
-    .option('--seal <file>', 'seals, one on each line')
+  word('verify', 'verify the hash chain of the log, and its signatures')
+    .argument('[plan]', OPTIONAL_PLAN)
+    .option('--all', 'verify all plans')
+    .option('--seal <file>', 'file with signatures from `audit seal`, one per line')
     .option('--key-file <file>', KEY)
     .action((plan: string | undefined, options: VerifyOptions) =>
       act(async context => (await import('./audit.ts')).verify(context, plan, options)),
     )
-  word('seal', 'sign where the journal stands now; keep the seal where the store cannot be written from')
-    .argument('[plan]', PLAN)
+  word('seal', 'sign the current log; store the signature outside this machine')
+    .argument('[plan]', OPTIONAL_PLAN)
     .requiredOption('--key-file <file>', KEY)
-    .option('--out <file>', 'write it there instead of here; never over a file')
+    .option('--out <file>', 'write the signature to this new file (default: standard output)')
     .action((plan: string | undefined, options: SealOptions) =>
       act(async context => (await import('./audit.ts')).seal(context, plan, options)),
     )

@@ -1,4 +1,4 @@
-// The words for the service: `planfold serve`, and who may use it.
+// The options and help of `planfold serve` and `planfold token`.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 
@@ -7,73 +7,70 @@ import { collectValues, count, duration } from '../option-values.ts'
 import type { ServeOptions } from './serve.ts'
 import type { CreateOptions } from './token.ts'
 
-const GROUP = 'Serve:'
 const PORT = 8011
 
 export function addServing(program: Command, act: Act): void {
   program
     .command('serve')
-    .helpGroup(GROUP)
-    .description('the service: HTTP and live events, with the engine inside')
-    .addOption(new Option('--port <number>', 'where to listen; 0 for any that is free').argParser(port).default(PORT))
-    .option('--host <address>', 'on which address', '127.0.0.1')
-    .option('--database <folder>', 'where the state is kept, as --dir; or its planfold.db')
-    .option('--root <folder>', 'the workspace, instead of the project we stand in')
-    .option('--no-auth', 'ask nobody for a token; on this machine only')
-    .option('--tls-cert <file>', 'the certificate, in PEM')
-    .option('--tls-key <file>', 'its key')
-    .option('--trusted-proxy <origin>', 'the https address of a proxy in front of it')
-    .option('--allow-host <name>', 'another name it is called by; repeat for more', collectValues)
+    .description('start the HTTP server and run plans')
+    .addOption(new Option('--port <number>', 'port to listen on; 0 for any free port').argParser(port).default(PORT))
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--database <folder>', 'state folder, like --dir; or its planfold.db')
+    .option('--root <folder>', 'workspace (default: the current project)')
+    .option('--no-auth', 'disable authentication; localhost only')
+    .option('--tls-cert <file>', 'TLS certificate, in PEM')
+    .option('--tls-key <file>', 'key of the certificate')
+    .option('--trusted-proxy <origin>', 'https address of the reverse proxy in front of the server')
+    .option('--allow-host <name>', 'accept this host name in requests; repeat for more', collectValues)
     .addOption(
-      new Option('--log-level <level>', 'what is written to standard error')
+      new Option('--log-level <level>', 'log level on standard error')
         .choices(['debug', 'info', 'warn', 'error', 'silent'])
         .default('info'),
     )
-    .option('--no-drive', 'drive no plans, only answer')
-    .addOption(new Option('--max-plans <n>', 'how many plans are driven at once').argParser(count).default(16))
+    .option('--no-drive', 'do not run plans; only serve the API')
+    .addOption(new Option('--max-plans <n>', 'run at most this many plans at once').argParser(count).default(16))
     .addHelpText(
       'after',
       `
-The link it prints works once; programs use the token in .planfold/server/token. Ctrl-C lets what is under way end.`,
+The printed link works once; programs use the token in .planfold/server/token. Ctrl-C finishes running tasks, then stops.`,
     )
     .action((options: ServeOptions) => act(async context => (await import('./serve.ts')).serveStore(context, options)))
 
   const token = program
     .command('token')
-    .helpGroup(GROUP)
-    .description('who may use the service: create, list, revoke, link')
+    .description('create, list or revoke tokens of the server, or print a login link')
 
   token
     .command('create')
-    .description('a token for somebody; it is printed once')
-    .argument('<name>', 'who acts with it; stands on every entry')
+    .description('create a token; it is printed once')
+    .argument('<name>', 'user name, recorded in the log')
     .addOption(
-      new Option('--role <role>', 'what it may do')
+      new Option('--role <role>', 'what the token allows')
         .choices(['viewer', 'operator', 'approver', 'admin'])
         .makeOptionMandatory(),
     )
-    .addOption(new Option('--expires <age>', 'how long it works, e.g. 30d').argParser(duration))
-    .option('--plan <plan>', 'only this plan; repeat for more', collectValues)
-    .option('--session <id>', 'only the plans of this session; repeat for more', collectValues)
+    .addOption(new Option('--expires <age>', 'lifetime, e.g. 30d (default: no limit)').argParser(duration))
+    .option('--plan <plan>', 'limit the token to this plan; repeat for more', collectValues)
+    .option('--session <id>', 'limit the token to the plans of this session; repeat for more', collectValues)
     .action((name: string, options: CreateOptions) =>
       act(async context => (await import('./token.ts')).tokenCreate(context, name, options)),
     )
 
   token
     .command('list')
-    .description('who has one')
+    .description('list tokens')
     .action(() => act(async context => (await import('./token.ts')).tokenList(context)))
 
   token
     .command('revoke')
-    .description('from now on it opens nothing')
-    .argument('<name>', 'its name')
+    .description('revoke a token')
+    .argument('<name>', 'name of the token')
     .action((name: string) => act(async context => (await import('./token.ts')).tokenRevoke(context, name)))
 
   token
     .command('link')
-    .description('a link that opens the running service in a browser, once')
-    .argument('[name]', 'of whose token; yours when left out')
+    .description('print a link that opens the running server in a browser; works once')
+    .argument('[name]', 'name of the token (default: yours)')
     .action((name: string | undefined) => act(async context => (await import('./token.ts')).tokenLink(context, name)))
 }
 

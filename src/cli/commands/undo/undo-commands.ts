@@ -1,9 +1,9 @@
-// The commands for going back and looking back: checkpoints, rollback, undo, restore, fork, adopt, compare.
+// The options and help of the commands that undo, recover and fork: checkpoints, rollback, undo, restore, fork, adopt, compare.
 
 import { type Command, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { collectValues } from '../option-values.ts'
+import { collectValues, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
 import type { AdoptOptions } from './adopt.ts'
 import type { DiffOptions } from './checkpoints.ts'
 import type { CompareOptions } from './compare.ts'
@@ -11,80 +11,74 @@ import type { ForkOptions } from './fork.ts'
 import type { RestoreOptions } from './restore.ts'
 import type { RollbackOptions, UndoOptions } from './rollback.ts'
 
-// The words for looking back: was it so, how did two runs differ, and what if it had gone on otherwise.
-
-const HISTORY_GROUP = 'Look back:'
-const HISTORY_PLAN = 'its name or UUID'
-
 export function addTime(program: Command, act: Act): void {
   program
     .command('replay')
-    .helpGroup(HISTORY_GROUP)
-    .description('prove a journal, decide every entry again and re-enact the plan; nothing is run or written')
-    .argument('<plan>', HISTORY_PLAN)
+    .description('replay the event log and check that it leads to the same state; runs nothing')
+    .argument('<plan>', PLAN)
     .action((plan: string) => act(async context => (await import('../records/replay.ts')).replay(context, plan)))
 
   program
     .command('compare')
-    .helpGroup(HISTORY_GROUP)
-    .description('two plans side by side: definitions, outcomes, times, outputs')
-    .argument('<a>', HISTORY_PLAN)
-    .argument('<b>', HISTORY_PLAN)
-    .option('--all', 'also the tasks that went the same way, however many')
+    .description('compare two plans: tasks, outcomes, times, outputs')
+    .argument('<a>', 'name or UUID of the first plan')
+    .argument('<b>', 'name or UUID of the second plan')
+    .option('--all', 'include tasks with the same outcome')
     .action((a: string, b: string, options: CompareOptions) =>
       act(async context => (await import('./compare.ts')).compare(context, a, b, options)),
     )
 
   program
     .command('fork')
-    .helpGroup(HISTORY_GROUP)
-    .description('go on from where a plan stood, as a new plan in a folder of its own; the old one stays as it is')
-    .argument('<plan>', HISTORY_PLAN)
-    .requiredOption('--from <where>', 'TASK (where it ended), before:TASK, a checkpoint, or the number of an entry')
-    .option('--name <name>', 'of the new plan, instead of <plan>-fork')
-    .option('--input <task.key=value>', 'another input for a task that is open there; may be repeated', collectValues)
-    .option('--revision <file>', 'another definition, in any format that `run` reads')
-    .option('--model <model>', 'another model for open tasks that ask one')
-    .option('--here', 'work in this workspace as it is, not in a folder of its own')
-    .option('--start', 'start it at once, and watch')
+    .description('copy a plan at a given point into its own worktree and continue there')
+    .argument('<plan>', PLAN)
+    .requiredOption('--from <where>', 'TASK (after it), before:TASK, a checkpoint, or the number of a log entry')
+    .option('--name <name>', 'name of the new plan (default: <plan>-fork)')
+    .option('--input <task.key=value>', 'change an input of an unfinished task; repeat for more', collectValues)
+    .option('--revision <file>', 'use this plan file, in any known format')
+    .option('--model <model>', 'use this model for unfinished tasks that call one')
+    .option('--here', 'work in the current folder instead of a new worktree')
+    .option('--start', 'start the fork at once and watch it')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold fork release --from build --start
+  planfold fork release --from before:pack --input pack.level=9
+
+The original plan does not change. \`planfold compare\` shows both side by side, \`planfold adopt\` merges the fork back.`,
+    )
     .action((plan: string, options: ForkOptions) =>
       act(async context => (await import('./fork.ts')).fork(context, plan, options)),
     )
 
   program
     .command('adopt')
-    .helpGroup(HISTORY_GROUP)
-    .description('bring what a fork changed into the plan it was made from; shows the diff first, `undo` takes it back')
-    .argument('<fork>', HISTORY_PLAN)
+    .description('merge the changes of a fork back into its plan; shows the diff first')
+    .argument('<fork>', 'name or UUID of the fork')
     .option('-n, --dry-run', 'only show what would happen')
-    .option('-p, --patch', 'show the whole diff, however long')
-    .option('--keep-mine <path>', 'leave what stands here; `all` for every such file; repeat for more', collectValues)
-    .option('--take-theirs <path>', "take the fork's, after storing what stands here; or `all`", collectValues)
-    .option('--merge <path>', 'join both where the text joins cleanly; or `all`', collectValues)
-    .option('--into <plan>', 'record it in another plan than the one it was forked from')
-    .option('--keep-folder', 'leave the folder of the fork where it is')
-    .option('--remove-ignored', 'remove the folder although it holds ignored files, such as node_modules')
+    .option('-p, --patch', 'show the whole diff')
+    .option('--keep-mine <path>', 'keep the current file; `all` for every conflict; repeat for more', collectValues)
+    .option('--take-theirs <path>', "use the fork's version (the current one is backed up); or `all`", collectValues)
+    .option('--merge <path>', 'merge both versions; conflicting files stay as they are; or `all`', collectValues)
+    .option('--into <plan>', 'merge into this plan (default: the one it was forked from)')
+    .option('--keep-folder', 'keep the worktree of the fork')
+    .option('--remove-ignored', 'remove the worktree even if it contains ignored files, such as node_modules')
     .addHelpText(
       'after',
       `
 Examples:
-  planfold adopt release-fork --dry-run             what it changed, and what would happen
-  planfold adopt release-fork --merge notes.md      join with what changed here since
-  planfold undo release                             take the adoption back
+  planfold adopt release-fork --dry-run             show what would happen
+  planfold adopt release-fork --merge notes.md      merge with changes made here since
+  planfold undo release                             undo the merge
 
-Where something changed here since the fork was made, nothing happens until you choose. The folder of the fork is removed
-only when everything in it was taken or kept, and is stored. It works without the folder as well: the files of a fork are
-stored when it ends.`,
+If a file changed on both sides, nothing happens until you choose. The worktree is removed when everything in it is merged
+or backed up. \`adopt\` also works without the worktree: the files of a fork are stored when it finishes.`,
     )
     .action((fork: string, options: AdoptOptions) =>
       act(async context => (await import('./adopt.ts')).adopt(context, fork, options)),
     )
 }
-
-// The words for going back: checkpoints, rollback, undo.
-
-const GROUP = 'Go back:'
-const PLAN = 'its name or UUID; may be left out when only one plan is open'
 
 export function addGoingBack(program: Command, act: Act): void {
   addCheckpoints(program, act)
@@ -92,35 +86,35 @@ export function addGoingBack(program: Command, act: Act): void {
 
   const rollback = program
     .command('rollback')
-    .helpGroup(GROUP)
-    .description('set files, tasks and git back to a checkpoint; shows first what will happen')
-    .argument('[plan]', PLAN)
+    .description('revert files, tasks and git to an earlier point')
+    .argument('[plan]', OPTIONAL_PLAN)
     .option(
       '--to <where>',
-      'a checkpoint, TASK (where it ended), before:TASK, or the number of an entry; all of it when left out',
+      'a checkpoint, TASK (after it), before:TASK, or the number of a log entry (default: the start of the plan)',
     )
     .addOption(
-      new Option('--files <pattern...>', 'only these files, folders or patterns; tasks stay as they are').conflicts(
+      new Option('--files <pattern...>', 'revert only these files, folders or patterns; tasks do not change').conflicts(
         'tasks',
       ),
     )
-    .option('--tasks <task...>', 'only what these tasks wrote; they and what needs them are open again')
-    .option('--files-only', 'files go back, tasks and git stay as they are')
-    .option('-y, --yes', 'do not ask before everything is taken back')
+    .option('--tasks <task...>', 'revert only what these tasks wrote; they and the tasks after them will re-run')
+    .option('--files-only', 'revert only files, not tasks and git')
+    .option('-y, --yes', 'do not ask for confirmation')
   withChoices(rollback)
     .addHelpText(
       'after',
       `
 Examples:
-  planfold rollback release --dry-run                        what would happen
-  planfold rollback release --to cp-build-20261115T083000123Z    or the beginning of its name: --to cp-build
-  planfold rollback release --to before:pack                 as it stood before pack began
-  planfold rollback release --files src docs/guide.md        some files only
+  planfold rollback release --dry-run                     show what would happen
+  planfold rollback release --to before:pack              the state before task pack
+  planfold rollback release --to cp-build                 a checkpoint, or the beginning of its name
+  planfold rollback release --files src docs/guide.md     only some files
   planfold rollback release --keep-mine notes.md --take-theirs all
 
-Only what the plan wrote is touched. Where somebody has worked since, nothing happens until you choose: your bytes are
-either left in place or stored first. Without --to all work of the plan goes back; at a terminal you are asked first.
-\`planfold undo\` takes a rollback back.`,
+Only files that the plan wrote are reverted. If you edited one of them since, nothing happens until you choose; your version
+is kept or backed up. A preview is shown first. Without --to all work of the plan is reverted; at a terminal you are asked
+first.
+\`planfold undo\` undoes a rollback.`,
     )
     .action((plan: string | undefined, options: RollbackOptions) =>
       act(async context => (await import('./rollback.ts')).rollback(context, plan, options)),
@@ -128,15 +122,14 @@ either left in place or stored first. Without --to all work of the plan goes bac
 
   const undo = program
     .command('undo')
-    .helpGroup(GROUP)
-    .description('take the last rollback back; once more is a redo')
-    .argument('[plan]', PLAN)
+    .description('undo the last rollback or merge; run it again to redo')
+    .argument('[plan]', OPTIONAL_PLAN)
   withChoices(undo)
     .addHelpText(
       'after',
       `
 Example:
-  planfold undo release --dry-run    what would happen`,
+  planfold undo release --dry-run    show what would happen`,
     )
     .action((plan: string | undefined, options: UndoOptions) =>
       act(async context => (await import('./rollback.ts')).undo(context, plan, options)),
@@ -146,47 +139,49 @@ Example:
 function addRestore(program: Command, act: Act): void {
   program
     .command('restore')
-    .helpGroup(GROUP)
-    .description('bring back versions of files that were set back; without paths, list what is kept')
-    .argument('<plan>', 'its name or UUID')
-    .argument('[paths...]', 'files, folders or patterns among those that are kept')
-    .option('--hash <hash>', 'this version; the one that was replaced last when left out')
-    .option('--overwrite', 'also where something else stands by now; that is kept in turn')
-    .option('--merge', 'join both where the text joins cleanly')
+    .description('recover file versions that a retry or rollback replaced')
+    .argument('<plan>', PLAN)
+    .argument('[paths...]', 'files, folders or patterns to recover (default: list what can be recovered)')
+    .option('--hash <hash>', 'recover this version (default: the latest)')
+    .option('--overwrite', 'overwrite the current file (it is backed up first)')
+    .option('--merge', 'merge with the current file, if there is no conflict')
     .addHelpText(
       'after',
       `
 Examples:
-  planfold restore release                  what was set back, when, and before which task
-  planfold restore release src/mine.txt     bring the last version back
+  planfold restore release                  list backups: file, time and task
+  planfold restore release src/mine.txt     recover the latest version
   planfold restore release src/mine.txt --hash 6b9a01c7
 
-A retry after a crash sets files back to before the task. Whatever stood there is kept for 30 days, or as long as
-\`policy.retention.restored\` says, also when the plan is pruned meanwhile.`,
+A retry after a crash first reverts the files of the task. Planfold keeps the replaced versions for 30 days, or as long as
+\`policy.retention.restored\` says.`,
     )
     .action((plan: string, paths: string[], options: RestoreOptions) =>
       act(async context => (await import('./restore.ts')).restore(context, plan, paths, options)),
     )
 }
 
-/** What rollback and undo share: how careful, and what to do where somebody has worked since. */
+/** The options that rollback and undo share: how careful to be, and what to do with files that were edited since. */
 function withChoices(command: Command): Command {
   return command
-    .option('--keep-git', 'leave branches and tags as they are')
+    .option('--keep-git', 'do not change branches and tags')
     .option('-n, --dry-run', 'only show what would happen')
-    .option('-f, --force', "go on where a compensation fails or something outside stays; take the checkpoint's side")
-    .option('--keep-mine <path>', 'leave what stands there; `all` for every such file; repeat for more', collectValues)
-    .option('--take-theirs <path>', "take the checkpoint's, after storing what stands there; or `all`", collectValues)
-    .option('--merge <path>', 'join both where the text joins cleanly; or `all`', collectValues)
+    .option('-f, --force', 'continue if an undo step fails or an external effect remains; overwrite edited files')
+    .option('--keep-mine <path>', 'keep the current file; `all` for every conflict; repeat for more', collectValues)
+    .option(
+      '--take-theirs <path>',
+      "use the checkpoint's version (the current one is backed up); or `all`",
+      collectValues,
+    )
+    .option('--merge <path>', 'merge both versions; conflicting files stay as they are; or `all`', collectValues)
 }
 
 function addCheckpoints(program: Command, act: Act): void {
   program
     .command('checkpoint')
-    .helpGroup(GROUP)
-    .description('store all files and where the plan stands, under a name; prints it')
-    .argument('[plan]', PLAN)
-    .option('--name <name>', 'its name; made from plan and time when left out')
+    .description('save all files and the state of the plan under a name')
+    .argument('[plan]', OPTIONAL_PLAN)
+    .option('--name <name>', 'name of the checkpoint (default: plan and time)')
     .addHelpText(
       'after',
       `
@@ -199,8 +194,7 @@ Example:
 
   const checkpoints = program
     .command('checkpoints')
-    .helpGroup(GROUP)
-    .description('where a plan can go back to: list, show or diff its checkpoints, or cat stored bytes')
+    .description('list, show or compare checkpoints, or print a stored file')
     .addHelpText(
       'after',
       `
@@ -209,35 +203,35 @@ Examples:
   planfold checkpoints diff release cp-build-20261115T083000123Z --patch`,
     )
   const word = (name: string, description: string, options: { readonly isDefault?: true } = {}): Command =>
-    // Errors are told once, by main.
+    // Main prints the errors.
     checkpoints
       .command(name, options)
       .description(description)
       .configureOutput({ writeErr: () => {} })
 
-  word('list', 'all checkpoints, the latest last', { isDefault: true })
-    .argument('[plan]', PLAN)
-    .option('-a, --all', 'however many there are')
+  word('list', 'list checkpoints, latest last', { isDefault: true })
+    .argument('[plan]', OPTIONAL_PLAN)
+    .option('-a, --all', 'list all, without a limit')
     .action((plan: string | undefined, options: { all?: boolean }) =>
       act(async context => (await import('./checkpoints.ts')).listCheckpoints(context, plan, options)),
     )
-  word('show', 'one checkpoint: what the plan knew there, and what is not captured')
-    .argument('<plan>', 'its name or UUID')
-    .argument('<checkpoint>', 'its name')
+  word('show', 'show the state of the plan at a checkpoint, and what is not saved')
+    .argument('<plan>', PLAN)
+    .argument('<checkpoint>', 'name of the checkpoint')
     .action((plan: string, checkpoint: string) =>
       act(async context => (await import('./checkpoints.ts')).showCheckpoint(context, plan, checkpoint)),
     )
-  word('diff', 'which files differ between two checkpoints, or between one and now')
-    .argument('<plan>', 'its name or UUID')
+  word('diff', 'compare two checkpoints, or one with the current files')
+    .argument('<plan>', PLAN)
     .argument('<from>', 'a checkpoint')
-    .argument('[to]', 'another one; now when left out')
-    .option('-p, --patch', 'show the text that differs, too')
+    .argument('[to]', 'another checkpoint (default: the current files)')
+    .option('-p, --patch', 'show the changed lines too')
     .action((plan: string, from: string, to: string | undefined, options: DiffOptions) =>
       act(async context => (await import('./checkpoints.ts')).diffCheckpoints(context, plan, from, to, options)),
     )
-  word('cat', 'stored bytes, by the hash a rollback or a checkpoint named, to standard output')
-    .argument('<plan>', 'its name or UUID')
-    .argument('<sha256>', 'the hash')
+  word('cat', 'print a stored file by its hash')
+    .argument('<plan>', PLAN)
+    .argument('<sha256>', 'hash, as printed by rollback or checkpoints')
     .action((plan: string, sha256: string) =>
       act(async context => (await import('./checkpoints.ts')).cat(context, plan, sha256)),
     )

@@ -1,0 +1,161 @@
+// The help pages: a first page with the commands of a first day, topics for all others, and `planfold help <word>`.
+// What a command does is written once, in its description; the pages only choose and order.
+
+import { type Command, Help } from 'commander'
+import { suggest } from '../domain/phrases.ts'
+import { usage } from './exit.ts'
+
+/** Each line of the first page: the commands, and their line where it is not the description of the one command. */
+export const FIRST_PAGE: readonly (readonly [commands: string, line?: string])[] = [
+  ['init'],
+  ['validate'],
+  ['run'],
+  ['status'],
+  ['list'],
+  ['show'],
+  ['log'],
+  ['approve, reject', 'answer an approval request (`inbox` lists all requests)'],
+  ['retry'],
+  ['resume'],
+  ['pause, cancel', 'stop a plan: until `resume`, or for good'],
+  ['rollback'],
+]
+
+export interface Topic {
+  readonly about: string
+  readonly commands: readonly string[]
+  /** What is told besides the commands. */
+  readonly text?: string
+}
+
+export const TOPICS: { readonly [name: string]: Topic } = {
+  people: {
+    about: 'approvals, questions and decisions',
+    commands: ['inbox', 'approve', 'reject', 'push-back', 'choose', 'answer', 'review', 'skip', 'note'],
+  },
+  agents: {
+    about: 'work on external tasks: claim, report, ask',
+    commands: ['next', 'claim', 'heartbeat', 'done', 'fail', 'ask'],
+  },
+  change: {
+    about: 'change a plan that has already started',
+    commands: ['revise', 'revisions', 'propose', 'proposals', 'accept', 'decline', 'drift', 'converge'],
+  },
+  undo: {
+    about: 'roll back, undo, recover files, fork',
+    commands: ['rollback', 'undo', 'restore', 'checkpoint', 'checkpoints', 'fork', 'adopt'],
+  },
+  inspect: {
+    about: 'look at plans and find causes',
+    commands: ['status', 'list', 'show', 'log', 'graph', 'analyze', 'contract', 'compare', 'bisect'],
+  },
+  reports: {
+    about: 'summaries, pull requests and audits',
+    commands: ['digest', 'handoff', 'pr', 'audit', 'replay'],
+  },
+  formats: {
+    about: 'templates, and plans in other formats',
+    commands: ['validate', 'template', 'formats', 'import', 'export', 'schema'],
+  },
+  server: {
+    about: 'the HTTP server and its tokens',
+    commands: ['serve', 'token'],
+  },
+  admin: {
+    about: 'emergency stop, store checks, cleanup, shell completion',
+    commands: ['halt', 'check', 'prune', 'completion'],
+  },
+  'exit-codes': {
+    about: 'what each exit code means',
+    commands: [],
+    text: `  0    completed
+  1    the plan failed or was cancelled
+  2    bad input or usage
+  3    refused: conflict, policy or missing permission
+  4    not finished: waiting for a person, an agent, another plan or disk space, or paused
+  5    internal error (a bug in Planfold)
+  130  interrupted; continue with \`planfold resume\``,
+  },
+}
+
+/** The pages of the program and of its commands, and the command `help`. */
+export function addHelp(program: Command): void {
+  program.configureHelp({
+    formatHelp: (command, helper) =>
+      command.parent === null
+        ? firstPage(command, helper)
+        : `${Help.prototype.formatHelp.call(helper, command, helper)}\nGlobal options (--json, --dir, --as, …): planfold --help\n`,
+  })
+  program.helpCommand(false)
+  program
+    .command('help')
+    .description('show help for a command or a topic')
+    .argument('[words...]', 'a command, as in `help run`, or a topic, as in `help people`')
+    .action((words: string[]) => showHelp(program, words))
+}
+
+function showHelp(program: Command, words: readonly string[]): void {
+  const [name] = words
+  const topic = name !== undefined && words.length === 1 && Object.hasOwn(TOPICS, name) ? TOPICS[name]! : null
+  const command = commandAt(program, words)
+  if (topic === null && command === null) {
+    const near = suggest(words.join(' '), [...program.commands.map(one => one.name()), ...Object.keys(TOPICS)])
+    throw usage(
+      `unknown command or topic '${words.join(' ')}'`,
+      near === null ? 'see `planfold --help`' : `did you mean '${near}'?`,
+    )
+  }
+  if (topic !== null) program.configureOutput().writeOut?.(topicPage(program, name!, topic))
+  // `undo` is a topic and a command.
+  if (topic !== null && command !== null) program.configureOutput().writeOut?.('\n')
+  command?.outputHelp()
+}
+
+/** The command that is named, as in `checkpoints diff`; null when there is none. */
+function commandAt(program: Command, words: readonly string[]): Command | null {
+  let at: Command | undefined = program
+  for (const word of words) at = at?.commands.find(command => command.name() === word)
+  return at ?? null
+}
+
+function firstPage(program: Command, helper: Help): string {
+  const lines = FIRST_PAGE.map(([names, line]): readonly [string, string] => {
+    const found = commandAt(program, [names])
+    return line === undefined && found !== null ? [termOf(found), found.description()] : [names, line!]
+  })
+  const options = helper
+    .visibleOptions(program)
+    .map((option): readonly [string, string] => [helper.optionTerm(option), helper.optionDescription(option)])
+  const topics = Object.entries(TOPICS).map(([name, { about }]): readonly [string, string] => [name, about])
+  const example = 'Example: planfold init && planfold run plan.yaml'
+  return [
+    `Usage: planfold <command>\n\n${program.description()}\n`,
+    section('Commands of a first day:', lines),
+    section('More commands, by topic (planfold help <topic>):', topics),
+    section('Options for every command:', options),
+    `Details: planfold help <command>\n${example}\n`,
+  ].join('\n')
+}
+
+/** The name with its arguments, as in `show [plan] [task]`. */
+function termOf(command: Command): string {
+  const words = command.registeredArguments.map(argument => {
+    const name = `${argument.name()}${argument.variadic ? '...' : ''}`
+    return argument.required ? `<${name}>` : `[${name}]`
+  })
+  return [command.name(), ...words].join(' ')
+}
+
+function topicPage(program: Command, name: string, { about, commands, text }: Topic): string {
+  const lines = commands.map((command): readonly [string, string] => [
+    command,
+    commandAt(program, [command])?.description() ?? '',
+  ])
+  const more = commands.length === 0 ? '' : '\nDetails: planfold help <command>\n'
+  return `${section(`${name}: ${about}`, lines)}${text === undefined ? '' : `${text}\n`}${more}`
+}
+
+function section(title: string, rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(0, ...rows.map(([term]) => term.length))
+  return `${title}\n${rows.map(([term, line]) => `  ${term.padEnd(width)}  ${line}\n`).join('')}`
+}
