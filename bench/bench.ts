@@ -1,7 +1,7 @@
 // `npm run bench`: tasks per second for chain, fan-out and many plans, beside raw SQLite in the same run, with fsyncs per task,
 // bytes per task, memory, timers under load, growth, and resuming a half-done plan whose owner was killed; then snapshots of
 // files beside a shadow git repository. Candidates are interleaved; of three rounds the median counts. `BENCH_LARGE=1` adds
-// a tree of 250,000 files, which takes minutes. Goals stand in docs/performance.md; a benchmark never fails a test.
+// a tree of 250,000 files, which takes minutes. docs/performance.md shows results; a benchmark never fails a test.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
