@@ -49,7 +49,10 @@ it('in another format, with where its tasks stand now', async () => {
 
 it('a format that nobody knows is named with the one that may be meant', async () => {
   const target = await make()
-  expect(await exportPlan(engine, target, 'markdown-checklst')).toEqual({ status: 'no-format', near: 'markdown-checklist' })
+  expect(await exportPlan(engine, target, 'markdown-checklst')).toEqual({
+    status: 'no-format',
+    near: 'markdown-checklist',
+  })
   expect(await exportPlan(engine, target, 'nothing-like-it')).toEqual({ status: 'no-format', near: null })
   expect(await exportPlan(engine, { plan: 'nobody' as never, name: 'nobody' }, 'yaml')).toEqual({ status: 'gone' })
 })
