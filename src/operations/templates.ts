@@ -11,7 +11,13 @@ import type { PlanStatus } from '../domain/status.ts'
 import type { Template } from '../format/templates/document.ts'
 import { type Instantiated, instantiate } from '../format/templates/instantiate.ts'
 import { type Given, saveTemplate } from '../format/templates/save.ts'
-import { type Shelved, type ShelvedRead, shelfWith, shelve, takeDown } from '../format/templates/shelf.ts'
+import {
+  readTemplateFile,
+  type Shelved,
+  type ShelvedRead,
+  shelfWith,
+  writeTemplate,
+} from '../format/templates/shelf.ts'
 import { checkPlan } from './check-plan.ts'
 import type { CallerEngine } from './run-plan.ts'
 
@@ -32,7 +38,7 @@ export async function findTemplate(folder: string, name: string): Promise<Templa
     const names = all.map(one => one.name)
     return { status: 'unknown', near: suggest(name.slice(0, 60), names) }
   }
-  const read = await takeDown(shelved)
+  const read = await readTemplateFile(shelved)
   return read.ok ? { status: 'found', shelved, template: read.template } : { status: 'unusable', shelved, why: read }
 }
 
@@ -102,7 +108,7 @@ export async function keepTemplate(
   { name, text }: Pick<PrintedTemplate, 'name' | 'text'>,
   { replace = false }: { readonly replace?: boolean | undefined } = {},
 ): Promise<TemplateKeeping> {
-  const kept = await shelve(folder, name, text, { replace })
+  const kept = await writeTemplate(folder, name, text, { replace })
   if (kept.ok) return { status: 'kept', path: kept.path }
   const found = await findTemplate(folder, name)
   const isSame = found.status === 'found' && found.shelved.origin === 'own' && found.template.text === text

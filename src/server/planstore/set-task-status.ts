@@ -32,7 +32,7 @@ export interface WantedStatus {
 }
 
 /** To ask for what is so already changes nothing, except that nobody can claim what is claimed. */
-export const isSo = ({ record: { card } }: Standing, { status, outputs }: WantedStatus): boolean =>
+export const isAlreadySet = ({ record: { card } }: Standing, { status, outputs }: WantedStatus): boolean =>
   status !== 'running' &&
   taskWord(card.status) === taskWord(status) &&
   (outputs === null || JSON.stringify(outputs) === JSON.stringify(card.outputs))
@@ -40,7 +40,7 @@ export const isSo = ({ record: { card } }: Standing, { status, outputs }: Wanted
 /** Null when it may be asked for. */
 export function refuseTaskStatus(standing: Standing, wanted: WantedStatus): Problem | null {
   const allowed = allowedFrom(standing)
-  if (isSo(standing, wanted) || allowed.includes(wanted.status)) return null
+  if (isAlreadySet(standing, wanted) || allowed.includes(wanted.status)) return null
   const { card } = standing.record
   return illegal(
     `'${card.name}' is ${taskWord(card.status)} and cannot become ${taskWord(wanted.status)}${whyOf(standing)}`,
@@ -54,7 +54,7 @@ export async function taskBecomes(
   standing: Standing,
   wanted: WantedStatus,
 ): Promise<Accepted | null | Problem> {
-  if (isSo(standing, wanted)) return null
+  if (isAlreadySet(standing, wanted)) return null
   const { record, summary, isAlone } = standing
   let left = call
   const { name: task, claimedBy } = record.card

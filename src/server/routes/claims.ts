@@ -17,15 +17,15 @@ import { claimNext, claimTask } from '../planstore/claim-task.ts'
 import { stale } from '../planstore/patch.ts'
 import { startPlan } from '../planstore/set-plan-status.ts'
 import { showTask, showTasks } from '../planstore/show-task.ts'
-import { isProblem, type Problem, problem, refused, unfit } from '../problem.ts'
+import { invalidRequest, isProblem, type Problem, problem, refused } from '../problem.ts'
 import { options } from '../request.ts'
 import { type Answer, type AnyRoute, nothing, ok, type Route, route } from '../route.ts'
 import {
   type Accepted,
   type Asking,
+  answerOf,
   engineOf,
   gone,
-  movedOf,
   order,
   orderAlso,
   withPlan,
@@ -87,7 +87,7 @@ export const claimRoutes: readonly AnyRoute[] = [
         const kept = await keepClaim(engineOf(call), { plan, task }, held, options(call))
         if (kept.status === 'refused') return refused(kept.refusal, { plan, task })
         const expires = (kept.expiresInMs ?? 0) / 1_000
-        return ok({ task, token, expires_in_seconds: expires, ...(await movedOf(call, kept.accepted)) })
+        return ok({ task, token, expires_in_seconds: expires, ...(await answerOf(call, kept.accepted)) })
       }),
   }),
   ...ofTask('/report', {
@@ -183,10 +183,10 @@ async function moving(call: Asking, what: (task: TaskName) => Order): Promise<An
   })
 }
 
-async function taskMoved(call: Asking, { plan, task }: TaskTarget, done: Parameters<typeof movedOf>[1]) {
+async function taskMoved(call: Asking, { plan, task }: TaskTarget, done: Parameters<typeof answerOf>[1]) {
   const shown = await showTask(call, plan, task)
   if (shown === null) return gone()
-  const moved = await movedOf(call, done)
+  const moved = await answerOf(call, done)
   return ok({ task: shown.body, ...moved }, moved.version)
 }
 
@@ -196,15 +196,17 @@ function reportOf({ status, outputs, output_data, outcome, error, mode }: wire.R
   if (status !== 'failed') {
     const strange = error !== undefined ? 'error' : mode !== undefined ? 'mode' : null
     if (strange !== null)
-      return unfit('body', [
+      return invalidRequest('body', [
         { path: strange, message: 'is said of what failed', hint: 'leave it out, or say status: failed' },
       ])
     return { status: 'done', ...left, outcome }
   }
   if (error === undefined || (typeof error === 'string' ? error : error.message).trim() === '')
-    return unfit('body', [{ path: 'error', message: 'says nothing', hint: 'say what went wrong' }])
+    return invalidRequest('body', [{ path: 'error', message: 'says nothing', hint: 'say what went wrong' }])
   if (outcome !== undefined)
-    return unfit('body', [{ path: 'outcome', message: 'is said of what was done', hint: 'a failure has a `mode`' }])
+    return invalidRequest('body', [
+      { path: 'outcome', message: 'is said of what was done', hint: 'a failure has a `mode`' },
+    ])
   return { status: 'failed', why: whyFailed(error), ...left, mode }
 }
 
@@ -257,7 +259,7 @@ export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
       const accepted: Accepted = started ??
         changed ?? { ok: true, plan: found.plan, name: found.name, version: shown.version, events: [] }
       const status = card.status === 'ready' ? 'queued' : 'running'
-      return { status: 202, body: { status, task: shown.body, ...(await movedOf(call, accepted)) } }
+      return { status: 202, body: { status, task: shown.body, ...(await answerOf(call, accepted)) } }
     }),
 })
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { isPlanName } from '../../domain/id.ts'
 import type { Template } from '../../format/templates/document.ts'
-import { type Shelved, shelfWith, takeDown } from '../../format/templates/shelf.ts'
+import { readTemplateFile, type Shelved, shelfWith } from '../../format/templates/shelf.ts'
 import * as wire from '../../format/wire/templates.ts'
 import {
   findTemplate,
@@ -16,7 +16,7 @@ import { refuseScoped } from '../auth/denial-text.ts'
 
 import { faulty } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
-import { isProblem, notFound, type Problem, problem, unfit } from '../problem.ts'
+import { invalidRequest, isProblem, notFound, type Problem, problem } from '../problem.ts'
 import { created, ok, route } from '../route.ts'
 import type { RouteRooms } from '../service.ts'
 import { gone } from '../submit-order.ts'
@@ -93,10 +93,12 @@ export const templateRoutes = [
       if (isProblem(found)) return found
       const { values = {}, name, goal_id, agent_id, session_id, start = false } = call.body
       if (name !== undefined && !isPlanName(name))
-        return unfit('body', [{ path: 'name', message: 'cannot be a name', hint: 'use letters, digits and - _ .' }])
+        return invalidRequest('body', [
+          { path: 'name', message: 'cannot be a name', hint: 'use letters, digits and - _ .' },
+        ])
       const made = planFromTemplate(found.template, values, { name })
       if (!made.ok && made.problems.length > 0)
-        return unfit(
+        return invalidRequest(
           'body',
           made.problems.map(({ parameter, message, hint }) => ({ path: `values.${parameter}`, message, hint })),
         )
@@ -144,7 +146,7 @@ async function find(
 
 async function listed(shelved: Shelved): Promise<wire.TemplateItem> {
   const { name, origin, hides } = shelved
-  const read = await takeDown(shelved)
+  const read = await readTemplateFile(shelved)
   if (!read.ok)
     return {
       name,

@@ -16,7 +16,7 @@ import {
 import type { PlanTarget } from '../../../operations/find-target.ts'
 import { readJournal } from '../../../operations/read-journal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, entryEnvelope, envelope, remark } from '../../answer.ts'
+import { answer, entryEnvelope, envelope, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { type CliError, EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
@@ -94,7 +94,7 @@ export async function exportPlan(
     const done = await printPlan(composed.engine, meant, format)
     if (done.status === 'gone') throw new Error(`the plan ${meant.plan} has gone`)
     if (done.status !== 'exported') throw unexported(format, done)
-    for (const line of lostLines(format, done.document.lost)) remark(context, line)
+    for (const line of lostLines(format, done.document.lost)) printNote(context, line)
     return await give(context, done.document, options.out)
   })
 }

@@ -30,7 +30,7 @@ export async function findTemplate(
 
 /** Throws a Complaint with every fault at its place when the file is no template. */
 export async function readShelved(shelved: Shelved): Promise<Template> {
-  const { takeDown } = await import('../../../format/templates/shelf.ts')
+  const { readTemplateFile: takeDown } = await import('../../../format/templates/shelf.ts')
   const read = await takeDown(shelved)
   if (read.ok) return read.template
   throw unusable(shelved, read)

@@ -16,7 +16,7 @@ import {
   verdictOf,
 } from '../../../operations/bisection.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, refused, usage } from '../../exit.ts'
 import { shortEnd } from '../../text/wait-text.ts'
@@ -52,11 +52,11 @@ export async function bisect(context: Context, command: readonly string[], optio
       }
       const done = await search(room, { ...asked, scratch, again, keep })
       if (done.status === 'interrupted') {
-        remark(context, `interrupted after ${numberOf(done.tries, 'try')}; the same command goes on from here`)
+        printNote(context, `interrupted after ${numberOf(done.tries, 'try')}; the same command goes on from here`)
         return EXIT.interrupted
       }
       if (done.status !== 'ended') throw haltedAs(done)
-      if (done.left !== null) remark(context, `${scratch} stays: ${done.left.message}`)
+      if (done.left !== null) printNote(context, `${scratch} stays: ${done.left.message}`)
       tell(context, question, done)
       return done.end.status === 'found' ? EXIT.done : EXIT.failed
     } finally {
@@ -92,7 +92,7 @@ async function questionOf(context: Context, { git }: Composed, options: BisectOp
 }
 
 function tellTry(context: Context, { number, verdict, candidate, remaining }: ProbeTold): void {
-  remark(
+  printNote(
     context,
     `${String(number).padStart(3)}  ${verdict.padEnd(4)}  ${escapeForTerminal(candidateLabel(candidate))}  (${remaining} were left)`,
   )

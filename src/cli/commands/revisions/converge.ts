@@ -14,7 +14,7 @@ import {
 } from '../../../operations/converge-plan.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { envelope, print, remark } from '../../answer.ts'
+import { envelope, print, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
 import { CliError, EXIT, refused } from '../../exit.ts'
@@ -86,7 +86,7 @@ async function rounds(
 
 function tellStep(context: Context, step: ConvergeStep): void {
   if (step.type === 'added') {
-    remark(context, `round ${step.round}: ${numberOf(step.tasks, 'task')} added as revision ${step.revision ?? ''}`)
+    printNote(context, `round ${step.round}: ${numberOf(step.tasks, 'task')} added as revision ${step.revision ?? ''}`)
     return
   }
   if (context.settings.json) return
