@@ -1,11 +1,14 @@
 // Whoever runs a plan does not get past its gates, whatever the order is called and whichever face it came from.
 
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { ImportedTask } from '../../domain/event.ts'
 import { plainHint } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanDefinition, Policy, TaskDefinition } from '../../domain/plan.ts'
+import type { Store } from '../../stores/store.ts'
 import { external, gate, Journal, name, plan, task } from '../../testing/index.ts'
 import type { EngineInProcess } from '../engine.ts'
+import { EngineLocal } from '../engine-local.ts'
 import type { Order } from '../orders.ts'
 import { RIGHTS, type Role } from '../roles.ts'
 import { setup } from '../rooms.fixture.ts'
@@ -42,6 +45,29 @@ const codeOf = async (role: Role, id: PlanId | null, order: Order): Promise<stri
 }
 const statusesOf = async (id: PlanId) =>
   Object.fromEntries(((await engine.ask({ type: 'board', plan: id })) ?? []).map(card => [card.name, card.status]))
+
+/** The same store, in which something else happens once, right before the plan is written to. */
+function before(store: Store, plan: PlanId, happens: () => Promise<void>): Store {
+  let isDue = true
+  const first = async (): Promise<void> => {
+    if (isDue) {
+      isDue = false
+      await happens()
+    }
+  }
+  const late: Store = Object.create(store)
+  const { update, updateFrom } = store
+  return Object.assign(late, {
+    update: async (...asked: Parameters<Store['update']>) => {
+      if (asked[0] === plan) await first()
+      return await update(...asked)
+    },
+    updateFrom: async (...asked: Parameters<Store['updateFrom']>) => {
+      if (asked[0] === plan) await first()
+      return await updateFrom(...asked)
+    },
+  })
+}
 
 const WAYS: { readonly [what: string]: Order } = {
   'to skip it': { type: 'skip', task: name('g'), reason: 'x' },
@@ -119,6 +145,18 @@ describe('an operator may', () => {
     }
   })
 
+  test('change it only as long as it is one', async () => {
+    const room = setup()
+    engine = room.engine
+    const id = await make(shape(), { isDraft: true })
+    // Somebody starts it after the operator was looked at, and before the order is written.
+    const start = async () => void (await engine.submit(id, { type: 'start' }))
+    const late = new EngineLocal({ ...room.rooms, store: before(room.rooms.store, id, start) }, as('operator').caller)
+    const done = await late.submit(id, WAYS['to revise the plan']!)
+    expect(done.ok ? 'ok' : done.refusal.code).toBe('not-allowed')
+    expect(await statusesOf(id)).toMatchObject({ g: 'waiting' })
+  })
+
   test('work before a gate, behind one that was passed, and beside it', async () => {
     const id = await make(shape())
     const ok = async (order: Order, role: Role = 'operator') =>
@@ -169,6 +207,23 @@ describe('nobody who may not decide has', () => {
       expect(await codeOf('admin', null, said(status))).toBe('ok')
     }
     expect(await codeOf('operator', null, said('failed'))).toBe('ok')
+  })
+
+  test('a plan that says so of a group with a gate in it', async () => {
+    const group = task('group', { action: { type: 'subplan', tasks: [gate('g'), external('m', { needs: ['g'] })] } })
+    const said = (...imported: readonly ImportedTask[]): Order => ({
+      type: 'create',
+      definition: plan('kept', group, external('dep', { needs: ['group'] })),
+      taken: 'number',
+      imported,
+    })
+    const done = { task: name('group'), status: 'completed' } as const
+    const open = { task: name('group/g'), status: 'failed' } as const
+    expect(await codeOf('operator', null, said(done))).toBe('not-allowed')
+    expect(await codeOf('operator', null, said({ ...open, status: 'completed' }))).toBe('not-allowed')
+    expect(await codeOf('admin', null, said(done))).toBe('ok')
+    // Where the gate is named itself, its group says nothing about it.
+    expect(await codeOf('operator', null, said(open, done))).not.toBe('not-allowed')
   })
 
   test('an approval back by a rollback or undo, nor an answer to what a person is asked', () => {

@@ -10,12 +10,14 @@ import { type Caller, NotAllowed, RIGHTS, type Right, type Role, type Scope, tru
 import { ME, setup } from '../rooms.fixture.ts'
 import { ORDER_RIGHTS, QUERY_RIGHTS } from './needed-rights.ts'
 
+let room: ReturnType<typeof setup>
 let engine: EngineInProcess
 /** In the session `ours`, and in `theirs`. */
 let own: PlanId
 let other: PlanId
 beforeEach(async () => {
-  engine = setup().engine
+  room = setup()
+  engine = room.engine
   own = await make('own', 'ours')
   other = await make('other', 'theirs')
 })
@@ -171,6 +173,22 @@ describe.each([
     const inbox = await within().ask({ type: 'inbox' })
     expect(inbox.items.map(({ plan: id }) => id)).toEqual([own])
     expect(inbox).toMatchObject({ unreadable: [], restored: [] })
+  })
+
+  test('is answered although the journal of another plan is damaged', async () => {
+    const damaged = room.disk.plans.get(room.disk.numbers.get(other)!)!
+    damaged.entries[0] = { ...damaged.entries[0]!, hash: '0'.repeat(64) as Sha256 }
+    // Another process, which has read nothing yet.
+    engine = setup(undefined, {}, room.disk).engine
+    await expect(engine.ask({ type: 'summary', plan: other })).rejects.toThrow()
+    const ours = within()
+    expect((await ours.ask({ type: 'plans' })).items.map(({ id }) => id)).toEqual([own])
+    expect(new Set((await ours.ask({ type: 'tasks' })).items.map(({ plan: id }) => id))).toEqual(new Set([own]))
+    const { items, unreadable } = await ours.ask({ type: 'inbox' })
+    expect([items.map(({ plan: id }) => id), unreadable]).toEqual([[own], []])
+    expect((await ours.ask({ type: 'search', text: 'own' })).items.map(({ plan: id }) => id)).toEqual([own])
+    expect(await ours.ask({ type: 'summary', plan: other })).toBeNull()
+    expect(await ours.submit(own, { type: 'note', text: 'x' })).toMatchObject({ ok: true })
   })
 
   test('takes orders only about what is in it', async () => {
