@@ -1,6 +1,7 @@
 // Whoever runs a plan does not get past its gates, whatever the order is called and whichever face it came from.
 
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { CommandOf, Reset } from '../../domain/command.ts'
 import type { ImportedTask } from '../../domain/event.ts'
 import { plainHint } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
@@ -12,7 +13,7 @@ import { EngineLocal } from '../engine-local.ts'
 import type { Order } from '../orders.ts'
 import { RIGHTS, type Role } from '../roles.ts'
 import { setup } from '../rooms.fixture.ts'
-import { refuseResets } from './gate-rules.ts'
+import { gateObjection } from './gate-rules.ts'
 
 let engine: EngineInProcess
 beforeEach(() => {
@@ -231,16 +232,18 @@ describe('nobody who may not decide has', () => {
     journal.must({ type: 'start' })
     journal.turn()
     const completed = { task: name('g'), status: 'completed' } as const
-    expect(refuseResets(journal.state, [completed])).toMatchObject({
+    const refused = (resets: readonly Reset[]) =>
+      gateObjection(journal.state, { type: 'rollback', resets } as CommandOf<'rollback'>)
+    expect(refused([completed])).toMatchObject({
       code: 'not-allowed',
       message: expect.stringContaining("the gate 'g' has not been passed"),
     })
-    expect(refuseResets(journal.state, [{ task: name('x'), status: 'pending' }])).toBeNull()
+    expect(refused([{ task: name('x'), status: 'pending' }])).toBeNull()
     journal.must({ type: 'recover', reason: 'died' })
     expect(journal.state.tasks.get(name('x'))?.gate?.asks.type).toBe('unknown-outcome')
-    expect(refuseResets(journal.state, [{ task: name('x'), status: 'pending' }])).toMatchObject({ code: 'not-allowed' })
+    expect(refused([{ task: name('x'), status: 'pending' }])).toMatchObject({ code: 'not-allowed' })
     journal.must({ type: 'decide', task: name('g'), verdict: 'approved', rationale: '', by: 'ana' })
-    expect(refuseResets(journal.state, [completed])).toBeNull()
+    expect(refused([completed])).toBeNull()
   })
 
   test('a second task that does what a gate holds back', async () => {
