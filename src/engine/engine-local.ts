@@ -16,7 +16,7 @@ import { noteOrder } from './loop/attendant.ts'
 import { killSwitch, refuseHalted } from './loop/kill-switch.ts'
 import type { Order, Submitted } from './orders.ts'
 import { ORDER_RIGHTS, QUERY_RIGHTS } from './permissions/needed-rights.ts'
-import { answerInScope, isScoped, refuseOutOfScope, watchInScope } from './permissions/scope.ts'
+import { answerInScope, hideHolder, isScoped, refuseOutOfScope, watchInScope } from './permissions/scope.ts'
 import { ownGoals, ownSessions } from './permissions/streams.ts'
 import type { AnswerOf, QueryOf, QueryType } from './queries.ts'
 import { create, startOf } from './revisions/create-plan.ts'
@@ -66,7 +66,12 @@ export class EngineLocal implements EngineInProcess {
       denyWithout(caller, ORDER_RIGHTS[order.type] ?? UNKNOWN) ??
       (isScoped(caller) ? await refuseOutOfScope(this.#rooms, caller, plan, order) : null)
     if (refusal !== null) return { ok: false, refusal }
-    if (caller.rights.has('decide')) return await this.#carryOut(plan, order, options)
+    const done = await this.#carryOutAsCaller(plan, order, options)
+    return isScoped(caller) ? await hideHolder(this.#rooms, caller, done) : done
+  }
+
+  async #carryOutAsCaller(plan: string | null, order: Order, options: SubmitOptions): Promise<Submitted> {
+    if (this.caller.rights.has('decide')) return await this.#carryOut(plan, order, options)
     const { keepGates, gateObjection } = await late.gateRules()
     const kept = keepGates(order)
     if ('code' in kept) return { ok: false, refusal: kept }

@@ -482,6 +482,7 @@ export interface ScopeWait {
   /** Where it works, relative to the state folder, and what it would write there. */
   readonly root: string
   readonly paths: readonly string[]
+  /** Without plans that lie outside the scope of whoever asks. */
   readonly by: readonly ScopeBlocker[]
 }
 

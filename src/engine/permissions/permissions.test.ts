@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Actor, PlanId, Sha256 } from '../../domain/id.ts'
-import { external, gate, plan } from '../../testing/index.ts'
+import { external, gate, name, plan } from '../../testing/index.ts'
 import type { EngineInProcess } from '../engine.ts'
 import type { Order } from '../orders.ts'
 import type { QueryOf, QueryType } from '../queries.ts'
@@ -189,6 +189,47 @@ describe.each([
     expect((await ours.ask({ type: 'search', text: 'own' })).items.map(({ plan: id }) => id)).toEqual([own])
     expect(await ours.ask({ type: 'summary', plan: other })).toBeNull()
     expect(await ours.submit(own, { type: 'note', text: 'x' })).toMatchObject({ ok: true })
+  })
+
+  test('searches only in it, and tells nothing of what is found elsewhere', async () => {
+    const hits: string[] = []
+    let pages = 0
+    for (let cursor: string | null = ''; cursor !== null; pages++) {
+      const more: { readonly cursor?: string } = cursor === '' ? {} : { cursor }
+      // Every plan has such a task.
+      const page = await within().ask({ type: 'search', text: 'a', kinds: ['task'], limit: 1, ...more })
+      hits.push(...page.items.map(({ plan: id }) => id))
+      cursor = page.next
+    }
+    expect({ hits, pages }).toEqual({ hits: [own], pages: 1 })
+    expect((await engine.ask({ type: 'search', text: 'a', kinds: ['task'], limit: 1 })).next).not.toBeNull()
+    expect(await within().ask({ type: 'search', text: 'a', plan: other })).toMatchObject({ items: [], next: null })
+  })
+
+  test('names no other plan that holds the files of a task', async () => {
+    const make = async (called: string, session: string) => {
+      const definition = plan(called, external('w', { write: ['shared/**'] }))
+      const made = await engine.submit(null, { type: 'create', definition, session })
+      if (!made.ok) throw new Error(made.refusal.message)
+      await engine.submit(made.plan, { type: 'start' })
+      return made.plan
+    }
+    const [secret, mine] = [await make('secret', 'theirs'), await make('mine', 'ours')]
+    await engine.submit(secret, { type: 'claim' })
+    const reach = scope().sessions === undefined ? { plans: [mine] } : scope()
+    const limited = engine.as(caller('operator', reach))
+    const order = { type: 'claim', task: name('w') } as const
+    const told = [
+      await limited.submit(mine, order),
+      await limited.submit(mine, { type: 'claim' }),
+      await limited.ask({ type: 'next', plan: mine, explain: true }),
+    ]
+    expect(told[0]).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
+    expect(told[2]).toMatchObject({ ready: [], held: [{ task: 'w', by: [] }] })
+    expect(JSON.stringify(told)).not.toMatch(new RegExp(`secret|${secret}`))
+    // Whoever may use all plans is told which one it is.
+    expect(JSON.stringify(await engine.submit(mine, order))).toContain("plan 'secret'")
+    expect(JSON.stringify(await engine.ask({ type: 'next', plan: mine, explain: true }))).toContain("plan 'secret'")
   })
 
   test('takes orders only about what is in it', async () => {
