@@ -15,6 +15,7 @@ import { late } from './lazy-imports.ts'
 import { noteOrder } from './loop/attendant.ts'
 import { killSwitch, refuseHalted } from './loop/kill-switch.ts'
 import type { Order, Submitted } from './orders.ts'
+import { offerAnswers } from './permissions/inbox-answers.ts'
 import { ORDER_RIGHTS, QUERY_RIGHTS } from './permissions/needed-rights.ts'
 import { answerInScope, hideHolder, isScoped, refuseOutOfScope, watchInScope } from './permissions/scope.ts'
 import { ownGoals, ownSessions } from './permissions/streams.ts'
@@ -200,8 +201,10 @@ export class EngineLocal implements EngineInProcess {
     const { caller } = this
     const denial = denyWithout(caller, QUERY_RIGHTS[query.type] ?? UNKNOWN)
     if (denial !== null) return Promise.reject(new NotAllowed(denial))
-    if (!isScoped(caller)) return answer(this.#rooms, query)
-    return answerInScope(this.#rooms, caller, query as AnyQuery) as Promise<AnswerOf<T>>
+    const asked = query as AnyQuery
+    const found = isScoped(caller) ? answerInScope(this.#rooms, caller, asked) : answer(this.#rooms, query)
+    const isOffering = asked.type === 'inbox' || asked.type === 'reviews'
+    return (isOffering ? found.then(all => offerAnswers(caller, asked, all)) : found) as Promise<AnswerOf<T>>
   }
 
   watch(options: Parameters<Engine['watch']>[0]): AsyncIterable<Entry> {
