@@ -232,6 +232,25 @@ describe.each([
     expect(JSON.stringify(await engine.ask({ type: 'next', plan: mine, explain: true }))).toContain("plan 'secret'")
   })
 
+  test('gets no stored bytes by reporting their hash as an output', async () => {
+    const bytes = new TextEncoder().encode('a file of somebody else')
+    const sha256 = await room.rooms.store.blobs.put(bytes)
+    const outputs = { mine: { artifact: sha256, bytes: bytes.length } }
+    const result = { status: 'succeeded', outputs } as const
+    const report = { type: 'report', task: name('a'), result } as const
+    const limited = within('operator')
+    expect(await limited.submit(own, report)).toMatchObject({ ok: false, refusal: { code: 'not-allowed' } })
+    const imported = [{ task: name('a'), status: 'completed', result }] as const
+    const definition = plan('made', external('a'))
+    const made = await limited.submit(null, { type: 'create', definition, session: 'ours', imported })
+    expect(made).toMatchObject({ ok: false, refusal: { code: 'not-allowed' } })
+    expect(await limited.ask({ type: 'artifact', plan: own, sha256 })).toBeNull()
+    // Whoever may see all stored bytes may name them; then they belong to the plan, and can be handed on in it.
+    expect(await engine.submit(own, report)).toMatchObject({ ok: true })
+    expect(await limited.ask({ type: 'artifact', plan: own, sha256 })).toEqual(bytes)
+    await expect(limited.ask({ type: 'blob', sha256 })).rejects.toEqual(denied('all plans'))
+  })
+
   test('takes orders only about what is in it', async () => {
     const note = { type: 'note', text: 'x' } as const
     expect(await within().submit(own, note)).toMatchObject({ ok: true })

@@ -1,11 +1,13 @@
 // What a caller of some plans may order, and what they are answered: what lies outside is as if it were not there.
 
 import type { PlanId } from '../../domain/id.ts'
-import type { Refusal } from '../../domain/refusal.ts'
+import type { Json } from '../../domain/json.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { holderOf, reservedByOthers } from '../../domain/reservation.ts'
+import type { Result } from '../../domain/result.ts'
 import { explainScopeWait } from '../../domain/views/scope-wait.ts'
 import { type Entry, type Page, type PlanRow, StoreDamaged, type TaskRow } from '../../stores/store.ts'
-import { answer } from '../answer-query.ts'
+import { answer, artifactsIn } from '../answer-query.ts'
 import type { AnyQuery, Engine } from '../engine.ts'
 import type { Order, Submitted } from '../orders.ts'
 import type { AnswerOf } from '../queries.ts'
@@ -59,16 +61,39 @@ export async function refuseOutOfScope(
   order: Order,
 ): Promise<Refusal | null> {
   // A plan made outside the scope of its maker would be lost to them: only in a session of theirs may they make one.
-  if (order.type === 'create') return denyMaking(caller, order.session ?? null)
+  if (order.type === 'create')
+    return (
+      denyMaking(caller, order.session ?? null) ??
+      refuseArtifacts(
+        [],
+        order.imported?.map(({ result }) => result),
+      )
+    )
   // About no plan at all: the engine says what is missing.
   if (plan === null || plan === '') return null
   const isSeen = seenBy(rooms, caller)
   const found = await rooms.store.find(plan)
   if (found === null || !(await isSeen(found.plan))) return noPlanRefusal(plan)
+  if (order.type === 'report') {
+    const board = await answer<'board'>(rooms, { type: 'board', plan: found.plan })
+    const left = (board ?? []).flatMap(({ outputs }) => artifactsIn(outputs))
+    return refuseArtifacts(left, [order.result])
+  }
   if (order.type === 'adopt') return await adoptionOutOfScope(rooms, isSeen, found.plan, order.into)
   if (order.type !== 'fork') return null
   // It is another plan, in the session of this one.
   return denyMaking(caller, (await rooms.store.state(found.plan))?.session ?? null)
+}
+
+/** Whoever says that a task left certain bytes could then ask for them. They may hand on what the plan has, and no more. */
+function refuseArtifacts(left: readonly Json[], results: readonly (Result | undefined)[] = []): Refusal | null {
+  const said = results.flatMap(result => artifactsIn(result?.outputs))
+  if (said.every(sha256 => left.includes(sha256))) return null
+  return refuse(
+    'not-allowed',
+    'an output names stored bytes that no task of this plan left',
+    'leave it out, or report what the bytes say',
+  )
 }
 
 const denyMaking = (caller: ScopedCaller, session: string | null): Refusal | null =>
