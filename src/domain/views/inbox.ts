@@ -9,7 +9,7 @@ import { escalationOf } from '../state/alarms.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import { isClaimable } from '../state/task-index.ts'
 import { PLAN_ENDED, type TaskStatus } from '../status.ts'
-import { type Releases, releasesOf } from './releases.ts'
+import { type Releases, releasesOf } from './gate-releases.ts'
 
 // The answers to what waits for a person: each a word, what it means, and the step that says the same without an id.
 

@@ -9,7 +9,7 @@ import {
   releasedByRevising,
   releasedBySkipping,
   type Standing,
-} from '../../domain/gates/releases.ts'
+} from '../../domain/gates/gate-bypass.ts'
 import { advise, next } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
