@@ -18,7 +18,7 @@ import {
   rollbackAnswers,
   workAnswers,
 } from './gate-answers.ts'
-import { type Releases, releasesOf } from './releases.ts'
+import { type Releases, releasesOf } from './gate-releases.ts'
 
 // Everything in a plan that waits for a person: gates, verdicts, unknown outcomes, failures nobody can mend, questions and proposals
 // of agents, work that has somebody's name on it, and a rollback that was stopped. Each names its question so that an answer cannot
