@@ -27,8 +27,8 @@ export function writingOf(plan: PlanId | null, order: Order, actor: Actor, optio
   const { expectedVersion, once } = options
   return {
     actor,
-    ...(expectedVersion === undefined ? {} : { expectedVersion }),
-    ...(once === undefined ? {} : { once: { key: once, hash: hashOf({ plan, order } as unknown as Json) } }),
+    expectedVersion,
+    once: once === undefined ? undefined : { key: once, hash: hashOf({ plan, order } as unknown as Json) },
   }
 }
 

@@ -31,7 +31,7 @@ export function restoreOrder(
   return {
     type: 'restore',
     paths,
-    ...(options.hash === undefined ? {} : { hash: options.hash }),
-    ...(every === undefined ? {} : { every }),
+    hash: options.hash,
+    every,
   }
 }

@@ -86,7 +86,7 @@ export function readChoices(
     ok: true,
     choices: {
       ...(choices.size === 0 ? {} : { choices: Object.fromEntries(choices) }),
-      ...(every === undefined ? {} : { every }),
+      every,
     },
   }
 }

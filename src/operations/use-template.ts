@@ -33,5 +33,4 @@ export const planFromTemplate = (
   template: Template,
   values: JsonObject,
   options: { readonly name?: string | undefined } = {},
-): Instantiated =>
-  instantiate(template, values, { check: checkPlan, ...(options.name === undefined ? {} : { name: options.name }) })
+): Instantiated => instantiate(template, values, { check: checkPlan, name: options.name })

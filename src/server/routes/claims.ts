@@ -189,7 +189,7 @@ function resultOf({ status, outputs, output_data, outcome, error, mode }: wire.R
       return invalidRequest('body', [
         { path: strange, message: 'is said of what failed', hint: 'leave it out, or say status: failed' },
       ])
-    return { status: 'succeeded', ...given, ...(outcome === undefined ? {} : { outcome }) }
+    return { status: 'succeeded', ...given, outcome }
   }
   if (error === undefined || (typeof error === 'string' ? error : error.message).trim() === '')
     return invalidRequest('body', [{ path: 'error', message: 'says nothing', hint: 'say what went wrong' }])
@@ -197,7 +197,7 @@ function resultOf({ status, outputs, output_data, outcome, error, mode }: wire.R
     return invalidRequest('body', [
       { path: 'outcome', message: 'is said of what was done', hint: 'a failure has a `mode`' },
     ])
-  return { status: 'failed', failure: failureOf(error), ...given, ...(mode === undefined ? {} : { mode }) }
+  return { status: 'failed', failure: failureOf(error), ...given, mode }
 }
 
 function failureOf(error: NonNullable<wire.ReportBody['error']>): Failure {
@@ -207,9 +207,9 @@ function failureOf(error: NonNullable<wire.ReportBody['error']>): Failure {
     class: error.class ?? (retryable ? 'transient' : 'logic'),
     message: error.message,
     retryable,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    ...(error.code === undefined ? {} : { code: error.code }),
-    ...(error.retry_after_seconds === undefined ? {} : { retryAfterMs: error.retry_after_seconds * 1_000 }),
+    hint: error.hint,
+    code: error.code,
+    retryAfterMs: error.retry_after_seconds === undefined ? undefined : error.retry_after_seconds * 1_000,
   }
 }
 

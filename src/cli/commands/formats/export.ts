@@ -41,7 +41,7 @@ export async function exportMirror(context: Context, word: string | undefined, o
 async function allPlans({ engine }: Composed): Promise<readonly PlanId[]> {
   const plans: PlanId[] = []
   for (let cursor: string | undefined; ; ) {
-    const page = await engine.ask({ type: 'plans', limit: PAGE, ...(cursor === undefined ? {} : { cursor }) })
+    const page = await engine.ask({ type: 'plans', limit: PAGE, cursor })
     plans.push(...page.items.map(row => row.id))
     if (page.next === null) return plans
     cursor = page.next

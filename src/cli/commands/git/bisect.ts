@@ -6,6 +6,7 @@ import { readFile, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Composed } from '../../../compose.ts'
 import type { PlanId, PlanName, TaskName } from '../../../domain/id.ts'
+import type { JsonObject } from '../../../domain/json.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
@@ -124,7 +125,7 @@ function probeTask(asked: Asked, index: number, number: number): TaskDefinition 
     effect: 'idempotent',
     // Whatever the command says is an answer, unless it could not be run at all.
     expect: 'exit != 126 && exit != 127',
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    timeoutMs,
   }
 }
 
@@ -424,7 +425,7 @@ class Search {
     const { id } = this.#plan
     const card = await this.#composed.engine.ask({ type: 'task', plan: id, task: ANSWER })
     if (card !== null && card.status !== 'completed') {
-      const outputs =
+      const outputs: JsonObject =
         ended.status === 'found'
           ? { status: ended.status, index: ended.index, culprit: label(ended.culprit) }
           : { status: ended.status, suspects: ended.status === 'narrowed' ? ended.suspects.map(label) : [] }

@@ -34,7 +34,7 @@ export async function heartbeat(
       type: 'heartbeat',
       task,
       token: options.token,
-      ...(options.lease === undefined ? {} : { leaseMs: options.lease }),
+      leaseMs: options.lease,
     })
     const expiresInMs = claim?.expiresInMs ?? null
     answer(
@@ -100,10 +100,10 @@ export async function fail(
     await orderAndTell(context, composed, plan, {
       type: 'report',
       task,
-      ...(options.token === undefined ? {} : { token: options.token }),
+      token: options.token,
       result: {
         status: 'failed',
-        ...(options.mode === undefined ? {} : { mode: options.mode }),
+        mode: options.mode,
         failure: { class: retryable ? 'transient' : 'logic', message: options.message, retryable },
       },
     })
@@ -133,10 +133,10 @@ export async function done(
     const { name, events, claim } = await orderAndTell(context, composed, plan, {
       type: 'report',
       task,
-      ...(options.token === undefined ? {} : { token: options.token }),
+      token: options.token,
       result: {
         status: 'succeeded',
-        ...(options.outcome === undefined ? {} : { outcome: options.outcome }),
+        outcome: options.outcome,
         ...(outputs === null ? {} : { outputs }),
       },
     })
@@ -234,7 +234,7 @@ export async function claim(
     const claimed = await claimNow(context, composed, options, {
       ...(meant === null ? {} : { plan: meant.plan }),
       ...(meant === null || meant.task === null ? {} : { task: meant.task }),
-      ...(options.lease === undefined ? {} : { leaseMs: options.lease }),
+      leaseMs: options.lease,
     })
     if (typeof claimed === 'number') return claimed
     const { plan, name, claim: held, version } = claimed

@@ -124,7 +124,7 @@ class Rounds {
       const { with: script } = this.#options
       const accepted = await submit(this.#composed, this.#plan, {
         type: 'append',
-        ...(script === undefined ? {} : { with: script }),
+        with: script,
       })
       const revised = accepted.events.find(event => event.type === 'plan.revised')
       printNote(
