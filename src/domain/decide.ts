@@ -124,7 +124,7 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
       emit(draft, {
         type: 'note.added',
         text: command.text,
-        ...(command.task === undefined ? {} : { task: command.task }),
+        task: command.task,
       })
       return undefined
     default:

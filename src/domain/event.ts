@@ -485,7 +485,7 @@ export const EVENT_TYPES = Object.keys(EVENT_KINDS) as readonly EventType[]
 export function tasksOf(event: Event): readonly TaskName[] {
   if (event.type === 'task.imported') return event.tasks.map(({ task }) => task)
   if (event.type === 'task.added') return event.tasks.map(({ id }) => id)
-  if ('tasks' in event) return event.tasks
+  if ('tasks' in event && event.tasks !== undefined) return event.tasks
   return 'task' in event && event.task !== undefined ? [event.task] : []
 }
 

@@ -144,7 +144,7 @@ const answerers: Answerer = {
         ? undefined
         : (taskIn(state, task)?.definition.id ?? (isTaskName(task) ? (task as TaskName) : undefined))
     if (state === null || (task !== undefined && name === undefined)) return null
-    return await rooms.store.logs.read({ plan: state.id, ...(name === undefined ? {} : { task: name }), ...options })
+    return await rooms.store.logs.read({ plan: state.id, task: name, ...options })
   },
   preview: async (rooms, { plan, task, earlier = [] }) => {
     const state = await stateOf(rooms, plan)

@@ -32,9 +32,9 @@ export function writingOf(
 ): Writing {
   return {
     actor,
-    ...(objection === undefined ? {} : { objection }),
-    ...(expectedVersion === undefined ? {} : { expectedVersion }),
-    ...(once === undefined ? {} : { once: { key: once, hash: hashOf({ plan, order } as unknown as Json) } }),
+    objection,
+    expectedVersion,
+    once: once === undefined ? undefined : { key: once, hash: hashOf({ plan, order } as unknown as Json) },
   }
 }
 

@@ -108,7 +108,7 @@ export async function answerInbox(
     if ('status' in order) return order
     const submitted = await engine.submit(item.plan, order, {
       expectedVersion: item.version,
-      ...(once === undefined ? {} : { once }),
+      once,
     })
     if (submitted.ok) {
       const isDoneWork = item.asks.type === 'work' && answer === 'done'
@@ -193,9 +193,9 @@ function gateOrder(item: Asked, answer: string, said: InboxAnswer): Order | Lack
     verdict,
     rationale: rationale ?? '',
     ...(on === null ? {} : { hash: on }),
-    ...(option === undefined ? {} : { option }),
+    option,
     ...(verdict === 'answered' ? { answers: said.answers ?? {} } : {}),
-    ...(to === undefined ? {} : { to: to as TaskName }),
+    to: to === undefined ? undefined : (to as TaskName),
   }
 }
 
@@ -215,9 +215,9 @@ export function rollbackAgain({ kind, to, only }: RollbackAsks): {
     ask: {
       to: String(to),
       ...git,
-      ...(paths === undefined ? {} : { files: paths }),
-      ...(tasks === undefined ? {} : { tasks }),
-      ...(filesOnly === undefined ? {} : { filesOnly }),
+      files: paths,
+      tasks,
+      filesOnly,
     },
   }
 }

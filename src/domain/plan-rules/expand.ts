@@ -311,13 +311,13 @@ function finderOf(task: TaskDefinition, id: TaskName, of: TaskName): TaskDefinit
     action: { type: 'items', in: task.forEach?.in ?? '[]', of },
     ...asked,
     ...edgesOfOne(task),
-    ...(optional === undefined ? {} : { optional }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(milestone === undefined ? {} : { milestone }),
-    ...(retry === undefined ? {} : { retry }),
-    ...(visits === undefined ? {} : { visits }),
-    ...(recover === undefined ? {} : { recover: recover.filter(rule => remedyIn(rule) === null) }),
-    ...(bound === undefined ? {} : { bound }),
+    optional,
+    priority,
+    milestone,
+    retry,
+    visits,
+    recover: recover === undefined ? undefined : recover.filter(rule => remedyIn(rule) === null),
+    bound,
   }
 }
 

@@ -131,9 +131,9 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
     definition,
     hash,
     rationale,
-    ...(source === undefined ? {} : { source }),
-    ...(proposal === undefined ? {} : { proposal }),
-    ...(stamp === undefined ? {} : { stamp }),
+    source,
+    proposal,
+    stamp,
   })
   if (state.status === 'draft') return undefined
   // What a person is asked to approve has changed: the gate asks anew, for this revision.

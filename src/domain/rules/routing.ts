@@ -100,7 +100,7 @@ export function reopen(
     type: 'task.reopened',
     tasks: again.map(task => task.definition.id),
     reason,
-    ...(feedback === undefined ? {} : { feedback }),
+    feedback,
   })
   unblock(draft, after)
   blockHeld(draft, again)

@@ -256,10 +256,10 @@ export function rollbackItem(state: PlanState, { version, at, started, stopped }
 
 function boundsOf({ paths, tasks, filesOnly, keepGit }: RollbackBounds): RollbackBounds {
   return {
-    ...(paths === undefined ? {} : { paths }),
-    ...(tasks === undefined ? {} : { tasks }),
-    ...(filesOnly === undefined ? {} : { filesOnly }),
-    ...(keepGit === undefined ? {} : { keepGit }),
+    paths,
+    tasks,
+    filesOnly,
+    keepGit,
   }
 }
 

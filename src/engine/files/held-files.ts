@@ -22,7 +22,7 @@ export async function heldFailure(rooms: Rooms, owner: Owner, paths: readonly st
   const refusal = await refuseHeldFiles(rooms, owner, paths)
   if (refusal === null) return null
   const { message, hint } = refusal
-  return { class: 'transient', message, ...(hint === undefined ? {} : { hint }), retryable: true }
+  return { class: 'transient', message, hint, retryable: true }
 }
 
 type Owner = Pick<PlanState, 'id' | 'tasks'>

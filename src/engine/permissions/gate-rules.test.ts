@@ -174,8 +174,7 @@ describe('an operator may', () => {
     const id = await make(shape())
     const order: Order = { type: 'skip', task: name('a'), reason: 'x' }
     const version = (await engine.ask({ type: 'summary', plan: id }))!.version
-    const skip = (expectedVersion?: number) =>
-      as('operator').submit(id, order, { once: 'key', ...(expectedVersion === undefined ? {} : { expectedVersion }) })
+    const skip = (expectedVersion?: number) => as('operator').submit(id, order, { once: 'key', expectedVersion })
     expect(await skip(version + 1)).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
     expect(await skip(version - 1)).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
     const first = await skip(version)

@@ -264,7 +264,7 @@ describe.each([
       within().submit(null, {
         type: 'create',
         definition: plan(called, external('a')),
-        ...(session === undefined ? {} : { session }),
+        session,
       })
     expect(await made('x')).toMatchObject({ ok: false, refusal: { lacks: 'session' } })
     expect(await made('y', 'theirs')).toMatchObject({ ok: false, refusal: { lacks: 'session' } })

@@ -141,7 +141,7 @@ function commandFor(state: PlanState, order: RevisingOrder, stamp: Stamp | null)
     definition,
     hash: revisionHash(definition),
     rationale: order.rationale ?? wordsOf(order),
-    ...(expectedRevision === undefined ? {} : { expectedRevision }),
+    expectedRevision,
     ...stamp,
   }
 }

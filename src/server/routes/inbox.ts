@@ -314,8 +314,8 @@ export const proposalRoutes: readonly AnyRoute[] = [
           definition,
           rationale,
           source,
-          ...(expected_revision === undefined ? {} : { expectedRevision: expected_revision }),
-          ...(cause === undefined ? {} : { cause }),
+          expectedRevision: expected_revision,
+          cause,
           ...named,
         }))
         if (isProblem(ordered)) return ordered

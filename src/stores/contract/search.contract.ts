@@ -149,7 +149,7 @@ export function searchContract(what: string, setup: Setup): void {
       const seen: string[] = []
       let cursor: string | undefined
       do {
-        const page = await store.search({ text: 'word', limit: 2, ...(cursor === undefined ? {} : { cursor }) })
+        const page = await store.search({ text: 'word', limit: 2, cursor })
         seen.push(...page.items.map(label))
         cursor = page.next ?? undefined
         if (seen.length === 4) await given(store, plan('word-9', task('a')), 9)

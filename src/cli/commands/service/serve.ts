@@ -276,7 +276,7 @@ export async function serveStore(context: Context, options: ServeOptions): Promi
     addressOf: port => proxy ?? `${tls === null ? 'http' : 'https'}://${shownHost(options, hosts)}:${port}`,
     logLevel: options.logLevel,
     maxPlans: options.drive ? options.maxPlans : 0,
-    state: { create: true, ...(dir === undefined ? {} : { dir }), ...(root === undefined ? {} : { root }) },
+    state: { create: true, dir, root },
   })
 }
 
