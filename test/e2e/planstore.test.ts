@@ -353,13 +353,13 @@ describe('a plan that was sent over HTTP', () => {
   })
   afterAll(() => here.close())
 
-  /** What the README sends. */
-  const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8')
-  const sent = JSON.parse(/ -d '(\{"plan_name".*?\})' /s.exec(readme)![1]!)
+  /** What the guide sends. */
+  const guide = readFileSync(resolve(import.meta.dirname, '../../docs/guide/planstore.md'), 'utf8')
+  const sent = JSON.parse(/ -d '(\{"plan_name".*?\})' /s.exec(guide)![1]!)
 
-  test('as the README does is run by its name: its tasks wait for whoever claims them', async () => {
+  test('as the guide does is run by its name: its tasks wait for whoever claims them', async () => {
     expect((await here.ask('POST', '/plans', sent)).status).toBe(201)
-    expect(readme).toContain(`planfold run ${sent.plan_name} `)
+    expect(guide).toContain(`planfold run ${sent.plan_name} `)
     const { exit, told } = await here.planfold('run', sent.plan_name)
     expect({ exit, told }).toMatchObject({ exit: 4, told: expect.stringContaining('planfold claim first') })
     expect((await here.ask('GET', `/plans/${sent.plan_name}`)).body).toMatchObject({
