@@ -10,6 +10,7 @@ import type { Millis } from './id.ts'
 import { type Refusal, refuse } from './refusal.ts'
 import * as keeping from './revisions/add-tasks.ts'
 import { add } from './revisions/add-tasks.ts'
+
 import * as replanning from './revisions/proposals.ts'
 import { revise } from './revisions/revise.ts'
 import { takeCheckpoint } from './rollback/checkpoint-rules.ts'

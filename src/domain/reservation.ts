@@ -5,14 +5,14 @@
 
 import { advise, quoted } from './hint.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
-import { heldScope, worksApart } from './plan-rules/effect.ts'
+import { heldScope, usesTaskWorktrees } from './plan-rules/effect.ts'
 import { type Refusal, refuse } from './refusal.ts'
 import type { Reserves } from './result.ts'
 import type { PlanState, TaskState } from './state/state.ts'
 
 /** The patterns a task reserves when it starts; empty when it declares nothing, or works in a worktree of its own. */
 export function reservedScope(plan: PlanDefinition, task: TaskDefinition): readonly string[] {
-  if (worksApart(plan)) return []
+  if (usesTaskWorktrees(plan)) return []
   return task.action.type === 'external' ? (task.write ?? []) : heldScope(plan, task)
 }
 

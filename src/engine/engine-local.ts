@@ -5,7 +5,7 @@ import type { Reset } from '../domain/command.ts'
 import { type Actor, type CheckpointName, checkpointName, type PlanId, type TaskName } from '../domain/id.ts'
 import { keepItems } from '../domain/plan-rules/for-each.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import { isNeglected } from '../domain/state/alarms.ts'
+import { hasDueAlarm } from '../domain/state/alarms.ts'
 import type { PlanState } from '../domain/state/state.ts'
 import { definitionHash } from '../format/plan/hash.ts'
 import type { Entry, Found } from '../stores/store.ts'
@@ -14,7 +14,7 @@ import { claim, heartbeat, report, withClaim } from './attempts/claims.ts'
 import type { AnyQuery, Engine, EngineInProcess, KillSwitch, RollbackAsk, SubmitOptions } from './engine.ts'
 import { newQuestionId } from './gates/inbox.ts'
 import { refuseGroundless, roomsOf } from './git/plan-worktree.ts'
-import { late } from './lazy-imports.ts'
+import { lazy } from './lazy-imports.ts'
 import { noteOrder } from './loop/attendant.ts'
 import { killSwitch, refuseHalted } from './loop/kill-switch.ts'
 import type { Order, Submitted } from './orders.ts'
@@ -70,7 +70,7 @@ export class EngineLocal implements EngineInProcess {
       (isScoped(caller) ? await refuseOutOfScope(this.#rooms, caller, plan, order) : null)
     if (refusal !== null) return { ok: false, refusal }
     if (caller.rights.has('decide')) return await this.#carryOut(plan, order, options)
-    const { submitKeepingGates } = await late.gateRules()
+    const { submitKeepingGates } = await lazy.gateRules()
     return await submitKeepingGates(
       {
         ask: query => answer(this.#rooms, query),
@@ -105,7 +105,7 @@ export class EngineLocal implements EngineInProcess {
     // In a draft nothing becomes true by itself.
     if (done.ok && done.events[0]?.type !== 'task.added') await this.#tend(found.plan)
     if (done.ok && done.events.some(({ type }) => type === 'plan.finished'))
-      await (await late.forkWork()).storeForkEnd(rooms, found.plan)
+      await (await lazy.forkWork()).storeForkEnd(rooms, found.plan)
     return done
   }
 
@@ -135,20 +135,20 @@ export class EngineLocal implements EngineInProcess {
       case 'restore': {
         const state = await rooms.store.state(plan)
         if (state === null) return noPlan(name)
-        const { restoreFiles } = await late.keptFiles()
+        const { restoreFiles } = await lazy.keptFiles()
         return await restoreFiles(roomsOf(rooms, state), state, order, writing)
       }
       case 'fork': {
         const state = await rooms.store.state(plan)
         if (state === null) return noPlan(name)
-        const forking = await (await late.forking()).fork(rooms, state, order, writing)
+        const forking = await (await lazy.forking()).fork(rooms, state, order, writing)
         const made = forking.ok ? submitted(forking.updated) : forking
         return made.ok && forking.ok ? { ...made, fork: forking.fork } : made
       }
       case 'adopt': {
         const state = await rooms.store.state(plan)
         if (state === null) return noPlan(name)
-        const adopting = await (await late.adopting()).adopt(rooms, state, order, writing)
+        const adopting = await (await lazy.adopting()).adopt(rooms, state, order, writing)
         if (!adopting.ok) return adopting
         const { updated, adopted } = adopting
         const said =
@@ -164,7 +164,7 @@ export class EngineLocal implements EngineInProcess {
       case 'revise': {
         const state = await rooms.store.state(plan)
         const definition = state === null ? order.definition : keepItems(state.definition, order.definition)
-        const stamp = await (await late.drift()).stampOf(rooms, plan, 'begun')
+        const stamp = await (await lazy.drift()).stampOf(rooms, plan, 'begun')
         return await write(rooms, plan, { ...order, definition, hash: definitionHash(definition), ...stamp }, writing)
       }
       case 'add':
@@ -172,11 +172,11 @@ export class EngineLocal implements EngineInProcess {
       case 'remove':
       case 'reorder':
       case 'outline':
-        return await (await late.editing()).edit(rooms, plan, order, writing, objection)
+        return await (await lazy.editing()).edit(rooms, plan, order, writing, objection)
       case 'annotate':
       case 'evaluate':
       case 'finish':
-        return await (await late.editing()).keep(rooms, plan, order, writing)
+        return await (await lazy.editing()).keep(rooms, plan, order, writing)
       case 'ask':
         return await write(rooms, plan, { ...order, id: newQuestionId(rooms.random), by }, writing)
       case 'decide':
@@ -189,7 +189,7 @@ export class EngineLocal implements EngineInProcess {
       case 'propose':
       case 'assess':
       case 'append': {
-        const { replan } = await late.replanning()
+        const { replan } = await lazy.replanning()
         return await replan(rooms, plan, order, writing.actor, command => write(rooms, plan, command, writing))
       }
       case 'review': {
@@ -225,8 +225,8 @@ export class EngineLocal implements EngineInProcess {
   /** Gates that nobody has made ready, or that ran out while nobody looked, are seen to first. */
   async #tend(plan: PlanId): Promise<void> {
     const state = await this.#rooms.store.state(plan)
-    if (state !== null && isNeglected(state, this.#rooms.clock.now()))
-      await (await late.tending()).tend(this.#rooms, plan)
+    if (state !== null && hasDueAlarm(state, this.#rooms.clock.now()))
+      await (await lazy.tending()).raiseDueQuestions(this.#rooms, plan)
   }
 
   async #decide(plan: PlanId, { edits, ...order }: OrderOf<'decide'>, writing: Writing): Promise<Submitted> {
@@ -235,7 +235,7 @@ export class EngineLocal implements EngineInProcess {
     if (edits === undefined) return await write(this.#rooms, plan, command, writing)
     const state = await this.#rooms.store.state(plan)
     if (state === null) return noPlan(plan)
-    const made = await (await late.gateEdits()).withEdits(roomsOf(this.#rooms, state), state, order.task, edits)
+    const made = await (await lazy.gateEdits()).withEdits(roomsOf(this.#rooms, state), state, order.task, edits)
     if (!made.ok) return made
     // Agreed to as the plan stands now: whoever moves it meanwhile makes it something else.
     return await write(
@@ -253,7 +253,7 @@ export class EngineLocal implements EngineInProcess {
     const made = checkpointName(state.definition.name as string as TaskName, clock.now())
     const name = (order.name ?? made) as CheckpointName
     if (order.name !== undefined) {
-      const { refuseName } = await late.checkpoints()
+      const { refuseName } = await lazy.checkpoints()
       const refusal = await refuseName(this.#rooms, state, name)
       if (refusal !== null) return { ok: false, refusal }
     }
@@ -269,7 +269,7 @@ export class EngineLocal implements EngineInProcess {
     order: RollbackAsk,
     writing: Writing,
   ): Promise<Submitted> {
-    const { workOut, objection } = await late.asking()
+    const { workOut, objection } = await lazy.asking()
     for (let tries = 1; ; tries++) {
       const state = await this.#rooms.store.state(plan)
       if (state === null) return noPlan(plan)
@@ -288,6 +288,6 @@ export class EngineLocal implements EngineInProcess {
   /** Whoever may not decide gets no approval back by going back. The order holds for the version that was looked at. */
   async #refuseResets(state: PlanState, resets: readonly Reset[]): Promise<Refusal | null> {
     if (this.caller.rights.has('decide')) return null
-    return (await late.gateRules()).refuseResets(state, resets)
+    return (await lazy.gateRules()).refuseResets(state, resets)
   }
 }

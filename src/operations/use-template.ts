@@ -4,7 +4,7 @@ import type { JsonObject } from '../domain/json.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { Template } from '../format/templates/document.ts'
 import { type Instantiated, instantiate } from '../format/templates/instantiate.ts'
-import { type Shelved, type ShelvedRead, shelfWith, takeDown } from '../format/templates/shelf.ts'
+import { readTemplateFile, type Shelved, type ShelvedRead, shelfWith } from '../format/templates/shelf.ts'
 import { checkPlan } from './check-plan.ts'
 
 export type TemplateLookup =
@@ -24,7 +24,7 @@ export async function findTemplate(folder: string, name: string): Promise<Templa
     const names = all.map(one => one.name)
     return { status: 'unknown', near: suggest(name.slice(0, 60), names) }
   }
-  const read = await takeDown(shelved)
+  const read = await readTemplateFile(shelved)
   return read.ok ? { status: 'found', shelved, template: read.template } : { status: 'unusable', shelved, why: read }
 }
 

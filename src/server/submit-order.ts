@@ -23,7 +23,7 @@ export const engineOf = (
 })
 
 /** Fires when nobody waits for the answer any more. */
-export const untilGone = (call: Pick<Call<unknown, unknown>, 'rooms' | 'signal'>): AbortSignal =>
+export const clientSignal = (call: Pick<Call<unknown, unknown>, 'rooms' | 'signal'>): AbortSignal =>
   AbortSignal.any([call.signal(), call.rooms.stopping])
 
 /** The one way of an order from a route to the engine: what the caller may not is said in words about their token. */
@@ -52,7 +52,7 @@ export async function orderAlso(call: Asking, plan: string, what: Order, part: s
 const taskOf = (what: Order): string | undefined => ('task' in what && what.task !== undefined ? what.task : undefined)
 
 /** What every order tells: the plan, and how it stands now. */
-export async function movedOf(
+export async function answerOf(
   { engine }: Asking,
   { plan, name, version, replayed }: Accepted,
 ): Promise<{ readonly plan_id: string; readonly name: string; readonly state: string; readonly version: number }> {

@@ -20,7 +20,7 @@ import { CliError } from '../exit.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { cut, width, wrap } from '../terminal/table.ts'
 import { hintText } from '../text/hint-text.ts'
-import { answerLines, particulars as beside, fieldWords } from '../text/inbox-text.ts'
+import { answerLines, detailLines as beside, fieldWords } from '../text/inbox-text.ts'
 import { editedLines } from '../text/wait-text.ts'
 
 export interface Question {
@@ -61,7 +61,7 @@ const DETAILS_MAX = 8
 const REASON_MAX = 500
 const ANSWER_MAX = 10_000
 
-export function press(question: Question, key: string): Pressed {
+export function pressKey(question: Question, key: string): Pressed {
   const { waiting, reason, filling } = question
   if (reason !== null) return typing(question, reason, key)
   if (filling !== undefined) return fillingIn(question, filling, key)

@@ -87,7 +87,7 @@ export function inboxLines(
   const wordWidth = Math.max(...ways.map(({ answer }) => answer.length))
   const meansWidth = Math.max(...ways.map(({ means }) => means.length))
   return [
-    `${paint.yellow(id)}  ${paint.bold(say(name))}  ${askedWords(item)} ${paint.dim(`(${[ago(since, now), ...forWhom(item)].join(', ')})`)}`,
+    `${paint.yellow(id)}  ${paint.bold(say(name))}  ${askedWords(item)} ${paint.dim(`(${[ago(since, now), ...assignees(item)].join(', ')})`)}`,
     ...standing(item, now).map(line => `${indent}${paint.yellow(line)}`),
     ...(title === null ? [] : [`${indent}${say(title)}`]),
     ...inboxParticulars(item).map(line => `${indent}${briefLine(line)}`),
@@ -103,7 +103,7 @@ export function inboxLines(
 }
 
 /** Whose it is, by name and by role; only where a role must decide is that said. */
-export function forWhom({ who, role, asks }: Pick<InboxItem, 'who' | 'role' | 'asks'>): readonly string[] {
+export function assignees({ who, role, asks }: Pick<InboxItem, 'who' | 'role' | 'asks'>): readonly string[] {
   const word = 'approvers' in asks ? 'decided by' : 'for'
   return [...(who === null ? [] : [`for ${say(who)}`]), ...(role === null ? [] : [`${word} ${roleWords(role)}`])]
 }
@@ -279,7 +279,7 @@ export function waitingLines(
     .slice(0, WAITING_MAX)
     .flatMap(each => [
       `  ${paint.yellow('waits')}    ${asked(each)}`,
-      ...particulars(each).map(line => `           ${paint.dim(line)}`),
+      ...detailLines(each).map(line => `           ${paint.dim(line)}`),
       ...answers(name, each).map(line => `           ${line}`),
     ])
   if (waiting.length > WAITING_MAX)
@@ -302,7 +302,7 @@ export function waitingLines(
 }
 
 /** What there is to know before it is answered. */
-export function particulars({ asks, evidence = [], votes, expiresAt, escalated = [] }: Waiting): readonly string[] {
+export function detailLines({ asks, evidence = [], votes, expiresAt, escalated = [] }: Waiting): readonly string[] {
   const approvers = 'approvers' in asks ? asks.approvers : undefined
   const show = 'show' in asks ? (asks.show ?? []) : []
   return [

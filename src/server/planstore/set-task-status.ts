@@ -12,7 +12,7 @@ import type { AnswerOf, Order, TaskRecord } from '../../engine/engine.ts'
 import { planWord, taskWord } from '../../format/wire/planstore-fields.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
 import { type Accepted, type Asking, order } from '../submit-order.ts'
-import { given } from './patch.ts'
+import { presentFields } from './patch.ts'
 import { startPlan, unversioned } from './set-plan-status.ts'
 
 /** A task, how its plan stands, and how what it needs does. */
@@ -33,7 +33,7 @@ export interface WantedStatus {
 }
 
 /** To ask for what is so already changes nothing, except that nobody can claim what is claimed. */
-export const isSo = ({ record: { card } }: Standing, { status, outputs }: WantedStatus): boolean =>
+export const isAlreadySet = ({ record: { card } }: Standing, { status, outputs }: WantedStatus): boolean =>
   status !== 'running' &&
   taskWord(card.status) === taskWord(status) &&
   (outputs === null || JSON.stringify(outputs) === JSON.stringify(card.outputs))
@@ -41,7 +41,7 @@ export const isSo = ({ record: { card } }: Standing, { status, outputs }: Wanted
 /** Null when it may be asked for. */
 export function refuseTaskStatus(standing: Standing, wanted: WantedStatus): Problem | null {
   const allowed = allowedFrom(standing)
-  if (isSo(standing, wanted) || allowed.includes(wanted.status)) return null
+  if (isAlreadySet(standing, wanted) || allowed.includes(wanted.status)) return null
   const { card } = standing.record
   return illegal(
     `'${card.name}' is ${taskWord(card.status)} and cannot become ${taskWord(wanted.status)}${whyOf(standing)}`,
@@ -55,7 +55,7 @@ export async function taskBecomes(
   standing: Standing,
   wanted: WantedStatus,
 ): Promise<Accepted | null | Problem> {
-  if (isSo(standing, wanted)) return null
+  if (isAlreadySet(standing, wanted)) return null
   const { record, summary, isAlone } = standing
   let left = call
   const { name: task, claimedBy } = record.card
@@ -81,7 +81,7 @@ export async function taskBecomes(
     type: 'report',
     task,
     result: resultOf(wanted),
-    ...given({ token }),
+    ...presentFields({ token }),
   })
 }
 

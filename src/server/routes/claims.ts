@@ -17,9 +17,9 @@ import { claimNext, claimTask } from '../planstore/claim-task.ts'
 import { stale } from '../planstore/patch.ts'
 import { startPlan } from '../planstore/set-plan-status.ts'
 import { showTask, showTasks } from '../planstore/show-task.ts'
-import { isProblem, type Problem, problem, unfit } from '../problem.ts'
+import { invalidRequest, isProblem, type Problem, problem } from '../problem.ts'
 import { type Answer, type AnyRoute, nothing, ok, type Route, route } from '../route.ts'
-import { type Accepted, type Asking, gone, movedOf, order, orderAlso, withPlan, withTask } from '../submit-order.ts'
+import { type Accepted, type Asking, answerOf, gone, order, orderAlso, withPlan, withTask } from '../submit-order.ts'
 import { iso } from '../wire-names.ts'
 
 // Agents at work: claim a task, say that one is still at it, report how it went. At `/tasks/:task/…`, and with the plan before it.
@@ -76,7 +76,7 @@ export const claimRoutes: readonly AnyRoute[] = [
         const beaten = await order(call, plan, { type: 'heartbeat', task, token, ...lease })
         if (isProblem(beaten)) return beaten
         const expires = (beaten.claim?.expiresInMs ?? 0) / 1_000
-        return ok({ task, token, expires_in_seconds: expires, ...(await movedOf(call, beaten)) })
+        return ok({ task, token, expires_in_seconds: expires, ...(await answerOf(call, beaten)) })
       }),
   }),
   ...ofTask('/report', {
@@ -172,10 +172,10 @@ async function moving(call: Asking, what: (task: TaskName) => Order): Promise<An
   })
 }
 
-async function taskMoved(call: Asking, { plan, task }: TaskTarget, done: Parameters<typeof movedOf>[1]) {
+async function taskMoved(call: Asking, { plan, task }: TaskTarget, done: Parameters<typeof answerOf>[1]) {
   const shown = await showTask(call, plan, task)
   if (shown === null) return gone()
-  const moved = await movedOf(call, done)
+  const moved = await answerOf(call, done)
   return ok({ task: shown.body, ...moved }, moved.version)
 }
 
@@ -186,15 +186,17 @@ function resultOf({ status, outputs, output_data, outcome, error, mode }: wire.R
   if (status !== 'failed') {
     const strange = error !== undefined ? 'error' : mode !== undefined ? 'mode' : null
     if (strange !== null)
-      return unfit('body', [
+      return invalidRequest('body', [
         { path: strange, message: 'is said of what failed', hint: 'leave it out, or say status: failed' },
       ])
     return { status: 'succeeded', ...given, ...(outcome === undefined ? {} : { outcome }) }
   }
   if (error === undefined || (typeof error === 'string' ? error : error.message).trim() === '')
-    return unfit('body', [{ path: 'error', message: 'says nothing', hint: 'say what went wrong' }])
+    return invalidRequest('body', [{ path: 'error', message: 'says nothing', hint: 'say what went wrong' }])
   if (outcome !== undefined)
-    return unfit('body', [{ path: 'outcome', message: 'is said of what was done', hint: 'a failure has a `mode`' }])
+    return invalidRequest('body', [
+      { path: 'outcome', message: 'is said of what was done', hint: 'a failure has a `mode`' },
+    ])
   return { status: 'failed', failure: failureOf(error), ...given, ...(mode === undefined ? {} : { mode }) }
 }
 
@@ -254,7 +256,7 @@ export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
       const accepted: Accepted = started ??
         changed ?? { ok: true, plan: found.plan, name: found.name, version: shown.version, events: [] }
       const status = card.status === 'ready' ? 'queued' : 'running'
-      return { status: 202, body: { status, task: shown.body, ...(await movedOf(call, accepted)) } }
+      return { status: 202, body: { status, task: shown.body, ...(await answerOf(call, accepted)) } }
     }),
 })
 

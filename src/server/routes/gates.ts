@@ -20,7 +20,7 @@ import { LIMITS } from '../limits.ts'
 import { isProblem, refused } from '../problem.ts'
 import { options } from '../request.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
-import { type Asking, engineOf, gone, movedOf, withPlan } from '../submit-order.ts'
+import { type Asking, answerOf, engineOf, gone, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { readRevision } from './revisions.ts'
 
@@ -169,7 +169,7 @@ async function decide(call: Asking, gate: TaskTarget, { hash, ...said }: Said): 
   const { verdict, accepted: done } = decision
   const { engine } = call
   const [card, summary] = [await engine.ask({ type: 'task', plan, task }), await engine.ask({ type: 'summary', plan })]
-  const moved = await movedOf(call, done)
+  const moved = await answerOf(call, done)
   const body = {
     gate: task,
     verdict,

@@ -6,7 +6,7 @@ import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts
 import { unacceptedIn } from '../../domain/views/board.ts'
 import { type InboxItem, isFor } from '../../domain/views/inbox.ts'
 import { fateWords, type ProposalCard } from '../../domain/views/proposals.ts'
-import { sentence, toldOf } from '../../domain/views/timeline.ts'
+import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
 import type { AskedQuestion, InboxEntry, InboxFate } from '../../engine/engine.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import type { InboxAnswerBody } from '../../format/wire/people.ts'
@@ -22,10 +22,10 @@ import { decideReview } from '../../operations/decide-gate.ts'
 import { findPlan, findTask } from '../find-plan.ts'
 import { hintText } from '../hint-text.ts'
 import { LIMITS } from '../limits.ts'
-import { isProblem, notFound, type Problem, problem, refused, unfit } from '../problem.ts'
+import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { options as optionsOf } from '../request.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
-import { type Asking, engineOf, gone, movedOf, order, withPlan } from '../submit-order.ts'
+import { type Asking, answerOf, engineOf, gone, order, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { orderRevised } from './revisions.ts'
 
@@ -51,12 +51,12 @@ function unanswered(id: string, done: Exclude<InboxAnswered, Answered>): Problem
     case 'no-answer': {
       const { answer, near, words } = done
       const hint = near === null ? `one of ${words.join(', ')}` : `did you mean '${near}'?`
-      return unfit('body', [{ path: 'answer', message: `'${answer}' is no answer to this`, hint }])
+      return invalidRequest('body', [{ path: 'answer', message: `'${answer}' is no answer to this`, hint }])
     }
     case 'other-hash':
       return problem(409, 'conflict', 'it asks about something else by now', { hint: 'look at it again: GET /inbox' })
     case 'lacking':
-      return unfit('body', [{ path: done.field, message: 'is missing', hint: LACKING[done.to] }])
+      return invalidRequest('body', [{ path: done.field, message: 'is missing', hint: LACKING[done.to] }])
     case 'refused':
       return refused(done.refusal, { plan: done.item.plan })
     case 'passed-on':
@@ -128,7 +128,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
       if (isProblem(done)) return done
       const { accepted, answer } = done
       const { claim, events } = accepted
-      const moved = await movedOf(call, accepted)
+      const moved = await answerOf(call, accepted)
       const held =
         claim === undefined
           ? {}
@@ -143,7 +143,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
         })
       }
       return ok(
-        { id: call.params.id!, answer, told: toldOf(events).map(event => sentence(event)), ...held, ...moved },
+        { id: call.params.id!, answer, told: visibleEvents(events).map(event => sentence(event)), ...held, ...moved },
         moved.version,
       )
     },
@@ -322,7 +322,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
         const { definition, diff, summary } = made
         const taken = done.events.find(event => event.type === 'plan.revised')
         const proposed = done.events.find(event => event.type === 'revision.proposed')
-        const moved = await movedOf(call, done)
+        const moved = await answerOf(call, done)
         const id = proposed?.id ?? (await sameProposal(call, plan, definition)) ?? null
         const body = {
           id,
@@ -401,7 +401,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
           case 'refused':
             return refused(done.refusal, { plan })
           case 'decided': {
-            const moved = await movedOf(call, done.accepted)
+            const moved = await answerOf(call, done.accepted)
             const gates = done.review.items.map(({ task }) => task!)
             return ok({ verdict, gates, by: call.who.actor, ...moved }, moved.version)
           }
@@ -448,7 +448,7 @@ async function judge(
     const seen = (hash ?? card.hash) as Sha256
     const done = await order(call, plan, { type: 'judge', id: card.id, hash: seen, verdict, rationale })
     if (isProblem(done)) return card.fate.status === 'waiting' ? done : late(done, card)
-    const moved = await movedOf(call, done)
+    const moved = await answerOf(call, done)
     return ok({ id: card.id, verdict, by: call.who.actor, ...moved }, moved.version)
   })
 }

@@ -6,14 +6,14 @@ import type { PlanDefinition } from '../../domain/plan.ts'
 import { writtenTasks } from '../../domain/plan-rules/structure.ts'
 import type { Template } from '../../format/templates/document.ts'
 import { saveTemplate } from '../../format/templates/save.ts'
-import { type Shelved, shelfWith, shelve, takeDown } from '../../format/templates/shelf.ts'
+import { readTemplateFile, type Shelved, shelfWith, writeTemplate } from '../../format/templates/shelf.ts'
 import * as wire from '../../format/wire/templates.ts'
 import { findTemplate, planFromTemplate } from '../../operations/use-template.ts'
 import { refuseScoped } from '../auth/denial-text.ts'
 
 import { faulty } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
-import { isProblem, notFound, type Problem, problem, unfit } from '../problem.ts'
+import { invalidRequest, isProblem, notFound, type Problem, problem } from '../problem.ts'
 import { created, ok, route } from '../route.ts'
 import type { RouteRooms } from '../service.ts'
 import { gone } from '../submit-order.ts'
@@ -64,7 +64,7 @@ export const templateRoutes = [
       if (isTooLarge(current.definition)) return TOO_LARGE
       const saved = saveTemplate(current.definition, name, Object.entries(parameters))
       if (!saved.ok) return problem(422, 'invalid', saved.message, { hint: saved.hint })
-      const kept = await shelve(folderOf(call.rooms), name, saved.text, { replace })
+      const kept = await writeTemplate(folderOf(call.rooms), name, saved.text, { replace })
       if (!kept.ok && !(await isSame(call.rooms, name, saved.text)))
         return problem(409, 'exists', `there is a template '${name}' already`, {
           hint: "choose another name, or say 'replace'",
@@ -87,10 +87,12 @@ export const templateRoutes = [
       if (isProblem(found)) return found
       const { values = {}, name, goal_id, agent_id, session_id, start = false } = call.body
       if (name !== undefined && !isPlanName(name))
-        return unfit('body', [{ path: 'name', message: 'cannot be a name', hint: 'use letters, digits and - _ .' }])
+        return invalidRequest('body', [
+          { path: 'name', message: 'cannot be a name', hint: 'use letters, digits and - _ .' },
+        ])
       const made = planFromTemplate(found.template, values, { name })
       if (!made.ok && made.problems.length > 0)
-        return unfit(
+        return invalidRequest(
           'body',
           made.problems.map(({ parameter, message, hint }) => ({ path: `values.${parameter}`, message, hint })),
         )
@@ -144,7 +146,7 @@ async function find(
 
 async function listed(shelved: Shelved): Promise<wire.TemplateItem> {
   const { name, origin, hides } = shelved
-  const read = await takeDown(shelved)
+  const read = await readTemplateFile(shelved)
   if (!read.ok)
     return {
       name,

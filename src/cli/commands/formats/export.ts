@@ -11,7 +11,7 @@ import type { Printed } from '../../../format/dialects/dialect.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
 import { readJournal, readRevisions } from '../../../operations/read-journal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, entryEnvelope, envelope, remark } from '../../answer.ts'
+import { answer, entryEnvelope, envelope, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
@@ -102,7 +102,7 @@ export async function exportPlan(
     const current = await composed.engine.ask({ type: 'definition', plan: meant.plan })
     if (current === null) throw new Error(`the plan ${meant.plan} has gone`)
     const { text, lost } = await printAs(composed.engine, meant.plan, current.definition, format)
-    for (const line of lostLines(format, lost)) remark(context, line)
+    for (const line of lostLines(format, lost)) printNote(context, line)
     const { revision, hash } = current
     return await give(context, { ...meant, revision, hash, format, text, lost }, options.out)
   })

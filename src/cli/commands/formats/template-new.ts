@@ -10,7 +10,7 @@ import type { Template } from '../../../format/templates/document.ts'
 import { describeType, exampleOf, type Parameter, type Problem } from '../../../format/templates/parameters.ts'
 import type { Diagnostic } from '../../../format/text/diagnostic.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { envelope, print, remark } from '../../answer.ts'
+import { envelope, print, printNote } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { CliError, EXIT, usage } from '../../exit.ts'
 import { type PlanFile, parsePlanText, readPlanFile, readText } from '../../plan-file.ts'
@@ -129,7 +129,7 @@ export async function templateNew(context: Context, name: string, options: NewOp
   if (!made.ok && made.problems.length > 0) throw missing(context, template, made.problems)
   if (!made.ok) throw faulty(shelved.path, template.text, made.diagnostics)
   const notes = faulty(shelved.path, template.text, made.warnings).diagnostics
-  for (const line of printDiagnostics(context.paint, notes, 'add --json to see them all')) remark(context, line)
+  for (const line of printDiagnostics(context.paint, notes, 'add --json to see them all')) printNote(context, line)
   const { printYaml } = await import('../../../format/plan/print.ts')
   const warnings = notes.map(({ source: _, ...warning }) => warning)
   return await hand(context, { definition: made.definition, text: printYaml(made.definition), warnings }, options)
@@ -174,7 +174,7 @@ async function hand(context: Context, { definition, text, warnings }: Made, opti
   if (out === '-' && options.run === true) throw usage('a plan that is run needs a file', 'name one with --out')
   if (out !== '-') await write(resolve(context.cwd, out), out, text, options)
   if (options.run === true) {
-    remark(context, `wrote ${out}`)
+    printNote(context, `wrote ${out}`)
     return await (await import('../plans/run.ts')).run(context, out, { start: true })
   }
   if (context.settings.json) {

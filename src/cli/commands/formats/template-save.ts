@@ -2,7 +2,7 @@
 
 import { dirname } from 'node:path'
 import type { PlanDefinition } from '../../../domain/plan.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
@@ -29,7 +29,7 @@ export async function templateSave(context: Context, word: string, options: Save
     keepTemplate(folder, name, saved.text, { replace: options.replace === true }),
   )
   const notes = [...remarks, ...saved.notes]
-  for (const note of notes) remark(context, `note: ${note}`)
+  for (const note of notes) printNote(context, `note: ${note}`)
   answer(
     context,
     { name, path, parameters: parameters.map(([each]) => each), notes },

@@ -31,7 +31,7 @@ export async function findTemplate(
 
 /** Throws a Complaint with every fault at its place when the file is no template. */
 export async function readShelved(shelved: Shelved): Promise<Template> {
-  const { takeDown } = await import('../../../format/templates/shelf.ts')
+  const { readTemplateFile: takeDown } = await import('../../../format/templates/shelf.ts')
   const read = await takeDown(shelved)
   if (read.ok) return read.template
   throw unusable(shelved, read)
@@ -58,7 +58,7 @@ export async function keepTemplate(
   text: string,
   options: { readonly replace: boolean },
 ): Promise<string> {
-  const { shelve } = await import('../../../format/templates/shelf.ts')
+  const { writeTemplate: shelve } = await import('../../../format/templates/shelf.ts')
   const kept = await shelve(folder, name, text, options)
   if (kept.ok) return kept.path
   throw new CliError(EXIT.refused, 'exists', kept.message, `${hintText(kept.hint)}, or say --replace`)

@@ -19,7 +19,7 @@ import {
   nextProbe,
   startBisection,
 } from '../../../workspace/git/git.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, usage } from '../../exit.ts'
 import { submit } from '../../order.ts'
@@ -260,7 +260,7 @@ class Search {
       const number = this.#probed.length + 1
       await this.#ready(index, candidate, number)
       if (this.#stop.signal.aborted || !(await this.#drive())) {
-        remark(
+        printNote(
           this.#context,
           `interrupted after ${numberOf(this.#probed.length, 'try')}; the same command goes on from here`,
         )
@@ -268,7 +268,7 @@ class Search {
       }
       const last = (await this.#ended())[number - 1]
       if (last === undefined) throw await this.#couldNotRun(probeName(number))
-      remark(
+      printNote(
         this.#context,
         `${String(number).padStart(3)}  ${verdictOf(last.exit).padEnd(4)}  ${escapeForTerminal(label(candidate))}  (${remaining} were left)`,
       )
@@ -433,7 +433,7 @@ class Search {
     }
     if (this.#asked.question.over !== 'commits' || this.#options.keep === true) return
     const removed = await this.#composed.git.removeScratch({ plan: id, path: this.#asked.scratch })
-    if (!removed.ok) remark(this.#context, `${this.#asked.scratch} stays: ${removed.failure.message}`)
+    if (!removed.ok) printNote(this.#context, `${this.#asked.scratch} stays: ${removed.failure.message}`)
   }
 
   async #couldNotRun(task: TaskName): Promise<CliError> {

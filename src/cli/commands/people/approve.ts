@@ -8,11 +8,11 @@ import type { Engine, OpenReview, Order } from '../../../engine/engine.ts'
 import { decideReview } from '../../../operations/decide-gate.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, refused, usage } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
-import { answerGate, type GateOptions, orderAndTell, remarkHowToGoOn, toldAs } from '../../order.ts'
+import { answerGate, type GateOptions, orderAndTell, printAccepted, remarkHowToGoOn } from '../../order.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { endedUnanswered, fieldWords, inboxLines, optionWords } from '../../text/inbox-text.ts'
 import { valuesFor } from './form-values.ts'
@@ -86,7 +86,7 @@ async function show(
         ],
   )
   if (open !== undefined)
-    remark(
+    printNote(
       context,
       `decide about all of it: planfold review ${name} --approve -m 'why' --hash ${open.hash.slice(0, 12)}, or --reject`,
     )
@@ -120,7 +120,7 @@ async function decide(
         ? new CliError(EXIT.refused, 'conflict', 'the plan has moved meanwhile; nothing was decided', 'look again')
         : refused(done.refusal)
     case 'decided':
-      toldAs(context, done.accepted)
+      printAccepted(context, done.accepted)
       await remarkHowToGoOn(context, composed, plan)
       return EXIT.done
     default:
@@ -219,7 +219,7 @@ async function optionMissing(context: Context, words: readonly string[]): Promis
         `see where it stands: planfold show ${name} ${task}`,
       )
     const ids = asks.type === 'decision' ? asks.options.map(({ id }) => id) : ['keep', 'take', 'merge']
-    remark(
+    printNote(
       context,
       [
         `options of '${task}':`,

@@ -6,11 +6,11 @@ import { REPEAT } from '../../../domain/rules/unsafe-repeat.ts'
 import { unacceptedIn } from '../../../domain/views/board.ts'
 import { type ClaimAsk, claimTask, claimWhenReady } from '../../../operations/claim-task.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, refused, usage } from '../../exit.ts'
 import { findPlanOrTask, findTask } from '../../find-target.ts'
-import { type Accepted, orderAndTell, remarkHowToGoOn, submit, toldAs } from '../../order.ts'
+import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn, submit } from '../../order.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
@@ -72,7 +72,7 @@ export async function retry(
       if (await askYesNo(context, `${escapeForTerminal(message)}. Do it again?`)) done = await order(true)
     }
     if (!done.ok) throw refused(done.refusal)
-    toldAs(context, done)
+    printAccepted(context, done)
     await remarkHowToGoOn(context, composed, done.plan)
     return EXIT.done
   })
@@ -144,12 +144,12 @@ export async function done(
     if (unaccepted === null) return EXIT.done
     for (const { criterion, holds, evidence } of unaccepted.verdicts)
       if (holds === false)
-        remark(
+        printNote(
           context,
           `not met: ${escapeForTerminal(`${criterion}${evidence === undefined ? '' : ` (${evidence})`}`)}`,
         )
     if (unaccepted.kept)
-      remark(
+      printNote(
         context,
         `${task} is still yours${claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`}: mend it, then report again: planfold done ${name} ${task}${claim === undefined ? '' : ` --token ${claim.token}`}`,
       )
@@ -249,16 +249,16 @@ export async function claim(
       ...(place === null ? [] : [`folder ${escapeForTerminal(place)}`]),
       ...(briefing === null ? [] : briefingLines(briefing, context.paint)),
     ])
-    remark(
+    printNote(
       context,
       `yours for ${elapsed(held.expiresInMs)}; keep it with: planfold heartbeat ${name} ${held.task} --token ${held.token}`,
     )
     const outputs = Object.entries(briefing?.outputs ?? {}).flatMap(([output, { from }]) =>
       from === 'report' ? [` --output ${escapeForTerminal(output)}=…`] : [],
     )
-    remark(context, `report with: planfold done ${name} ${held.task} --token ${held.token}${outputs.join('')}`)
+    printNote(context, `report with: planfold done ${name} ${held.task} --token ${held.token}${outputs.join('')}`)
     const mode = briefing === null || briefing.failureModes.length === 0 ? '' : ' [--mode MODE]'
-    remark(context, `or with: planfold fail ${name} ${held.task} --token ${held.token} -m 'what went wrong'${mode}`)
+    printNote(context, `or with: planfold fail ${name} ${held.task} --token ${held.token} -m 'what went wrong'${mode}`)
     return EXIT.done
   })
 }
@@ -283,7 +283,7 @@ async function claimNow(
     const room = { engine, now: context.now }
     const claimed = wait === true ? await claimWhenReady(room, ask, stop.signal) : await claimTask(room, ask)
     if (claimed === null) {
-      remark(context, interrupted ? 'interrupted; nothing was claimed' : 'nothing became ready in time')
+      printNote(context, interrupted ? 'interrupted; nothing was claimed' : 'nothing became ready in time')
       return interrupted ? EXIT.interrupted : EXIT.waits
     }
     if (!claimed.ok) throw refused(claimed.refusal)

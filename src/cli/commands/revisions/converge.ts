@@ -13,7 +13,7 @@ import { unmetIn } from '../../../domain/views/convergence.ts'
 
 import type { AnswerOf } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { envelope, print, remark } from '../../answer.ts'
+import { envelope, print, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
 import { CliError, EXIT } from '../../exit.ts'
@@ -127,7 +127,7 @@ class Rounds {
         ...(script === undefined ? {} : { with: script }),
       })
       const revised = accepted.events.find(event => event.type === 'plan.revised')
-      remark(
+      printNote(
         this.#context,
         `round ${known.round}: ${numberOf(unmet.length, 'task')} added as revision ${revised?.revision ?? ''}`,
       )
