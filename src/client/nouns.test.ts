@@ -46,6 +46,11 @@ test('the types of the client are those of the service', () => {
   expectTypeOf<ReadBy<typeof gates.gates>['items'][number]>().toExtend<GateBody>()
   expectTypeOf<ReadBy<typeof gates.decided>>().toExtend<GateDecided>()
   expectTypeOf<keyof ReadBy<typeof plans.plan>>().toEqualTypeOf<keyof PlanBody>()
+  expectTypeOf<keyof ReadBy<typeof plans.planMade>>().toEqualTypeOf<keyof PlanMade>()
+  expectTypeOf<keyof ReadBy<typeof plans.plans>['items'][number]>().toEqualTypeOf<keyof PlanItem>()
+  expectTypeOf<keyof ReadBy<typeof claims.claim>>().toEqualTypeOf<keyof ClaimBody>()
+  expectTypeOf<keyof ReadBy<typeof claims.heartbeat>>().toEqualTypeOf<keyof HeartbeatBody>()
+  expectTypeOf<keyof ReadBy<typeof gates.decided>>().toEqualTypeOf<keyof GateDecided>()
   expectTypeOf<keyof ReadBy<typeof tasks.task>>().toEqualTypeOf<keyof TaskBody>()
 })
 
