@@ -6,9 +6,11 @@ import type { TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import { VERDICTS } from '../domain/views/inbox.ts'
+import { type Unaccepted, unacceptedIn } from '../domain/views/board.ts'
+import { VERDICTS } from '../domain/views/gate-answers.ts'
 import type { InboxEntry, InboxFate, Order, RollbackAsk, Submitted } from '../engine/engine.ts'
 import { isSeen } from './decide-gate.ts'
+import { reportOrder } from './report-task.ts'
 import type { CallerEngine } from './run-plan.ts'
 
 export interface InboxAnswer {
@@ -33,6 +35,8 @@ export type InboxAnswered =
       readonly item: InboxEntry
       readonly answer: string
       readonly accepted: Extract<Submitted, { readonly ok: true }>
+      /** Work was said to be done, and its criteria say otherwise. */
+      readonly unaccepted: Unaccepted | null
     }
   /** Nothing waits under this id, and nothing did. */
   | { readonly status: 'unknown'; readonly near: string | null }
@@ -102,7 +106,11 @@ export async function answerInbox(
       expectedVersion: item.version,
       ...(once === undefined ? {} : { once }),
     })
-    if (submitted.ok) return { status: 'answered', item: { ...item, id }, answer, accepted: submitted }
+    if (submitted.ok) {
+      const isDoneWork = item.asks.type === 'work' && answer === 'done'
+      const unaccepted = isDoneWork ? unacceptedIn(submitted.events) : null
+      return { status: 'answered', item: { ...item, id }, answer, accepted: submitted, unaccepted }
+    }
     if (waiting === undefined) return over
     // Somebody moved the plan between the look and the answer: is the question still the same?
     const hasMoved =
@@ -161,13 +169,9 @@ function orderFor(item: Asked, answer: string, said: InboxAnswer): Order | Lacki
 
 function workOrder(task: TaskName, answer: string, { outputs, outcome, rationale }: InboxAnswer): Order | Lacking {
   if (answer === 'claim') return { type: 'claim', task }
-  if (answer === 'done') {
-    const made = outputs === undefined ? {} : { outputs }
-    return { type: 'report', task, result: { status: 'succeeded', ...made, ...(outcome && { outcome }) } }
-  }
+  if (answer === 'done') return reportOrder(task, { status: 'done', outputs, outcome: outcome || undefined })
   if (rationale === undefined) return lacking('fail')
-  const failure = { class: 'logic', message: rationale, retryable: false } as const
-  return { type: 'report', task, result: { status: 'failed', failure } }
+  return reportOrder(task, { status: 'failed', why: { message: rationale } })
 }
 
 function gateOrder(item: Asked, answer: string, said: InboxAnswer): Order | Lacking {

@@ -3,7 +3,6 @@
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
-import { unacceptedIn } from '../../domain/views/board.ts'
 import { type InboxItem, isFor } from '../../domain/views/inbox.ts'
 import { fateWords, type ProposalCard } from '../../domain/views/proposals.ts'
 import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
@@ -126,16 +125,15 @@ export const inboxRoutes: readonly AnyRoute[] = [
     handle: async call => {
       const done = await answerInbox(call, call.params.id!, call.body)
       if (isProblem(done)) return done
-      const { accepted, answer } = done
+      const { accepted, answer, unaccepted } = done
       const { claim, events } = accepted
       const moved = await answerOf(call, accepted)
       const held =
         claim === undefined
           ? {}
           : { claim: { task: claim.task, token: claim.token, expires_in_seconds: claim.expiresInMs / 1_000 } }
-      const unaccepted = unacceptedIn(events)
       // Said to be done, and not accepted: whoever said it must see that.
-      if (answer === 'done' && unaccepted !== null) {
+      if (unaccepted !== null) {
         const { failure, verdicts, kept } = unaccepted
         return problem(422, 'not-accepted', `it is recorded, and was not accepted: ${failure.message}`, {
           hint: failure.hint ?? 'see what was asked of it: GET /plans/…/contract',
