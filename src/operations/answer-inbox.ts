@@ -8,7 +8,9 @@ import { suggest } from '../domain/phrases.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { type Unaccepted, unacceptedIn } from '../domain/views/board.ts'
 import { VERDICTS } from '../domain/views/gate-answers.ts'
-import type { InboxEntry, InboxFate, Order, RollbackAsk, Submitted } from '../engine/engine.ts'
+import type { EngineInProcess, InboxEntry, InboxFate, Order, RollbackAsk, Submitted } from '../engine/engine.ts'
+import { ANSWER_RIGHTS } from '../engine/permissions/needed-rights.ts'
+import { denyWithout } from '../engine/roles.ts'
 import { isSeen } from './decide-gate.ts'
 import { reportOrder } from './report-task.ts'
 import type { CallerEngine } from './run-plan.ts'
@@ -77,7 +79,7 @@ const TRIES_MAX = 20
 
 /** `said` may look at what is asked first, to read the answer as its form says. */
 export async function answerInbox(
-  engine: CallerEngine,
+  engine: CallerEngine & Pick<EngineInProcess, 'caller'>,
   id: string,
   said: (item: Asked) => InboxAnswer,
   { once, passOn = () => false }: AnswerOptions = {},
@@ -95,6 +97,8 @@ export async function answerInbox(
     const over = { status: 'over', item, by: fate?.by ?? null } as const
     // Answered already: only who asks again under the same key may get the same answer again.
     if (waiting === undefined && once === undefined) return over
+    const denial = denyWithout(engine.caller, ANSWER_RIGHTS[item.asks.type])
+    if (denial !== null) return { status: 'refused', item, refusal: denial }
     const given = said(item)
     const answer = answerMeant(item, given.answer)
     const fault = answerFault(item, answer, given)
@@ -104,7 +108,7 @@ export async function answerInbox(
     if ('status' in order) return order
     const submitted = await engine.submit(item.plan, order, {
       expectedVersion: item.version,
-      ...(once === undefined ? {} : { once }),
+      once,
     })
     if (submitted.ok) {
       const isDoneWork = item.asks.type === 'work' && answer === 'done'
@@ -189,9 +193,9 @@ function gateOrder(item: Asked, answer: string, said: InboxAnswer): Order | Lack
     verdict,
     rationale: rationale ?? '',
     ...(on === null ? {} : { hash: on }),
-    ...(option === undefined ? {} : { option }),
+    option,
     ...(verdict === 'answered' ? { answers: said.answers ?? {} } : {}),
-    ...(to === undefined ? {} : { to: to as TaskName }),
+    to: to === undefined ? undefined : (to as TaskName),
   }
 }
 
@@ -211,9 +215,9 @@ export function rollbackAgain({ kind, to, only }: RollbackAsks): {
     ask: {
       to: String(to),
       ...git,
-      ...(paths === undefined ? {} : { files: paths }),
-      ...(tasks === undefined ? {} : { tasks }),
-      ...(filesOnly === undefined ? {} : { filesOnly }),
+      files: paths,
+      tasks,
+      filesOnly,
     },
   }
 }

@@ -7,6 +7,7 @@
 
 import { createHash } from 'node:crypto'
 import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
+import type { JsonObject } from '../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Failure } from '../domain/result.ts'
@@ -127,7 +128,7 @@ function probeTask(asked: BisectAsk, index: number, number: number): TaskDefinit
     effect: 'idempotent',
     // Whatever the command says is an answer, unless it could not be run at all.
     expect: 'exit != 126 && exit != 127',
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    timeoutMs,
   }
 }
 
@@ -368,7 +369,7 @@ class Search {
     const { plan } = this.#plan
     const card = await this.#room.engine.ask({ type: 'task', plan, task: ANSWER })
     if (card !== null && card.status !== 'completed') {
-      const outputs =
+      const outputs: JsonObject =
         end.status === 'found'
           ? { status: end.status, index: end.index, culprit: candidateLabel(end.culprit) }
           : { status: end.status, suspects: end.status === 'narrowed' ? end.suspects.map(candidateLabel) : [] }

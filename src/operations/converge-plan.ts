@@ -86,7 +86,7 @@ export async function convergePlan<Rest>(
     if (why !== null) return ended(known, why)
     const added = await room.engine.submit(plan, {
       type: 'append',
-      ...(ask.script === undefined ? {} : { with: ask.script }),
+      with: ask.script,
     })
     if (!added.ok) return { status: 'refused', refusal: added.refusal }
     const revised = added.events.find(event => event.type === 'plan.revised')

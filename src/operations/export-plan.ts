@@ -108,7 +108,7 @@ const PAGE = 200
 export async function allPlans(engine: Asking): Promise<readonly PlanId[]> {
   const plans: PlanId[] = []
   for (let cursor: string | undefined; ; ) {
-    const page = await engine.ask({ type: 'plans', limit: PAGE, ...(cursor === undefined ? {} : { cursor }) })
+    const page = await engine.ask({ type: 'plans', limit: PAGE, cursor })
     plans.push(...page.items.map(row => row.id))
     if (page.next === null) return plans
     cursor = page.next

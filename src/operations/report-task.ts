@@ -82,9 +82,9 @@ function failureOf({ message, class: said, retryable: again, hint, code, retryAf
     class: said ?? (retryable ? 'transient' : 'logic'),
     message,
     retryable,
-    ...(hint === undefined ? {} : { hint }),
-    ...(code === undefined ? {} : { code }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    hint,
+    code,
+    retryAfterMs,
   }
 }
 

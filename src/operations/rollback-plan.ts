@@ -96,7 +96,7 @@ export function readChoices(
     ok: true,
     choices: {
       ...(choices.size === 0 ? {} : { choices: Object.fromEntries(choices) }),
-      ...(every === undefined ? {} : { every }),
+      every,
     },
   }
 }
@@ -188,7 +188,7 @@ export function restoreOrder(
   return {
     type: 'restore',
     paths,
-    ...(options.hash === undefined ? {} : { hash: options.hash }),
-    ...(every === undefined ? {} : { every }),
+    hash: options.hash,
+    every,
   }
 }

@@ -47,8 +47,7 @@ export const planFromTemplate = (
   template: Template,
   values: JsonObject,
   options: { readonly name?: string | undefined } = {},
-): Instantiated =>
-  instantiate(template, values, { check: checkPlan, ...(options.name === undefined ? {} : { name: options.name }) })
+): Instantiated => instantiate(template, values, { check: checkPlan, name: options.name })
 
 /** The plan to be saved, and how it stands: only one that completed is known to work. Null when there is none. */
 export async function planToSave(

@@ -73,7 +73,7 @@ export function pressKey(question: Question, key: string): Pressed {
   if (REASONED.has(choice.verdict))
     return { type: 'asking', question: { ...question, reason: { verdict: choice.verdict, typed: '' } } }
   const { verdict, option } = choice
-  return { type: 'answered', task: waiting.task, verdict, rationale: '', ...(option === undefined ? {} : { option }) }
+  return { type: 'answered', task: waiting.task, verdict, rationale: '', option }
 }
 
 export function questionLines(question: Question, columns: number, paint: Paint): readonly string[] {

@@ -280,8 +280,8 @@ function changesOf(before: Parts, after: Parts, kindOf: (key: string) => ChangeK
     changes.push({
       kind: kindOf(key),
       key,
-      ...(was === undefined ? {} : { before: was as Json }),
-      ...(is === undefined ? {} : { after: is as Json }),
+      before: was as Json | undefined,
+      after: is as Json | undefined,
     })
   }
   return changes.sort((a, b) => rank(a.kind) - rank(b.kind) || (a.key < b.key ? -1 : 1))
@@ -289,7 +289,7 @@ function changesOf(before: Parts, after: Parts, kindOf: (key: string) => ChangeK
 
 function named(task: TaskDefinition, parent: TaskName | null): NamedTask {
   const { id, action, title } = task
-  return { task: path(parent, id), action: action.type, ...(title === undefined ? {} : { title }) }
+  return { task: path(parent, id), action: action.type, title }
 }
 
 const path = (parent: TaskName | null, id: TaskName): TaskName =>

@@ -169,7 +169,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       else
         endedAt(state, task, {
           how: 'lost',
-          ...(event.lastSign === undefined ? {} : { at: event.lastSign + SIGN_SLACK_MS }),
+          at: event.lastSign === undefined ? undefined : event.lastSign + SIGN_SLACK_MS,
         })
       setStatus(state, task, 'ready')
       return
@@ -192,8 +192,8 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
 }
 
 const some = (chosen: Prepared['chosen'], ended: Prepared['ended']): Pick<Prepared, 'chosen' | 'ended'> => ({
-  ...(chosen === undefined ? {} : { chosen }),
-  ...(ended === undefined ? {} : { ended }),
+  chosen,
+  ended,
 })
 
 /** Remembered where files are looked at: what changed later is a person's work. */

@@ -18,7 +18,7 @@ import {
   rollbackAnswers,
   workAnswers,
 } from './gate-answers.ts'
-import { type Releases, releasesOf } from './releases.ts'
+import { type Releases, releasesOf } from './gate-releases.ts'
 
 // Everything in a plan that waits for a person: gates, verdicts, unknown outcomes, failures nobody can mend, questions and proposals
 // of agents, work that has somebody's name on it, and a rollback that was stopped. Each names its question so that an answer cannot
@@ -256,10 +256,10 @@ export function rollbackItem(state: PlanState, { version, at, started, stopped }
 
 function boundsOf({ paths, tasks, filesOnly, keepGit }: RollbackBounds): RollbackBounds {
   return {
-    ...(paths === undefined ? {} : { paths }),
-    ...(tasks === undefined ? {} : { tasks }),
-    ...(filesOnly === undefined ? {} : { filesOnly }),
-    ...(keepGit === undefined ? {} : { keepGit }),
+    paths,
+    tasks,
+    filesOnly,
+    keepGit,
   }
 }
 

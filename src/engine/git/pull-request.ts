@@ -19,8 +19,8 @@ export async function pullRequest(rooms: Rooms, state: PlanState): Promise<PullR
     return {
       name,
       status,
-      ...(title === undefined ? {} : { title }),
-      ...(criteria === undefined ? {} : { criteria }),
+      title,
+      criteria,
     }
   })
   const entries = await entriesAfter(rooms.store, id, 0)
@@ -34,7 +34,7 @@ export async function pullRequest(rooms: Rooms, state: PlanState): Promise<PullR
     plan: {
       name: definition.name,
       status,
-      ...(title === undefined ? {} : { title }),
+      title,
       ...(typeof said === 'string' ? { goal: said } : {}),
     },
     tasks,

@@ -304,7 +304,7 @@ function locateFault(definition: PlanDefinition, fault: DefinitionFault): Docume
   const place = fault.task === undefined ? null : placeOf(definition.tasks, fault.task, fault)
   const ofPlan = fault.task === undefined && key !== undefined ? [key, ...at] : []
   const path = place === null ? ofPlan : ['tasks', ...place, ...(key === undefined ? ['id'] : [key, ...at])]
-  return { path, message, ...(hint === undefined ? {} : { hint }) }
+  return { path, message, hint }
 }
 
 /** Where the task with this full name is written; the children of a `matrix` or a `for_each` are written as one. */

@@ -71,7 +71,7 @@ export const gateRoutes: readonly AnyRoute[] = [
       verdict: 'approved',
       rationale,
       hash,
-      ...(until === undefined ? {} : { until }),
+      until,
       ...(edits === null ? {} : { edits }),
     }
   }),
@@ -86,7 +86,7 @@ export const gateRoutes: readonly AnyRoute[] = [
     'Sends work back to an earlier task, with what is to be changed.',
     async (_, body) => {
       const { rationale, hash, to } = body
-      return { verdict: 'pushed-back', rationale, hash, ...(to === undefined ? {} : { to: to as TaskName }) }
+      return { verdict: 'pushed-back', rationale, hash, to: to === undefined ? undefined : (to as TaskName) }
     },
   ),
   answering('choose', chooseBody, 'Takes one of the options.', async (_, body) => ({
@@ -94,7 +94,7 @@ export const gateRoutes: readonly AnyRoute[] = [
     rationale: body.rationale ?? '',
     hash: body.hash,
     option: body.option,
-    ...(body.choices === undefined ? {} : { choices: body.choices }),
+    choices: body.choices,
   })),
   answering('answer', answerBody, 'Fills in the form of a question.', async (_, { rationale = '', hash, answers }) => ({
     verdict: 'answered',

@@ -18,6 +18,7 @@ import {
   type LackingFor,
 } from '../../operations/answer-inbox.ts'
 import { decideReview } from '../../operations/decide-gate.ts'
+import { inTokenWords } from '../auth/denial-text.ts'
 import { findPlan, findTask } from '../find-plan.ts'
 import { hintText } from '../hint-text.ts'
 import { LIMITS } from '../limits.ts'
@@ -34,12 +35,14 @@ async function answerInbox(call: Asking, id: string, body: InboxAnswerBody): Pro
   const { answers, outputs, ...rest } = body
   const said = { ...rest, answers: answers as JsonObject | undefined, outputs: outputs as JsonObject | undefined }
   const done = await giveAnswer(engineOf(call), id, () => said, { once: call.once })
-  return done.status === 'answered' ? done : unanswered(id, done)
+  if (done.status === 'answered') return done
+  if (done.status === 'refused') return refused(inTokenWords(call.who, done.refusal), { plan: done.item.plan })
+  return unanswered(id, done)
 }
 
 type Answered = Extract<InboxAnswered, { readonly status: 'answered' }>
 
-function unanswered(id: string, done: Exclude<InboxAnswered, Answered>): Problem {
+function unanswered(id: string, done: Exclude<InboxAnswered, { readonly status: 'answered' | 'refused' }>): Problem {
   switch (done.status) {
     case 'unknown':
       return unknown(id)
@@ -56,8 +59,6 @@ function unanswered(id: string, done: Exclude<InboxAnswered, Answered>): Problem
       return problem(409, 'conflict', 'it asks about something else by now', { hint: 'look at it again: GET /inbox' })
     case 'lacking':
       return invalidRequest('body', [{ path: done.field, message: 'is missing', hint: LACKING[done.to] }])
-    case 'refused':
-      return refused(done.refusal, { plan: done.item.plan })
     case 'passed-on':
       throw new Error('bug: nothing is passed on here')
     default:
@@ -100,7 +101,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     path: '/inbox',
     right: 'read',
     noun,
-    about: 'Everything that waits for a person, in all plans, oldest first.',
+    about: 'Everything that waits for a person, in all plans, oldest first, each with the answers this token may give.',
     query: wire.inboxQuery,
     answers: { 200: { about: 'what waits', body: wire.inbox } },
     handle: async call => {
@@ -117,9 +118,11 @@ export const inboxRoutes: readonly AnyRoute[] = [
   route({
     method: 'POST',
     path: '/inbox/:id/answer',
-    right: 'decide',
+    // Whoever works on plans or decides about them; the engine knows who may answer what.
+    right: 'inspect',
     noun,
-    about: 'Answers one of them, and no other: when it waits no longer, what became of it is told.',
+    about:
+      'Answers one of them, and no other: when it waits no longer, what became of it is told. Work and stopped rollbacks are for operators, everything else for approvers.',
     body: wire.inboxAnswer,
     answers: { 200: { about: 'it is answered', body: wire.inboxAnswered, tag: true } },
     handle: async call => {
@@ -311,8 +314,8 @@ export const proposalRoutes: readonly AnyRoute[] = [
           definition,
           rationale,
           source,
-          ...(expected_revision === undefined ? {} : { expectedRevision: expected_revision }),
-          ...(cause === undefined ? {} : { cause }),
+          expectedRevision: expected_revision,
+          cause,
           ...named,
         }))
         if (isProblem(ordered)) return ordered

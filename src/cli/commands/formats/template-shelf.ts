@@ -56,7 +56,7 @@ export async function ownFolder(context: Context): Promise<string> {
   const { stateDir } = locate({
     cwd: context.cwd,
     environment: context.environment,
-    ...(dir === undefined ? {} : { dir }),
+    dir,
   })
   return join(stateDir, 'templates')
 }

@@ -37,7 +37,7 @@ export async function pushBack(
   const { to } = options
   return await answerGate(context, first, second, options, () => ({
     verdict: 'pushed-back',
-    ...(to === undefined ? {} : { to: to as TaskName }),
+    to: to === undefined ? undefined : (to as TaskName),
   }))
 }
 
@@ -306,7 +306,7 @@ async function gateOrder(
     verdict: 'answered',
     rationale: message,
     answers: valuesFor(asks.form, words),
-    ...(hash === undefined ? {} : { hash: hash as never }),
+    hash: hash === undefined ? undefined : (hash as never),
   }
 }
 

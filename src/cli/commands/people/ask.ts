@@ -46,7 +46,7 @@ export function fieldOf(word: string): Field {
     name,
     type,
     ...(type === 'choice' ? { choices: options } : {}),
-    ...(optional === undefined ? {} : { optional: true }),
+    optional: optional === undefined ? undefined : true,
   }
   if (usual === undefined) return field
   const value = valuesFor([field], [`${name}=${usual}`])[name] as Json

@@ -231,7 +231,7 @@ export async function claim(
     const claimed = await claimNow(context, composed, options, {
       ...(meant === null ? {} : { plan: meant.plan }),
       ...(meant === null || meant.task === null ? {} : { task: meant.task }),
-      ...(options.lease === undefined ? {} : { leaseMs: options.lease }),
+      leaseMs: options.lease,
     })
     if (typeof claimed === 'number') return claimed
     const { plan, name, claim: held, version } = claimed

@@ -127,14 +127,14 @@ export async function startAndDrive(
     ...plan,
     wait: options.wait === true,
     plain: options.plain === true,
-    ...(options.mirror === undefined ? {} : { mirror: options.mirror }),
+    mirror: options.mirror,
   })
 }
 
 export async function setMoving(context: Context, composed: Composed, { plan, name, checked, goOn }: Moved) {
   const going = await setGoing(composed.engine, plan, {
     ...(checked === true ? { check: 'checked' } : {}),
-    ...(goOn === undefined ? {} : { goOn }),
+    goOn,
   })
   switch (going.status) {
     case 'started':
