@@ -5,6 +5,7 @@ import { diffArrays, diffLines } from 'diff'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { fieldOf } from '../../domain/plan-rules/task-fields.ts'
 import {
   isEmpty,
   type KeyChange,
@@ -35,17 +36,12 @@ export function printDiff(diff: SemanticDiff): string {
 
 /** How the document calls a key of the definition; an action goes by its own key. */
 export function wordOf({ key, before, after }: KeyChange): string {
-  if (key !== 'action') return WORDS.get(key) ?? key
+  if (key !== 'action') return fieldOf(key)?.key ?? PLAN_WORDS.get(key) ?? key
   const [was, is] = [typeOf(before), typeOf(after)]
   return was === is ? was : `${was} → ${is}`
 }
 
-const WORDS: ReadonlyMap<string, string> = new Map([
-  ['timeoutMs', 'timeout'],
-  ['estimateMs', 'estimate'],
-  ['timeboxMs', 'timebox'],
-  ['failureModes', 'failure_modes'],
-  ['forEach', 'for_each'],
+const PLAN_WORDS: ReadonlyMap<string, string> = new Map([
   ['defaults.timeoutMs', 'defaults.timeout'],
   ['policy.onFailure', 'policy.on_failure'],
 ])
