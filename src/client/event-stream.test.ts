@@ -57,8 +57,8 @@ describe('the text of a stream', () => {
         const lines = events.map(({ name, data, id }) =>
           [`event: ${name}`, `id: ${id}`, `data: ${data}`, '', ''].join(end),
         )
-        // A CR may be the first half of an end: what it ends is told with the next character.
-        const whole = `${lines.join('')}:`
+        // A CR may be the first half of an end: what it ends is told with the next line.
+        const whole = `${lines.join('')}:${end}`
         const text = new EventText()
         const heard: StreamEvent[] = []
         for (let at = 0; at < whole.length; ) {
