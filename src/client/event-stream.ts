@@ -2,7 +2,7 @@
 
 import { createParser } from 'eventsource-parser'
 import type { Entry, Position } from '../stores/store.ts'
-import { type Connection, headersOf, linesOf, problemIn, troubleOf } from './transport.ts'
+import { type Connection, errorFrom, headersOf, linesOf, problemIn } from './transport.ts'
 
 export interface StreamEvent {
   /** `message` when it has none. */
@@ -286,6 +286,6 @@ async function open(connection: Connection, { plan, after, signal }: EntriesWish
   })
   if (response.ok && response.body !== null) return response.body
   const problem = problemIn(response.status, await response.json().catch(() => null))
-  const trouble = problem === null ? new Error(`answered ${response.status}`) : troubleOf(problem)
+  const trouble = problem === null ? new Error(`answered ${response.status}`) : errorFrom(problem)
   throw FOR_GOOD.has(response.status) ? new ForGood(trouble) : trouble
 }

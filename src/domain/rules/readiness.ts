@@ -4,7 +4,7 @@
 import type { TaskName } from '../id.ts'
 import type { TaskDefinition } from '../plan.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
-import { groupOf, isUncleared, isUnjudged, NOTHING, openNeeds } from '../state/task-index.ts'
+import { groupOf, hasUncheckedPreconditions, isUnjudged, NOTHING, openNeeds } from '../state/task-index.ts'
 import { BLOCKS, SATISFIES } from '../status.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 
@@ -12,13 +12,13 @@ import { type DecisionDraft, emit } from './decision.ts'
 export function propagate(draft: DecisionDraft, task: TaskState): void {
   if (SATISFIES.has(task.status)) {
     const unblocked = unblock(draft, task.dependants)
-    readyUp(draft, unblocked.length === 0 ? task.dependants : [...task.dependants, ...unblocked])
+    markReady(draft, unblocked.length === 0 ? task.dependants : [...task.dependants, ...unblocked])
     passOverIn(draft, task)
   } else if (BLOCKS.has(task.status)) block(draft, task)
 }
 
 /** Makes ready whichever of the candidates has every need satisfied. A gate opens at once: it needs nobody to start it. */
-export function readyUp(draft: DecisionDraft, candidates: Iterable<TaskState>): void {
+export function markReady(draft: DecisionDraft, candidates: Iterable<TaskState>): void {
   const ready = new Set<TaskState>()
   for (const task of candidates) {
     if (task.status !== 'pending' || task.dormant) continue
@@ -27,7 +27,7 @@ export function readyUp(draft: DecisionDraft, candidates: Iterable<TaskState>): 
   }
   if (ready.size === 0) return
   emit(draft, { type: 'task.readied', tasks: Array.from(ready, task => task.definition.id) })
-  for (const task of ready) if (!isUnjudged(task) && !isUncleared(task)) openGate(draft, task)
+  for (const task of ready) if (!isUnjudged(task) && !hasUncheckedPreconditions(task)) openGate(draft, task)
 }
 
 export function openGate(draft: DecisionDraft, task: TaskState): void {
@@ -93,13 +93,13 @@ export function unblock(draft: DecisionDraft, candidates: Iterable<TaskState>): 
 /** After a revision every task is looked at once: new ones may be ready, old ones free. */
 export function refresh(draft: DecisionDraft, tasks: readonly TaskState[]): void {
   unblock(draft, tasks)
-  readyUp(draft, tasks)
+  markReady(draft, tasks)
 }
 
 export const NEVER_ROUTED = 'no outcome led here'
 
 /** Skips tasks no outcome led to, and those whose needs were all skipped this way. */
-export function passOver(draft: DecisionDraft, dormant: readonly TaskState[]): void {
+export function skipUnreached(draft: DecisionDraft, dormant: readonly TaskState[]): void {
   const skipped = [...dormant]
   for (let at = 0; at < skipped.length; at++) {
     const task = skipped[at]!
@@ -127,7 +127,7 @@ function passOverIn(draft: DecisionDraft, task: TaskState): void {
     if (child.status !== 'pending' || (child.dormant && openNeeds(draft.state, child).unmet > 0)) return
     if (child.dormant) dormant.push(child)
   }
-  if (dormant.length > 0) passOver(draft, dormant)
+  if (dormant.length > 0) skipUnreached(draft, dormant)
 }
 
 /** Most groups have none, and then the end of a child costs nothing more. Nobody falls asleep after the plan was defined. */
