@@ -30,7 +30,7 @@ function bind(draft: DecisionDraft, task: TaskState, { items, definition, hash }
     task: id,
     visit: task.visit,
     attempt: task.attempt + 1,
-    ...goneBackIn(draft.state, task),
+    ...goneBackIn(task),
   })
   const obstacle = hash === draft.state.hash ? null : whyNot(draft, definition)
   if (obstacle !== null) {

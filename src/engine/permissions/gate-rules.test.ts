@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { plainHint } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanDefinition, Policy, TaskDefinition } from '../../domain/plan.ts'
-import { external, gate, Journal, name, plan, task } from '../../testing/index.ts'
+import { external, gate, Journal, name, plan, START, task } from '../../testing/index.ts'
 import type { EngineInProcess } from '../engine.ts'
 import type { Order } from '../orders.ts'
 import { RIGHTS, type Role } from '../roles.ts'
@@ -173,7 +173,7 @@ describe('nobody who may not decide has', () => {
 
   test('an approval back by a rollback or undo, nor an answer to what a person is asked', () => {
     const journal = new Journal().create(plan('p', gate('g'), external('m', { needs: ['g'] }), task('x')))
-    journal.must({ type: 'start' })
+    journal.must(START)
     journal.turn()
     const completed = { task: name('g'), status: 'completed' } as const
     expect(refuseResets(journal.state, [completed])).toMatchObject({
