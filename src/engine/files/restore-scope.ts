@@ -156,7 +156,7 @@ async function attemptJudge(
   changedAt: ReadonlyMap<string, Millis>,
   cutOff: readonly Note[],
 ): Promise<AttemptJudge> {
-  // Plans under older rules do not say how it ended; it failed where no attempt of the visit was lost.
+  // Where files are not looked at nobody noted how it ended; it failed where no attempt of the visit was lost.
   const { how, at: endedAt } = prepared?.ended ?? { how: attempt === failures ? 'failed' : 'lost', at: undefined }
   const wrote = how === 'failed' ? result?.wrote : undefined
   const left =

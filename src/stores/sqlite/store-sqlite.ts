@@ -112,9 +112,9 @@ export class StoreSqlite extends StoreOnTables {
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
       const writer = new Connection(path, { readOnly: false, busyMs: 0 })
       try {
-        applySettings(writer)
-        // Before anything else: a file that is not ours, or from before the first release, is not touched.
+        // First: a file that is not ours, or from before the first release, is not touched.
         refuseForeignFile(writer)
+        applySettings(writer)
         refuseWhileDriven(writer, options.host, clock.monotonic())
         migrate(writer, { now, failpoint })
         return new StoreSqlite(options, path, blobs, writer, openReader(path))
