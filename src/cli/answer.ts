@@ -37,7 +37,7 @@ export function withDir({ settings: { dir } }: Pick<Context, 'settings'>, text: 
 }
 
 /** Something said beside the answer; not for scripts and not for the quiet. */
-export function remark(context: Context, line: string): void {
+export function printNote(context: Context, line: string): void {
   if (!context.settings.quiet && !context.settings.json) context.stderr.write(`${withDir(context, line)}\n`)
 }
 

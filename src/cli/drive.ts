@@ -8,7 +8,7 @@ import type { Driven } from '../engine/engine.ts'
 import { isRollbackEnd, type RollbackEnd } from '../operations/rollback-plan.ts'
 import { escapeForTerminal } from '../safety/text/terminal.ts'
 import type { Entry, Holder, StoredLog } from '../stores/store.ts'
-import { envelope, print, remark } from './answer.ts'
+import { envelope, print, printNote } from './answer.ts'
 import type { Context, StopSignal } from './context.ts'
 import { CliError, EXIT, exitOf } from './exit.ts'
 import { FileProgressLines } from './live/file-progress.ts'
@@ -423,7 +423,7 @@ export async function carryOut(
       if (driven.status === 'held') {
         if (by === null) {
           by = driven.holder
-          remark(context, `pid ${by.pid} on ${by.host} drives the plan and carries it out; waiting`)
+          printNote(context, `pid ${by.pid} on ${by.host} drives the plan and carries it out; waiting`)
         }
         await waited()
       }

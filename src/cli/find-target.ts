@@ -4,7 +4,6 @@
 import { PLAN_ENDED } from '../domain/status.ts'
 import type { Engine } from '../engine/engine.ts'
 import {
-  helpWithMissing,
   type Lookup,
   type LookupOptions,
   lookUpPlan,
@@ -13,6 +12,7 @@ import {
   type Missing,
   type PlanOrTask,
   type PlanTarget,
+  suggestTargets,
   type TaskTarget,
 } from '../operations/find-target.ts'
 import { isSessionKnown } from '../operations/session-plans.ts'
@@ -54,7 +54,7 @@ async function demand<T>(engine: Engine, looked: Lookup<T>): Promise<T> {
 }
 
 async function complaintOf(engine: Engine, missing: Missing): Promise<CliError> {
-  const { near, removedBy } = await helpWithMissing(engine, missing)
+  const { near, removedBy } = await suggestTargets(engine, missing)
   const guess = near === null ? null : `did you mean '${near}'?`
   switch (missing.what) {
     case 'plan':

@@ -2,13 +2,13 @@
 
 import type { Composed } from '../compose.ts'
 import type { PlanId } from '../domain/id.ts'
-import { sentence, toldOf } from '../domain/views/timeline.ts'
+import { sentence, visibleEvents } from '../domain/views/timeline.ts'
 
 import type { Order, Submitted } from '../engine/engine.ts'
 import { decideGate, type GateAnswer } from '../operations/decide-gate.ts'
 import type { TaskTarget } from '../operations/find-target.ts'
 import { escapeForTerminal } from '../safety/text/terminal.ts'
-import { answer, remark } from './answer.ts'
+import { answer, printNote } from './answer.ts'
 import { type Context, withState } from './context.ts'
 import { CliError, EXIT, refused } from './exit.ts'
 import { findTask } from './find-target.ts'
@@ -32,7 +32,7 @@ export async function orderAndTell(
   order: Order,
 ): Promise<Accepted> {
   const accepted = await submit(composed, plan, order)
-  toldAs(context, accepted)
+  printAccepted(context, accepted)
   await remarkHowToGoOn(context, composed, accepted.plan)
   return accepted
 }
@@ -46,11 +46,11 @@ export async function tellPeople({ worker }: Composed, plan: PlanId): Promise<vo
 const TELL_MAX_MS = 15_000
 
 /** What happened, as sentences. */
-export function toldAs(context: Context, { plan, name, version, events, claim }: Accepted): void {
+export function printAccepted(context: Context, { plan, name, version, events, claim }: Accepted): void {
   answer(context, { plan, name, version, events, ...(claim === undefined ? {} : { claim }) }, () =>
     events.length === 0
       ? 'nothing changed: it is so already'
-      : toldOf(events).map(event => escapeForTerminal(sentence(event, wordsFor(name)))),
+      : visibleEvents(events).map(event => escapeForTerminal(sentence(event, wordsFor(name)))),
   )
 }
 
@@ -61,7 +61,7 @@ export async function remarkHowToGoOn(context: Context, composed: Composed, plan
   if (summary === null || summary.status !== 'active' || summary.holder?.alive === true) return
   const { ready, running } = summary.progress.counts
   if (ready + running > summary.claimable || summary.rollback !== undefined)
-    remark(context, `nobody drives the plan now; go on with: planfold resume ${summary.name}`)
+    printNote(context, `nobody drives the plan now; go on with: planfold resume ${summary.name}`)
 }
 
 // An answer to what a task asks, given with one command. It is bound to what the gate asked when it was looked at: when it asks
@@ -87,7 +87,7 @@ export async function answerGate(
     const done = await decideGate(composed.engine, target, said, { hash: options.hash, bind: true })
     if (done.status === 'refused') throw refused(done.refusal)
     if (done.status === 'other-hash') throw otherHash(done.on, options.hash ?? '')
-    toldAs(context, done.accepted)
+    printAccepted(context, done.accepted)
     await remarkHowToGoOn(context, composed, target.plan)
     return EXIT.done
   })

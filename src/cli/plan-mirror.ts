@@ -11,7 +11,7 @@ import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import type { Composed } from '../compose.ts'
 import type { PlanId } from '../domain/id.ts'
 import type { Engine, EngineInProcess } from '../engine/engine.ts'
-import { remark } from './answer.ts'
+import { printNote } from './answer.ts'
 import type { Context } from './context.ts'
 import { usage } from './exit.ts'
 
@@ -206,7 +206,7 @@ export class Mirror {
     if (this.#isTold) return
     this.#isTold = true
     const why = error instanceof Error ? error.message : String(error)
-    remark(this.#context, `the mirror in ${this.#folder} could not be written: ${why}; the plan goes on`)
+    printNote(this.#context, `the mirror in ${this.#folder} could not be written: ${why}; the plan goes on`)
   }
 }
 

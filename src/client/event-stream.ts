@@ -1,7 +1,7 @@
 // Entries and events over HTTP, line by line; a stream that breaks is taken up again where it ended.
 
 import type { Entry, Position } from '../stores/store.ts'
-import { type Connection, headersOf, linesOf, problemIn, troubleOf } from './transport.ts'
+import { type Connection, errorFrom, headersOf, linesOf, problemIn } from './transport.ts'
 
 // Reads the text of an event stream piece by piece, wherever it is cut, as the HTML standard says: lines end with LF, CR or CRLF,
 // a blank line ends an event, an id holds until the next one.
@@ -341,6 +341,6 @@ async function open(connection: Connection, { plan, after, signal }: EntriesWish
   })
   if (response.ok && response.body !== null) return response.body
   const problem = problemIn(response.status, await response.json().catch(() => null))
-  const trouble = problem === null ? new Error(`answered ${response.status}`) : troubleOf(problem)
+  const trouble = problem === null ? new Error(`answered ${response.status}`) : errorFrom(problem)
   throw FOR_GOOD.has(response.status) ? new ForGood(trouble) : trouble
 }

@@ -23,12 +23,12 @@ import { remoteEntries } from './event-stream.ts'
 import { type RemoteGates, type RemotePlans, type RemoteTasks, remoteNouns } from './service-calls.ts'
 import {
   type Connection,
+  errorFrom,
   type RemoteRefusal,
   type Reply,
   type Request,
   refusalIn,
   send,
-  troubleOf,
 } from './transport.ts'
 
 // Orders as they travel: definitions become documents, fields that only the engine fills are left at home.
@@ -114,7 +114,7 @@ function remoteStreams<E, R, F>(
 ): OwnStreams<Streams<E, R, F>> {
   const read = async <T>(body: object): Promise<T> => {
     const reply = await ask({ of, ...body }, undefined)
-    if (!reply.ok) throw troubleOf(reply.problem)
+    if (!reply.ok) throw errorFrom(reply.problem)
     return (reply.body as { readonly answer: T }).answer
   }
   return {
@@ -123,7 +123,7 @@ function remoteStreams<E, R, F>(
       const reply = await ask({ of, do: 'append', id, events, ...version }, once?.key ?? newKey())
       if (reply.ok) return (reply.body as { readonly answer: StreamUpdated }).answer
       const refusal = refusalIn(reply.problem)
-      if (refusal === null) throw troubleOf(reply.problem)
+      if (refusal === null) throw errorFrom(reply.problem)
       return { ok: false, refusal }
     },
     read: (id, options = {}) => read({ do: 'read', id, ...options }),
@@ -182,13 +182,13 @@ export class RemoteEngine implements Engine {
     const reply = await this.#post('/engine/orders', packed.text, once)
     if (reply.ok) return { ok: true, ...(reply.body as Omit<Extract<Submitted, { readonly ok: true }>, 'ok'>) }
     const refusal = refusalIn(reply.problem)
-    if (refusal === null) throw troubleOf(reply.problem)
+    if (refusal === null) throw errorFrom(reply.problem)
     return { ok: false, refusal }
   }
 
   async ask<T extends QueryType>(query: QueryOf<T>): Promise<AnswerOf<T>> {
     const reply = await this.#post('/engine/queries', JSON.stringify({ query }), undefined)
-    if (!reply.ok) throw troubleOf(reply.problem)
+    if (!reply.ok) throw errorFrom(reply.problem)
     const body = reply.body as { readonly answer?: unknown; readonly bytes?: string }
     return (body.bytes === undefined ? body.answer : bytesFrom(body.bytes)) as AnswerOf<T>
   }
@@ -221,7 +221,7 @@ export class RemoteEngine implements Engine {
 
   async #got(request: Omit<Request, 'signal'>): Promise<unknown> {
     const reply = await this.#send(request)
-    if (!reply.ok) throw troubleOf(reply.problem)
+    if (!reply.ok) throw errorFrom(reply.problem)
     return reply.body
   }
 }

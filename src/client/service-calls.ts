@@ -2,7 +2,7 @@
 // nothing of the Engine door behind them.
 
 import type * as body from './bodies.ts'
-import { type RemoteRefusal, type Reply, type Request, refusalIn, troubleOf } from './transport.ts'
+import { errorFrom, type RemoteRefusal, type Reply, type Request, refusalIn } from './transport.ts'
 
 /** A refusal is a value, as everywhere; what is thrown is trouble with the service or the store. */
 export type Answered<T> =
@@ -83,7 +83,7 @@ export function remoteNouns(
     const reply = await send(request)
     if (reply.ok) return { ok: true, body: reply.body as T }
     const refusal = refusalIn(reply.problem)
-    if (refusal === null) throw troubleOf(reply.problem)
+    if (refusal === null) throw errorFrom(reply.problem)
     return { ok: false, refusal }
   }
   const get = <T>(path: string, query: object = {}) => asked<T>({ method: 'GET', path: path + queryOf(query) })

@@ -123,7 +123,7 @@ function faultIn(fault: unknown): RemoteFault {
   return { path: text(path), message: text(message), ...(typeof hint === 'string' ? { hint } : {}) }
 }
 
-export function troubleOf({ code, status, detail, hint, faults }: RemoteProblem): Error {
+export function errorFrom({ code, status, detail, hint, faults }: RemoteProblem): Error {
   switch (code) {
     case 'bad-cursor':
       return new BadCursor(detail)

@@ -24,7 +24,7 @@ import type { Shortage } from './shortage.ts'
 import type { TaskStatus } from './status.ts'
 
 // What clients say about a plan they keep here: tasks added one by one to a draft, annotations that are kept and never followed,
-// evaluations of what a task did. Part of the union in event.ts.
+// evaluations of what a task did.
 
 export type ClientEvent =
   /** Appended to a draft, which is unsealed by it: its definition has no hash until the next revision. */
@@ -49,7 +49,7 @@ interface Said {
 }
 
 // What was judged and decided when things went wrong or somebody had to be asked: recovery, breakers, votes, questions,
-// proposals, assessments, notices. Part of the union in event.ts.
+// proposals, assessments, notices.
 
 export type JudgementEvent =
   /** What is done about a failure, and why this. `rule` is the index in `recover`; absent for what `retry` and edges say. */
@@ -398,6 +398,88 @@ export type Event =
 
 export type EventType = Event['type']
 export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
+
+/** What an event is about; the audit trail is sorted by it. */
+export type EventKind =
+  | 'revision'
+  | 'decision'
+  | 'plan'
+  | 'task'
+  | 'attempt'
+  | 'files'
+  | 'checkpoint'
+  | 'rollback'
+  | 'git'
+  | 'compensation'
+  | 'recovery'
+  | 'note'
+
+/** Every event there is, and its kind. Null: bookkeeping that the audit trail leaves out. The compiler checks that none is missing. */
+export const EVENT_KINDS: { readonly [T in EventType]: EventKind | null } = {
+  'plan.created': 'revision',
+  'plan.revised': 'revision',
+  'plan.started': 'plan',
+  'plan.paused': 'plan',
+  'plan.resumed': 'plan',
+  'plan.cancelled': 'plan',
+  'plan.finished': 'plan',
+  'plan.reopened': 'plan',
+  'plan.archived': 'plan',
+  'plan.compensating': 'compensation',
+  'plan.aborted': 'plan',
+  'plan.annotated': 'note',
+  'task.imported': 'task',
+  'task.added': 'revision',
+  'task.annotated': 'note',
+  'task.evaluated': 'decision',
+  'task.readied': null,
+  'task.skipped': 'task',
+  'task.blocked': null,
+  'task.unblocked': null,
+  'task.abandoned': 'task',
+  'task.failed': 'task',
+  'task.reopened': 'task',
+  'task.routed': 'task',
+  'task.substituted': 'recovery',
+  'task.escalated': 'recovery',
+  'attempt.started': 'attempt',
+  'attempt.succeeded': 'attempt',
+  'attempt.failed': 'attempt',
+  'attempt.lost': 'attempt',
+  'attempt.parked': 'attempt',
+  'report.refused': 'attempt',
+  'retry.scheduled': 'attempt',
+  'recovery.chosen': 'recovery',
+  'breaker.opened': 'recovery',
+  'breaker.closed': 'recovery',
+  'gate.opened': 'decision',
+  'gate.voted': 'decision',
+  'gate.decided': 'decision',
+  'consent.voided': 'decision',
+  'question.asked': 'decision',
+  'question.answered': 'decision',
+  'revision.proposed': 'revision',
+  'revision.declined': 'decision',
+  'assessment.made': 'decision',
+  'outputs.checked': 'files',
+  'criterion.judged': 'decision',
+  'workspace.restored': 'files',
+  'files.restored': 'files',
+  'compensation.started': 'compensation',
+  'compensation.finished': 'compensation',
+  'compensation.retried': 'compensation',
+  'checkpoint.taken': 'checkpoint',
+  'git.committed': 'git',
+  'place.made': 'git',
+  'fork.adopted': 'rollback',
+  'rollback.started': 'rollback',
+  'rollback.finished': 'rollback',
+  'rollback.stopped': 'rollback',
+  'notice.sent': 'note',
+  'note.added': 'note',
+}
+
+export const EVENT_TYPES = Object.keys(EVENT_KINDS) as readonly EventType[]
 
 /** The tasks an event is about. */
 export function tasksOf(event: Event): readonly TaskName[] {

@@ -5,7 +5,7 @@ import type { Millis, TaskName } from './id.ts'
 import type { Action } from './plan.ts'
 import { attemptsUsedUp } from './recovery/breaker.ts'
 import { awaitsProposal } from './revisions/proposals.ts'
-import { isClear } from './rollback/rollback-rules.ts'
+import { isReadyForRollback } from './rollback/rollback-rules.ts'
 import { askable, lineOf, needsPreparing, wantsAttempt } from './rules/scheduling.ts'
 import { nextAlarm } from './state/alarms.ts'
 import type { PlanState, TaskState } from './state/state.ts'
@@ -51,7 +51,7 @@ export function nextActions(state: PlanState, now: Millis, held?: ReadonlySet<Ta
   const isWornOut = attemptsUsedUp(state) !== null && wantsAttempt(state, now)
   const alarmAt = nextAlarm(state)?.at ?? null
   const commit = state.uncommitted.length === 0 || state.rollback !== null ? null : state.uncommitted[0]!
-  const rollback = state.rollback === null || !isClear(state) ? null : state.rollback
+  const rollback = state.rollback === null || !isReadyForRollback(state) ? null : state.rollback
   return {
     perform: state.running,
     prepare: asking.length === 0 ? prepare : [...asking, ...prepare],

@@ -6,7 +6,7 @@ import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/i
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Edit } from '../domain/plan.ts'
 import { inLine } from '../domain/rules/scheduling.ts'
-import { isNeglected } from '../domain/state/alarms.ts'
+import { hasDueAlarm } from '../domain/state/alarms.ts'
 import { isUnsealed, type PlanState, type TaskState } from '../domain/state/state.ts'
 import { isClaimable } from '../domain/state/task-index.ts'
 import { ENDED } from '../domain/status.ts'
@@ -28,7 +28,7 @@ import { resolveAttempt, resolveBriefing, withTitles } from './attempts/resolve.
 import { entriesAfter } from './files/other-plans.ts'
 import { scopeWaits } from './files/scope-reservation.ts'
 import { isGone, roomsOf } from './git/plan-worktree.ts'
-import { late } from './lazy-imports.ts'
+import { lazy } from './lazy-imports.ts'
 import { sweepClaims } from './loop/rescuer.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './queries.ts'
 import { records } from './records/audit.ts'
@@ -229,7 +229,7 @@ const answerers: Answerer = {
   },
   handoff: async (rooms, { plan, links = false }) => {
     const found = await rooms.store.find(plan)
-    return found === null ? null : await (await import('./records/audit.ts')).handOn(rooms, found.plan, links)
+    return found === null ? null : await (await import('./records/audit.ts')).buildHandoff(rooms, found.plan, links)
   },
   digest: async (rooms, { plan, since }) => {
     const state = await stateOf(rooms, plan)
@@ -274,8 +274,8 @@ const answerers: Answerer = {
 /** What nobody drives is tended to by whoever looks. */
 async function tendedState(rooms: Rooms, reference: string): Promise<PlanState | null> {
   const state = await stateOf(rooms, reference)
-  if (state === null || !isNeglected(state, rooms.clock.now())) return state
-  await (await late.tending()).tend(rooms, state.id)
+  if (state === null || !hasDueAlarm(state, rooms.clock.now())) return state
+  await (await lazy.tending()).raiseDueQuestions(rooms, state.id)
   return await rooms.store.state(state.id)
 }
 
@@ -285,7 +285,7 @@ async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | nul
 }
 
 /** Of the outputs of a task, those that stand for stored bytes. */
-const artifactsIn = (outputs: Json): readonly Json[] =>
+export const artifactsIn = (outputs: Json | undefined): readonly Json[] =>
   isMap(outputs) ? Object.values(outputs).flatMap(value => (isMap(value) ? (value.artifact ?? []) : [])) : []
 
 const isMap = (value: Json | undefined): value is JsonObject =>

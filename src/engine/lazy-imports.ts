@@ -2,7 +2,7 @@
 // before. Loaded once, each answers without a turn of the event loop, so that a simulated run that has loaded all of them
 // repeats itself to the letter. What drives a plan or takes an order imports lazily from here and nowhere else.
 
-export const late = {
+export const lazy = {
   adopting: lately(() => import('./forks/adopt-fork.ts')),
   forkWork: lately(() => import('./forks/fork-changes.ts')),
   apart: lately(() => import('./git/task-worktrees.ts')),
@@ -33,8 +33,8 @@ export const late = {
 }
 
 /** All of it, now. */
-export async function loadLate(): Promise<void> {
-  for (const load of Object.values(late)) await load()
+export async function loadLazyParts(): Promise<void> {
+  for (const load of Object.values(lazy)) await load()
 }
 
 function lately<T>(load: () => Promise<T>): () => T | Promise<T> {

@@ -54,7 +54,7 @@ export interface Denial extends Refusal {
 }
 
 /** Null for a refusal that has nothing to do with who asks. */
-export const lackOf = (refusal: Refusal): Lack | null => ('lacks' in refusal ? (refusal as Denial).lacks : null)
+export const missingRight = (refusal: Refusal): Lack | null => ('lacks' in refusal ? (refusal as Denial).lacks : null)
 
 export function deny({ actor }: Caller, lacks: Lack): Denial {
   return { ...refuse('not-allowed', deniedText(actor, lacks), HINTS[lacks] ?? ASK_OTHERS), lacks }

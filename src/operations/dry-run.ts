@@ -2,7 +2,7 @@
 // Nothing is run and nothing is written; a plan that is there already tells where it stands.
 
 import { analyze } from '../domain/analysis/analyze.ts'
-import { ledFrom } from '../domain/gates/consent-rules.ts'
+import { approvedTargets } from '../domain/gates/consent-rules.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Criterion, GateAction, Impact, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { effectOf } from '../domain/plan-rules/effect.ts'
@@ -53,8 +53,6 @@ interface AlsoWaits {
   readonly task: TaskName
   readonly for: readonly TaskName[]
 }
-
-// `run FILE` again, told to whoever typed it; what happens is decided in operations/run-plan.ts.
 
 /** Null when there is no such plan. */
 export async function dryRun(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise<readonly DryRunTask[] | null> {
@@ -158,7 +156,7 @@ function releasedBy(definition: PlanDefinition, gate: TaskName): Pick<DryRunTask
   const tasks = expandTasks(definition)
   const byName = new Map(tasks.map(task => [task.id, task]))
   const own = byName.get(gate)
-  const led = new Set(own === undefined ? [] : ledFrom(own).flatMap(({ to }) => to))
+  const led = new Set(own === undefined ? [] : approvedTargets(own).flatMap(({ to }) => to))
   // When the gate asks, all of these have ended.
   const before = new Set<TaskName>([gate])
   for (const name of before) for (const need of byName.get(name)?.needs ?? []) before.add(need)

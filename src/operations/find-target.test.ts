@@ -4,13 +4,13 @@ import { beforeEach, expect, it } from 'vitest'
 import type { PlanId } from '../domain/id.ts'
 import { exited, name, setup } from '../engine/rooms.fixture.ts'
 import {
-  helpWithMissing,
   type Lookup,
   lookUpPlan,
   lookUpTask,
   lookUpTaskWords,
   lookUpWords,
   type Missing,
+  suggestTargets,
 } from './find-target.ts'
 
 let room: ReturnType<typeof setup>
@@ -75,7 +75,7 @@ it('where no plan is open, the only one there is may be looked at', async () => 
 
 it('what is missing is told with the name that is near, or the revision that took it away', async () => {
   const { engine } = room
-  const helped = async (looked: Lookup<unknown>) => await helpWithMissing(engine, missing(looked)!)
+  const helped = async (looked: Lookup<unknown>) => await suggestTargets(engine, missing(looked)!)
   expect(await helped(await lookUpPlan(engine, 'shp'))).toEqual({ near: 'ship', removedBy: null })
   expect(await helped(await lookUpTask(engine, 'tets', 'ship'))).toEqual({ near: 'test', removedBy: null })
   const { definition } = (await engine.ask({ type: 'definition', plan: ship }))!

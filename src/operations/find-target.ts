@@ -107,7 +107,7 @@ export interface MissingHelp {
 }
 
 /** Looks further, through names and the journal; for faces that guess. */
-export async function helpWithMissing(engine: Asked, gone: Missing): Promise<MissingHelp> {
+export async function suggestTargets(engine: Asked, gone: Missing): Promise<MissingHelp> {
   if (gone.what === 'plan') {
     const { items } = await engine.ask({ type: 'plans', limit: 100 })
     return near(gone.reference, items)

@@ -15,7 +15,7 @@ import { isOtherWork } from '../domain/rules/reopen.ts'
 import { allTasks } from '../domain/state/task-index.ts'
 import { ENDED, PLAN_ENDED, type PlanStatus, SATISFIES } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
-import { keepFixes } from '../domain/views/convergence.ts'
+import { keepAddedTasks } from '../domain/views/convergence.ts'
 import type { AnswerOf, Engine, Order, Submitted } from '../engine/engine.ts'
 import { definitionHash } from '../format/plan/hash.ts'
 import type { PlanDocument } from './read-document.ts'
@@ -120,7 +120,7 @@ async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'sinc
     }
   // A clone bears another name; everything else decides whether it is the same plan. What was found while it ran stands in no text.
   const named: PlanDefinition = { ...create.definition, name: name as PlanName }
-  const wanted = keepFixes(current.definition, keepItems(current.definition, named))
+  const wanted = keepAddedTasks(current.definition, keepItems(current.definition, named))
   const found = { plan, name, since: summary.version }
   const renamed = ask.unsafe === 'repeat' ? null : await refuseRenamed(room, plan, current.definition, wanted)
   if (renamed !== null) return { how: 'refused', refusal: renamed }
@@ -178,7 +178,7 @@ export async function goOnWithPlan(
 }
 
 /** "3 tasks stay done, 2 run again" and what else there is to say of them. */
-export function onwardWords({ stay, again, added, open }: OnwardCounts): string {
+export function continuationText({ stay, again, added, open }: OnwardCounts): string {
   const parts = [
     stay === 0 ? null : `${tasks(stay)} ${stay === 1 ? 'stays' : 'stay'} done`,
     again.length === 0 ? null : `${counted(again.length, stay === 0)} ${again.length === 1 ? 'runs' : 'run'} again`,

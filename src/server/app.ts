@@ -20,7 +20,7 @@ import { inTokenWords, refuseRoute } from './auth/denial-text.ts'
 import type { Guard, Who } from './auth/guard.ts'
 import { checkBody, readBody, unkeptInQuery } from './body.ts'
 import { SHORT_MAX } from './documents/document-pool.ts'
-import { isProblem, type Problem, problem, refused, unfit } from './problem.ts'
+import { invalidRequest, isProblem, type Problem, problem, refused } from './problem.ts'
 import { send, sendProblem, streamTo } from './reply.ts'
 import type { Call } from './request.ts'
 import type { Answer, AnyRoute, Method, Route, Stream } from './route.ts'
@@ -326,14 +326,14 @@ function readQuery(route: Loose, url: string): { readonly value: unknown } | Pro
     said[name] = known === undefined ? value : [...(typeof known === 'string' ? [known] : known), value]
   }
   const unkept = unkeptInQuery(written, said)
-  if (unkept !== null) return unfit('query', [unkept])
+  if (unkept !== null) return invalidRequest('query', [unkept])
   if (route.query === undefined) {
     const [name] = Object.keys(said)
     if (name === undefined) return NO_QUERY
-    return unfit('query', [{ path: name, message: 'is not known here', hint: 'leave it out' }])
+    return invalidRequest('query', [{ path: name, message: 'is not known here', hint: 'leave it out' }])
   }
   const read = route.query.read({ ...said })
-  return read.ok ? { value: read.value } : unfit('query', read.faults.map(inAddress))
+  return read.ok ? { value: read.value } : invalidRequest('query', read.faults.map(inAddress))
 }
 
 const EMPTY = new WeakMap<object, { readonly value: unknown } | Problem>()
@@ -343,7 +343,7 @@ function emptyQuery(schema: NonNullable<Loose['query']>): { readonly value: unkn
   const known = EMPTY.get(schema)
   if (known !== undefined) return known
   const read = schema.read({})
-  const made = read.ok ? { value: Object.freeze(read.value) } : unfit('query', read.faults.map(inAddress))
+  const made = read.ok ? { value: Object.freeze(read.value) } : invalidRequest('query', read.faults.map(inAddress))
   EMPTY.set(schema, made)
   return made
 }

@@ -7,7 +7,7 @@ import { type Path, printPath } from '../format/text/diagnostic.ts'
 import { positionAt } from '../format/text/place.ts'
 import type { Fault, Schema } from '../format/wire/wire.ts'
 import type { ServerLimits } from './limits.ts'
-import { isProblem, type Problem, problem, unfit } from './problem.ts'
+import { invalidRequest, isProblem, type Problem, problem } from './problem.ts'
 
 // Where a text stops being JSON. The message of JSON.parse says so only sometimes, and a line and a column are what people need.
 
@@ -194,7 +194,7 @@ export function readJson(text: string, limits: ServerLimits): JsonRead {
   const fault = measure(value, limits.jsonDepth, left)
   if (fault !== null) return problem(422, 'invalid', fault, { hint: 'send something plainer' })
   const unkept = unkeptIn(text, value)
-  return unkept === null ? { value } : unfit('body', [unkept])
+  return unkept === null ? { value } : invalidRequest('body', [unkept])
 }
 
 /** The body as JSON, within its limits and as its schema wants it; without a schema nothing but `{}` is taken. */
@@ -208,9 +208,9 @@ export function checkBody(
   if (schema === undefined)
     return isEmptyObject(parsed.value)
       ? { value: undefined }
-      : unfit('body', [{ path: '', message: 'nothing is taken here', hint: 'leave the body out' }])
+      : invalidRequest('body', [{ path: '', message: 'nothing is taken here', hint: 'leave the body out' }])
   const checked = schema.read(parsed.value)
-  return checked.ok ? { value: checked.value } : unfit('body', checked.faults)
+  return checked.ok ? { value: checked.value } : invalidRequest('body', checked.faults)
 }
 
 const isEmptyObject = (value: Json): boolean =>

@@ -71,7 +71,7 @@ export function refused({ code, message, hint, allowed }: Refusal, about: About 
 export const notFound = (detail: string, hint?: Hint): Problem => problem(404, 'not-found', detail, { hint })
 
 /** A body or a query that does not fit its schema. */
-export function unfit(what: 'body' | 'query' | 'path', faults: readonly Fault[]): Problem {
+export function invalidRequest(what: 'body' | 'query' | 'path', faults: readonly Fault[]): Problem {
   const [first] = faults
   const place = first === undefined || first.path === '' ? `the ${what}` : `'${first.path}' of the ${what}`
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''

@@ -1,7 +1,7 @@
 // Hands an order to the engine in the caller's name, with their key and the version they saw. A refusal becomes a problem; what
 // happened is told the same way everywhere.
 
-import type { Engine, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
+import type { EngineInProcess, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { PlanTarget } from '../operations/find-target.ts'
 import type { CallerEngine } from '../operations/run-plan.ts'
 import { inTokenWords } from './auth/denial-text.ts'
@@ -16,14 +16,15 @@ export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'engine' | 'who' | '
 /** The engine of the request, whose refusals are worded for the token. */
 export const engineOf = (
   call: Pick<Call<unknown, unknown>, 'engine' | 'who'>,
-): CallerEngine & Pick<Engine, 'watch'> => ({
+): CallerEngine & Pick<EngineInProcess, 'caller' | 'watch'> => ({
+  caller: call.engine.caller,
   ask: query => call.engine.ask(query),
   submit: (plan, what, asked) => submit(call, plan, what, asked),
   watch: what => call.engine.watch(what),
 })
 
 /** Fires when nobody waits for the answer any more. */
-export const untilGone = (call: Pick<Call<unknown, unknown>, 'rooms' | 'signal'>): AbortSignal =>
+export const clientSignal = (call: Pick<Call<unknown, unknown>, 'rooms' | 'signal'>): AbortSignal =>
   AbortSignal.any([call.signal(), call.rooms.stopping])
 
 /** The one way of an order from a route to the engine: what the caller may not is said in words about their token. */
@@ -52,7 +53,7 @@ export async function orderAlso(call: Asking, plan: string, what: Order, part: s
 const taskOf = (what: Order): string | undefined => ('task' in what && what.task !== undefined ? what.task : undefined)
 
 /** What every order tells: the plan, and how it stands now. */
-export async function movedOf(
+export async function answerOf(
   { engine }: Asking,
   { plan, name, version, replayed }: Accepted,
 ): Promise<{ readonly plan_id: string; readonly name: string; readonly state: string; readonly version: number }> {

@@ -10,7 +10,7 @@ import { GENESIS } from './journal/entry.ts'
 import { answerAgain, forgetKeys, usedFor } from './journal/idempotency.ts'
 import { foldText, Glances, type Kept, packStored, type States } from './journal/plan-states.ts'
 import { type PruneBlobs, prune } from './journal/prune.ts'
-import { foldGoal, foldSession, refuseToTalk, streamsOn, talkOf } from './journal/streams.ts'
+import { foldGoal, foldSession, refuseToTalk, sessionMessages, streamsOn } from './journal/streams.ts'
 import { EntryVerifier } from './journal/verified-entries.ts'
 import { claimsOn } from './leases/claims.ts'
 import type { Clock, Host } from './leases/host.ts'
@@ -135,7 +135,7 @@ export class StoreOnTables implements door.Store {
         const refusal = refuseToTalk(tables, session)
         if (refusal !== null) return { ok: false, refusal }
         const made = createPlan(tables, this.#appending, command, actor)
-        if (made.ok) talkOf(tables, this.#parts.clock, session, conversation, { plan: command.plan, actor })
+        if (made.ok) sessionMessages(tables, this.#parts.clock, session, conversation, { plan: command.plan, actor })
         return made
       }),
     )

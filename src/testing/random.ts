@@ -10,7 +10,7 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import { bindItems } from '../domain/plan-rules/for-each.ts'
 import type { Prepared, Result } from '../domain/result.ts'
 import { meaningFor, meaningOf } from '../domain/rollback/rollback-plan.ts'
-import { nowhereToGo } from '../domain/rules/settle.ts'
+import { loopLimitReached } from '../domain/rules/settle.ts'
 import { isBefore } from '../domain/state/evolve-gate.ts'
 import type { PlanState, TaskState } from '../domain/state/state.ts'
 import { numberedSha } from './ids.ts'
@@ -256,7 +256,7 @@ export function kindCommand(state: PlanState, now: number): Command | null {
       task: asked.definition.id,
       // Even a kind person cannot send it round once more than the plan allows.
       verdict:
-        !isBefore(asked.gate) && nowhereToGo({ state, now, events: [] }, asked) !== null
+        !isBefore(asked.gate) && loopLimitReached({ state, now, events: [] }, asked) !== null
           ? 'rejected'
           : kindAnswer(asked.gate!.asks.type),
       rationale: '',

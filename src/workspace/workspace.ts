@@ -68,7 +68,7 @@ export interface FileProgress {
 export type OnProgress = (progress: FileProgress) => void
 
 /** Tells when a piece of work begins and ends, however that is. */
-export async function telling<T>(
+export async function reportWork<T>(
   onProgress: OnProgress | undefined,
   doing: (tell: (entries: number) => void) => Promise<T>,
 ): Promise<T> {

@@ -21,6 +21,6 @@ export function duration(text: string): number {
   return read.value
 }
 
-export function several(text: string, before: readonly string[] | undefined): readonly string[] {
+export function collectValues(text: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), text]
 }

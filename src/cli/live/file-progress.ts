@@ -2,7 +2,7 @@
 // that it goes on. A workspace of few files says nothing, however slow the machine.
 
 import type { FileProgress } from '../../workspace/workspace.ts'
-import { remark } from '../answer.ts'
+import { printNote } from '../answer.ts'
 import type { Context } from '../context.ts'
 
 const EVERY_MS = 900
@@ -15,7 +15,7 @@ export class FileProgressLines {
   #isShown = false
 
   constructor(context: Context, show?: (line: string | null) => void) {
-    this.#show = show ?? (line => line !== null && remark(context, line))
+    this.#show = show ?? (line => line !== null && printNote(context, line))
   }
 
   tell({ work, entries, done }: FileProgress): void {

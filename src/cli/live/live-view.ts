@@ -12,7 +12,7 @@ import type { Context, Sink, Terminal } from '../context.ts'
 import { paint } from '../terminal/paint.ts'
 import { width } from '../terminal/table.ts'
 import { OutputLines } from './plain-lines.ts'
-import { type Pressed, press, type Question, questionLines } from './question.ts'
+import { type Pressed, pressKey, type Question, questionLines } from './question.ts'
 import type { Reporter } from './reporter.ts'
 import { view } from './view-lines.ts'
 
@@ -263,7 +263,7 @@ export class LiveReporter implements Reporter {
   #key(key: string): void {
     if (this.#question === null) return
     const { waiting } = this.#question
-    const pressed = press(this.#question, key)
+    const pressed = pressKey(this.#question, key)
     if (pressed.type === 'asking') this.#question = pressed.question
     else {
       this.#putOff.add(keyOf(waiting))

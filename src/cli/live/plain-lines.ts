@@ -2,7 +2,7 @@
 
 import type { Event } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
-import { sentence, toldOf } from '../../domain/views/timeline.ts'
+import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { Entry } from '../../stores/store.ts'
 import { withDir } from '../answer.ts'
@@ -73,7 +73,7 @@ export class PlainReporter implements Reporter {
   }
 
   entry(entry: Entry): void {
-    for (const event of toldOf(entry.events)) {
+    for (const event of visibleEvents(entry.events)) {
       if ('task' in event && event.task !== undefined && event.type.startsWith('attempt.')) this.#flush(event.task)
       if (!SILENT.has(event.type)) this.#print(this.#told(event, entry.now), entry.now)
     }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { GateAsks } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { paint } from '../terminal/paint.ts'
-import { type Pressed, press, type Question, questionLines } from './question.ts'
+import { type Pressed, pressKey, type Question, questionLines } from './question.ts'
 
 const asking = (asks: GateAsks): Question => ({
   waiting: { task: 'review' as TaskName, asks, since: 0 },
@@ -18,7 +18,7 @@ const PARKED: GateAsks = {
 
 function type(question: Question, keys: readonly string[]): Pressed {
   let pressed: Pressed = { type: 'asking', question }
-  for (const key of keys) if (pressed.type === 'asking') pressed = press(pressed.question, key)
+  for (const key of keys) if (pressed.type === 'asking') pressed = pressKey(pressed.question, key)
   return pressed
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Sha256 } from '../../domain/id.ts'
 import type { TreeEntry } from '../../workspace/workspace.ts'
-import { happenedTo } from '../text/rollback-result.ts'
+import { changeKind } from '../text/rollback-result.ts'
 import { patchOf } from './patch.ts'
 
 const bytes = (text: string): Uint8Array => Buffer.from(text)
@@ -44,6 +44,6 @@ describe('what happened to a path', () => {
     [file('a'), folder, 'changed', '1 byte → folder'],
     [link, { type: 'link', target: 'b' } as const, 'changed', 'link to a → link to b'],
   ] as const)('%o → %o', (before, after, happened, how) => {
-    expect(happenedTo({ path: 'x', before, after })).toEqual({ happened, how })
+    expect(changeKind({ path: 'x', before, after })).toEqual({ happened, how })
   })
 })

@@ -4,9 +4,9 @@ import type { Shown, ShownChange, ShownGate, ShownTask, ShownWords } from '../..
 import type { Sha256 } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { IMPACT_WORDS } from '../../domain/plan-rules/impact.ts'
-import type { Releases } from '../../domain/views/releases.ts'
+import type { Releases } from '../../domain/views/gate-releases.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { quotedWord, strangers, visible, visibleLines } from '../../safety/text/terminal.ts'
+import { nonAscii, quotedWord, visible, visibleLines } from '../../safety/text/terminal.ts'
 import type { Context } from '../context.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { patchOf } from '../terminal/patch.ts'
@@ -202,7 +202,7 @@ const listOf = (words: readonly string[], none: string): string =>
   words.length === 0 ? none : words.map(visible).join(', ')
 
 function wordOf(word: string, paint: Paint): string {
-  const strange = strangers(word)
+  const strange = nonAscii(word)
   const note = strange.length === 0 ? '' : ` ${paint.yellow(`(holds ${strange.join(', ')})`)}`
   return `${quotedWord(word)}${note}`
 }

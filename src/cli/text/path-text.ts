@@ -14,13 +14,13 @@ export interface Stand {
 }
 
 /** The paths among `known` that a path, a folder or a pattern means; empty when it means none of them. */
-export function meantPaths(stand: Stand, word: string, known: readonly string[]): readonly string[] {
-  const pattern = meantPattern(stand, word, known)
+export function resolvePaths(stand: Stand, word: string, known: readonly string[]): readonly string[] {
+  const pattern = resolvePattern(stand, word, known)
   return pattern === null ? [] : known.filter(path => isMeant(pattern, path))
 }
 
 /** The word as a pattern from the workspace; null when it means nothing of what is known. */
-export function meantPattern(stand: Stand, word: string, known: readonly string[]): string | null {
+export function resolvePattern(stand: Stand, word: string, known: readonly string[]): string | null {
   const asShown = known.find(path => escapeForTerminal(path) === word)
   const patterns = [inside(stand.root, stand.cwd, word), inside(stand.root, stand.root, word)]
   if (patterns.every(pattern => pattern === null) && asShown === undefined)

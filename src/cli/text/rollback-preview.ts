@@ -196,7 +196,10 @@ function taskLines(resets: readonly Reset[], filesOnly: boolean): readonly strin
 }
 
 /** How to go on where somebody has worked since: the commands, each with what it means. */
-export function wayOn({ command, ...asked }: Asked): readonly { readonly run: string; readonly means: string }[] {
+export function nextCommands({
+  command,
+  ...asked
+}: Asked): readonly { readonly run: string; readonly means: string }[] {
   const [first, second] = undecided({ command, ...asked })
   const each = second === undefined && first !== undefined ? shellWord(first.path) : 'all'
   return [
@@ -209,8 +212,8 @@ export function wayOn({ command, ...asked }: Asked): readonly { readonly run: st
   ]
 }
 
-export function wayOnLines({ paint }: Context, asked: Asked): readonly string[] {
-  const ways = wayOn(asked)
+export function nextCommandLines({ paint }: Context, asked: Asked): readonly string[] {
+  const ways = nextCommands(asked)
   const several = undecided(asked).length > 1
   return [
     '',

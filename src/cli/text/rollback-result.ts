@@ -23,7 +23,7 @@ export interface Happened {
   readonly how: string | null
 }
 
-export function happenedTo({ before, after }: Change): Happened {
+export function changeKind({ before, after }: Change): Happened {
   if (before === null) return { happened: 'added', how: after === null ? null : kindOf(after) }
   if (after === null) return { happened: 'removed', how: kindOf(before) }
   if (before.type !== after.type) return { happened: 'changed', how: `${kindOf(before)} → ${kindOf(after)}` }

@@ -8,14 +8,80 @@ import { expandTasks } from '../plan-rules/expand.ts'
 import { concurrencyOf } from '../rules/scheduling.ts'
 import { Ancestry } from './ancestry.ts'
 import { ASSUMED_MS, type Costs, costsOf, type LengthSource, lengthsOf } from './estimates.ts'
-import type { Finding } from './finding.ts'
-import { lint, lintErrors } from './lint.ts'
-import type { AnalyzeOptions } from './lint-input.ts'
+import { type Finding, SEVERITIES } from './finding.ts'
+import type { AnalyzeOptions, Ground, Look } from './lint-input.ts'
+import { contracts, intake } from './rule-contract.ts'
+import { agents, clarity, graphFaults, impossibleOutcomes, loops, size, unreachable } from './rule-graph.ts'
+import { deadRules, effects, gatesOff, options, remedyCircles, roles } from './rule-recovery.ts'
+import { accepted, gates, rolledBack } from './rule-safety.ts'
+import { edits, environment, folders, networks, overlaps, patterns, recordedOnly } from './rule-scope.ts'
+import { budgets, deadlines, lengths, priorities } from './rule-time.ts'
 import { criticalPath, scheduleOf } from './schedule.ts'
-
 import { pathsOf } from './scope-index.ts'
 import { groupsOf, wavesOf } from './waves.ts'
 import { isUndoing, workGraph } from './work-graph.ts'
+
+// Everything that is wrong or risky in a plan, before anything runs. Each rule says one thing; the worst comes first, then
+// the order of the document.
+
+type Rule<L> = (look: L) => Iterable<Finding>
+
+/** The rules that can find an error. They need no estimate and no schedule. */
+const ERROR_RULES: readonly Rule<Ground>[] = [
+  graphFaults,
+  impossibleOutcomes,
+  contracts,
+  patterns,
+  edits,
+  folders,
+  environment,
+  networks,
+  gates,
+  roles,
+  effects,
+]
+
+const RULES: readonly Rule<Look>[] = [
+  ...ERROR_RULES,
+  unreachable,
+  loops,
+  size,
+  agents,
+  clarity,
+  overlaps,
+  recordedOnly,
+  gatesOff,
+  options,
+  deadRules,
+  remedyCircles,
+  accepted,
+  rolledBack,
+  deadlines,
+  budgets,
+  lengths,
+  priorities,
+  intake,
+]
+
+function lint(look: Look): readonly Finding[] {
+  return found(RULES, look)
+}
+
+/** What cannot work, and nothing else. */
+function lintErrors(ground: Ground): readonly Finding[] {
+  return found(ERROR_RULES, ground).filter(({ severity }) => severity === 'error')
+}
+
+function found<L extends Ground>(rules: readonly Rule<L>[], look: L): readonly Finding[] {
+  const findings: { readonly finding: Finding; readonly order: number }[] = []
+  for (const rule of rules) for (const finding of rule(look)) findings.push({ finding, order: orderOf(finding, look) })
+  return findings.sort((a, b) => a.order - b.order).map(({ finding }) => finding)
+}
+
+/** What is about the plan as a whole comes before its tasks. */
+function orderOf({ severity, task }: Finding, { graph }: Ground): number {
+  return SEVERITIES.indexOf(severity) * 1e6 + (task === undefined ? -1 : (graph.at.get(task) ?? graph.tasks.length))
+}
 
 export type { Finding, FindingCode, Severity } from './finding.ts'
 export type { AnalyzeOptions, OutputRead, Scopes } from './lint-input.ts'
@@ -45,9 +111,9 @@ export interface Analysis {
   readonly findings: readonly Finding[]
 }
 
-export type Counts = Readonly<Record<string, number>>
+type Counts = Readonly<Record<string, number>>
 
-export interface Parallelism {
+interface Parallelism {
   /** The widest wave. */
   readonly waves: number
   /** The most at once, with `concurrency` and write scopes as they are. */
@@ -59,7 +125,7 @@ export interface Parallelism {
   readonly average: number
 }
 
-export interface Estimate {
+interface Estimate {
   /** All tasks, one after the other. */
   readonly totalMs: number
   /** As the engine would run it. */

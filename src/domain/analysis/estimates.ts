@@ -44,7 +44,7 @@ const NONE: Length = { source: 'none', length: 0 }
 function lengthOf(graph: WorkGraph, index: number, silent: ReadonlySet<number>, assumedMs: number): Length {
   const task = graph.tasks[index]!
   // What a group is estimated at, its children take, where they say anything.
-  if (joins(graph, index) && !graph.needs[index]!.some(need => silent.has(need))) return NONE
+  if (isGroupEnd(graph, index) && !graph.needs[index]!.some(need => silent.has(need))) return NONE
   const said = saidLength(task)
   if (said !== null) return said
   return TIMELESS.has(task.action.type) ? NONE : { source: 'assumed', length: assumedMs }
@@ -61,16 +61,16 @@ function saidLength(task: TaskDefinition): Length | null {
 function silentChildren(graph: WorkGraph): ReadonlySet<number> {
   const silent = new Set<number>()
   for (const [index, task] of graph.tasks.entries()) {
-    if (!joins(graph, index) || saidLength(task) === null || silent.has(index)) continue
+    if (!isGroupEnd(graph, index) || saidLength(task) === null || silent.has(index)) continue
     const children = graph.needs[index]!
-    if (children.some(child => joins(graph, child) || saidLength(graph.tasks[child]!) !== null)) continue
+    if (children.some(child => isGroupEnd(graph, child) || saidLength(graph.tasks[child]!) !== null)) continue
     for (const child of children) silent.add(child)
   }
   return silent
 }
 
 /** Is it only the end of its own children? */
-export function joins(graph: WorkGraph, task: number): boolean {
+export function isGroupEnd(graph: WorkGraph, task: number): boolean {
   return graph.tasks[task]!.action.type === 'group'
 }
 
@@ -80,7 +80,8 @@ export function costsOf(graph: WorkGraph): Costs {
   for (const [index, { budget }] of graph.tasks.entries()) {
     if (isUndoing(graph, index)) continue
     // A group may spend what its children may; where they say so, it is counted there.
-    if (joins(graph, index) && graph.needs[index]!.some(need => graph.tasks[need]!.budget?.cost !== undefined)) continue
+    if (isGroupEnd(graph, index) && graph.needs[index]!.some(need => graph.tasks[need]!.budget?.cost !== undefined))
+      continue
     if (budget?.cost === undefined) unsaid++
     else sums.set(budget.cost.currency, (sums.get(budget.cost.currency) ?? 0) + budget.cost.amount)
   }

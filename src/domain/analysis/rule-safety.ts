@@ -3,7 +3,7 @@
 import type { EffectClass, TaskDefinition } from '../plan.ts'
 import { effectOf } from '../plan-rules/effect.ts'
 import { dangerOf, demandsGate, IMPACT_WORDS, isActing, isAskedAbout, isGated } from '../plan-rules/impact.ts'
-import { joins } from './estimates.ts'
+import { isGroupEnd } from './estimates.ts'
 import type { Finding } from './finding.ts'
 import type { Ground, Look } from './lint-input.ts'
 import { isUndoing } from './work-graph.ts'
@@ -18,7 +18,7 @@ const JUDGING = /^(validat|verif|test|check|review|baseline|research|analy|plan|
 export function* accepted({ graph }: Look): Iterable<Finding> {
   for (const [at, task] of graph.tasks.entries()) {
     const isJudged = (task.accept?.length ?? 0) > 0 || task.expect !== undefined
-    if (isJudged || joins(graph, at) || isUndoing(graph, at) || JUDGING.test(task.kind ?? '')) continue
+    if (isJudged || isGroupEnd(graph, at) || isUndoing(graph, at) || JUDGING.test(task.kind ?? '')) continue
     const isReported = task.action.type === 'external'
     if (!isReported && !changes(graph.definition, task)) continue
     yield {
@@ -38,7 +38,7 @@ export function* accepted({ graph }: Look): Iterable<Finding> {
 export function* rolledBack({ graph }: Look): Iterable<Finding> {
   for (const [at, task] of graph.tasks.entries()) {
     if (task.compensate !== undefined || (task.rollback ?? '') !== '') continue
-    if (joins(graph, at) || isUndoing(graph, at)) continue
+    if (isGroupEnd(graph, at) || isUndoing(graph, at)) continue
     if (!changes(graph.definition, task) || effectOf(graph.definition, task) === 'workspace') continue
     yield {
       code: 'no-rollback',
@@ -65,7 +65,7 @@ export function* gates(look: Ground): Iterable<Finding> {
   for (const [at, task] of look.graph.tasks.entries()) {
     const danger = dangerOf(task)
     // What is in a circle never runs; the circle itself is told.
-    if (danger === null || gated[at] || joins(look.graph, at) || look.waves.waveOf[at] === -1) continue
+    if (danger === null || gated[at] || isGroupEnd(look.graph, at) || look.waves.waveOf[at] === -1) continue
     const does = `'${task.id}' ${IMPACT_WORDS[danger]}`
     const about = { task: task.id, key: 'id' } as const
     if (isDemanded && danger === 'deploy')

@@ -59,7 +59,7 @@ const isPassed = ({ status, reason }: TaskState): boolean => status === 'complet
 const isChoice = ({ action }: TaskDefinition): boolean => action.type === 'gate' && action.gate === 'decision'
 
 /** Where it leads once somebody has agreed or chosen there, by the outcome. Who answers a question agrees to nothing. */
-export function ledFrom({ action, on }: TaskDefinition): readonly Led[] {
+export function approvedTargets({ action, on }: TaskDefinition): readonly Led[] {
   if (action.type !== 'gate' || action.gate === 'question' || on === undefined) return NONE
   const edge = (...outcomes: readonly string[]): readonly TaskName[] =>
     on[outcomes.find(outcome => Object.hasOwn(on, outcome)) ?? ''] ?? NONE
@@ -78,7 +78,7 @@ export function chosenBinds(
   option: string | undefined,
   binds: { readonly [task: string]: Sha256 } | undefined,
 ): { readonly [task: string]: Sha256 } | undefined {
-  const to = ledFrom(gate).find(({ outcome }) => outcome === option)?.to ?? NONE
+  const to = approvedTargets(gate).find(({ outcome }) => outcome === option)?.to ?? NONE
   const chosen = Object.entries(binds ?? {}).filter(([name]) => to.includes(name as TaskName))
   return chosen.length === 0 ? undefined : Object.fromEntries(chosen)
 }
@@ -172,7 +172,7 @@ function whyAsked(state: PlanState, task: TaskState, impact: Impact | null, faul
 const USED = 'it was used by an attempt nobody knows the outcome of'
 
 /** It was agreed to once; whoever has it done again, not knowing whether it happened, asks for it again. */
-export function useUp(draft: DecisionDraft, { definition, consent }: TaskState): void {
+export function consumeConsent(draft: DecisionDraft, { definition, consent }: TaskState): void {
   if (consent !== null) emit(draft, { type: 'consent.voided', task: definition.id, reason: USED })
 }
 
@@ -183,7 +183,7 @@ export const UNAGREED = 'nobody has agreed to this: '
 export const isUnagreed = ({ failure }: Failed): boolean => failure.code === CONSENT
 
 /** Not tried again, and no failure of the task: the question is asked anew. */
-export function askAnew(draft: DecisionDraft, task: TaskState, { failure }: Failed): void {
+export function askAgain(draft: DecisionDraft, task: TaskState, { failure }: Failed): void {
   const { id } = task.definition
   const reason = failure.message.replace(UNAGREED, '')
   emit(draft, { type: 'recovery.chosen', task: id, visit: task.visit, choice: 'ask', reason })

@@ -14,13 +14,13 @@ import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
 import { illegal } from '../rules/lifecycle.ts'
 import { propagate } from '../rules/readiness.ts'
 import { exhausted, NEEDS_OPEN, reopen } from '../rules/routing.ts'
-import { afterFailure, afterSuccess, nowhereToGo } from '../rules/settle.ts'
+import { afterFailure, afterSuccess, loopLimitReached } from '../rules/settle.ts'
 import { isBefore } from '../state/evolve-gate.ts'
 import type { OpenGate, PlanState, TaskState } from '../state/state.ts'
 import { openNeeds, transitiveDependants, worksOf } from '../state/task-index.ts'
 import { PLAN_ENDED } from '../status.ts'
 import { lacksRole } from './approvers.ts'
-import { chosenBinds, useUp } from './consent-rules.ts'
+import { chosenBinds, consumeConsent } from './consent-rules.ts'
 import { asksOn } from './gate-timeouts.ts'
 
 export function decideGate(draft: DecisionDraft, command: Decide): Refusal | undefined {
@@ -59,7 +59,7 @@ export function decideGate(draft: DecisionDraft, command: Decide): Refusal | und
       break
     case 'again':
       if (gate.asks.type === 'unknown-outcome') {
-        useUp(draft, task)
+        consumeConsent(draft, task)
         tryAgain(draft, task)
       } else reopen(draft, brokenOf(state, task), `${id}: ${rationale}`)
       break
@@ -150,7 +150,7 @@ function leadsNowhere(draft: DecisionDraft, task: TaskState, gate: OpenGate, com
     return over === null ? undefined : tooOften(`sending '${id}' back`, over)
   }
   const completes = !isBefore(gate) && (verdict === 'approved' || verdict === 'done')
-  const over = completes ? nowhereToGo(draft, task) : null
+  const over = completes ? loopLimitReached(draft, task) : null
   return over === null ? undefined : tooOften(`approving '${id}'`, over)
 }
 

@@ -5,7 +5,7 @@ import type { GateAsks, GateQuestion } from '../event.ts'
 import type { Field, GateAction } from '../plan.ts'
 import type { Verdict } from '../result.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
-import { afterFailure, afterSuccess, nowhereToGo } from '../rules/settle.ts'
+import { afterFailure, afterSuccess, loopLimitReached } from '../rules/settle.ts'
 import type { TaskState } from '../state/state.ts'
 import { ENGINE } from './gate-timeouts.ts'
 
@@ -62,7 +62,7 @@ function decideByChecks(draft: DecisionDraft, task: TaskState, action: GateActio
   // Nothing is never taken for true: without a check, or with one that only a person can judge, a person is asked.
   const isClear = evidence.length > 0 && evidence.every(({ holds }) => holds === true)
   if (!AUTOMATIC.has(action.gate) || !isClear) return
-  const over = nowhereToGo(draft, task)
+  const over = loopLimitReached(draft, task)
   if (over === null) {
     decided(draft, task, 'approved', evidence.length === 1 ? 'its check holds' : `its ${evidence.length} checks hold`)
     afterSuccess(draft, task)

@@ -43,7 +43,7 @@ export function scopeOf(plan: PlanDefinition, task: TaskDefinition): readonly st
 
 /** Are its files captured before it runs, so that they can be set back? */
 export function capturesFiles(plan: PlanDefinition, task: TaskDefinition): boolean {
-  return !worksApart(plan) && keepsToScope(plan, task)
+  return !usesTaskWorktrees(plan) && keepsToScope(plan, task)
 }
 
 /** Does it write in the workspace, and only what it declares? */
@@ -54,7 +54,7 @@ export function keepsToScope(plan: PlanDefinition, task: TaskDefinition): boolea
 }
 
 /** Each task works in a worktree of its own, which every attempt finds as the plan's branch stands; the workspace stays. */
-export const worksApart = ({ git }: PlanDefinition): boolean => git?.worktree === 'task'
+export const usesTaskWorktrees = ({ git }: PlanDefinition): boolean => git?.worktree === 'task'
 
 /** What it is known to write. A command that declares nothing is not held up: nobody knows what it writes. */
 export function heldScope(plan: PlanDefinition, task: TaskDefinition): readonly string[] {
@@ -73,7 +73,7 @@ export function isWatched(
   task: TaskDefinition,
 ): boolean {
   if (state.files !== 'seen' || state.definition.policy?.checkpoints?.files === 'declared') return false
-  if (worksApart(state.definition)) return false
+  if (usesTaskWorktrees(state.definition)) return false
   const { type } = task.action
   if (type !== 'run' && type !== 'external') return false
   return effectOf(state.definition, task) !== 'pure' && !capturesFiles(state.definition, task)

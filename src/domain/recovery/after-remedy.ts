@@ -12,7 +12,7 @@ import { loopsUsedUp } from './breaker.ts'
 import { abort, brokenOf } from './follow-recovery.ts'
 
 /** Goes on with every task whose helper has ended in this command. Each round uses up a rule or ends a recovery, so this ends. */
-export function carryOn(draft: DecisionDraft): void {
+export function continueRecoveries(draft: DecisionDraft): void {
   const { state, events } = draft
   // Whoever is helped has failed: most plans are let through by this.
   if (state.counts.failed === 0) return
@@ -26,26 +26,26 @@ export function carryOn(draft: DecisionDraft): void {
 function touchedBy({ state, events }: DecisionDraft, at: number): readonly TaskState[] {
   const event = events[at]!
   if (event.type === 'plan.revised' || event.type === 'rollback.finished' || event.type === 'rollback.stopped')
-    return state.order.filter(isHelped)
+    return state.order.filter(awaitsHelper)
   const found: TaskState[] = []
   for (const name of tasksOf(event)) {
     const task = state.tasks.get(name)
     if (task === undefined) continue
-    if (isHelped(task)) found.push(task)
+    if (awaitsHelper(task)) found.push(task)
     for (const led of task.routedBy) {
       const source = state.tasks.get(led)
-      if (source !== undefined && source.recovering?.by === name && isHelped(source)) found.push(source)
+      if (source !== undefined && source.recovering?.by === name && awaitsHelper(source)) found.push(source)
     }
   }
   return found
 }
 
 /** It failed, and another task is to help. */
-export const isHelped = ({ status, recovering, definition }: TaskState): boolean =>
+export const awaitsHelper = ({ status, recovering, definition }: TaskState): boolean =>
   status === 'failed' && recovering !== null && recovering.by !== definition.id
 
 function look(draft: DecisionDraft, task: TaskState): void {
-  if (!isHelped(task)) return
+  if (!awaitsHelper(task)) return
   const { by, rule } = task.recovering!
   const helper = draft.state.tasks.get(by)
   if (helper === undefined) return tryNext(draft, task, `'${by}' is not in the plan any more`)

@@ -19,10 +19,10 @@ export const breakerOf = ({ policy }: PlanDefinition): { readonly failures: numb
   policy?.breaker ?? BREAKER_DEFAULT
 
 /** A failure that tells of the capability, not of what it was asked. */
-export const isTrouble = (kind: FailureClass): boolean => kind === 'transient' || kind === 'resource'
+export const countsForBreaker = (kind: FailureClass): boolean => kind === 'transient' || kind === 'resource'
 
 /** The breakers after one more attempt that needed these capabilities. Shared when nothing changed. */
-export function reckoned(
+export function breakersAfter(
   breakers: PlanState['breakers'],
   { capabilities }: TaskDefinition,
   trouble: boolean,
@@ -40,7 +40,7 @@ export function reckoned(
 }
 
 /** What keeps a task from beginning: the breaker that is open longest, or is being tried by another; null when none does. */
-export function heldBack(
+export function blockingBreaker(
   state: PlanState,
   { definition: { capabilities } }: TaskState,
   now: Millis,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { classify, classOfErrno, classOfHttp, type Ending, patienceOf } from './classify-failure.ts'
+import { classify, classOfErrno, classOfHttp, type Ending, readRetryAfter } from './classify-failure.ts'
 
 const NOW = Date.parse('2026-01-02T03:04:05Z')
 
@@ -132,14 +132,14 @@ describe('the kind of a failure', () => {
 
 describe('how long to wait', () => {
   it('is what a server asked for, in seconds or as a date, and at most an hour', () => {
-    expect(patienceOf('30', NOW)).toBe(30_000)
-    expect(patienceOf('1.5', NOW)).toBe(1_500)
-    expect(patienceOf('Fri, 02 Jan 2026 03:05:05 GMT', NOW)).toBe(60_000)
-    expect(patienceOf('Fri, 02 Jan 2026 03:00:00 GMT', NOW)).toBe(0)
-    expect(patienceOf('999999999', NOW)).toBe(3_600_000)
-    expect(patienceOf('soon', NOW)).toBeNull()
-    expect(patienceOf('-1', NOW)).toBeNull()
-    expect(patienceOf('2026-01-03', NOW)).toBeNull()
+    expect(readRetryAfter('30', NOW)).toBe(30_000)
+    expect(readRetryAfter('1.5', NOW)).toBe(1_500)
+    expect(readRetryAfter('Fri, 02 Jan 2026 03:05:05 GMT', NOW)).toBe(60_000)
+    expect(readRetryAfter('Fri, 02 Jan 2026 03:00:00 GMT', NOW)).toBe(0)
+    expect(readRetryAfter('999999999', NOW)).toBe(3_600_000)
+    expect(readRetryAfter('soon', NOW)).toBeNull()
+    expect(readRetryAfter('-1', NOW)).toBeNull()
+    expect(readRetryAfter('2026-01-03', NOW)).toBeNull()
   })
 
   it('is found in headers and bodies, of failures that pass', () => {

@@ -194,14 +194,14 @@ function withPatience(kind: Kind, lines: readonly string[], now: Millis): Kind {
   if (kind.class !== 'transient' && kind.class !== 'resource') return kind
   for (const line of lines.toReversed()) {
     const said = /^(?:< |\s*["']?)?retry[-_]after["']?\s*[:=]\s*["']?([^"',]+(?:, [^"']+)?)["']?,?$/i.exec(line)?.[1]
-    const retryAfterMs = said === undefined ? null : patienceOf(said, now)
+    const retryAfterMs = said === undefined ? null : readRetryAfter(said, now)
     if (retryAfterMs !== null) return { ...kind, retryAfterMs }
   }
   return kind
 }
 
 /** The value of a `Retry-After`: seconds, or an HTTP date. Null when it is neither; never more than an hour. */
-export function patienceOf(said: string, now: Millis): number | null {
+export function readRetryAfter(said: string, now: Millis): number | null {
   const text = said.trim()
   if (/^\d{1,9}(?:\.\d{1,6})?$/.test(text)) return Math.min(Math.ceil(Number(text) * 1000), RETRY_AFTER_MAX_MS)
   const [, day, name = '', year, time] = HTTP_DATE.exec(text) ?? []

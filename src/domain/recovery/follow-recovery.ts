@@ -18,7 +18,12 @@ import { retryOf } from './retry.ts'
  * Tries again or follows a rule; says why when nothing is left. `null`: something is being done about it, or the plan is ending.
  * `why`: what became of the last rule.
  */
-export function takeUp(draft: DecisionDraft, task: TaskState, from: 'attempt' | 'else', why?: string): string | null {
+export function beginRecovery(
+  draft: DecisionDraft,
+  task: TaskState,
+  from: 'attempt' | 'else',
+  why?: string,
+): string | null {
   const { state, now } = draft
   const { id, timeboxMs } = task.definition
   const failure = failureOf(state, task)
@@ -124,7 +129,7 @@ function ledTo(state: PlanState, target: TaskState): readonly TaskState[] {
 }
 
 /** No rule is left: an outcome edge is taken, or nobody who needs it goes on. */
-export function tellEnd(
+export function endRecovery(
   draft: DecisionDraft,
   task: TaskState,
   left: string,
@@ -198,7 +203,7 @@ function callAboutTime(draft: DecisionDraft, task: TaskState): void {
 }
 
 /** An attempt that needed capabilities has ended: their breakers open, stay as they are, or close. */
-export function reckon(
+export function updateBreakers(
   draft: DecisionDraft,
   { definition: { capabilities = [] } }: TaskState,
   ended: 'well' | 'badly',

@@ -8,7 +8,7 @@ import type { Event, Proposal } from '../event.ts'
 
 import { nextActions } from '../next-actions.ts'
 import type { PlanDefinition, Policy } from '../plan.ts'
-import { convergenceOf, keepFixes, withFixes } from '../views/convergence.ts'
+import { convergenceOf, keepAddedTasks, withFixes } from '../views/convergence.ts'
 import { fateWords, proposalsOf } from '../views/proposals.ts'
 
 /** Built so, because an object literal with this key is taken for a promise by the linter. */
@@ -314,7 +314,7 @@ describe('rounds of converge', () => {
   it('stay when the text is run again; a task that a person labelled so and took out does not', () => {
     const mine = task('mine', { labels: ['converge'] })
     const fixed = withFixes(plan('p', task('a'), mine), 1, [unmet], undefined)
-    expect(keepFixes(fixed, plan('p', task('a'))).tasks.map(({ id }) => id)).toEqual(['a', 'converge-1-1'])
+    expect(keepAddedTasks(fixed, plan('p', task('a'))).tasks.map(({ id }) => id)).toEqual(['a', 'converge-1-1'])
   })
 
   it('hand over what was seen as text, never as an expression', () => {

@@ -4,14 +4,14 @@
 import type { CommandOf } from '../command.ts'
 import type { TaskName } from '../id.ts'
 import type { ForEach, PlanDefinition, TaskDefinition } from '../plan.ts'
-import { worksApart } from '../plan-rules/effect.ts'
+import { usesTaskWorktrees } from '../plan-rules/effect.ts'
 import { writtenTasks } from '../plan-rules/structure.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { conclude } from '../rules/conclude.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { illegal, refuseGraph, refuseUnsupported } from '../rules/lifecycle.ts'
 import { blockHeld, refresh } from '../rules/readiness.ts'
-import { goesOn, goOn, planOnward, redoDone, refuseUnsafe, withCompensated } from '../rules/reopen.ts'
+import { goesOn, goOn, planContinuation, redoDone, refuseUnsafe, withCompensated } from '../rules/reopen.ts'
 import { reopen } from '../rules/routing.ts'
 import type { TaskState } from '../state/state.ts'
 import { allTasks, openNeeds } from '../state/task-index.ts'
@@ -51,7 +51,7 @@ export function refuseRevision(
     (isEmptied ? undefined : refuseGraph(definition)) ??
     (state.status === 'draft' ? undefined : refuseUnsupported(definition))
   if (refusal !== undefined) return refusal
-  if (state.status !== 'draft' && worksApart(definition) !== worksApart(state.definition))
+  if (state.status !== 'draft' && usesTaskWorktrees(definition) !== usesTaskWorktrees(state.definition))
     return refuse(
       'illegal-transition',
       "a plan that was started cannot change whether its tasks work apart ('git: {worktree: task}')",
@@ -102,7 +102,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
   const { definition, hash, rationale, source, stamp } = command
   const refusal = refuseRevision(draft, command, options)
   if (refusal !== undefined) return refusal
-  const onward = goesOn(state, command) ? planOnward(state, command) : null
+  const onward = goesOn(state, command) ? planContinuation(state, command) : null
   if (onward !== null && hash === state.hash) {
     emit(draft, { type: 'plan.reopened', reason: rationale })
     goOn(draft, onward)
@@ -160,7 +160,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
 }
 
 /** It failed for good, or a person is asked what then. */
-const hasFailed = ({ status, gate }: TaskState): boolean =>
+export const hasFailed = ({ status, gate }: TaskState): boolean =>
   status === 'failed' || gate?.asks.type === 'replan' || gate?.asks.type === 'recovery'
 
 /** Is a person asked about exactly what the definition said? */

@@ -71,7 +71,7 @@ export function finishRollback(draft: DecisionDraft, { id, outcome }: RolledBack
   const { failure, conflicts: _, ...done } = outcome
   const { state } = draft
   const under = state.rollback
-  if (under?.id !== id || !isClear(state)) return
+  if (under?.id !== id || !isReadyForRollback(state)) return
   if (failure !== undefined) {
     stopRollback(draft, { ...outcome, failure })
     return
@@ -165,7 +165,7 @@ function isAskedAbout(state: PlanState, task: TaskState): boolean {
 const isOpen = (task: TaskState): boolean => !ENDED.has(task.status) && task.status !== 'blocked'
 
 /** Before a rollback touches anything, all that runs has ended and all compensations are done. */
-export const isClear = ({ running, compensation, compensating }: PlanState): boolean =>
+export const isReadyForRollback = ({ running, compensation, compensating }: PlanState): boolean =>
   running.size === 0 && compensation === null && (compensating ?? []).length === 0
 
 /** Nothing is left to be done, by anybody. */

@@ -3,19 +3,19 @@
 
 import { remediesOf } from '../plan-rules/expand.ts'
 import { DONE_TASK } from '../plan-rules/graph-rules.ts'
-import { carryOn } from '../recovery/after-remedy.ts'
+import { continueRecoveries } from '../recovery/after-remedy.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import { groupOf } from '../state/task-index.ts'
 import { BLOCKS, SATISFIES } from '../status.ts'
 import { type DecisionDraft, emit } from './decision.ts'
-import { passOver, readyUp } from './readiness.ts'
+import { markReady, skipUnreached } from './readiness.ts'
 
 /** `by`: who said that the plan is complete; what was open has been passed over in their name. */
 export function conclude(draft: DecisionDraft, { by }: { readonly by?: string } = {}): void {
   const { state } = draft
   // Each round ends the plan or moves at least one task on, so this ends.
   for (;;) {
-    carryOn(draft)
+    continueRecoveries(draft)
     if (state.status !== 'active' || !isQuiet(state)) return
     // What was written is committed first; a rollback ends by itself.
     if (state.rollback !== null || state.uncommitted.length > 0) return
@@ -27,7 +27,7 @@ export function conclude(draft: DecisionDraft, { by }: { readonly by?: string } 
     if (skipUnrouted(draft)) continue
     const failed =
       state.counts.failed + state.counts.blocked + state.counts.abandoned + state.counts.cancelled > 0
-        ? worst(state)
+        ? blockingTask(state)
         : null
     if (failed !== null) {
       if (compensates(state)) {
@@ -40,7 +40,7 @@ export function conclude(draft: DecisionDraft, { by }: { readonly by?: string } 
     const done = state.tasks.get(DONE_TASK)
     if (done?.status === 'pending' && done.definition.action.type === 'verify') {
       emit(draft, { type: 'task.routed', task: DONE_TASK, outcome: 'done', to: [DONE_TASK] })
-      readyUp(draft, [done])
+      markReady(draft, [done])
       return
     }
     emit(draft, { type: 'plan.finished', status: 'completed', reason: whyCompleted(state, by) })
@@ -91,12 +91,12 @@ function skipUnrouted(draft: DecisionDraft): boolean {
     task => task.status === 'pending' && task.dormant && task.definition.action.type !== 'verify',
   )
   const inside = dormant.filter(task => groupOf(state, task) !== null)
-  passOver(draft, inside.length > 0 ? inside : dormant)
+  skipUnreached(draft, inside.length > 0 ? inside : dormant)
   return dormant.length > 0
 }
 
 /** The required task that keeps the plan from completing: a failure before what it blocks. */
-export function worst(state: PlanState): TaskState | null {
+export function blockingTask(state: PlanState): TaskState | null {
   let blocked: TaskState | null = null
   for (const task of state.order) {
     if (task.definition.optional === true || !BLOCKS.has(task.status) || isHandled(state, task)) continue

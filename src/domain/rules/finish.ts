@@ -10,7 +10,7 @@ import { type Refusal, refuse } from '../refusal.ts'
 import { goneBackIn, isUnsealed, type PlanState, type TaskState } from '../state/state.ts'
 import { runningInOrder } from '../state/task-index.ts'
 import { ENDED, PLAN_ENDED } from '../status.ts'
-import { conclude, worst } from './conclude.ts'
+import { blockingTask, conclude } from './conclude.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 import { illegal, refuseRules, refuseUnsupported } from './lifecycle.ts'
 
@@ -62,7 +62,7 @@ function refuseFinish(state: PlanState, { as, by, start }: CommandOf<'finish'>):
   const other = openIn(state).find(({ claim }) => claim !== null && nameKey(claim.by) !== nameKey(by))
   if (other !== undefined)
     return illegal(state, verb, `'${other.definition.id}' is held by ${other.claim!.by}; wait for it, or cancel`)
-  const failed = worst(state)
+  const failed = blockingTask(state)
   if (failed !== null && failed.status !== 'blocked')
     return illegal(state, verb, `'${failed.definition.id}' is required, and it is ${failed.status}`)
   if (state.tasks.get(DONE_TASK)?.gate?.asks.type === 'verdict' && isJudging(state))

@@ -6,7 +6,7 @@ import { advise, joinHints } from '../hint.ts'
 import type { TaskName } from '../id.ts'
 import { suggest } from '../phrases.ts'
 import { LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
-import { worksApart } from '../plan-rules/effect.ts'
+import { usesTaskWorktrees } from '../plan-rules/effect.ts'
 import { expandTasks, gitOf } from '../plan-rules/expand.ts'
 import { checkGraph, type GraphFault } from '../plan-rules/graph-rules.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -18,7 +18,7 @@ import { runningInOrder } from '../state/task-index.ts'
 import { PLAN_ENDED } from '../status.ts'
 import { conclude } from './conclude.ts'
 import { type DecisionDraft, emit } from './decision.ts'
-import { blockHeld, readyUp } from './readiness.ts'
+import { blockHeld, markReady } from './readiness.ts'
 
 export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refusal | undefined {
   if (draft.state.revision > 0) return refuse('exists', 'the plan exists already')
@@ -81,7 +81,7 @@ export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusa
   if (refusal !== undefined) return refusal
   const { type: _, ...said } = command
   emit(draft, { type: 'plan.started', ...said })
-  readyUp(draft, state.order)
+  markReady(draft, state.order)
   // Tasks that were brought along failed or abandoned.
   blockHeld(draft, state.order)
   conclude(draft)
@@ -203,7 +203,7 @@ export function refuseGraph(definition: PlanDefinition): Refusal | undefined {
 
 /** What the format knows and this release does not carry out is refused before anything runs, never skipped silently. */
 export function refuseUnsupported(definition: PlanDefinition): Refusal | undefined {
-  const apart = worksApart(definition)
+  const apart = usesTaskWorktrees(definition)
   const claimed = apart ? externalIn(definition.tasks) : undefined
   if (claimed !== undefined)
     return refuse(

@@ -12,13 +12,13 @@ import { type DecisionDraft, emit } from './decision.ts'
 export function propagate(draft: DecisionDraft, task: TaskState): void {
   if (SATISFIES.has(task.status)) {
     const unblocked = unblock(draft, task.dependants)
-    readyUp(draft, unblocked.length === 0 ? task.dependants : [...task.dependants, ...unblocked])
+    markReady(draft, unblocked.length === 0 ? task.dependants : [...task.dependants, ...unblocked])
     passOverIn(draft, task)
   } else if (BLOCKS.has(task.status)) block(draft, task)
 }
 
 /** Makes ready whichever of the candidates has every need satisfied. The question of a gate is made first. */
-export function readyUp(draft: DecisionDraft, candidates: Iterable<TaskState>): void {
+export function markReady(draft: DecisionDraft, candidates: Iterable<TaskState>): void {
   const ready = new Set<TaskState>()
   for (const task of candidates) {
     if (task.status !== 'pending' || task.dormant) continue
@@ -80,13 +80,13 @@ export function unblock(draft: DecisionDraft, candidates: Iterable<TaskState>): 
 /** After a revision every task is looked at once: new ones may be ready, old ones free. */
 export function refresh(draft: DecisionDraft, tasks: readonly TaskState[]): void {
   unblock(draft, tasks)
-  readyUp(draft, tasks)
+  markReady(draft, tasks)
 }
 
 export const NEVER_ROUTED = 'no outcome led here'
 
 /** Skips tasks no outcome led to, and those whose needs were all skipped this way. */
-export function passOver(draft: DecisionDraft, dormant: readonly TaskState[]): void {
+export function skipUnreached(draft: DecisionDraft, dormant: readonly TaskState[]): void {
   const skipped = [...dormant]
   for (let at = 0; at < skipped.length; at++) {
     const task = skipped[at]!
@@ -114,7 +114,7 @@ function passOverIn(draft: DecisionDraft, task: TaskState): void {
     if (child.status !== 'pending' || (child.dormant && openNeeds(draft.state, child).unmet > 0)) return
     if (child.dormant) dormant.push(child)
   }
-  if (dormant.length > 0) passOver(draft, dormant)
+  if (dormant.length > 0) skipUnreached(draft, dormant)
 }
 
 /** Most groups have none, and then the end of a child costs nothing more. Nobody falls asleep after the plan was defined. */

@@ -15,7 +15,7 @@ import { conclude, isHandled } from './conclude.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 import { blockHeld, refresh } from './readiness.ts'
 import { reopen } from './routing.ts'
-import { happensTwice, namedTasks, REPEAT } from './unsafe-repeat.ts'
+import { namedTasks, REPEAT, repeatsUnsafely } from './unsafe-repeat.ts'
 
 /** What was undone when the plan failed is done again when its work is taken up. */
 export function withCompensated(
@@ -51,7 +51,7 @@ interface Onward {
 }
 
 /** Worked out before anything is written: what runs again when the plan goes on with this definition. */
-export function planOnward(state: PlanState, command: CommandOf<'revise'>): Onward {
+export function planContinuation(state: PlanState, command: CommandOf<'revise'>): Onward {
   const { roots, unsafe } = runsAgain(state, command)
   const stays = new Set(command.goOn === 'keep' ? unsafe : [])
   return { roots: roots.filter(name => !stays.has(name)), stays }
@@ -87,7 +87,7 @@ function runsAgain(
   const unsafe = [...closureOf(written, roots)].filter(name => {
     const task = state.tasks.get(name)
     // Files that were taken back do not undo an effect; only a compensation does.
-    if (task === undefined || !happensTwice(state, task)) return false
+    if (task === undefined || !repeatsUnsafely(state, task)) return false
     // Whoever declares another class answers for it.
     return effectOf(definition, written.get(name)!) === 'unsafe'
   })
@@ -169,7 +169,7 @@ export function checkOutputs(draft: DecisionDraft, lost: readonly LostOutput[]):
     .filter(task => {
       const reopened = [task, ...transitiveDependants([task])]
       return !reopened.some(
-        one => state.holding.has(one) || changed!.has(one.definition.id) || happensTwice(state, one),
+        one => state.holding.has(one) || changed!.has(one.definition.id) || repeatsUnsafely(state, one),
       )
     })
   if (again.length === 0) return

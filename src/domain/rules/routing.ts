@@ -9,7 +9,7 @@ import { goneBackIn, type TaskState } from '../state/state.ts'
 import { transitiveDependants } from '../state/task-index.ts'
 import { ENDED } from '../status.ts'
 import { type DecisionDraft, emit } from './decision.ts'
-import { blockHeld, readyUp, unblock } from './readiness.ts'
+import { blockHeld, markReady, unblock } from './readiness.ts'
 
 /** The tasks an outcome leads to; null when the task has no edge for it. */
 export function edges(
@@ -59,7 +59,7 @@ export function route(draft: DecisionDraft, source: TaskState, outcome: string, 
   reopen(draft, back, `${source.definition.id}: ${outcome}`)
   emit(draft, { type: 'task.routed', task: source.definition.id, outcome, to: to.map(target => target.definition.id) })
   unblock(draft, to)
-  readyUp(draft, to)
+  markReady(draft, to)
 }
 
 /**
@@ -104,13 +104,13 @@ export function reopen(
   })
   unblock(draft, after)
   blockHeld(draft, again)
-  readyUp(draft, [...roots, ...after])
+  markReady(draft, [...roots, ...after])
 }
 
 const NONE: ReadonlySet<TaskName> = new Set()
 
 /** Under way or parked, and not to be run twice. */
-function isLetAlone({ state }: DecisionDraft, task: TaskState): boolean {
+export function isLetAlone({ state }: Pick<DecisionDraft, 'state'>, task: TaskState): boolean {
   const isOpen = task.status === 'running' || task.gate?.asks.type === 'unknown-outcome'
   return isOpen && !mayRunAgain(effectOf(state.definition, task.definition))
 }

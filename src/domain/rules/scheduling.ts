@@ -9,13 +9,20 @@ import type { Millis, TaskName } from '../id.ts'
 import { CONCURRENCY_DEFAULT, CONCURRENCY_MAX } from '../limits.ts'
 import type { PlanDefinition } from '../plan.ts'
 import { capturesFiles, heldScope, isWatched, scopesOverlap } from '../plan-rules/effect.ts'
-import { attemptsUsedUp, heldBack, isTriedIn } from '../recovery/breaker.ts'
+import { attemptsUsedUp, blockingBreaker, isTriedIn } from '../recovery/breaker.ts'
 import { TIMEBOX } from '../recovery/choose-recovery.ts'
 import { needsReservation } from '../reservation.ts'
 import type { Failure, Prepared } from '../result.ts'
 import { dueBefore, takenBefore } from '../rollback/checkpoint-rules.ts'
 import { goneBackIn, type PlanState, type TaskState } from '../state/state.ts'
-import { asksBeforeClaim, isClaimable, isStartable, isUncleared, isUnjudged, NOTHING } from '../state/task-index.ts'
+import {
+  asksBeforeClaim,
+  hasUncheckedPreconditions,
+  isClaimable,
+  isStartable,
+  isUnjudged,
+  NOTHING,
+} from '../state/task-index.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 import { propagate } from './readiness.ts'
 import { settle } from './settle.ts'
@@ -57,7 +64,7 @@ export function lineOf(
       if (++held >= LOOK_PAST_HELD_MAX) break
       continue
     }
-    const breaker = heldBack(state, task, now, one => isTriedIn(state.running, one) || isTriedIn(line, one))
+    const breaker = blockingBreaker(state, task, now, one => isTriedIn(state.running, one) || isTriedIn(line, one))
     if (breaker !== null) {
       // One whose time has come waits for whoever tries it, not for a time.
       if (breaker.until > now) heldAt = Math.min(heldAt ?? breaker.until, breaker.until)
@@ -291,7 +298,7 @@ function isClear(draft: DecisionDraft, task: TaskState, prepared: Prepared): boo
     })
     return false
   }
-  if (!isUncleared(task)) return true
+  if (!hasUncheckedPreconditions(task)) return true
   for (const { criterion, evidence } of prepared.preconditions ?? []) {
     emit(draft, {
       type: 'criterion.judged',

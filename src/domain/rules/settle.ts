@@ -3,9 +3,9 @@
 // changes nothing: late and duplicate completions are harmless.
 
 import type { Interrupted } from '../command.ts'
-import { askAnew, isUnagreed } from '../gates/consent-rules.ts'
-import { isTrouble, loopsUsedUp } from '../recovery/breaker.ts'
-import { abort, reckon, takeUp, tellEnd } from '../recovery/follow-recovery.ts'
+import { askAgain, isUnagreed } from '../gates/consent-rules.ts'
+import { countsForBreaker, loopsUsedUp } from '../recovery/breaker.ts'
+import { abort, beginRecovery, endRecovery, updateBreakers } from '../recovery/follow-recovery.ts'
 import type { Failed, Result, Succeeded } from '../result.ts'
 import { takenBy } from '../rollback/checkpoint-rules.ts'
 import { goneBackIn, type TaskState } from '../state/state.ts'
@@ -34,7 +34,7 @@ function succeed(draft: DecisionDraft, task: TaskState, result: Succeeded): void
     return
   }
   emit(draft, { type: 'attempt.succeeded', ...attemptOf(task), result })
-  reckon(draft, task, 'well')
+  updateBreakers(draft, task, 'well')
   takenBy(draft, task, result.checkpoint)
   if (unjudged.length > 0) {
     const asks = { type: 'verdict', criteria: unjudged.map(verdict => verdict.criterion) } as const
@@ -76,7 +76,7 @@ export function whyNotDone(draft: DecisionDraft, task: TaskState, result: Result
 }
 
 /** The target that a success would lead back to once too often; null when the way is free. */
-export function nowhereToGo(draft: DecisionDraft, task: TaskState): ReturnType<typeof exhausted> {
+export function loopLimitReached(draft: DecisionDraft, task: TaskState): ReturnType<typeof exhausted> {
   const taken = edges(draft, task, outcomesOf(task, task.result))
   return taken === null ? null : exhausted(task, taken.to)
 }
@@ -87,10 +87,10 @@ function fail(draft: DecisionDraft, task: TaskState, result: Failed): void {
 }
 
 function goOnAfter(draft: DecisionDraft, task: TaskState, result: Failed): void {
-  if (isUnagreed(result) && !isEnding(draft)) return askAnew(draft, task, result)
+  if (isUnagreed(result) && !isEnding(draft)) return askAgain(draft, task, result)
   const { class: kind } = result.failure
-  if (isTrouble(kind) || kind === 'logic') reckon(draft, task, isTrouble(kind) ? 'badly' : 'well')
-  const left = isEnding(draft) ? '' : takeUp(draft, task, 'attempt')
+  if (countsForBreaker(kind) || kind === 'logic') updateBreakers(draft, task, countsForBreaker(kind) ? 'badly' : 'well')
+  const left = isEnding(draft) ? '' : beginRecovery(draft, task, 'attempt')
   if (left !== null) giveUp(draft, task, ['failure'], result.mode, left)
 }
 
@@ -102,7 +102,7 @@ export function afterFailure(
   mode?: string,
   why?: string,
 ): void {
-  const left = draft.state.compensating === null ? takeUp(draft, task, 'else', why) : ''
+  const left = draft.state.compensating === null ? beginRecovery(draft, task, 'else', why) : ''
   if (left !== null) giveUp(draft, task, outcomes, mode, left)
 }
 
@@ -118,7 +118,7 @@ function giveUp(
   const taken = compensating === null ? (recovery(draft, task, mode) ?? edges(draft, task, outcomes)) : null
   const over = taken === null ? null : exhausted(task, taken.to)
   if (taken !== null && over === null && isLoopTooMany(draft, task, taken.to)) return
-  if (compensating === null) tellEnd(draft, task, left, taken, over)
+  if (compensating === null) endRecovery(draft, task, left, taken, over)
   if (taken !== null && over === null) route(draft, task, taken.outcome, taken.to)
   if (task.status !== 'failed') return
   block(draft, task)

@@ -3,7 +3,7 @@
 import type { CommandOf } from '../command.ts'
 import type { GateAsks } from '../event.ts'
 import { mayNotSkip } from '../gates/approvers.ts'
-import { faultIn, impactIn, useUp } from '../gates/consent-rules.ts'
+import { consumeConsent, faultIn, impactIn } from '../gates/consent-rules.ts'
 import { escalate } from '../gates/gate-timeouts.ts'
 import { decideGate } from '../gates/gates.ts'
 import { advise, quoted } from '../hint.ts'
@@ -12,14 +12,14 @@ import { REPORTS_MAX } from '../limits.ts'
 import { suggest } from '../phrases.ts'
 import { effectOf } from '../plan-rules/effect.ts'
 import { IMPACT_WORDS } from '../plan-rules/impact.ts'
-import { attemptsUsedUp, heldBack } from '../recovery/breaker.ts'
+import { attemptsUsedUp, blockingBreaker } from '../recovery/breaker.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Found, Result } from '../result.ts'
 import { goneBackIn, type PlanState, type TaskState } from '../state/state.ts'
 import {
   asksBeforeClaim,
+  hasUncheckedPreconditions,
   isClaimable,
-  isUncleared,
   isUnjudged,
   transitiveDependants,
   worksOf,
@@ -86,7 +86,7 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
     )
   const worn = attemptsUsedUp(draft.state)
   if (worn !== null) return refuse('limit', worn, 'raise it in a revision: whoever drives the plan next gives it up')
-  const breaker = heldBack(draft.state, task, draft.now, () => false)
+  const breaker = blockingBreaker(draft.state, task, draft.now, () => false)
   if (breaker !== null)
     return refuse(
       'not-ready',
@@ -110,7 +110,8 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
 function mayNotClaim({ state, now }: DecisionDraft, task: TaskState, found: Found | undefined): Refusal | null {
   if (task.status === 'waiting' && task.gate?.asks.type === 'consent')
     return unapproved(state, task, task.gate.asks.why)
-  if (task.status !== 'ready' || isUnjudged(task) || isUncleared(task) || !asksBeforeClaim(state, task)) return null
+  if (task.status !== 'ready' || isUnjudged(task) || hasUncheckedPreconditions(task) || !asksBeforeClaim(state, task))
+    return null
   const { consent } = task
   if (consent === null) return unapproved(state, task, `it ${IMPACT_WORDS[impactIn(state, task) ?? 'unknown']}`)
   const fault = found === undefined ? 'nobody has looked at what it would do now' : faultIn(consent, found, now)
@@ -137,7 +138,7 @@ function unapprovedTask(state: PlanState): Refusal | null {
 /** The first that may be claimed; while a breaker holds that one back, the first it does not. */
 function nextClaimable({ state, now }: DecisionDraft): TaskState | undefined {
   const first = state.claimable.peek(task => isClaimable(state, task))
-  const isHeld = (task: TaskState) => heldBack(state, task, now, () => false) !== null
+  const isHeld = (task: TaskState) => blockingBreaker(state, task, now, () => false) !== null
   if (first === undefined || !isHeld(first)) return first
   return state.order.find(task => isClaimable(state, task) && !isHeld(task)) ?? first
 }
@@ -148,7 +149,7 @@ const isDueExternal = (draft: DecisionDraft, task: TaskState): boolean =>
   task.retryAt !== null &&
   task.retryAt <= draft.now &&
   !isUnjudged(task) &&
-  !isUncleared(task)
+  !hasUncheckedPreconditions(task)
 
 export function report(draft: DecisionDraft, command: CommandOf<'report'>): Refusal | undefined {
   const task = draft.state.tasks.get(command.task)
@@ -228,7 +229,7 @@ export function lapse(draft: DecisionDraft, command: CommandOf<'lapse'>): Refusa
   const task = draft.state.tasks.get(command.task)
   if (task?.status === 'running' && task.claim?.token === command.token) {
     // Nobody knows how far it came, so nobody has agreed to its being done again.
-    if (asksBeforeClaim(draft.state, task)) useUp(draft, task)
+    if (asksBeforeClaim(draft.state, task)) consumeConsent(draft, task)
     lose(draft, task, command.reason, 'by the world')
     escalate(draft, task, 'heartbeat')
   }

@@ -1,28 +1,92 @@
 // One turn of the loop: what ended is settled, due retries become ready, who is in line starts. Everything a turn makes true
 // is one entry. And `recover`: a new owner finds attempts that an old one left open, and loses them (lost-attempt.ts).
 
-import type { CommandOf, Turn } from '../command.ts'
+import type { CommandOf, Expanded, Turn } from '../command.ts'
 import { raiseDue } from '../gates/gate-timeouts.ts'
 import type { Asking } from '../gates/open-gate.ts'
 import type { TaskName } from '../id.ts'
 import { mayRunAgain } from '../plan-rules/effect.ts'
-import { carryOn } from '../recovery/after-remedy.ts'
+import { checkGraph } from '../plan-rules/graph-rules.ts'
+import { continueRecoveries } from '../recovery/after-remedy.ts'
 import { attemptsUsedUp } from '../recovery/breaker.ts'
 import { abort } from '../recovery/follow-recovery.ts'
 import type { Prepared } from '../result.ts'
-import { expandFound } from '../revisions/expand-items.ts'
 import { proposeByRule } from '../revisions/proposals.ts'
 import { compensated, compensationEffect } from '../rollback/compensation.ts'
 import { finishRollback } from '../rollback/rollback-rules.ts'
-import type { TaskState } from '../state/state.ts'
-import { isTimed, runningInOrder } from '../state/task-index.ts'
+import { goneBackIn, type TaskState } from '../state/state.ts'
+import { allTasks, isStartable, isTimed, isUnjudged, runningInOrder } from '../state/task-index.ts'
 import { conclude } from './conclude.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 import { pauseForShortage } from './lifecycle.ts'
 import { lose } from './lost-attempt.ts'
+import { refresh } from './readiness.ts'
 import { checkOutputs } from './reopen.ts'
 import { openAsked, startInLine, wantsAttempt } from './scheduling.ts'
 import { settle } from './settle.ts'
+
+// A `for_each` whose items are known only when its turn comes: the engine has found them, and the plan gets a revision that
+// binds them. Finding is an attempt like any other; it begins and ends in the turn that tells of it, so a crash before
+// that turn has done nothing. Whoever finds the same items again changes nothing.
+
+function expandFound(draft: DecisionDraft, found: readonly Expanded[]): void {
+  for (const one of found) {
+    const { state } = draft
+    const task = state.tasks.get(one.task)
+    if (state.status !== 'active' || state.compensating !== null || task?.definition.action.type !== 'items') continue
+    // Another definition since: the items are looked for again.
+    if (!isStartable(task) || task.visit !== one.visit || state.hash !== one.from) continue
+    bind(draft, task, one)
+  }
+}
+
+function bind(draft: DecisionDraft, task: TaskState, { items, definition, hash }: Expanded): void {
+  const { id, action, when } = task.definition
+  if (action.type !== 'items') return
+  if (isUnjudged(task)) emit(draft, { type: 'criterion.judged', task: id, criterion: when ?? '', holds: true })
+  emit(draft, {
+    type: 'attempt.started',
+    task: id,
+    visit: task.visit,
+    attempt: task.attempt + 1,
+    ...goneBackIn(task),
+  })
+  const obstacle = hash === draft.state.hash ? null : whyNot(draft, definition)
+  if (obstacle !== null) {
+    const failure = { class: 'logic', message: `the items of '${action.of}' cannot be bound: ${obstacle}` } as const
+    settle(draft, task, { status: 'failed', failure: { ...failure, retryable: true } })
+    return
+  }
+  if (hash !== draft.state.hash) {
+    abandonRemoved(draft, definition)
+    const rationale = `for_each of '${action.of}' gives ${items.length} item${items.length === 1 ? '' : 's'}`
+    emit(draft, { type: 'plan.revised', revision: draft.state.revision + 1, definition, hash, rationale })
+  }
+  settle(draft, task, { status: 'succeeded', outputs: { items } })
+  refresh(draft, draft.state.order)
+}
+
+/** What would be lost, or is wrong with the plan as it would become. */
+function whyNot(draft: DecisionDraft, definition: Expanded['definition']): string | null {
+  const fault = checkGraph(definition)[0]
+  if (fault !== undefined) return fault.message
+  const kept = new Set(allTasks(definition).map(task => task.id))
+  for (const task of draft.state.order) {
+    if (kept.has(task.definition.id)) continue
+    if (task.status === 'running' || task.gate !== null)
+      return `'${task.definition.id}' is not among them any more, and is ${task.status}`
+  }
+  return null
+}
+
+/** Children of earlier items that have begun and are not among the new ones are given up. */
+function abandonRemoved(draft: DecisionDraft, definition: Expanded['definition']): void {
+  const kept = new Set(allTasks(definition).map(task => task.id))
+  for (const task of draft.state.order) {
+    if (kept.has(task.definition.id) || (task.attempt === 0 && task.visit === 1)) continue
+    emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'its item is gone' })
+  }
+}
 
 export function turn(draft: DecisionDraft, command: Turn): void {
   const { state } = draft
@@ -41,7 +105,7 @@ export function turn(draft: DecisionDraft, command: Turn): void {
       emit(draft, { type: 'git.committed', task, visit, operations, ...(failure === undefined ? {} : { failure }) })
   }
   if (command.rolledBack !== undefined) finishRollback(draft, command.rolledBack)
-  carryOn(draft)
+  continueRecoveries(draft)
   for (const proposed of command.proposed ?? []) proposeByRule(draft, proposed)
   if (command.shortage !== undefined) pauseForShortage(draft, command.shortage)
   readyDue(draft)

@@ -16,7 +16,7 @@ const NAMED_MAX = 5
 
 /** Why these may not be tried again without a word about it; null when nothing unsafe would happen twice. */
 export function refuseRepeat(state: PlanState, works: readonly TaskState[]): Refusal | null {
-  const repeated = [...works, ...transitiveDependants(works)].filter(task => happensTwice(state, task))
+  const repeated = [...works, ...transitiveDependants(works)].filter(task => repeatsUnsafely(state, task))
   const [first] = repeated
   if (first === undefined) return null
   const names = namedTasks(repeated.map(({ definition }) => definition.id))
@@ -36,7 +36,7 @@ export function namedTasks(tasks: readonly TaskName[]): string {
 }
 
 /** It has happened, its effect is unsafe, and nobody would be asked before it happens again. */
-export function happensTwice(state: PlanState, task: TaskState): boolean {
+export function repeatsUnsafely(state: PlanState, task: TaskState): boolean {
   const { status, definition } = task
   if (status !== 'completed' || effectOf(state.definition, definition) !== 'unsafe') return false
   return !needsConsent(state, task) && !state.compensated.includes(definition.id)

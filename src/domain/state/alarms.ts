@@ -23,7 +23,7 @@ export function nextAlarm(state: PlanState): Alarm | undefined {
 }
 
 /** Can something become true without any work: a question be made, an alarm be raised? */
-export function isNeglected(state: PlanState, now: Millis): boolean {
+export function hasDueAlarm(state: PlanState, now: Millis): boolean {
   if (state.status !== 'active' || state.compensating !== null) return false
   return state.asking.size > 0 || (nextAlarm(state)?.at ?? Number.POSITIVE_INFINITY) <= now
 }

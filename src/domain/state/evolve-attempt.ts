@@ -5,7 +5,7 @@ import type { EventOf } from '../event.ts'
 import { CONSENT } from '../gates/consent.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { SIGN_SLACK_MS } from '../limits.ts'
-import { isTrouble, reckoned } from '../recovery/breaker.ts'
+import { breakersAfter, countsForBreaker } from '../recovery/breaker.ts'
 import type { FailureClass, Prepared } from '../result.ts'
 import type { TaskStatus } from '../status.ts'
 import type { PlanState, TaskState } from './state.ts'
@@ -141,7 +141,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
     case 'attempt.succeeded':
       task.result = event.result
       task.claim = null
-      state.breakers = reckoned(state.breakers, task.definition, false)
+      state.breakers = breakersAfter(state.breakers, task.definition, false)
       endedMeanwhile(state, event.task)
       // Prose that nobody has judged yet keeps the task open; the gate that follows asks for the verdict.
       if (event.result.verdicts?.some(verdict => verdict.holds === null) === true) setStatus(state, task, 'waiting')
@@ -204,7 +204,8 @@ function endedAt(task: TaskState, ended: NonNullable<Prepared['ended']>): void {
 
 /** What said no by its own judgement works; what was refused or stopped by us tells nothing. */
 function tellBreakers(state: PlanState, { definition }: TaskState, kind: FailureClass): void {
-  if (isTrouble(kind) || kind === 'logic') state.breakers = reckoned(state.breakers, definition, isTrouble(kind))
+  if (countsForBreaker(kind) || kind === 'logic')
+    state.breakers = breakersAfter(state.breakers, definition, countsForBreaker(kind))
 }
 
 /** Told to nobody before the rollback is over: it says first how the tasks stand. */

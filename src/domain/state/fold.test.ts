@@ -136,7 +136,7 @@ function isInHandledGroup(state: PlanState, id: string): boolean {
   return groups.some(
     group =>
       group?.definition.action.type === 'group' &&
-      (group.handled || isSpare(state, group) || (state.rules > 2 && SATISFIES.has(group.status))),
+      (group.handled || isSpare(state, group) || SATISFIES.has(group.status)),
   )
 }
 
@@ -144,7 +144,6 @@ function isInHandledGroup(state: PlanState, id: string): boolean {
 function isSpare(state: PlanState, { definition: { id }, routedBy }: TaskState): boolean {
   const helped = routedBy.map(name => state.tasks.get(name))
   return (
-    state.rules > 2 &&
     helped.length > 0 &&
     helped.every(
       one =>

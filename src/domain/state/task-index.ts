@@ -191,7 +191,7 @@ export const isTimed = ({ at, task }: Timer): boolean => task.status === 'ready'
 
 /** Does the engine have to move it on? An external task waits for a claim, once its condition and preconditions are judged. */
 function isEngines(task: TaskState): boolean {
-  return task.definition.action.type !== 'external' || isUnjudged(task) || isUncleared(task)
+  return task.definition.action.type !== 'external' || isUnjudged(task) || hasUncheckedPreconditions(task)
 }
 
 /** Its condition is judged once per visit, and never taken for granted: not even after a preparation that went wrong. */
@@ -199,7 +199,7 @@ export const isUnjudged = (task: TaskState): boolean =>
   task.definition.when !== undefined && task.prepared?.when === undefined
 
 /** It has preconditions, and in this visit nobody has found yet that they hold. */
-export const isUncleared = (task: TaskState): boolean =>
+export const hasUncheckedPreconditions = (task: TaskState): boolean =>
   (task.definition.preconditions?.length ?? 0) > 0 && task.prepared?.cleared !== true
 
 /** The group a task is a child of; null for a task that stands for itself. Names tell: `checkGraph` keeps others out. */

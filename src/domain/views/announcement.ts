@@ -1,7 +1,7 @@
 // From an entry to what is announced of it, live, to whoever listens: one announcement for each event. The lists here are the one
 // contract between faces and service: a face may listen to what is named in them, and the service sends nothing else.
 
-import type { Event, EventType } from '../event.ts'
+import { EVENT_TYPES, type Event } from '../event.ts'
 import type { Actor, PlanId } from '../id.ts'
 
 /** An entry as it is told. */
@@ -27,78 +27,13 @@ export interface Announcement {
   readonly data: string
 }
 
-/** The compiler sees to it that none is missing. */
-const JOURNALED: { readonly [T in EventType]: true } = {
-  'plan.created': true,
-  'plan.revised': true,
-  'plan.started': true,
-  'plan.paused': true,
-  'plan.resumed': true,
-  'plan.cancelled': true,
-  'plan.finished': true,
-  'plan.reopened': true,
-  'plan.archived': true,
-  'plan.compensating': true,
-  'plan.aborted': true,
-  'plan.annotated': true,
-  'task.imported': true,
-  'task.added': true,
-  'task.annotated': true,
-  'task.evaluated': true,
-  'task.readied': true,
-  'task.skipped': true,
-  'task.blocked': true,
-  'task.unblocked': true,
-  'task.abandoned': true,
-  'task.failed': true,
-  'task.reopened': true,
-  'task.routed': true,
-  'task.substituted': true,
-  'task.escalated': true,
-  'attempt.started': true,
-  'attempt.succeeded': true,
-  'attempt.failed': true,
-  'attempt.lost': true,
-  'attempt.parked': true,
-  'report.refused': true,
-  'retry.scheduled': true,
-  'recovery.chosen': true,
-  'breaker.opened': true,
-  'breaker.closed': true,
-  'gate.opened': true,
-  'gate.voted': true,
-  'gate.decided': true,
-  'consent.voided': true,
-  'question.asked': true,
-  'question.answered': true,
-  'revision.proposed': true,
-  'revision.declined': true,
-  'assessment.made': true,
-  'outputs.checked': true,
-  'criterion.judged': true,
-  'workspace.restored': true,
-  'files.restored': true,
-  'compensation.started': true,
-  'compensation.finished': true,
-  'compensation.retried': true,
-  'checkpoint.taken': true,
-  'git.committed': true,
-  'place.made': true,
-  'fork.adopted': true,
-  'rollback.started': true,
-  'rollback.finished': true,
-  'rollback.stopped': true,
-  'notice.sent': true,
-  'note.added': true,
-}
-
 /** Live only, without an id: gone when nobody listened. */
 export const TICKS = ['task.output', 'plan.progress'] as const
 /** What was missed cannot be told any more: read everything again. */
 export const RESYNC = 'resync'
 
 /** Every name a face may listen to. */
-export const ANNOUNCED: readonly string[] = [...Object.keys(JOURNALED), ...TICKS, RESYNC]
+export const ANNOUNCED: readonly string[] = [...EVENT_TYPES, ...TICKS, RESYNC]
 
 /** A longer event leaves out its longest fields and says which; whoever needs them asks for the plan. */
 export const EVENT_MAX_CHARS = 200_000

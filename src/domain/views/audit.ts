@@ -2,7 +2,7 @@
 // the entry it stands in and that entry's hash. Bookkeeping (who became ready, who is blocked) is left to the log.
 
 import type { Command } from '../command.ts'
-import { type Event, type EventOf, tasksOf } from '../event.ts'
+import { EVENT_KINDS, type Event, type EventKind, type EventOf, tasksOf } from '../event.ts'
 import type { Millis, Sha256, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { Action, CompensatingTask, PlanDefinition, TaskDefinition } from '../plan.ts'
@@ -214,7 +214,7 @@ export interface AuditLine {
   readonly at: Millis
   readonly actor: string
   readonly hash: Sha256
-  readonly kind: AuditKind
+  readonly kind: EventKind | 'command'
   /** The type of the event, or of the command that was asked. */
   readonly type: string
   readonly task: TaskName | null
@@ -222,21 +222,6 @@ export interface AuditLine {
   /** Hashes, argument vectors, counts: what can be compared with something else. */
   readonly facts: JsonObject
 }
-
-type AuditKind =
-  | 'command'
-  | 'revision'
-  | 'decision'
-  | 'plan'
-  | 'task'
-  | 'attempt'
-  | 'files'
-  | 'checkpoint'
-  | 'rollback'
-  | 'git'
-  | 'compensation'
-  | 'recovery'
-  | 'note'
 
 interface AuditedEntry {
   readonly version: number
@@ -353,87 +338,10 @@ function askedOf(command: Command): Pick<AuditLine, 'task' | 'text' | 'facts'> {
   return { task, text: `asked: ${words.join(' ')}`, facts }
 }
 
-function kindOf(event: Event, definition: TaskDefinition | undefined): AuditKind | null {
-  switch (event.type) {
-    case 'task.readied':
-    case 'task.blocked':
-    case 'task.unblocked':
-      return null
-    case 'plan.created':
-    case 'plan.revised':
-    case 'revision.proposed':
-    case 'task.added':
-      return 'revision'
-    case 'revision.declined':
-    case 'gate.opened':
-    case 'gate.decided':
-    case 'criterion.judged':
-    case 'gate.voted':
-    case 'consent.voided':
-    case 'question.asked':
-    case 'question.answered':
-    case 'assessment.made':
-    case 'task.evaluated':
-      return 'decision'
-    case 'recovery.chosen':
-    case 'breaker.opened':
-    case 'breaker.closed':
-    case 'task.escalated':
-    case 'task.substituted':
-      return 'recovery'
-    case 'plan.started':
-    case 'plan.paused':
-    case 'plan.resumed':
-    case 'plan.cancelled':
-    case 'plan.finished':
-    case 'plan.reopened':
-    case 'plan.archived':
-    case 'plan.aborted':
-      return 'plan'
-    case 'task.skipped':
-      // Whoever passes over a gate has decided.
-      return event.by !== undefined && definition?.action.type === 'gate' ? 'decision' : 'task'
-    case 'task.imported':
-    case 'task.abandoned':
-    case 'task.failed':
-    case 'task.reopened':
-    case 'task.routed':
-      return 'task'
-    case 'attempt.started':
-    case 'attempt.succeeded':
-    case 'attempt.failed':
-    case 'attempt.lost':
-    case 'attempt.parked':
-    case 'report.refused':
-    case 'retry.scheduled':
-      return 'attempt'
-    case 'workspace.restored':
-    case 'files.restored':
-    case 'outputs.checked':
-      return 'files'
-    case 'compensation.started':
-    case 'compensation.finished':
-    case 'compensation.retried':
-    case 'plan.compensating':
-      return 'compensation'
-    case 'checkpoint.taken':
-      return 'checkpoint'
-    case 'git.committed':
-    case 'place.made':
-      return 'git'
-    case 'fork.adopted':
-    case 'rollback.started':
-    case 'rollback.finished':
-    case 'rollback.stopped':
-      return 'rollback'
-    case 'note.added':
-    case 'notice.sent':
-    case 'plan.annotated':
-    case 'task.annotated':
-      return 'note'
-    default:
-      return event satisfies never
-  }
+function kindOf(event: Event, definition: TaskDefinition | undefined): EventKind | null {
+  // Whoever skips a gate has decided.
+  if (event.type === 'task.skipped' && event.by !== undefined && definition?.action.type === 'gate') return 'decision'
+  return EVENT_KINDS[event.type]
 }
 
 /** The sentence of the log; for an attempt also what is run, for a set of tasks all of them. */

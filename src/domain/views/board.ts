@@ -15,7 +15,7 @@ import type {
   TaskDefinition,
 } from '../plan.ts'
 import { effectOf, scopeOf } from '../plan-rules/effect.ts'
-import { heldBack, isTriedIn } from '../recovery/breaker.ts'
+import { blockingBreaker, isTriedIn } from '../recovery/breaker.ts'
 import { nextRule, wordsOf } from '../recovery/choose-recovery.ts'
 import type { Failure, Verdict } from '../result.ts'
 import { concurrencyOf, inLine } from '../rules/scheduling.ts'
@@ -158,7 +158,7 @@ const unmetIn = (verdicts: readonly Verdict[] = []): EarlierAttempt['unmet'] =>
   verdicts.flatMap(({ criterion, holds, evidence = null }) => (holds === false ? [{ criterion, evidence }] : []))
 
 /** A report that said `done` and was not accepted. */
-interface Unaccepted {
+export interface Unaccepted {
   /** The claim stays, and so does the attempt. */
   readonly kept: boolean
   readonly failure: Failure
@@ -218,7 +218,7 @@ function whyNotStarted(state: PlanState, task: TaskState, now: Millis): Hint {
     return `'${id}' is tried again in ${secondsTo(task.retryAt, now)} s: ${task.reason ?? 'its last attempt failed'}${after}`
   }
   if (state.status === 'paused') return `'${id}' is ready, but the plan is paused`
-  const breaker = heldBack(state, task, now, one => isTriedIn(state.running, one))
+  const breaker = blockingBreaker(state, task, now, one => isTriedIn(state.running, one))
   if (breaker !== null) return `'${id}' is ready, but ${breakerLine(breaker, now)}`
   if (isClaimable(state, task)) return `'${id}' is ready to be claimed`
   if (state.asking.has(task) && task.definition.action.type === 'external')

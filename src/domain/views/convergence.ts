@@ -93,7 +93,7 @@ export function withFixes(
 }
 
 /** A text does not know the tasks that `converge` added; whoever runs it again keeps them. */
-export function keepFixes(before: PlanDefinition, after: PlanDefinition): PlanDefinition {
+export function keepAddedTasks(before: PlanDefinition, after: PlanDefinition): PlanDefinition {
   const written = new Set(after.tasks.map(({ id }) => id))
   const fixes = before.tasks.filter(task => isFix(task) && !written.has(task.id))
   return fixes.length === 0 ? after : { ...after, tasks: [...after.tasks, ...fixes] }

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import { name, numberedSha } from '../../testing/index.ts'
 import type { Event } from '../event.ts'
-import { sentence, toldOf } from './timeline.ts'
+import { sentence, visibleEvents } from './timeline.ts'
 
 it('ends without a colon where no reason was given', () => {
   const voted = { type: 'gate.voted', task: name('go'), by: 'ana', rationale: '' } as const
@@ -24,6 +24,6 @@ it('does not tell that a gate asks which was decided in the same moment', () => 
     by: 'engine',
   }
   const other: Event = { ...opened, task: name('go'), hash: numberedSha(1) }
-  expect(toldOf([opened, decided, other])).toEqual([decided, other])
-  expect(toldOf([decided, opened])).toEqual([decided, opened])
+  expect(visibleEvents([opened, decided, other])).toEqual([decided, other])
+  expect(visibleEvents([decided, opened])).toEqual([decided, opened])
 })

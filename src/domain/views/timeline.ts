@@ -98,7 +98,7 @@ export function timeline(
 }
 
 /** What is told of an entry as it happens: a gate that was decided in the same moment has asked nobody. */
-export function toldOf(events: readonly Event[]): readonly Event[] {
+export function visibleEvents(events: readonly Event[]): readonly Event[] {
   const isDecided = (task: TaskName, from: number): boolean =>
     events.slice(from).some(event => event.type === 'gate.decided' && event.task === task)
   return events.filter((event, at) => event.type !== 'gate.opened' || !isDecided(event.task, at))

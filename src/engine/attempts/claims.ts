@@ -10,17 +10,17 @@ import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { asksBeforeClaim, isClaimable } from '../../domain/state/task-index.ts'
 import { reserveScope } from '../files/scope-reservation.ts'
 import { roomsOf } from '../git/plan-worktree.ts'
-import { late } from '../lazy-imports.ts'
-import { tend } from '../loop/due-questions.ts'
+import { lazy } from '../lazy-imports.ts'
+import { raiseDueQuestions } from '../loop/due-questions.ts'
 import { sweepClaims } from '../loop/rescuer.ts'
 import type { Order, Submitted } from '../orders.ts'
 import type { ScopeWait } from '../queries.ts'
-import { lookAfter, lookBeforeClaim } from '../rollback/attempt-changes.ts'
+import { changesSince, lookBeforeClaim } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Writing, write } from '../write-order.ts'
 import { Logbook } from './attempt-log.ts'
 import { heldToEffects } from './expected-effects.ts'
-import { contextAfter, judgeWork, notHeld, refutedIn } from './judge-criteria.ts'
+import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { recognise } from './perform.ts'
 import { checkTools } from './preconditions.ts'
 import { resolveAttempt } from './resolve.ts'
@@ -60,7 +60,7 @@ async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order,
   if (refuted === undefined) return { ...result, verdicts }
   return await recognise(state, attempt, {
     status: 'failed',
-    failure: notHeld(refuted),
+    failure: failedCriterion(refuted),
     ...(result.outputs === undefined ? {} : { outputs: result.outputs }),
     verdicts,
   })
@@ -79,7 +79,7 @@ export async function claim(
 ): Promise<Submitted> {
   const { store } = rooms
   await sweepClaims(store, plan)
-  await tend(rooms, plan)
+  await raiseDueQuestions(rooms, plan)
   const state = await store.state(plan)
   const chosen = state === null ? undefined : await choose(rooms, state, order)
   if (chosen?.waits !== undefined) {
@@ -162,7 +162,7 @@ async function choose(
 async function foundFor(rooms: Rooms, state: PlanState, task: TaskState): Promise<Found | 'asked' | null> {
   const isDue = task.status === 'ready' && (task.retryAt ?? 0) <= rooms.clock.now()
   if (task.consent === null || !isDue || !asksBeforeClaim(state, task)) return null
-  const { findConsent, isCovered } = await late.consent()
+  const { findConsent, isCovered } = await lazy.consent()
   const found = await findConsent(roomsOf(rooms, state), state, task)
   if (isCovered(task, found, rooms.clock.now())) return found
   const prepared = { task: task.definition.id, visit: task.visit, prepared: { consent: found } }
@@ -256,7 +256,7 @@ async function reported(rooms: Rooms, state: PlanState, order: OrderOf<'report'>
   const task = state.tasks.get(order.task)
   const look = task?.claim == null ? null : task.prepared
   const own = roomsOf(rooms, state)
-  const [result, wrote] = [await judgeReport(own, state, order), await lookAfter(own, state, look)]
+  const [result, wrote] = [await judgeReport(own, state, order), await changesSince(own, state, look)]
   const whole = wrote === null ? result : { ...result, wrote }
   return task === undefined ? whole : await heldToEffects(own, state, task, whole)
 }

@@ -7,7 +7,7 @@
 import type { Millis } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import { effectsText } from '../../domain/plan-rules/criterion-text.ts'
-import { effectOf, scopeOf, worksApart } from '../../domain/plan-rules/effect.ts'
+import { effectOf, scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import type { Failed, Result, Succeeded, Verdict } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { inScope } from '../../safety/scope.ts'
@@ -39,7 +39,7 @@ export async function heldToEffects(
   const criterion = effectsText(declared)
   if (wrote === undefined)
     // In a worktree of its own it is looked at when it lands.
-    return worksApart(state.definition) ? result : withVerdict(result, unseen(criterion))
+    return usesTaskWorktrees(state.definition) ? result : withVerdict(result, unseen(criterion))
   const changes = wrote.changes === null ? [] : await readChanges(rooms as Rooms, wrote.changes)
   const isOwn = (change: Change) => inScope(declared, change.path) || leadsTo(declared, change)
   const own = changes.filter(isOwn).length

@@ -7,7 +7,7 @@ import type { TaskDefinition } from '../../domain/plan.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import type { Compiled, Context, Evaluation } from '../../format/expression/expression.ts'
 import type { Evaluate } from '../../format/expression/template.ts'
-import { late } from '../lazy-imports.ts'
+import { lazy } from '../lazy-imports.ts'
 
 type Language = typeof import('../../format/expression/expression.ts')
 
@@ -16,7 +16,7 @@ const COMPILED_MAX = 20_000
 
 /** An evaluator for this plan as it stands now; `extra` adds `exit`, `stdout`, `outputs` and the like. */
 export async function evaluator(state: PlanState, extra: Context = {}): Promise<Evaluate> {
-  const { compile, evaluate } = await late.expressions()
+  const { compile, evaluate } = await lazy.expressions()
   return source => {
     const expression = remembered(source, compile)
     if ('message' in expression) return { ok: false, ...expression }

@@ -13,7 +13,7 @@ import type { Attempt, Runner, RunnerTools } from '../../runners/runner.ts'
 import { demandRoom } from '../loop/shortage.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
 import { resolveCommand } from './resolve.ts'
-import { stopBy } from './stop.ts'
+import { stopFrom } from './stop.ts'
 
 export interface Court {
   readonly state: PlanState
@@ -48,7 +48,7 @@ export const refutedIn = (verdicts: readonly Verdict[]): Verdict | undefined =>
   verdicts.find(verdict => verdict.holds === false)
 
 /** A criterion that does not hold, as the failure it makes of the attempt. */
-export function notHeld({ criterion, evidence, stage }: Verdict): Failure {
+export function failedCriterion({ criterion, evidence, stage }: Verdict): Failure {
   const what = stage === 'postcondition' ? 'postcondition not met' : 'not accepted'
   return {
     class: 'logic',
@@ -113,7 +113,7 @@ async function runCheck(command: CommandLine, court: Court): Promise<Verdict> {
       court.tools.log(stream, chunk)
     },
   }
-  const outcome = await court.run.attempt(attempt, tools, stopBy(court.signal))
+  const outcome = await court.run.attempt(attempt, tools, stopFrom(court.signal))
   const said = heard.told()
   // Not being able to ask says nothing about the answer.
   if (outcome.type === 'failed') demandRoom({ ok: false, failure: outcome.failure })

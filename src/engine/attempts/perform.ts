@@ -6,7 +6,7 @@ import { advise, clipHint, type Hint, joinHints, quoted } from '../../domain/hin
 import type { Millis } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { Action, FailureMode, TaskDefinition } from '../../domain/plan.ts'
-import { capturesFiles, effectOf, scopeOf, worksApart } from '../../domain/plan-rules/effect.ts'
+import { capturesFiles, effectOf, scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import { classify } from '../../domain/recovery/classify-failure.ts'
 import type { Failed, Failure, Result } from '../../domain/result.ts'
 import { shortageIn } from '../../domain/shortage.ts'
@@ -14,26 +14,26 @@ import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { traceparent } from '../../domain/views/trace.ts'
 import type { Attempt, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
 import { consentObjection } from '../gates/consent.ts'
-import { late } from '../lazy-imports.ts'
+import { lazy } from '../lazy-imports.ts'
 import {
   type CutOff,
   cutOff,
   demandRoom,
   type HoldOptions,
   heldOrThrow,
-  holdWhileShort,
   isFailStop,
   missingFolder,
+  retryWhileShort,
   shortageOf,
   unusableFolder,
 } from '../loop/shortage.ts'
-import { type Look, lookAfter, standingNow } from '../rollback/attempt-changes.ts'
+import { changesSince, type Look, standingNow } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { Logbook } from './attempt-log.ts'
 import { heldToEffects, promisedBy } from './expected-effects.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
 import { gather } from './groups.ts'
-import { contextAfter, judgeWork, notHeld, refutedIn } from './judge-criteria.ts'
+import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { collect } from './outputs.ts'
 import { attemptAsWritten, isPlain, resolveAttempt } from './resolve.ts'
 
@@ -146,7 +146,7 @@ export async function perform(
   try {
     const missing = missingFolder(rooms)
     if (missing !== null) return toldOf(options, cutOff(missing, false))
-    result = worksApart(state.definition)
+    result = usesTaskWorktrees(state.definition)
       ? await performApart(rooms, state, task, options, logbook)
       : await performHere(rooms, state, task, options, logbook)
     const log = logbook.seal()
@@ -187,7 +187,7 @@ function ownedBy(rooms: Rooms, result: Result | Interrupted | CutOff): Result | 
 }
 
 async function performApart(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
-  const { performApart } = await late.apart()
+  const { performInWorktree: performApart } = await lazy.apart()
   const say = (text: string) => logbook.write('engine', Buffer.from(text))
   return await performApart(rooms, state, task, options, say, at => performHere(at, state, task, options, logbook))
 }
@@ -210,7 +210,7 @@ async function performSeen(...[rooms, state, task, options, logbook]: Performing
   if (result.status === 'interrupted') return result
   const isSeen = look !== null || task.definition.action.type === 'checkpoint'
   const seen = isSeen
-    ? await holdWhileShort(rooms, options, () => withFootprint(rooms, state, task, look, result))
+    ? await retryWhileShort(rooms, options, () => withFootprint(rooms, state, task, look, result))
     : ({ ok: true, value: result } as const)
   // A checkpoint is nothing but what is stored; of anything else it is known how it ended, and its files can be looked at later.
   if (!seen.ok && task.definition.action.type === 'checkpoint') return cutOff(seen.shortage)
@@ -300,7 +300,7 @@ async function looking(
   { definition }: TaskState,
   action: Action,
 ): Promise<Look | null> {
-  if (state.files !== 'seen' || worksApart(state.definition)) return null
+  if (state.files !== 'seen' || usesTaskWorktrees(state.definition)) return null
   // Only what it names counts as its work: others are at work while it runs, and theirs must not go back with it.
   const isOwn = definition.action === action
   const scope =
@@ -322,7 +322,7 @@ async function withFootprint(
   look: Look | null,
   result: Result,
 ): Promise<Result> {
-  const wrote = await lookAfter(rooms, state, look)
+  const wrote = await changesSince(rooms, state, look)
   const whole = wrote === null ? result : { ...result, wrote }
   if (definition.action.type !== 'checkpoint' || whole.status === 'failed') return whole
   const checkpoint = await standingNow(rooms, state, 'throw')
@@ -425,7 +425,7 @@ async function judged(
   if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
   const heard = verdicts.length === 0 ? {} : { verdicts }
   const refuted = refutedIn(verdicts)
-  if (refuted !== undefined) return { ...failed(notHeld(refuted)), ...seen, ...some(outputs), ...heard }
+  if (refuted !== undefined) return { ...failed(failedCriterion(refuted)), ...seen, ...some(outputs), ...heard }
   return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen, ...heard }
 }
 
@@ -453,7 +453,7 @@ const nothing = () => ({ ok: false as const, message: 'this action evaluates not
 
 /** A decision evaluates, and a git task touches the repository. */
 async function moreTools(rooms: Rooms, state: PlanState, attempt: Attempt, tools: RunnerTools): Promise<RunnerTools> {
-  if (attempt.action.type === 'git') return { ...tools, ...(await late.gitHand()).gitHand(rooms, state, attempt) }
+  if (attempt.action.type === 'git') return { ...tools, ...(await lazy.gitHand()).gitHand(rooms, state, attempt) }
   const { definition, inputs, feedback = '' } = attempt
   return { ...tools, evaluate: await evaluator(state, { ...boundOf(definition), inputs, feedback }) }
 }

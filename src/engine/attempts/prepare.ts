@@ -5,7 +5,7 @@
 import type { Expanded, Turn } from '../../domain/command.ts'
 import { needsConsent } from '../../domain/gates/consent-rules.ts'
 import type { TaskName } from '../../domain/id.ts'
-import { scopeOf, worksApart } from '../../domain/plan-rules/effect.ts'
+import { scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import type { Failure, Prepared, Verdict } from '../../domain/result.ts'
 import { dueBefore } from '../../domain/rollback/checkpoint-rules.ts'
 import { capturesScope } from '../../domain/rules/scheduling.ts'
@@ -14,10 +14,10 @@ import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { type RestoredFiles, restoreScope } from '../files/restore-scope.ts'
 import { reserveScope } from '../files/scope-reservation.ts'
 import { makeQuestion } from '../gates/gate-checks.ts'
-import { late } from '../lazy-imports.ts'
+import { lazy } from '../lazy-imports.ts'
 import { isFailStop, missingFolder, ShortageMet, shortageOf, unusableFolder } from '../loop/shortage.ts'
 import type { ScopeWait } from '../queries.ts'
-import { lookBefore, standingNow } from '../rollback/attempt-changes.ts'
+import { snapshotBefore, standingNow } from '../rollback/attempt-changes.ts'
 import { editedSinceEnd } from '../rollback/change-owner.ts'
 import type { Rooms } from '../rooms.ts'
 import { evaluator, ownContext, truth } from './expressions.ts'
@@ -78,9 +78,9 @@ const NEVER = new AbortController().signal
 /** Where tasks work apart, preconditions are asked about what the plan has done so far, not about the workspace. */
 async function seeing(rooms: Rooms, state: PlanState, task: TaskState, signal: AbortSignal): Promise<Judged> {
   const { preconditions = [], id } = task.definition
-  if (!worksApart(state.definition) || !preconditions.some(({ type }) => type === 'check'))
+  if (!usesTaskWorktrees(state.definition) || !preconditions.some(({ type }) => type === 'check'))
     return await judgePreconditions(rooms, state, task, signal)
-  const { reading } = await late.apart()
+  const { reading } = await lazy.apart()
   const seen = await reading(rooms, state, `${id}~ready`, at => judgePreconditions(at, state, task, signal))
   return seen.ok ? seen.value : { failure: seen.failure }
 }
@@ -145,7 +145,7 @@ async function made(
     return { prepared: judged, gate: { from: state.hash, ...made }, restored: null }
   }
   if (task.prepared?.preimage === undefined && needsConsent(state, task)) {
-    const { findConsent, isCovered } = await late.consent()
+    const { findConsent, isCovered } = await lazy.consent()
     const consent = await findConsent(rooms, state, task)
     judged = { ...judged, consent }
     // Here too somebody is asked first.
@@ -162,7 +162,7 @@ async function made(
     const { snapshot } = judged.checkpoint ?? {}
     const isFirst = task.prepared?.before === undefined && task.attempt === 0
     const look =
-      !isFirst || task.definition.action.type === 'external' ? {} : await lookBefore(rooms, state, task, snapshot)
+      !isFirst || task.definition.action.type === 'external' ? {} : await snapshotBefore(rooms, state, task, snapshot)
     const edited = isFirst ? null : await editedSinceEnd(rooms, task)
     return { prepared: { ...judged, ...look, ...(edited === null ? {} : { edited }) }, restored: null }
   }
@@ -174,7 +174,7 @@ async function made(
     if (back.status === 'asked') return { prepared: { ...judged, edits: back.edits }, restored: null }
     // Looked at when the files are back: an attempt that failed has changed them, and nobody else.
     if (needsConsent(state, task))
-      judged = { ...judged, consent: await (await late.consent()).findConsent(rooms, state, task) }
+      judged = { ...judged, consent: await (await lazy.consent()).findConsent(rooms, state, task) }
     const { restored, earlier } = back
     return {
       prepared: { ...judged, preimage: back.preimage },

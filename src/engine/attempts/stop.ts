@@ -26,7 +26,7 @@ export class Stopper implements Stop {
 }
 
 /** The same, of a signal that is there already. */
-export const stopBy = (signal: AbortSignal): Stop => ({
+export const stopFrom = (signal: AbortSignal): Stop => ({
   get aborted() {
     return signal.aborted
   },

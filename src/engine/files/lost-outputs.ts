@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto'
 import type { Sha256 } from '../../domain/id.ts'
 import { type Json, same } from '../../domain/json.ts'
-import { effectOf, heldScope, worksApart } from '../../domain/plan-rules/effect.ts'
+import { effectOf, heldScope, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import type { LostOutput } from '../../domain/result.ts'
 
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -20,7 +20,7 @@ const FILE_MAX_BYTES = 64 * 1024 * 1024
 
 export async function lostOutputs(house: Rooms, state: PlanState): Promise<readonly LostOutput[]> {
   // In worktrees of their own, what tasks leave is merged: nobody can say how it must look.
-  if (worksApart(state.definition)) return []
+  if (usesTaskWorktrees(state.definition)) return []
   const rooms = roomsOf(house, state)
   if (isGone(rooms)) return []
   const gate = await openGate(rooms)

@@ -8,7 +8,7 @@ import { plainHint } from '../../domain/hint.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { GitAnswer, LoneFile } from '../../workspace/git/git.ts'
-import { deleteAside, type FileStamps, fileStamps, IGNORED, putBack, setAside } from '../../workspace/workspace.ts'
+import { deleteAside, type FileStamps, fileStamps, IGNORED, setAside, undoRemoval } from '../../workspace/workspace.ts'
 import { isGone, roomsOf } from '../git/plan-worktree.ts'
 import type { AdoptAsk } from '../orders.ts'
 import { declaredScopes } from '../rollback/attempt-changes.ts'
@@ -43,7 +43,7 @@ async function removeFolder(
   const own = roomsOf(rooms, fork)
   const top = topOf(rooms, own)
   if (top === null) return 'it is not a folder that a fork made'
-  if ((await statOf(top)) === null) await putBack(top, fork.id)
+  if ((await statOf(top)) === null) await undoRemoval(top, fork.id)
   if ((await statOf(top)) === null) return await forget(rooms, fork, top)
   if ((await statOf(top))?.isDirectory() !== true) return 'it is no folder any more'
   if (snapshot === undefined || own.snapshots === undefined) return 'its files could not be stored'

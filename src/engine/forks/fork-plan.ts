@@ -18,7 +18,7 @@ import {
 } from '../../domain/id.ts'
 import { NAME_TRIES_MAX } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { worksApart } from '../../domain/plan-rules/effect.ts'
+import { usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
 import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
@@ -299,7 +299,7 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, { actor, 
   if ('code' in point) return { ok: false, refusal: point }
   const defined = definitionFor(point, ask)
   if ('code' in defined) return { ok: false, refusal: defined }
-  if (worksApart(defined))
+  if (usesTaskWorktrees(defined))
     return no(
       'not-supported',
       "a plan whose tasks work in worktrees of their own ('git: {worktree: task}') cannot be forked yet",

@@ -201,7 +201,7 @@ function textOf(path: string): string | null {
 }
 
 /** What stands at a path of the workspace: the hash of a file, else what it is; null when nothing does. */
-export function standsAt(root: string, path: string): { readonly is: string | null; readonly bytes: Buffer | null } {
+export function contentAt(root: string, path: string): { readonly is: string | null; readonly bytes: Buffer | null } {
   const file = resolve(root, path)
   const real = realOf(file)
   if (real === null) return { is: null, bytes: null }

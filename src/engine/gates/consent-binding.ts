@@ -104,7 +104,7 @@ export async function bindTask(
       ...given,
     ]),
     cost: costWords(definition.budget ?? plan.policy?.budget),
-    words: wordsAbout(definition),
+    words: shownTexts(definition),
   }
   const contents = named.flatMap(({ bytesThere }) => (bytesThere === null ? [] : [bytesThere]))
   return { ...sealed(shown), contents }
@@ -280,7 +280,7 @@ function costWords(budget: Budget | undefined): string {
   return said.length === 0 ? 'no budget said' : said.join(', ')
 }
 
-export function wordsAbout({ title, description, rationale, risks }: TaskDefinition): ShownWords {
+export function shownTexts({ title, description, rationale, risks }: TaskDefinition): ShownWords {
   return {
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),

@@ -4,20 +4,20 @@
 import type { Consent, GateQuestion } from '../../domain/event.ts'
 import { CONSENT, type ShownChange, type ShownGate, type ShownTask } from '../../domain/gates/consent.ts'
 import {
+  approvedTargets,
   approversAt,
   faultIn,
   gatesBefore,
   impactIn,
   isReview,
   isShownWhole,
-  ledFrom,
   needsConsent,
   UNAGREED,
 } from '../../domain/gates/consent-rules.ts'
 import { advise, next } from '../../domain/hint.ts'
 import type { Sha256, TaskName } from '../../domain/id.ts'
 import type { Action, Approvers } from '../../domain/plan.ts'
-import { heldScope, worksApart } from '../../domain/plan-rules/effect.ts'
+import { heldScope, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import type { Failure, Found } from '../../domain/result.ts'
 import { wouldReopen } from '../../domain/rules/routing.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -26,11 +26,11 @@ import { ENDED } from '../../domain/status.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { inScope } from '../../safety/scope.ts'
 import { resolveAttempt } from '../attempts/resolve.ts'
-import { late } from '../lazy-imports.ts'
+import { lazy } from '../lazy-imports.ts'
 import { readChanges } from '../rollback/attempt-changes.ts'
 import { changesOf, entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
-import { standsAt } from './command-files.ts'
+import { contentAt } from './command-files.ts'
 import {
   type Binding,
   bindTask,
@@ -38,7 +38,7 @@ import {
   policyHash,
   type Resolution,
   sealed,
-  wordsAbout,
+  shownTexts,
   writtenHash,
 } from './consent-binding.ts'
 
@@ -59,7 +59,7 @@ export function consentObjection(
 }
 
 const askConsent = async (...asked: [Rooms, PlanState, TaskState, Attempt]): Promise<Failure | null> =>
-  await (await late.consent()).objection(...asked)
+  await (await lazy.consent()).objection(...asked)
 
 /** A task may narrow the plan's `policy.write`, never widen it. For commands that is trusted until a sandbox enforces it. */
 function beyondPolicy(state: PlanState, action: Action): Failure | null {
@@ -80,9 +80,9 @@ function beyondPolicy(state: PlanState, action: Action): Failure | null {
 /** What a task would do now, stored. Part of preparing it. */
 export async function findConsent(rooms: Rooms, state: PlanState, task: TaskState): Promise<Found> {
   const { hash: from } = state
-  if (!worksApart(state.definition)) return await found(rooms, state, task, from)
+  if (!usesTaskWorktrees(state.definition)) return await found(rooms, state, task, from)
   // Where tasks work apart, the command will find what the plan has done so far, not what stands in the workspace.
-  const { reading } = await late.apart()
+  const { reading } = await lazy.apart()
   const seen = await reading(rooms, state, `${task.definition.id}~asked`, at => found(at, state, task, from))
   if (!seen.ok) throw new Error(seen.failure.message)
   return seen.value
@@ -150,8 +150,8 @@ function unagreed(fault: string): Failure {
 export async function bindGate(rooms: Rooms, state: PlanState, task: TaskState): Promise<Bound> {
   const { id, action } = task.definition
   const bind = action.type === 'gate' ? boundAt : boundItself
-  if (!worksApart(state.definition)) return await bind(rooms, state, task)
-  const { reading } = await late.apart()
+  if (!usesTaskWorktrees(state.definition)) return await bind(rooms, state, task)
+  const { reading } = await lazy.apart()
   const seen = await reading(rooms, state, `${id}~asked`, at => bind(at, state, task))
   if (!seen.ok) throw new Error(seen.failure.message)
   return seen.value
@@ -201,10 +201,10 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
     visit,
     show,
     tasks: bound.map(one => one.shown),
-    ...(type === 'decision' ? { leads: ledFrom(definition) } : {}),
+    ...(type === 'decision' ? { leads: approvedTargets(definition) } : {}),
     later,
     reviewed,
-    words: wordsAbout(definition),
+    words: shownTexts(definition),
   }
   for (const one of bound) await keep(rooms, one)
   const { bytes, hash } = sealed(shown)
@@ -228,7 +228,7 @@ function releasedBy(state: PlanState, gate: TaskState, next: ReadonlySet<TaskSta
 
 /** Those that need the gate, and those that an agreement there leads to. */
 function nextOf(state: PlanState, gate: TaskState): ReadonlySet<TaskState> {
-  const led = ledFrom(gate.definition).flatMap(({ to }) => to.flatMap(name => state.tasks.get(name) ?? []))
+  const led = approvedTargets(gate.definition).flatMap(({ to }) => to.flatMap(name => state.tasks.get(name) ?? []))
   return new Set([...(isDecision(gate) ? [] : gate.dependants), ...led])
 }
 
@@ -294,7 +294,7 @@ async function review(rooms: Rooms, state: PlanState): Promise<readonly ShownCha
 
 /** What stands there is stored, so that it can be shown. */
 async function standing(rooms: Rooms, path: string, before: Sha256 | null): Promise<ShownChange> {
-  const { is, bytes } = standsAt(rooms.root, path)
+  const { is, bytes } = contentAt(rooms.root, path)
   if (bytes !== null) await rooms.store.blobs.put(bytes)
   return { path, before, now: is }
 }
@@ -312,7 +312,7 @@ async function reviewedFor(
   if (!gatesBefore(state, task).some(gate => isReview(gate.definition))) return null
   const reviewed = approved?.reviewed ?? null
   if (reviewed === null || task.consent === null) return await review(rooms, state)
-  const changed = reviewed.filter(({ path, now }) => standsAt(rooms.root, path).is !== now)
+  const changed = reviewed.filter(({ path, now }) => contentAt(rooms.root, path).is !== now)
   if (changed.length === 0) return reviewed
   const excused = await leftByApproved(rooms, state, task, task.consent)
   return changed.every(({ path }) => excused(path)) ? reviewed : await review(rooms, state)
@@ -338,6 +338,6 @@ async function leftByApproved(
   }
   const writing = others.filter(({ status }) => status === 'running')
   return path =>
-    left.get(path)?.has(standsAt(rooms.root, path).is) === true ||
+    left.get(path)?.has(contentAt(rooms.root, path).is) === true ||
     writing.some(({ definition }) => inScope(heldScope(state.definition, definition), path))
 }

@@ -8,7 +8,7 @@ import { asksOf } from '../../domain/gates/open-gate.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { GateAction } from '../../domain/plan.ts'
-import { worksApart } from '../../domain/plan-rules/effect.ts'
+import { usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { Failure, Verdict } from '../../domain/result.ts'
@@ -18,7 +18,7 @@ import { definitionHash } from '../../format/plan/hash.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { inquire } from '../attempts/preconditions.ts'
 import { resolveQuestion } from '../attempts/resolve.ts'
-import { late } from '../lazy-imports.ts'
+import { lazy } from '../lazy-imports.ts'
 import type { GateEdits } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
 
@@ -39,9 +39,9 @@ async function judgeGate(rooms: Rooms, state: PlanState, task: TaskState, signal
   const { action, id } = task.definition
   if (action.type !== 'gate') return { evidence: [] }
   const looks = action.schema !== undefined || action.checks?.some(({ type }) => type === 'check') === true
-  if (!looks || !worksApart(state.definition)) return await judged(rooms, state, task, action, signal)
+  if (!looks || !usesTaskWorktrees(state.definition)) return await judged(rooms, state, task, action, signal)
   // Where tasks work apart, what the plan has done so far is looked at, not the workspace.
-  const { reading } = await late.apart()
+  const { reading } = await lazy.apart()
   const seen = await reading(rooms, state, `${id}~gate`, at => judged(at, state, task, action, signal))
   return seen.ok ? seen.value : { failure: seen.failure }
 }
@@ -95,7 +95,7 @@ async function follows(rooms: Rooms, { file, against }: NonNullable<GateAction['
   const [document, schema] = [await readJson(rooms, file), await readJson(rooms, against)]
   if ('fault' in document) return no(document.fault)
   if ('fault' in schema) return no(schema.fault)
-  const { validateJson } = await late.jsonValidation()
+  const { validateJson } = await lazy.jsonValidation()
   const faults = validateJson(document.value, schema.value)
   if (faults.length === 0) return { criterion, holds: true }
   const told = faults.slice(0, FAULTS_TOLD_MAX).map(({ at, message }) => `${at}: ${message}`)
@@ -165,7 +165,7 @@ async function bindGate(
   state: PlanState,
   task: TaskState,
 ): Promise<Pick<GateQuestion, 'hash' | 'shown' | 'binds'>> {
-  return await (await late.consent()).bindGate(rooms, state, task)
+  return await (await lazy.consent()).bindGate(rooms, state, task)
 }
 
 // Approved with edits: whoever approves hands over the whole document as they want it. What the tasks would then do is worked out

@@ -16,7 +16,7 @@ import {
 import { InboxPast, stoppedIn } from '../../domain/views/inbox-history.ts'
 import { type Entry, type PlanRow, type Store, StoreDamaged } from '../../stores/store.ts'
 import { withTitles } from '../attempts/resolve.ts'
-import { late } from '../lazy-imports.ts'
+import { lazy } from '../lazy-imports.ts'
 import { sweepClaims } from '../loop/rescuer.ts'
 import type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
@@ -50,7 +50,8 @@ export async function inbox(rooms: Rooms): Promise<Inbox> {
   const unreadable: Inbox['unreadable'][number][] = []
   for (const row of await plansIn(store, [...OPEN, ...OVER])) {
     try {
-      if (row.status === 'active' || row.status === 'blocked') await (await late.tending()).tend(rooms, row.id)
+      if (row.status === 'active' || row.status === 'blocked')
+        await (await lazy.tending()).raiseDueQuestions(rooms, row.id)
       restored.push(...(await restoredIn(rooms, row)))
       items.push(...(await itemsOf(store, row)).map(item => ({ id: inboxId(item.key), ...item })))
     } catch (error) {

@@ -7,7 +7,7 @@ import { mkdir, realpath } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Actor, PlanId, PlanName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { worksApart } from '../../domain/plan-rules/effect.ts'
+import { usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
@@ -56,7 +56,7 @@ export async function placeFor(
 export async function refuseGroundless(rooms: Rooms, plan: PlanId): Promise<Refusal | null> {
   const definition = (await rooms.store.state(plan))?.definition
   if (definition === undefined) return null
-  const isApart = worksApart(definition)
+  const isApart = usesTaskWorktrees(definition)
   if (!isApart && definition.git?.base === undefined) return null
   const base = definition.git?.base ?? 'HEAD'
   const found = await rooms.git?.diffstat({ from: base, to: base })

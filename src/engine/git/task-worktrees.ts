@@ -18,7 +18,7 @@ import type { Failed, Failure, Result, Succeeded, Wrote } from '../../domain/res
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { heldToEffects } from '../attempts/expected-effects.ts'
 import { beforeBegun } from '../loop/shortage.ts'
-import { lookAfter, lookApart, readChanges } from '../rollback/attempt-changes.ts'
+import { changesSince, readChanges, snapshotWorktree } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { contents, demandGit, guarded, messageFor, taken, unrecorded } from './task-commits.ts'
 
@@ -34,7 +34,7 @@ interface ApartOptions {
 type Work = (rooms: Rooms) => Promise<Result | Interrupted>
 
 /** Carries out an attempt where it belongs. `rooms` are those of the workspace. */
-export async function performApart(
+export async function performInWorktree(
   rooms: Rooms,
   state: PlanState,
   task: TaskState,
@@ -63,12 +63,12 @@ export async function performApart(
   if (!begun.ok) return beforeBegun(begun.failure)
   if ('result' in begun.value) throw new Error('bug: what was to be begun anew was found')
   const { at, path, operations } = begun.value
-  const look = await lookApart(at, state, options.action === undefined ? definition : null)
+  const look = await snapshotWorktree(at, state, options.action === undefined ? definition : null)
   if (look.unwatched !== undefined) return withGit(failedFor(look.unwatched), operations)
   const result = await work(at)
   if (result.status === 'interrupted') return result
   if (result.status === 'failed') return withGit(pointingTo(result, path), operations)
-  const wrote = await lookAfter(at, state, look)
+  const wrote = await changesSince(at, state, look)
   if (wrote === null) return withGit(failedFor(`look at ${path}`), operations)
   const held = options.action === undefined ? await heldApart(at, state, task, result, wrote) : result
   if (held.status === 'failed') return withGit(pointingTo(held, path), operations)

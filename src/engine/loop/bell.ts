@@ -29,7 +29,7 @@ export class Bell {
 }
 
 /** Tells of signals that end many plans at once: a listener for each plan is no leak. Returns how to stop. */
-export function heed(signals: readonly (AbortSignal | undefined)[], ring: () => void): () => void {
+export function onSignals(signals: readonly (AbortSignal | undefined)[], ring: () => void): () => void {
   const given = signals.filter(signal => signal !== undefined)
   setMaxListeners(0, ...given)
   for (const signal of given) signal.addEventListener('abort', ring)

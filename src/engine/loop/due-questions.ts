@@ -3,7 +3,7 @@
 
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { askable } from '../../domain/rules/scheduling.ts'
-import { isNeglected, nextAlarm } from '../../domain/state/alarms.ts'
+import { hasDueAlarm, nextAlarm } from '../../domain/state/alarms.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { StoreRefused } from '../../stores/store.ts'
 import { prepare } from '../attempts/prepare.ts'
@@ -15,10 +15,10 @@ const ENGINE = 'engine' as Actor
 /** One gate may lead to the next. */
 const ROUNDS_MAX = 100
 
-export async function tend(rooms: Rooms, plan: PlanId): Promise<void> {
+export async function raiseDueQuestions(rooms: Rooms, plan: PlanId): Promise<void> {
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const state = await rooms.store.state(plan)
-    if (state === null || !isNeglected(state, rooms.clock.now())) return
+    if (state === null || !hasDueAlarm(state, rooms.clock.now())) return
     if (!(await tendOnce(rooms, state))) return
   }
 }

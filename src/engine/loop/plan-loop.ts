@@ -24,7 +24,7 @@ import { Stopper } from '../attempts/stop.ts'
 import type { Clock } from '../clock.ts'
 import type { Driven, DriveOptions } from '../engine.ts'
 import type { Rooms } from '../rooms.ts'
-import { Bell, heed } from './bell.ts'
+import { Bell, onSignals } from './bell.ts'
 import { HANDS, type Hands } from './loop-effects.ts'
 import { failureFor, HOLD_MS, isFailStop, ShortageMet, Standstill, shortageOf } from './shortage.ts'
 import { News } from './turn-news.ts'
@@ -123,7 +123,7 @@ export class PlanLoop {
       // Our own turn is no news: the loop looks again as soon as it is written.
       if (origin === 'elsewhere' || !this.#writing) ring()
     })
-    const unheed = heed([this.#options.stop, this.#options.force, lost], ring)
+    const unheed = onSignals([this.#options.stop, this.#options.force, lost], ring)
     try {
       return await this.#drive(lost)
     } finally {

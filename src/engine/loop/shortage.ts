@@ -197,7 +197,7 @@ const WAIT_MAX_MS = 5_000
 type Held<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly shortage: Shortage }
 
 /** `work` may be done several times; it throws what it lacks. Anything else it throws is passed on. */
-export async function holdWhileShort<T>(rooms: Rooms, options: HoldOptions, work: () => Promise<T>): Promise<Held<T>> {
+export async function retryWhileShort<T>(rooms: Rooms, options: HoldOptions, work: () => Promise<T>): Promise<Held<T>> {
   const { clock } = rooms
   const until = clock.monotonic() + (options.holdMs ?? HOLD_MS)
   for (let waitMs = WAIT_FIRST_MS; ; waitMs = Math.min(WAIT_MAX_MS, waitMs * 2)) {
@@ -216,7 +216,7 @@ export async function holdWhileShort<T>(rooms: Rooms, options: HoldOptions, work
 
 /** The value, or the shortage thrown. */
 export async function heldOrThrow<T>(rooms: Rooms, options: HoldOptions, work: () => Promise<T>): Promise<T> {
-  const held = await holdWhileShort(rooms, options, work)
+  const held = await retryWhileShort(rooms, options, work)
   if (!held.ok) throw new ShortageMet(held.shortage)
   return held.value
 }

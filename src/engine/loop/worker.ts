@@ -7,7 +7,7 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { type Claimed, type Entry, type Lease, LeaseLost, type Owner } from '../../stores/store.ts'
 import type { AttendOptions, Driven, DriveOptions, RescueOptions, Worker } from '../engine.ts'
 import { ensurePlace, isGone, roomsOf } from '../git/plan-worktree.ts'
-import { late } from '../lazy-imports.ts'
+import { lazy } from '../lazy-imports.ts'
 import type { Rooms } from '../rooms.ts'
 import { haltOf, pauseHalted } from './kill-switch.ts'
 import { PlanLoop } from './plan-loop.ts'
@@ -52,9 +52,9 @@ export class WorkerLocal implements Worker {
 
   async attend(options: AttendOptions): Promise<void> {
     const rooms = this.#rooms
-    const { attend } = await late.attending()
+    const { attend } = await lazy.attending()
     if (rooms.tracer === undefined) return await attend(this, rooms, options)
-    const tell = (await late.tracing()).teller(rooms)
+    const tell = (await lazy.tracing()).entryTracer(rooms)
     this.#tellsAll = true
     // What people and agents do is ours to tell of, and what our loops do; other processes tell of theirs.
     const isOurs = ({ plan, fence }: Entry) => fence === null || this.#fences.get(plan) === fence
@@ -87,7 +87,7 @@ export class WorkerLocal implements Worker {
   async #tell(plan: PlanId, stop: AbortSignal): Promise<void> {
     const { store } = this.#rooms
     const state = await store.state(plan)
-    const { isStill, tellLeft } = await late.notifying()
+    const { isIdle: isStill, sendPendingNotices: tellLeft } = await lazy.notifying()
     if (haltOf(this.#rooms) !== null) return
     if (state === null || !isStill(state) || (await store.leases.holder(plan))?.alive === true) return
     const owner = await this.#open()
@@ -186,7 +186,7 @@ export class WorkerLocal implements Worker {
       const loop = new PlanLoop(rooms, plan, taken, options)
       const driven = await this.#traced(plan, taken, () => loop.run(owner.lost))
       const hasEnded = driven.status === 'rested' && driven.rest === 'ended'
-      if (hasEnded && rooms !== this.#rooms) await (await late.forkWork()).storeForkEnd(this.#rooms, plan)
+      if (hasEnded && rooms !== this.#rooms) await (await lazy.forkWork()).storeForkEnd(this.#rooms, plan)
       // What is left of these does no harm.
       if (hasEnded) await this.#forget(plan).catch(() => {})
       return driven
@@ -204,7 +204,7 @@ export class WorkerLocal implements Worker {
     const { store, signs } = this.#rooms
     signs?.forget(plan)
     const state = await store.state(plan)
-    if (state !== null && state.restored.length > 0) (await late.restoreScope()).forgetRestores(this.#rooms, state)
+    if (state !== null && state.restored.length > 0) (await lazy.restoreScope()).forgetRestores(this.#rooms, state)
   }
 
   /** What the loop writes is told to whoever traces, in the background. */
@@ -213,7 +213,7 @@ export class WorkerLocal implements Worker {
     if (tracer === undefined) return await run()
     this.#fences.set(plan, fence)
     if (this.#tellsAll) return await run()
-    const { traceJournal } = await late.tracing()
+    const { traceJournal } = await lazy.tracing()
     const stop = new AbortController()
     const takes = (entry: Entry) => entry.fence === fence
     const told = traceJournal(this.#rooms, { plan, after: await store.position(), takes, stop: stop.signal })

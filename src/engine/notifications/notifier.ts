@@ -17,7 +17,7 @@ import type { PlanState } from '../../domain/state/state.ts'
 import type { Due, Notice } from '../../domain/views/notices.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import { CommitUnknown, type Entry, type Lease } from '../../stores/store.ts'
-import { late } from '../lazy-imports.ts'
+import { lazy } from '../lazy-imports.ts'
 import { Bell } from '../loop/bell.ts'
 import { News } from '../loop/turn-news.ts'
 import type { Rooms } from '../rooms.ts'
@@ -118,7 +118,7 @@ export class Notifier implements Notices {
   }
 
   async #read(state: PlanState): Promise<void> {
-    const { dueIn } = await late.notices()
+    const { dueIn } = await lazy.notices()
     const unsure = this.#unsure
     const entries = await this.#already.readUpTo(this.#rooms.store, state)
     this.#unsure = []
@@ -135,14 +135,14 @@ export class Notifier implements Notices {
     const isQuiet = this.#due.length === 0 || (!resting && this.#quietUntil !== null && now < this.#quietUntil)
     if (isQuiet && digest.now.length === 0) return this.#wakeAt(earlier(digest.next, this.#quietUntil), now)
     this.#do('telling', async () => {
-      const { noticesFor, digestNotice } = await late.notices()
+      const { noticesFor, digestNotice } = await lazy.notices()
       const telling = { say, word: this.#rooms.word ?? plainStep }
       const { notices, held, until } = noticesFor(state, this.#due, now, { resting, ...telling })
       this.#due = [...held]
       this.#quietUntil = until
       const messages = this.#messages(state, notices)
       for (const { send, to, since } of digest.now) {
-        const told = await (await late.auditing()).digestSince(this.#rooms, state, since)
+        const told = await (await lazy.auditing()).digestSince(this.#rooms, state, since)
         const notice = digestNotice(state, `digest.${now}`, since, told, telling)
         messages.push({ notice, send, to, ids: notice.ids })
         this.#already.digests.set(to, now)
@@ -242,7 +242,7 @@ const earlier = (a: Millis | null, b: Millis | null): Millis | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b)
 
 /** Tells what is left to tell of a plan that nobody drives. What is under way there is left to whoever drives it next. */
-export async function tellLeft(rooms: Rooms, plan: PlanId, lease: Lease, stop: AbortSignal): Promise<void> {
+export async function sendPendingNotices(rooms: Rooms, plan: PlanId, lease: Lease, stop: AbortSignal): Promise<void> {
   const { store, clock } = rooms
   const bell = new Bell()
   const news = new News()
@@ -251,7 +251,7 @@ export async function tellLeft(rooms: Rooms, plan: PlanId, lease: Lease, stop: A
   setMaxListeners(0, stop)
   stop.addEventListener('abort', () => bell.ring(), { once: true })
   let state = await store.state(plan)
-  while (state !== null && isStill(state)) {
+  while (state !== null && isIdle(state)) {
     const telling = notices.look(state, news, true)
     if (news.notices.length > 0) {
       const command: Turn = { type: 'turn', notices: news.notices.splice(0), start: false }
@@ -269,7 +269,7 @@ export async function tellLeft(rooms: Rooms, plan: PlanId, lease: Lease, stop: A
 }
 
 /** Nothing of it is under way, so nobody has to say first what was lost. */
-export const isStill = ({ running, compensation, rollback, definition }: PlanState): boolean =>
+export const isIdle = ({ running, compensation, rollback, definition }: PlanState): boolean =>
   running.size === 0 && compensation === null && rollback === null && definition.notify !== undefined
 
 function pause(clock: Rooms['clock'], ms: number, leaving: AbortSignal): Promise<void> {

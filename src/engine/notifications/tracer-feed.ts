@@ -17,7 +17,7 @@ export interface TracingOptions {
 const PLANS_MAX = 1_000
 
 export async function traceJournal(rooms: Rooms, { after, plan, takes, stop }: TracingOptions): Promise<void> {
-  const tell = teller(rooms)
+  const tell = entryTracer(rooms)
   let version = 0
   for await (const entry of rooms.store.watch({ after, signal: stop, plan })) {
     version = entry.version
@@ -29,7 +29,7 @@ export async function traceJournal(rooms: Rooms, { after, plan, takes, stop }: T
 }
 
 /** Tells the tracer of one entry after the other, in the order in which it is given them. Never fails. */
-export function teller({ tracer, store }: Rooms): (entry: Entry) => Promise<void> {
+export function entryTracer({ tracer, store }: Rooms): (entry: Entry) => Promise<void> {
   const open = new Map<PlanId, OpenSpans>()
   let last: Promise<void> = Promise.resolve()
   const tell = async (entry: Entry): Promise<void> => {

@@ -14,7 +14,7 @@ import type { Entry, Store } from '../../stores/store.ts'
 import type { AuditTrail, HandedOn, Records } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 import { type LinkTo, postmortemText, readmeText } from './handoff-text.ts'
-import { proven, wholeJournal } from './verify-chain.ts'
+import { verifiedEntries, wholeJournal } from './verify-chain.ts'
 
 // What a plan demands and how each demand was judged, from its journal.
 
@@ -42,7 +42,7 @@ export async function auditTrail(
 ): Promise<AuditTrail> {
   const reader = new AuditReader(hashOf)
   const lines: AuditLine[] = []
-  const told = await proven(store, plan, entry => {
+  const told = await verifiedEntries(store, plan, entry => {
     const read = reader.read(entry)
     if (entry.now >= since) lines.push(...read)
   })
@@ -52,7 +52,7 @@ export async function auditTrail(
 const hashOf = (value: Json): Sha256 => createHash('sha256').update(canonicalJson(value)).digest('hex') as Sha256
 
 /** With `links`, artifacts are linked as files beside the documents, under the names of `artifactFiles`. */
-export async function handOn({ store, word }: Rooms, plan: PlanId, links: boolean): Promise<HandedOn> {
+export async function buildHandoff({ store, word }: Rooms, plan: PlanId, links: boolean): Promise<HandedOn> {
   const facts = handoff(await wholeJournal(store, plan))
   const files = new Map<string, string>(artifactFiles(facts).map(({ sha256, path }) => [sha256, path]))
   const linkTo: LinkTo = sha256 => (links ? (files.get(sha256) ?? null) : null)

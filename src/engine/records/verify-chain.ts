@@ -8,7 +8,7 @@ import type { Chain } from '../queries.ts'
 const PAGE = 200
 
 /** Hands every sound entry on, in order. */
-export async function proven(
+export async function verifiedEntries(
   store: Pick<Store, 'read'>,
   plan: PlanId,
   take: (entry: Entry) => void,
@@ -56,7 +56,7 @@ export async function chainOf(
 ): Promise<Chain> {
   const wanted = new Set(versions)
   const at: { [version: number]: Sha256 } = {}
-  const told = await proven(store, plan, ({ version, hash }) => {
+  const told = await verifiedEntries(store, plan, ({ version, hash }) => {
     if (wanted.has(version)) at[version] = hash
   })
   return { plan, name, ...told, at }

@@ -11,7 +11,7 @@ import type { Command, Interrupted, RollbackOutcome, Settlement, Turn } from '..
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { Result } from '../../domain/result.ts'
 import { awaitsProposal } from '../../domain/revisions/proposals.ts'
-import { isClear } from '../../domain/rollback/rollback-rules.ts'
+import { isReadyForRollback } from '../../domain/rollback/rollback-rules.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { type Asked, type Entry, type Lease, LeaseLost, type Store, type Updated } from '../../stores/store.ts'
 import type { Preparation } from '../attempts/prepare.ts'
@@ -80,7 +80,9 @@ function effective(state: PlanState, command: Command, before: Restored): Partia
     ),
     // It pauses a plan that moves, and changes no other.
     ...(shortage !== undefined && maySomethingStart(state) && state.rollback === null ? { shortage } : {}),
-    ...(rolledBack !== undefined && state.rollback?.id === rolledBack.id && isClear(state) ? { rolledBack } : {}),
+    ...(rolledBack !== undefined && state.rollback?.id === rolledBack.id && isReadyForRollback(state)
+      ? { rolledBack }
+      : {}),
   }
 }
 

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { Command, CommandType, Turn } from '../../domain/command.ts'
 import { decide } from '../../domain/decide.ts'
-import type { Event, EventType } from '../../domain/event.ts'
+import { EVENT_KINDS, type Event } from '../../domain/event.ts'
 import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import { newState } from '../../domain/state/fold.ts'
@@ -23,7 +23,7 @@ import { ReplayLoop } from './replay-loop.ts'
 /** What this program does not know in the entry; null when it knows all of it. */
 function unknownWord({ command, events }: Entry): string | null {
   if (!isWord(COMMANDS, command)) return `holds the command ${typeOf(command)}, ${NEWER}`
-  const event = events.find(one => !isWord(EVENTS, one))
+  const event = events.find(one => !isWord(EVENT_KINDS, one))
   return event === undefined ? null : `holds the event ${typeOf(event)}, ${NEWER}`
 }
 
@@ -100,70 +100,6 @@ const COMMANDS: Readonly<Record<CommandType, true>> = {
   annotate: true,
   evaluate: true,
   finish: true,
-}
-
-const EVENTS: Readonly<Record<EventType, true>> = {
-  'plan.created': true,
-  'plan.revised': true,
-  'task.imported': true,
-  'plan.started': true,
-  'plan.paused': true,
-  'plan.resumed': true,
-  'plan.cancelled': true,
-  'plan.finished': true,
-  'plan.reopened': true,
-  'plan.archived': true,
-  'task.readied': true,
-  'task.skipped': true,
-  'task.blocked': true,
-  'task.unblocked': true,
-  'task.abandoned': true,
-  'task.failed': true,
-  'task.reopened': true,
-  'task.routed': true,
-  'attempt.started': true,
-  'attempt.succeeded': true,
-  'attempt.failed': true,
-  'attempt.lost': true,
-  'attempt.parked': true,
-  'report.refused': true,
-  'retry.scheduled': true,
-  'gate.opened': true,
-  'gate.decided': true,
-  'criterion.judged': true,
-  'workspace.restored': true,
-  'files.restored': true,
-  'compensation.started': true,
-  'compensation.finished': true,
-  'compensation.retried': true,
-  'plan.compensating': true,
-  'checkpoint.taken': true,
-  'git.committed': true,
-  'place.made': true,
-  'fork.adopted': true,
-  'rollback.started': true,
-  'rollback.finished': true,
-  'rollback.stopped': true,
-  'note.added': true,
-  'recovery.chosen': true,
-  'task.substituted': true,
-  'plan.aborted': true,
-  'breaker.opened': true,
-  'breaker.closed': true,
-  'task.escalated': true,
-  'gate.voted': true,
-  'consent.voided': true,
-  'question.asked': true,
-  'question.answered': true,
-  'revision.proposed': true,
-  'revision.declined': true,
-  'assessment.made': true,
-  'outputs.checked': true,
-  'notice.sent': true,
-  'task.added': true,
-  'plan.annotated': true,
-  'task.annotated': true,
-  'task.evaluated': true,
 }
 
 const PAGE = 200

@@ -8,7 +8,7 @@ import { refuse } from '../../domain/refusal.ts'
 import { RULES } from '../../domain/rules-number.ts'
 import { definitionHash } from '../../format/plan/hash.ts'
 import { placeFor } from '../git/plan-worktree.ts'
-import { late } from '../lazy-imports.ts'
+import { lazy } from '../lazy-imports.ts'
 import type { Order, Submitted } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
 import { submitted, type Writing } from '../write-order.ts'
@@ -64,6 +64,6 @@ export async function create(
 
 export async function startOf(rooms: Rooms, plan: PlanId): Promise<Omit<CommandOf<'start'>, 'type'>> {
   const files = rooms.snapshots === undefined ? {} : { files: 'seen' as const }
-  const stamp = await (await late.drift()).stampOf(rooms, plan)
+  const stamp = await (await lazy.drift()).stampOf(rooms, plan)
   return { rules: RULES, ...files, ...stamp }
 }

@@ -13,13 +13,17 @@ import type { Rooms } from '../rooms.ts'
 export type Look = Pick<Prepared, 'preimage' | 'before' | 'unwatched'>
 
 /** All files as they are before a task that declares no scope; nothing where they are not looked at. */
-export async function lookBefore(rooms: Rooms, state: PlanState, task: TaskState, just?: Sha256): Promise<Look> {
+export async function snapshotBefore(rooms: Rooms, state: PlanState, task: TaskState, just?: Sha256): Promise<Look> {
   if (rooms.snapshots === undefined || !isWatched(state, task.definition)) return {}
   return just === undefined ? await lookAtAll(rooms, state) : { before: just }
 }
 
 /** Before work in a place of its own: what a task declares, when it keeps to that, else everything. */
-export async function lookApart(rooms: Rooms, state: PlanState, definition: TaskDefinition | null): Promise<Look> {
+export async function snapshotWorktree(
+  rooms: Rooms,
+  state: PlanState,
+  definition: TaskDefinition | null,
+): Promise<Look> {
   if (definition === null || !keepsToScope(state.definition, definition)) return await lookAtAll(rooms, state)
   const captured = demandRoom(await rooms.workspace.capture(scopeOf(state.definition, definition) ?? []))
   return captured.ok ? { preimage: captured.manifest } : { unwatched: captured.failure.message }
@@ -37,7 +41,7 @@ export async function lookBeforeClaim(rooms: Rooms, state: PlanState, task: Task
   if (!isWatched(state, task.definition)) return {}
   if (write === undefined || write.length === 0) {
     try {
-      return await lookBefore(rooms, state, task)
+      return await snapshotBefore(rooms, state, task)
     } catch (error) {
       if (!(error instanceof ShortageMet)) throw error
       return { unwatched: error.message }
@@ -48,7 +52,7 @@ export async function lookBeforeClaim(rooms: Rooms, state: PlanState, task: Task
 }
 
 /** What is different since; null when nobody looked before. Throws what it lacks, so that it can be tried again. */
-export async function lookAfter(rooms: Rooms, state: PlanState, look: Look | null): Promise<Wrote | null> {
+export async function changesSince(rooms: Rooms, state: PlanState, look: Look | null): Promise<Wrote | null> {
   const { preimage, before } = look ?? {}
   if (preimage === undefined && before === undefined) return null
   const [found, git] = await Promise.all([

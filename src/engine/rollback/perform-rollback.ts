@@ -2,23 +2,56 @@
 // the plan left there stops it before anything is changed, unless somebody chose. A rollback that was cut off is finished, not
 // begun again.
 
-import type { RollbackOutcome } from '../../domain/command.ts'
+import type { Adoption, RollbackOutcome } from '../../domain/command.ts'
 import { advise, next, quoted } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
+import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { PlanState, RollbackUnderWay } from '../../domain/state/state.ts'
 import { gitOperationsSince } from '../../domain/views/git-operations.ts'
 import type { Entry } from '../../stores/store.ts'
-import type { Change, Choice, RolledBack } from '../../workspace/workspace.ts'
+import { commitMessage } from '../../workspace/git/git.ts'
+import type { Change, Choice, LeftOut, RolledBack } from '../../workspace/workspace.ts'
 import { heldFailure } from '../files/held-files.ts'
 import { settleUnfinished } from '../files/kept-files.ts'
-import { commitAdopted, toAdopt } from '../forks/adopted-files.ts'
+import { lazy } from '../lazy-imports.ts'
 import { failureFor, isFailStop, shortageOf } from '../loop/shortage.ts'
 import type { Rooms } from '../rooms.ts'
-import { keepChanges, MissingChanges } from './attempt-changes.ts'
+import { keepChanges, MissingChanges, readChanges } from './attempt-changes.ts'
 import { composeSince, entriesAfter, scopesIn, type Written } from './write-set.ts'
 
+// How an adoption is carried out, besides its files: what shall stand at each path, and the commit on the plan's branch when the
+// plan commits the work of its tasks.
+
 const ENGINE = 'engine' as Actor
+
+/** Each path with what shall stand there, and what stood there when the fork began, as a rollback has them. */
+async function toAdopt(rooms: Rooms, { changes }: Adoption): Promise<readonly Change[]> {
+  const all = await readChanges(rooms, changes)
+  return all.map(({ path, before, after }) => ({ path, before: after, after: before }))
+}
+
+/** Under a key of its own: carried out twice, it is one commit. A no of git is told; the files are adopted all the same. */
+async function commitAdopted(
+  rooms: Rooms,
+  state: PlanState,
+  under: RollbackUnderWay,
+  changed: readonly Change[],
+): Promise<{ readonly done: readonly GitOperation[]; readonly left: readonly LeftOut[] }> {
+  const { git } = state.definition
+  if (git?.commits !== 'task' || changed.length === 0) return { done: [], left: [] }
+  const { commitEntries, guarded } = await lazy.committing()
+  const title = `adopt ${under.adopts?.name ?? 'a fork'}`
+  const message = commitMessage({ title, ...(git.message === undefined ? {} : { template: git.message }) })
+  const entries = changed.map(({ path, after }) => [path, after] as const)
+  const key = `${state.id}/adopt/${under.id}`
+  const made = await guarded(rooms, () =>
+    commitEntries(rooms, state, { entries, message, actor: ENGINE, at: under.at, key }),
+  )
+  if (made.ok) return { done: made.value.operations, left: [] }
+  return { done: made.done, left: [{ path: '.git', reason: `not committed: ${made.failure.message}` }] }
+}
+
 /** So many paths are named in the journal. */
 const TOLD_MAX = 100
 

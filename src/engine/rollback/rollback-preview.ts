@@ -6,7 +6,7 @@ import { advise, type Hint, next, quoted } from '../../domain/hint.ts'
 import type { Actor, TaskName } from '../../domain/id.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
-import { effectOf, worksApart } from '../../domain/plan-rules/effect.ts'
+import { effectOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { type Meaning, meaningFor, meaningOf } from '../../domain/rollback/rollback-plan.ts'
 import { evolve } from '../../domain/state/evolve.ts'
@@ -314,7 +314,7 @@ function unseenSince(state: PlanState, since: readonly Entry[]): ReadonlyMap<Tas
 
 /** In the files that go back. Who works apart writes in a worktree, and what comes of it is the refs that are taken back. */
 const mayWrite = ({ definition }: PlanState, task: TaskDefinition): boolean =>
-  !worksApart(definition) &&
+  !usesTaskWorktrees(definition) &&
   (task.action.type === 'run' || task.action.type === 'edit' || task.action.type === 'external') &&
   effectOf(definition, task) !== 'pure'
 

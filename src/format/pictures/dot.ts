@@ -2,13 +2,13 @@
 // for each status. Every name stands in quotes.
 
 import type { ActionType, PlanDefinition } from '../../domain/plan.ts'
-import { COLOURS, type Item, oneLine, type Statuses, sceneOf } from './scene.ts'
+import { COLOURS, type Item, oneLine, pictureOf, type Statuses } from './scene.ts'
 
 const TITLE_MAX = 60
 const OUTCOME_MAX = 40
 
 export function dot(definition: PlanDefinition, statuses: Statuses = new Map()): string {
-  const scene = sceneOf(definition, statuses)
+  const scene = pictureOf(definition, statuses)
   const lines = [
     `digraph ${quoted(definition.name)} {`,
     '  rankdir=LR',

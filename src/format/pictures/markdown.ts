@@ -19,12 +19,12 @@ import type {
 import { gitOf } from '../../domain/plan-rules/expand.ts'
 import type { TaskStatus } from '../../domain/status.ts'
 import { printDuration } from '../text/units.ts'
-import { type Item, oneLine, type Scene, type Statuses, sceneOf } from './scene.ts'
+import { type Item, oneLine, pictureOf, type Scene, type Statuses } from './scene.ts'
 
 const LINE_MAX = 400
 
 export function markdown(definition: PlanDefinition, statuses: Statuses = new Map()): string {
-  const scene = sceneOf(definition, statuses)
+  const scene = pictureOf(definition, statuses)
   const { title, goal, owner, stakeholders, done, policy, git } = definition
   const lines = [`# ${text(title ?? definition.name)}`, '']
   if (goal !== undefined) lines.push(...quote(goal), '')

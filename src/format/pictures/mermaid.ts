@@ -5,13 +5,13 @@
 import type { TaskName } from '../../domain/id.ts'
 import type { ActionType, PlanDefinition } from '../../domain/plan.ts'
 import { TASK_STATUSES } from '../../domain/status.ts'
-import { COLOURS, type Item, oneLine, type Statuses, sceneOf } from './scene.ts'
+import { COLOURS, type Item, oneLine, pictureOf, type Statuses } from './scene.ts'
 
 const TITLE_MAX = 60
 const OUTCOME_MAX = 40
 
 export function mermaid(definition: PlanDefinition, statuses: Statuses = new Map()): string {
-  const scene = sceneOf(definition, statuses)
+  const scene = pictureOf(definition, statuses)
   const ids = new Map<TaskName, string>(scene.items.map(({ task }, at) => [task.id, `t${at + 1}`]))
   const lines = ['flowchart TD']
   const coloured: string[] = []

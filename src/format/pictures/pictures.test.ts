@@ -11,7 +11,7 @@ import { dot } from './dot.ts'
 import { markdown } from './markdown.ts'
 import { mermaid } from './mermaid.ts'
 import { readChart } from './mermaid-grammar.fixture.ts'
-import { sceneOf } from './scene.ts'
+import { pictureOf } from './scene.ts'
 import { tree } from './tree.ts'
 
 const PLAN = plan(
@@ -150,7 +150,7 @@ describe('Markdown', () => {
   })
 })
 
-const leavesOf = (items: ReturnType<typeof sceneOf>['top']): readonly TaskName[] =>
+const leavesOf = (items: ReturnType<typeof pictureOf>['top']): readonly TaskName[] =>
   items.flatMap(({ task: { id }, children }) => (children.length === 0 ? [id] : leavesOf(children)))
 
 it('every picture shows every task and every edge of any plan, and none throws', () => {
@@ -158,7 +158,7 @@ it('every picture shows every task and every edge of any plan, and none throws',
     fc.property(planDefinition, fc.array(fc.constantFrom(...TASK_STATUSES), { maxLength: 8 }), (definition, words) => {
       const tasks = expandTasks(definition)
       const statuses = new Map(words.map((status, at) => [tasks[at % tasks.length]?.id ?? '', status] as const))
-      const scene = sceneOf(definition, statuses)
+      const scene = pictureOf(definition, statuses)
       const names = new Set<TaskName>(tasks.map(({ id }) => id))
       expect(scene.items.length).toBe(names.size)
       const chart = readChart(mermaid(definition, statuses))

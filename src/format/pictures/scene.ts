@@ -36,7 +36,7 @@ export interface Edge {
   readonly isUndo: boolean
 }
 
-export function sceneOf(definition: PlanDefinition, statuses: Statuses): Scene {
+export function pictureOf(definition: PlanDefinition, statuses: Statuses): Scene {
   const tasks = expandTasks(definition)
   const items = new Map<TaskName, Item>()
   for (const task of tasks)

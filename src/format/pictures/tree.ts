@@ -3,7 +3,7 @@
 
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { TaskStatus } from '../../domain/status.ts'
-import { type Item, oneLine, type Scene, type Statuses, sceneOf } from './scene.ts'
+import { type Item, oneLine, pictureOf, type Scene, type Statuses } from './scene.ts'
 
 export interface TreeStyle {
   readonly sign?: (status: TaskStatus) => string
@@ -18,7 +18,7 @@ export function tree(
   statuses: Statuses = new Map(),
   style: TreeStyle = {},
 ): readonly string[] {
-  const scene = sceneOf(definition, statuses)
+  const scene = pictureOf(definition, statuses)
   const dim = style.dim ?? same
   const title = oneLine(definition.title ?? definition.goal ?? '', TITLE_MAX)
   const lines = [`${definition.name}${title === '' ? '' : dim(` — ${title}`)}`]

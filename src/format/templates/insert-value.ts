@@ -16,12 +16,12 @@ export type Landed =
   | { readonly ok: false; readonly message: string; readonly hint: Hint }
 
 /** Plain text: the value as it is written. */
-export function landInText(pieces: readonly Filled[]): string {
+export function insertInText(pieces: readonly Filled[]): string {
   return pieces.map(piece => (piece.type === 'text' ? piece.text : asText(piece.value))).join('')
 }
 
 /** Text with `${{ }}`: beside the expressions as text, inside them as a literal. */
-export function landInLive(pieces: readonly Filled[]): Landed {
+export function insertInLive(pieces: readonly Filled[]): Landed {
   const { text, marks } = marked(pieces)
   const parsed = parseTemplate(text)
   if (!parsed.ok) return parsed
@@ -39,18 +39,18 @@ export function landInLive(pieces: readonly Filled[]): Landed {
 }
 
 /** An expression: every value is a literal, and stands where a name could. */
-export function landInExpression(pieces: readonly Filled[]): Landed {
+export function insertInExpression(pieces: readonly Filled[]): Landed {
   const { text, marks } = marked(pieces)
   // Some expressions may be written as `${{ … }}`, too.
-  return text.includes('${{') ? landInLive(pieces) : asExpression(text, marks)
+  return text.includes('${{') ? insertInLive(pieces) : asExpression(text, marks)
 }
 
 /** A value of any kind where `${{ }}` is resolved: its strings mean themselves. */
-export function inert(value: Json): Json {
+export function escapeExpressions(value: Json): Json {
   if (typeof value === 'string') return written([{ type: 'text', text: value }])
   if (value === null || typeof value !== 'object') return value
-  if (Array.isArray(value)) return value.map(inert)
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inert(item as Json)]))
+  if (Array.isArray(value)) return value.map(escapeExpressions)
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, escapeExpressions(item as Json)]))
 }
 
 export function asText(value: Json): string {

@@ -12,9 +12,16 @@ import { ACTION_KEYS } from '../plan/rules.ts'
 import { type Diagnostic, type DocumentFault, type Path, tidy } from '../text/diagnostic.ts'
 import { type Control, controlOf, isControlled, isMap } from './control.ts'
 import type { Template } from './document.ts'
-import { asText, type Filled, inert, landInExpression, landInLive, landInText } from './insert-value.ts'
+import {
+  asText,
+  escapeExpressions,
+  type Filled,
+  insertInExpression,
+  insertInLive,
+  insertInText,
+} from './insert-value.ts'
 import { bindParameters, type Problem, type Values } from './parameters.ts'
-import { mendNeeds, type Removed } from './removed-tasks.ts'
+import { type Removed, repairNeeds } from './removed-tasks.ts'
 import { OPEN, type Piece, split } from './substitution.ts'
 import { PARAMS, type Scope, Words } from './template-expressions.ts'
 import { asString, inside, itemPlaces, type TextKind } from './text-kind.ts'
@@ -116,7 +123,7 @@ class Builder {
       }
     }
     if (removed.length === 0) return made
-    const mended = mendNeeds(made, removed, spot.to)
+    const mended = repairNeeds(made, removed, spot.to)
     this.notes.push(...mended.notes)
     for (const fault of mended.faults) this.#complain({ ...fault, path: this.#origin(fault.path) })
     return mended.tasks
@@ -211,11 +218,11 @@ class Builder {
     if (pieces.length === 1 && only!.type === 'value') {
       if (only!.value === null && as !== 'expression') return ABSENT
       if (as === 'text') return only!.value
-      if (as === 'live') return inert(only!.value)
-      if (as === 'argument') return inert(asText(only!.value))
+      if (as === 'live') return escapeExpressions(only!.value)
+      if (as === 'argument') return escapeExpressions(asText(only!.value))
     }
-    if (as === 'text') return landInText(pieces)
-    const landed = as === 'expression' ? landInExpression(pieces) : landInLive(pieces)
+    if (as === 'text') return insertInText(pieces)
+    const landed = as === 'expression' ? insertInExpression(pieces) : insertInLive(pieces)
     if (landed.ok) return landed.text
     this.#complain({ path: spot.from, message: landed.message, hint: landed.hint })
     return ABSENT
@@ -239,7 +246,7 @@ class Builder {
   #argv(source: string, spot: Spot): Made {
     const value = this.#value(source, spot.from, spot.scope)
     if (value === ABSENT || value === null) return ABSENT
-    if (Array.isArray(value) && value.length > 0) return value.map(word => inert(asText(word as Json)))
+    if (Array.isArray(value) && value.length > 0) return value.map(word => escapeExpressions(asText(word as Json)))
     this.#complain({
       path: spot.from,
       message: `'${source}' is no command`,

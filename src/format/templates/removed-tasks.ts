@@ -18,7 +18,7 @@ export interface Mended {
 }
 
 /** `path` is that of the list of tasks. */
-export function mendNeeds(tasks: readonly Json[], removed: readonly Removed[], path: Path): Mended {
+export function repairNeeds(tasks: readonly Json[], removed: readonly Removed[], path: Path): Mended {
   const here = new Set(tasks.flatMap(task => (isMap(task) && typeof task.id === 'string' ? [task.id] : [])))
   // Of two tasks with one name, under opposite conditions, the one that stays is meant.
   const gone = new Map(removed.filter(({ id }) => !here.has(id)).map(({ id, needs }) => [id, needs]))

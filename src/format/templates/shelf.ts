@@ -51,7 +51,7 @@ export async function shelfWith(folder: string): Promise<readonly Shelved[]> {
   return [...mine, ...others].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-export async function takeDown({ name, path }: Shelved): Promise<ShelvedRead> {
+export async function readTemplateFile({ name, path }: Shelved): Promise<ShelvedRead> {
   const text = await readText(path)
   if (typeof text !== 'string') return { ...text, text: '', diagnostics: [] }
   const read = readTemplate(text)
@@ -66,7 +66,7 @@ export async function takeDown({ name, path }: Shelved): Promise<ShelvedRead> {
 }
 
 /** Writes a template of one's own; never over another one unless `replace`. */
-export async function shelve(
+export async function writeTemplate(
   folder: string,
   name: string,
   text: string,

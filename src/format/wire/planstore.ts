@@ -134,7 +134,7 @@ const MEANT: ReadonlySet<string> = new Set([
 ] satisfies (keyof NewTask)[])
 
 /** The name that the body says itself; null when one is made for it. */
-export const nameSaid = ({ name, id }: NewTask): TaskName | null => {
+export const givenName = ({ name, id }: NewTask): TaskName | null => {
   if (typeof name === 'string' && isTaskName(name)) return name
   return typeof id === 'string' && isTaskName(id) ? id : null
 }
@@ -151,7 +151,7 @@ export function taskFromStore(
   const { name, title, description, task_type, agent_id, input_data, sequence_order, labels } = body
   // What comes first in the sequence is offered first.
   const priority = body.priority ?? (sequence_order == null ? 0 : -sequence_order)
-  const said = nameSaid(body)
+  const said = givenName(body)
   const isTitle = typeof name === 'string' && said !== name
   const extra: Making<JsonObject> = {}
   if (sequence_order != null) extra.sequence_order = sequence_order

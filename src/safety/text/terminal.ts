@@ -55,7 +55,7 @@ export function visibleLines(text: string): readonly string[] {
 const NAMED_MAX = 8
 
 /** Letters outside ASCII by their code points: some look like others. Empty when there are none. */
-export function strangers(text: string): readonly string[] {
+export function nonAscii(text: string): readonly string[] {
   const found = new Set<string>()
   for (const character of text)
     if (character > '\u007f' && /[\p{L}\p{N}\p{P}\p{S}]/u.test(character))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { quotedWord, strangers, visible, visibleLines } from './terminal.ts'
+import { nonAscii, quotedWord, visible, visibleLines } from './terminal.ts'
 
 describe('text that somebody agrees to', () => {
   it.each([
@@ -24,7 +24,7 @@ describe('text that somebody agrees to', () => {
   })
 
   it('names letters that may be others', () => {
-    expect(strangers('p\u0430ypal')).toEqual(['U+0430'])
-    expect(strangers('paypal')).toEqual([])
+    expect(nonAscii('p\u0430ypal')).toEqual(['U+0430'])
+    expect(nonAscii('paypal')).toEqual([])
   })
 })

@@ -1,13 +1,13 @@
 // What a token may not, in words about tokens: the engine knows rights and scopes, and nothing of where they come from.
 
 import type { Refusal } from '../../domain/refusal.ts'
-import { lackOf, RIGHTS, type Right, type Role } from '../../engine/roles.ts'
+import { missingRight, RIGHTS, type Right, type Role } from '../../engine/roles.ts'
 import { type Problem, problem } from '../problem.ts'
 import type { Who } from './guard.ts'
 
 /** The refusal as whoever holds the token should read it. */
 export function inTokenWords({ role }: Pick<Who, 'role'>, refusal: Refusal): Refusal {
-  const lack = lackOf(refusal)
+  const lack = missingRight(refusal)
   switch (lack) {
     case null:
       return refusal

@@ -5,7 +5,7 @@ import type { PlanId, TaskName } from '../../domain/id.ts'
 import { claimable } from '../../operations/claim-task.ts'
 import { findPlan } from '../find-plan.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
-import { type Accepted, type Asking, gone, movedOf, order, orderAlso } from '../submit-order.ts'
+import { type Accepted, type Asking, answerOf, gone, order, orderAlso } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
 import { showTask } from './show-task.ts'
 
@@ -52,7 +52,7 @@ async function told(call: Asking, claimed: Accepted, { agent }: ClaimAsk) {
     place: (await engine.ask({ type: 'summary', plan }))?.place ?? null,
     task: shown.body,
     briefing: onWire(briefing),
-    ...(await movedOf(call, claimed)),
+    ...(await answerOf(call, claimed)),
   }
 }
 

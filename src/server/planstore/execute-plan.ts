@@ -2,10 +2,10 @@
 
 import type { UnsafeWork } from '../../domain/command.ts'
 import type { PlanId } from '../../domain/id.ts'
-import { onwardWords, type WentOn } from '../../operations/run-plan.ts'
+import { continuationText, type WentOn } from '../../operations/run-plan.ts'
 import { type Summary, setGoing } from '../../operations/start-plan.ts'
 import { type Problem, problem } from '../problem.ts'
-import { type Accepted, type Asking, engineOf, gone, movedOf } from '../submit-order.ts'
+import { type Accepted, type Asking, answerOf, engineOf, gone } from '../submit-order.ts'
 import { stale } from './patch.ts'
 import { checker, notStarted } from './set-plan-status.ts'
 
@@ -32,12 +32,12 @@ export async function execute(call: Asking, plan: PlanId, unsafe: UnsafeWork = '
 }
 
 const wentOn = (name: string, { counts: { stay, again, added, open } }: WentOn) => ({
-  message: `plan ${name} failed; going on with it: ${onwardWords({ stay, again, added, open })}`,
+  message: `plan ${name} failed; going on with it: ${continuationText({ stay, again, added, open })}`,
   went_on: { stay_done: stay, run_again: [...again], added: [...added], not_run_yet: open },
 })
 
 async function told(call: Asking, accepted: Accepted, attached: boolean) {
-  return { status: 'execution_started', attached, ...(await movedOf(call, accepted)) } as const
+  return { status: 'execution_started', attached, ...(await answerOf(call, accepted)) } as const
 }
 
 function over({ name, status, archived }: Summary): Problem {

@@ -2,14 +2,14 @@
 
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Refusal } from '../../domain/refusal.ts'
-import { type Problem, problem, refused, unfit } from '../problem.ts'
+import { invalidRequest, type Problem, problem, refused } from '../problem.ts'
 import type { Asking } from '../submit-order.ts'
 
 // What was given of what may be left out: a key that holds nothing is no key.
 
 type Given<T> = { readonly [K in keyof T]: Exclude<T[K], undefined> }
 
-export function given<T extends object>(value: T): Given<T> {
+export function presentFields<T extends object>(value: T): Given<T> {
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Given<T>
 }
 
@@ -30,7 +30,7 @@ interface Known {
   readonly always: ReadonlySet<string>
 }
 
-export function newsIn<F extends object>(body: F, shown: object, { fields, always }: Known): News<F> | Problem {
+export function changedFields<F extends object>(body: F, shown: object, { fields, always }: Known): News<F> | Problem {
   const before = shown as JsonObject
   const { extra = {}, ...said } = body as JsonObject
   const isNew = ([key, value]: readonly [string, Json]): boolean =>
@@ -51,7 +51,7 @@ export function newsIn<F extends object>(body: F, shown: object, { fields, alway
         : [],
     ),
   ]
-  if (faults.length > 0) return unfit('body', faults)
+  if (faults.length > 0) return invalidRequest('body', faults)
   const outside = news.filter(([key]) => !fields.has(key))
   return {
     fields: Object.fromEntries(news.filter(([key]) => fields.has(key))) as F,
@@ -86,7 +86,7 @@ export function merged(before: JsonObject, set: JsonObject): JsonObject {
 }
 
 /** Of the keys that are taken away, those that a definition holds: with null, so that it holds them no more. */
-export function takenFrom(extra: JsonObject | undefined, others: JsonObject): JsonObject {
+export function removedKeys(extra: JsonObject | undefined, others: JsonObject): JsonObject {
   const gone = Object.keys(others).filter(key => others[key] === null && Object.hasOwn(extra ?? {}, key))
   return Object.fromEntries(gone.map(key => [key, null]))
 }
@@ -96,7 +96,7 @@ export function clientSaid(
   before: JsonObject,
   said: { readonly started_at: string | null | undefined; readonly completed_at: string | null | undefined },
 ): JsonObject {
-  const times = given(said)
+  const times = presentFields(said)
   if (Object.keys(times).length === 0) return {}
   return { client: merged((isMap(before.client) ? before.client : {}) as JsonObject, times as JsonObject) }
 }

@@ -16,7 +16,7 @@ import { isEmptyPlan } from '../../operations/steps-to-tasks.ts'
 import { faulty } from '../documents/read-document.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
 import { type Accepted, type Asking, engineOf, gone, submit } from '../submit-order.ts'
-import { given } from './patch.ts'
+import { presentFields } from './patch.ts'
 
 const FROM: { readonly [status in PlanStatus]: readonly PlanStatus[] } = {
   draft: ['active', 'completed', 'failed', 'cancelled'],
@@ -153,7 +153,7 @@ export const unversioned = <C extends Asking>(call: C): C => ({ ...call, expecte
 async function inWords(call: Asking, plan: PlanId, what: Order): Promise<Accepted | Problem> {
   const { expectedVersion } = call
   const once = call.once === undefined ? undefined : `${call.once}/${what.type}`
-  const submitted = await submit(call, plan, what, given({ expectedVersion, once }))
+  const submitted = await submit(call, plan, what, presentFields({ expectedVersion, once }))
   return submitted.ok ? submitted : await inTheirWords(call, plan, submitted.refusal, wordOf(what))
 }
 

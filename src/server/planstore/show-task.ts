@@ -60,7 +60,7 @@ export function inOrder(tasks: readonly TaskDefinition[]): Ordered {
 // Which tasks somebody means by what they write under `depends_on`: tasks of the same plan, by id or by name.
 
 /** Names are not looked up here: whether they are there is for the plan to say, when it changes. */
-export async function needsMeant(
+export async function resolveNeeds(
   { engine }: Pick<Call<unknown, unknown>, 'engine'>,
   plan: PlanId,
   words: string | readonly string[] | null | undefined,

@@ -7,7 +7,7 @@ import type { AnswerOf, Engine, Order, QueryType, Replay, TaskChanges } from '..
 import { type DefinitionRead, hasAction, readTasks, writeTask } from '../../format/wire/definition.ts'
 import type { WireOrder } from '../../format/wire/orders.ts'
 import type { Entry } from '../../stores/store.ts'
-import { type Problem, unfit } from '../problem.ts'
+import { invalidRequest, type Problem } from '../problem.ts'
 
 // Entries of the journal as they leave the house. The token of a claim shows that the claim is yours; the journal keeps it, and
 // whoever reads the journal could report in another's name. Only the answer to a claim has it.
@@ -47,7 +47,7 @@ function commandOf(command: Entry['command']): object {
 
 type Wired<T extends WireOrder['type']> = Extract<WireOrder, { readonly type: T }>
 
-export async function lowered(engine: Engine, plan: string | null, asked: WireOrder): Promise<Order | Problem> {
+export async function orderFrom(engine: Engine, plan: string | null, asked: WireOrder): Promise<Order | Problem> {
   switch (asked.type) {
     case 'add':
       return await added(engine, plan, asked)
@@ -97,7 +97,7 @@ async function definitionOf(engine: Engine, plan: string | null): Promise<PlanDe
 const namesOf = (definition: PlanDefinition | null): readonly string[] => (definition?.tasks ?? []).map(({ id }) => id)
 
 function misread(read: Extract<DefinitionRead<unknown>, { readonly ok: false }>, at: string): Problem {
-  return unfit(
+  return invalidRequest(
     'body',
     read.faults.map(({ path, ...fault }) => ({ ...fault, path: path === '' ? at : `${at}.${path}` })),
   )

@@ -10,9 +10,9 @@ import { streamAnswer, streamBody } from '../../format/wire/streams.ts'
 import { refuseRoute } from '../auth/denial-text.ts'
 import { LIMITS } from '../limits.ts'
 import { isProblem, refused } from '../problem.ts'
-import { streamEntries } from '../remote/remote-entries.ts'
-import { answerWithoutTokens, lowered } from '../remote/remote-orders.ts'
-import { answerStream } from '../remote/remote-streams.ts'
+import { answerWithoutTokens, orderFrom } from '../remote/remote-orders.ts'
+import { answerStream, streamEntries } from '../remote/remote-reads.ts'
+
 import { ok, route } from '../route.ts'
 import { submit } from '../submit-order.ts'
 
@@ -38,7 +38,7 @@ export const engineDoorRoutes = [
       // Whoever may not is told that first, whatever is wrong with the order.
       const denial = refuseRoute(who, ORDER_RIGHTS[asked.type])
       if (denial !== null) return denial
-      const order = await lowered(engine, plan, asked)
+      const order = await orderFrom(engine, plan, asked)
       if (isProblem(order)) return order
       const expectedVersion = said ?? call.expectedVersion
       const submitted = await submit(call, plan, order, {

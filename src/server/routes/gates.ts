@@ -3,6 +3,7 @@
 import type { GateAsks } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
+import { gateAnswers, VERDICTS } from '../../domain/views/gate-answers.ts'
 import {
   answerBody,
   approveBody,
@@ -20,22 +21,11 @@ import { LIMITS } from '../limits.ts'
 import { isProblem, refused } from '../problem.ts'
 import { options } from '../request.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
-import { type Asking, engineOf, gone, movedOf, withPlan } from '../submit-order.ts'
+import { type Asking, answerOf, engineOf, gone, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { readRevision } from './revisions.ts'
 
 const noun = 'gates'
-const ANSWERS: { readonly [asks in GateAsks['type']]: readonly string[] } = {
-  approval: ['approve', 'reject', 'push-back'],
-  consent: ['approve', 'reject', 'push-back'],
-  verdict: ['approve', 'reject'],
-  'unknown-outcome': ['done', 'again', 'reject'],
-  decision: ['choose', 'reject'],
-  question: ['answer', 'reject'],
-  recovery: ['again', 'skip', 'reject'],
-  replan: ['again', 'skip', 'reject'],
-  edits: ['choose', 'reject'],
-}
 
 interface Said extends GateAnswer {
   readonly hash: string | undefined
@@ -65,7 +55,7 @@ export const gateRoutes: readonly AnyRoute[] = [
           title: cards.get(task)?.title ?? null,
           asks: asks.type,
           asked: onWire(asks),
-          answers: ANSWERS[asks.type],
+          answers: routesFor(asks.type, { plan, task }),
           since: iso(since),
           hash,
           ...(onWire(more) as object),
@@ -134,6 +124,12 @@ export const gateRoutes: readonly AnyRoute[] = [
   })),
 ]
 
+/** The last word of each route that may answer it; one option or another is chosen at the same one. */
+function routesFor(type: GateAsks['type'], of: { readonly plan: string; readonly task: TaskName }): readonly string[] {
+  const ways = gateAnswers(type, { ...of, mayGoBack: true })
+  return [...new Set(ways.map(({ answer }) => (VERDICTS[answer] === 'chosen' ? 'choose' : answer)))]
+}
+
 function answering<B>(
   word: string,
   body: Schema<B>,
@@ -169,7 +165,7 @@ async function decide(call: Asking, gate: TaskTarget, { hash, ...said }: Said): 
   const { verdict, accepted: done } = decision
   const { engine } = call
   const [card, summary] = [await engine.ask({ type: 'task', plan, task }), await engine.ask({ type: 'summary', plan })]
-  const moved = await movedOf(call, done)
+  const moved = await answerOf(call, done)
   const body = {
     gate: task,
     verdict,

@@ -10,9 +10,9 @@ import { planWord } from '../../format/wire/planstore-fields.ts'
 import { goalProgress } from '../../operations/goal-progress.ts'
 import type { GoalEvent, GoalRow } from '../../stores/store.ts'
 import { inTokenWords } from '../auth/denial-text.ts'
-import { given } from '../planstore/patch.ts'
+import { presentFields } from '../planstore/patch.ts'
 import { planItem } from '../planstore/show-plan.ts'
-import { isProblem, notFound, type Problem, problem, refused, unfit } from '../problem.ts'
+import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import type { Call } from '../request.ts'
 import { type Answer, created, ok, route } from '../route.ts'
 import { iso } from '../wire-names.ts'
@@ -60,7 +60,10 @@ export const goalRoutes = [
     answers: { 200: { about: 'a page of them', body: wire.goals } },
     handle: async call => {
       const { status, parent_id: parent, limit, cursor } = call.query
-      const page = await call.engine.goals.list({ where: given({ status, parent }), ...given({ limit, cursor }) })
+      const page = await call.engine.goals.list({
+        where: presentFields({ status, parent }),
+        ...presentFields({ limit, cursor }),
+      })
       return ok({ items: page.items.map(goalItem), next: page.next })
     },
   }),
@@ -98,7 +101,7 @@ export const goalRoutes = [
       const { engine } = call
       const goal = call.params.goal!
       const { limit, cursor } = call.query
-      const page = await engine.ask({ type: 'plans', goal, archived: false, ...given({ limit, cursor }) })
+      const page = await engine.ask({ type: 'plans', goal, archived: false, ...presentFields({ limit, cursor }) })
       // Whoever may use some plans only sees the plans of a goal, and no goal.
       const isKnown = page.items.length > 0 || cursor !== undefined || engine.caller.scope !== null
       if (!isKnown && (await engine.goals.get(goal)) === null) return unknown(goal)
@@ -174,7 +177,7 @@ async function change(call: PatchCall): Promise<Answer> {
   const expectedVersion = expected_version ?? call.expectedVersion
   const refusal = parent_id === undefined ? null : await refuseParent(engine, id, parent_id)
   if (refusal !== null) return refusal
-  const changes = given({ title, parent: parent_id, priority, criteria: success_criteria }) as JsonObject
+  const changes = presentFields({ title, parent: parent_id, priority, criteria: success_criteria }) as JsonObject
   const events: GoalEvent[] = []
   // Setting it again is what opens it.
   if (status === 'open' && row.status !== 'open')
@@ -188,7 +191,7 @@ async function change(call: PatchCall): Promise<Answer> {
   if (Object.keys(changes).length > 0) events.push({ type: 'goal.changed', changes })
   if (status !== undefined && status !== 'open' && status !== row.status)
     events.push({ type: 'goal.closed', status, reason })
-  const done = await engine.goals.append(id, events, given({ expectedVersion }))
+  const done = await engine.goals.append(id, events, presentFields({ expectedVersion }))
   if (!done.ok) return refused(done.refusal)
   const shown = await showGoal(call, id)
   return isProblem(shown) ? shown : ok(shown, shown.version)
@@ -205,7 +208,7 @@ async function refuseParent(engine: Engine, id: string | null, parent: string | 
     path.push(at)
     const row: GoalRow | null = await engine.goals.get(at)
     if (row === null && at === parent)
-      return unfit('body', [
+      return invalidRequest('body', [
         { path: 'parent_id', message: `there is no goal '${at.slice(0, 100)}'`, hint: 'set it first' },
       ])
     if (path.length > PARENTS_MAX)

@@ -14,7 +14,7 @@ import {
 } from '../../format/wire/health.ts'
 import type { ReadBy } from '../../format/wire/wire.ts'
 import { findPlan } from '../find-plan.ts'
-import { given } from '../planstore/patch.ts'
+import { presentFields } from '../planstore/patch.ts'
 import { isProblem, problem } from '../problem.ts'
 import { type AnyRoute, ok, route } from '../route.ts'
 import { onWire } from '../wire-names.ts'
@@ -49,7 +49,7 @@ export const observingRoutes = [
       if (found !== null && isProblem(found)) return found
       const page = await call.engine.ask({
         type: 'steps',
-        ...given(asked),
+        ...presentFields(asked),
         ...(found === null ? {} : { plan: found.plan }),
         ...(agent_id === undefined ? {} : { agent: agent_id }),
       })
@@ -76,7 +76,7 @@ export const observingRoutes = [
       const page = await call.engine.ask({
         type: 'search',
         text,
-        ...given(asked),
+        ...presentFields(asked),
         ...(found === null ? {} : { plan: found.plan }),
       })
       const items = page.items.map(({ plan, name, at, ...hit }) => ({

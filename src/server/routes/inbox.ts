@@ -3,10 +3,9 @@
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
-import { unacceptedIn } from '../../domain/views/board.ts'
 import { type InboxItem, isFor } from '../../domain/views/inbox.ts'
 import { fateWords, type ProposalCard } from '../../domain/views/proposals.ts'
-import { sentence, toldOf } from '../../domain/views/timeline.ts'
+import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
 import type { AskedQuestion, InboxEntry, InboxFate } from '../../engine/engine.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import type { InboxAnswerBody } from '../../format/wire/people.ts'
@@ -19,13 +18,14 @@ import {
   type LackingFor,
 } from '../../operations/answer-inbox.ts'
 import { decideReview } from '../../operations/decide-gate.ts'
+import { inTokenWords } from '../auth/denial-text.ts'
 import { findPlan, findTask } from '../find-plan.ts'
 import { hintText } from '../hint-text.ts'
 import { LIMITS } from '../limits.ts'
-import { isProblem, notFound, type Problem, problem, refused, unfit } from '../problem.ts'
+import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { options as optionsOf } from '../request.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
-import { type Asking, engineOf, gone, movedOf, order, withPlan } from '../submit-order.ts'
+import { type Asking, answerOf, engineOf, gone, order, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { orderRevised } from './revisions.ts'
 
@@ -35,12 +35,14 @@ async function answerInbox(call: Asking, id: string, body: InboxAnswerBody): Pro
   const { answers, outputs, ...rest } = body
   const said = { ...rest, answers: answers as JsonObject | undefined, outputs: outputs as JsonObject | undefined }
   const done = await giveAnswer(engineOf(call), id, () => said, { once: call.once })
-  return done.status === 'answered' ? done : unanswered(id, done)
+  if (done.status === 'answered') return done
+  if (done.status === 'refused') return refused(inTokenWords(call.who, done.refusal), { plan: done.item.plan })
+  return unanswered(id, done)
 }
 
 type Answered = Extract<InboxAnswered, { readonly status: 'answered' }>
 
-function unanswered(id: string, done: Exclude<InboxAnswered, Answered>): Problem {
+function unanswered(id: string, done: Exclude<InboxAnswered, { readonly status: 'answered' | 'refused' }>): Problem {
   switch (done.status) {
     case 'unknown':
       return unknown(id)
@@ -51,14 +53,12 @@ function unanswered(id: string, done: Exclude<InboxAnswered, Answered>): Problem
     case 'no-answer': {
       const { answer, near, words } = done
       const hint = near === null ? `one of ${words.join(', ')}` : `did you mean '${near}'?`
-      return unfit('body', [{ path: 'answer', message: `'${answer}' is no answer to this`, hint }])
+      return invalidRequest('body', [{ path: 'answer', message: `'${answer}' is no answer to this`, hint }])
     }
     case 'other-hash':
       return problem(409, 'conflict', 'it asks about something else by now', { hint: 'look at it again: GET /inbox' })
     case 'lacking':
-      return unfit('body', [{ path: done.field, message: 'is missing', hint: LACKING[done.to] }])
-    case 'refused':
-      return refused(done.refusal, { plan: done.item.plan })
+      return invalidRequest('body', [{ path: done.field, message: 'is missing', hint: LACKING[done.to] }])
     case 'passed-on':
       throw new Error('bug: nothing is passed on here')
     default:
@@ -101,7 +101,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     path: '/inbox',
     right: 'read',
     noun,
-    about: 'Everything that waits for a person, in all plans, oldest first.',
+    about: 'Everything that waits for a person, in all plans, oldest first, each with the answers this token may give.',
     query: wire.inboxQuery,
     answers: { 200: { about: 'what waits', body: wire.inbox } },
     handle: async call => {
@@ -118,24 +118,25 @@ export const inboxRoutes: readonly AnyRoute[] = [
   route({
     method: 'POST',
     path: '/inbox/:id/answer',
-    right: 'decide',
+    // Whoever works on plans or decides about them; the engine knows who may answer what.
+    right: 'inspect',
     noun,
-    about: 'Answers one of them, and no other: when it waits no longer, what became of it is told.',
+    about:
+      'Answers one of them, and no other: when it waits no longer, what became of it is told. Work and stopped rollbacks are for operators, everything else for approvers.',
     body: wire.inboxAnswer,
     answers: { 200: { about: 'it is answered', body: wire.inboxAnswered, tag: true } },
     handle: async call => {
       const done = await answerInbox(call, call.params.id!, call.body)
       if (isProblem(done)) return done
-      const { accepted, answer } = done
+      const { accepted, answer, unaccepted } = done
       const { claim, events } = accepted
-      const moved = await movedOf(call, accepted)
+      const moved = await answerOf(call, accepted)
       const held =
         claim === undefined
           ? {}
           : { claim: { task: claim.task, token: claim.token, expires_in_seconds: claim.expiresInMs / 1_000 } }
-      const unaccepted = unacceptedIn(events)
       // Said to be done, and not accepted: whoever said it must see that.
-      if (answer === 'done' && unaccepted !== null) {
+      if (unaccepted !== null) {
         const { failure, verdicts, kept } = unaccepted
         return problem(422, 'not-accepted', `it is recorded, and was not accepted: ${failure.message}`, {
           hint: failure.hint ?? 'see what was asked of it: GET /plans/…/contract',
@@ -143,7 +144,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
         })
       }
       return ok(
-        { id: call.params.id!, answer, told: toldOf(events).map(event => sentence(event)), ...held, ...moved },
+        { id: call.params.id!, answer, told: visibleEvents(events).map(event => sentence(event)), ...held, ...moved },
         moved.version,
       )
     },
@@ -322,7 +323,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
         const { definition, diff, summary } = made
         const taken = done.events.find(event => event.type === 'plan.revised')
         const proposed = done.events.find(event => event.type === 'revision.proposed')
-        const moved = await movedOf(call, done)
+        const moved = await answerOf(call, done)
         const id = proposed?.id ?? (await sameProposal(call, plan, definition)) ?? null
         const body = {
           id,
@@ -401,7 +402,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
           case 'refused':
             return refused(done.refusal, { plan })
           case 'decided': {
-            const moved = await movedOf(call, done.accepted)
+            const moved = await answerOf(call, done.accepted)
             const gates = done.review.items.map(({ task }) => task!)
             return ok({ verdict, gates, by: call.who.actor, ...moved }, moved.version)
           }
@@ -448,7 +449,7 @@ async function judge(
     const seen = (hash ?? card.hash) as Sha256
     const done = await order(call, plan, { type: 'judge', id: card.id, hash: seen, verdict, rationale })
     if (isProblem(done)) return card.fate.status === 'waiting' ? done : late(done, card)
-    const moved = await movedOf(call, done)
+    const moved = await answerOf(call, done)
     return ok({ id: card.id, verdict, by: call.who.actor, ...moved }, moved.version)
   })
 }

@@ -1,11 +1,11 @@
 // What happened, entry by entry; what was printed, chunk by chunk; every attempt. All of it from the store, page by page.
 
 import type { TaskName } from '../../domain/id.ts'
-import { sentence, toldOf } from '../../domain/views/timeline.ts'
+import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
 import * as wire from '../../format/wire/events.ts'
 import type { Entry, StoredLog } from '../../stores/store.ts'
 import { findTask } from '../find-plan.ts'
-import { given } from '../planstore/patch.ts'
+import { presentFields } from '../planstore/patch.ts'
 import { isProblem } from '../problem.ts'
 import { withoutTokens } from '../remote/remote-orders.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
@@ -70,7 +70,7 @@ export const logRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'a page of them', body: wire.attempts } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const page = await call.engine.ask({ type: 'attempts', plan, ...given(call.query) })
+        const page = await call.engine.ask({ type: 'attempts', plan, ...presentFields(call.query) })
         return ok(onWire(page))
       }),
   }),
@@ -83,7 +83,7 @@ export const logRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'a page of them', body: wire.attempts } },
     handle: async call =>
       await withTask(call, async ({ plan, task }) =>
-        ok(onWire(await call.engine.ask({ type: 'attempts', plan, task, ...given(call.query) }))),
+        ok(onWire(await call.engine.ask({ type: 'attempts', plan, task, ...presentFields(call.query) }))),
       ),
   }),
 ]
@@ -101,7 +101,7 @@ async function logsOf(
   task: TaskName | undefined,
   { cursor, after = cursor ?? 0, limit, level }: LogAsk,
 ): Promise<Answer> {
-  const chunks = await engine.ask({ type: 'logs', plan, after, limit, ...given({ task }) })
+  const chunks = await engine.ask({ type: 'logs', plan, after, limit, ...presentFields({ task }) })
   if (chunks === null) return gone()
   const items = chunks
     .map(({ plan: plan_id, at, stream, ...chunk }) => ({
@@ -118,6 +118,6 @@ async function logsOf(
 function shown(entry: Entry) {
   const { position, plan, version, actor, now, fence, hash } = entry
   const { command, events } = withoutTokens(entry)
-  const told = toldOf(entry.events).map(event => sentence(event))
+  const told = visibleEvents(entry.events).map(event => sentence(event))
   return { position, plan_id: plan, version, actor, at: iso(now), fence, hash, command, events, told }
 }

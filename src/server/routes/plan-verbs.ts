@@ -36,13 +36,13 @@ import {
 } from '../../operations/rollback-plan.ts'
 import { execute } from '../planstore/execute-plan.ts'
 import { stale } from '../planstore/patch.ts'
-import { isProblem, type Problem, problem, refused, unfit } from '../problem.ts'
+import { invalidRequest, isProblem, type Problem, problem, refused } from '../problem.ts'
 import { options } from '../request.ts'
 import { type Answer, type AnyRoute, created, nothing, ok, type Route, route } from '../route.ts'
 import { planWord } from '../sessions/session-words.ts'
 import { checkpointsOf, executionsOf, gitTracesOf, metricsOf } from '../sessions/show-executions.ts'
 import { descriptionOf, showSessionPlan } from '../sessions/show-session-plan.ts'
-import { type Asking, engineOf, gone, movedOf, order, untilGone, withPlan } from '../submit-order.ts'
+import { type Asking, answerOf, clientSignal, engineOf, gone, order, withPlan } from '../submit-order.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 import { archivePlan } from './plans.ts'
 
@@ -56,11 +56,13 @@ const CHOICES = ['mine', 'theirs', 'merge'] as const
 function askOf(body: RollbackBody): RollbackAsk | Problem {
   const { checkpoint_id, to, undo, files, tasks, files_only, keep_git, force, choices, every } = body
   if ([checkpoint_id, to, undo === true ? true : undefined].filter(one => one !== undefined).length > 1)
-    return unfit('body', [
+    return invalidRequest('body', [
       { path: 'to', message: 'where to is said twice', hint: 'say one of checkpoint_id, to and undo' },
     ])
   if (undo === true && (files !== undefined || tasks !== undefined || files_only === true))
-    return unfit('body', [{ path: 'undo', message: 'takes back all of the last rollback', hint: 'leave the rest out' }])
+    return invalidRequest('body', [
+      { path: 'undo', message: 'takes back all of the last rollback', hint: 'leave the rest out' },
+    ])
   const place = checkpoint_id ?? (to === undefined ? undefined : String(to))
   return {
     ...(place === undefined ? {} : { to: place }),
@@ -114,7 +116,7 @@ async function goBack(
   preview: Foretold,
   seconds: number,
 ) {
-  const wait = { ms: seconds * 1_000, signal: untilGone(call) }
+  const wait = { ms: seconds * 1_000, signal: clientSignal(call) }
   const done = await orderRollback(
     engineOf(call),
     wanted,
@@ -132,7 +134,7 @@ async function goBack(
     checkpoint_id: preview.checkpoint?.name ?? null,
     to: preview.to,
     outcome: ended === null ? null : onWire({ ...ended, type: undefined }),
-    ...(await movedOf(call, now === null ? accepted : { ...accepted, version: now.version })),
+    ...(await answerOf(call, now === null ? accepted : { ...accepted, version: now.version })),
   } as const
 }
 
@@ -211,7 +213,9 @@ export const planVerbRoutes: readonly AnyRoute[] = [
         const { engine } = call
         const { name, description: goal, session_id: session } = call.body
         if (name !== undefined && !isPlanName(name))
-          return unfit('body', [{ path: 'name', message: 'cannot be a name', hint: 'use letters, digits and dashes' }])
+          return invalidRequest('body', [
+            { path: 'name', message: 'cannot be a name', hint: 'use letters, digits and dashes' },
+          ])
         const clone = await cloneOrder(engine, plan, { name, goal, session })
         if (clone === null) return gone()
         const made = await order(call, null, clone)
@@ -252,7 +256,7 @@ async function verb(call: Asking, what: Order, status: 'paused' | 'resumed' | 'c
   return await withPlan(call, async ({ plan }) => {
     const done = await order(call, plan, what)
     if (isProblem(done)) return done
-    const moved = await movedOf(call, done)
+    const moved = await answerOf(call, done)
     // What it has begun is ended first, and undone.
     const isUnderWay = status === 'cancelled' && moved.state !== 'cancelled'
     return { status: 200, body: { status: isUnderWay ? 'cancelling' : status, ...moved }, version: moved.version }
@@ -449,7 +453,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
         if (taken === undefined) throw new Error('bug: a checkpoint was accepted and not taken')
         const [entry] = (await call.engine.ask({ type: 'entries', plan, after: done.version - 1, limit: 1 })) ?? []
         const at = iso(entry?.now ?? call.rooms.now())
-        const moved = await movedOf(call, done)
+        const moved = await answerOf(call, done)
         return created({ id: taken.name, at, ...moved }, `/plans/${plan}/checkpoints`, moved.version)
       }),
   }),

@@ -23,14 +23,23 @@ import type { MetricRow } from '../../stores/store.ts'
 import { formatCalled, type ReadDocument } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
-import { clientSaid, given, type News, newsIn, stale, takenFrom, unsaid, withoutEcho } from '../planstore/patch.ts'
+import {
+  changedFields,
+  clientSaid,
+  type News,
+  presentFields,
+  removedKeys,
+  stale,
+  unsaid,
+  withoutEcho,
+} from '../planstore/patch.ts'
 import { becomes, checker, notStarted, refuseStatus } from '../planstore/set-plan-status.ts'
 import { planBody, planItem, showPlan, showProgress } from '../planstore/show-plan.ts'
 import { markOf } from '../planstore/show-task.ts'
-import { isProblem, notFound, type Problem, problem, refused, unfit } from '../problem.ts'
+import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { type Call, options } from '../request.ts'
 import { type Answer, asText, created, nothing, ok, route } from '../route.ts'
-import { type Asking, engineOf, gone, order, submit, untilGone } from '../submit-order.ts'
+import { type Asking, clientSignal, engineOf, gone, order, submit } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
 
 // A plan that a request brings, made under its name or a numbered one, with what is said beside it; started when that is asked for.
@@ -53,7 +62,7 @@ export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
     type: 'create',
     definition,
     taken: 'number',
-    ...given({ goal, agent, session, source: document?.source, imported: document?.imported }),
+    ...presentFields({ goal, agent, session, source: document?.source, imported: document?.imported }),
   } as const
   const done = await createPlan(engineOf(call), create, {
     submit: options(call),
@@ -85,7 +94,12 @@ export async function archivePlan(
   plan: PlanId,
 ): Promise<Problem | null> {
   const { expectedVersion, once } = call
-  const done = await archive(engineOf(call), plan, { expectedVersion, once, waitMs: WAIT_MS, signal: untilGone(call) })
+  const done = await archive(engineOf(call), plan, {
+    expectedVersion,
+    once,
+    waitMs: WAIT_MS,
+    signal: clientSignal(call),
+  })
   switch (done.status) {
     case 'archived':
       return null
@@ -213,7 +227,7 @@ async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
   if (summary === null || current === null) return gone()
   const shown = planBody(summary, current.definition)
   const body = withoutEcho(call.body, shown, planWord)
-  const news = newsIn(body, shown, KNOWN)
+  const news = changedFields(body, shown, KNOWN)
   if (isProblem(news)) return news
   const { status, reason, expected_revision } = body
   const outline = outlineOf(current.definition, news)
@@ -223,14 +237,22 @@ async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
   if (refusal !== null) return refusal
   let { expectedVersion } = call
   if (outline !== null) {
-    const said = { rationale: reason ?? 'changed by a client', ...given({ expectedRevision: expected_revision }) }
-    const revised = await submit(call, plan, { type: 'outline', ...outline, ...said }, given({ expectedVersion }))
+    const said = {
+      rationale: reason ?? 'changed by a client',
+      ...presentFields({ expectedRevision: expected_revision }),
+    }
+    const revised = await submit(
+      call,
+      plan,
+      { type: 'outline', ...outline, ...said },
+      presentFields({ expectedVersion }),
+    )
     if (!revised.ok) return unsaid(revised.refusal)
     expectedVersion = undefined
   }
   const set = annotated(summary.annotations, news)
   if (Object.keys(set).length > 0) {
-    const kept = await submit(call, plan, { type: 'annotate', set }, given({ expectedVersion }))
+    const kept = await submit(call, plan, { type: 'annotate', set }, presentFields({ expectedVersion }))
     if (!kept.ok) return unsaid(kept.refusal)
     expectedVersion = undefined
   }
@@ -245,15 +267,19 @@ function outlineOf(
   { fields, others }: News<wire.PlanPatch>,
 ): { readonly set: PlanChanges; readonly extra: JsonObject } | null {
   const { title, description: goal, owner, labels, plan_type, steps } = fields
-  const set = given({ title, goal, owner, labels })
-  const extra = { ...given({ plan_type, steps }), ...takenFrom(definition.extra, others) } as JsonObject
+  const set = presentFields({ title, goal, owner, labels })
+  const extra = { ...presentFields({ plan_type, steps }), ...removedKeys(definition.extra, others) } as JsonObject
   return Object.keys(set).length + Object.keys(extra).length === 0 ? null : { set, extra }
 }
 
 /** What is kept beside it. */
 function annotated(before: JsonObject, { fields, others }: News<wire.PlanPatch>): JsonObject {
   const { current_step, started_at, completed_at } = fields
-  return { ...others, ...given({ current_step }), ...clientSaid(before, { started_at, completed_at }) } as JsonObject
+  return {
+    ...others,
+    ...presentFields({ current_step }),
+    ...clientSaid(before, { started_at, completed_at }),
+  } as JsonObject
 }
 
 function refusePurge({ who: { role } }: Asking, { name }: PlanTarget): Problem {
@@ -338,8 +364,8 @@ export const planRoutes = [
     handle: async call => {
       const { goal_id: goal, agent_id: agent, q: text, status, limit, cursor } = call.query
       const session = call.query.session_id ?? call.query.conversation_id
-      const query = given({ goal, agent, session, text, status, limit, archived: call.query.archived ?? false })
-      const page = await call.engine.ask({ type: 'plans', ...query, ...given({ cursor }) })
+      const query = presentFields({ goal, agent, session, text, status, limit, archived: call.query.archived ?? false })
+      const page = await call.engine.ask({ type: 'plans', ...query, ...presentFields({ cursor }) })
       return ok({ items: page.items.map(planItem), next: page.next })
     },
   }),
@@ -417,10 +443,10 @@ async function asked(call: MakeCall): Promise<Wanted | Problem> {
   const { body, text, query } = call
   if (typeof body !== 'string' && query.from === undefined && isStorePlan(body as Json)) {
     const read = wire.planOfStore.read(body)
-    return read.ok ? fromStore(call, read.value) : unfit('body', read.faults)
+    return read.ok ? fromStore(call, read.value) : invalidRequest('body', read.faults)
   }
   const foreign = typeof body === 'string' ? null : documentIdFault(body as Json)
-  if (foreign !== null) return unfit('body', [foreign])
+  if (foreign !== null) return invalidRequest('body', [foreign])
   const fallback = `plan-${markOf(call)}`
   const sent = text === '' ? '{}' : text
   const document = await call.rooms.documents.run(
@@ -433,7 +459,7 @@ async function asked(call: MakeCall): Promise<Wanted | Problem> {
   const definition = titled(document.definition, fallback)
   const said = beside(call, body as Json)
   if (said.session !== undefined && definition.session !== undefined && said.session !== definition.session)
-    return unfit('query', [
+    return invalidRequest('query', [
       {
         path: 'session_id',
         message: `says '${said.session.slice(0, 100)}', and the document '${definition.session.slice(0, 100)}'`,
@@ -459,10 +485,10 @@ const withShapes = (fault: Problem): Problem =>
 
 function fromStore(call: MakeCall, body: PlanOfStore): Wanted | Problem {
   const twoNames = idFault(body)
-  if (twoNames !== null) return unfit('body', [twoNames])
+  if (twoNames !== null) return invalidRequest('body', [twoNames])
   const status = body.status ?? 'draft'
   if (status !== 'draft' && status !== 'active')
-    return unfit('body', [
+    return invalidRequest('body', [
       { path: 'status', message: `a plan cannot begin as '${status}'`, hint: 'make it, then PATCH its status' },
     ])
   const definition = planFromStore(body, markOf(call))
@@ -489,7 +515,7 @@ async function make(call: MakeCall): Promise<Answer> {
   if (name === undefined) return await makePlan(call, wanted)
   if (isPlanName(name)) return await makePlan(call, { ...wanted, definition: { ...wanted.definition, name } })
   const hint = 'use letters, digits and - _ . between them'
-  return unfit('query', [{ path: 'name', message: 'cannot be a name', hint }])
+  return invalidRequest('query', [{ path: 'name', message: 'cannot be a name', hint }])
 }
 
 async function printPlan(call: Call<unknown>, plan: PlanId, as: string): Promise<Answer> {

@@ -19,7 +19,7 @@ import { LIMITS } from '../limits.ts'
 import { isProblem, notFound, type Problem, refused } from '../problem.ts'
 import { options } from '../request.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
-import { type Accepted, type Asking, gone, movedOf, submit, withPlan } from '../submit-order.ts'
+import { type Accepted, type Asking, answerOf, gone, submit, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 
 // A plan rewritten over the wire: the document is read in any format and laid over the plan as it stands.
@@ -186,7 +186,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
         if (isProblem(ordered)) return ordered
         const { done, made } = ordered
         const event = done.events.find(one => one.type === 'plan.revised')
-        const moved = await movedOf(call, done)
+        const moved = await answerOf(call, done)
         // Told anew, it is told as it was: what it changed, not what it would change by now.
         const was =
           event === undefined ? null : await call.engine.ask({ type: 'definition', plan, revision: event.revision - 1 })

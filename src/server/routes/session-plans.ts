@@ -19,8 +19,8 @@ import {
 import { activePlan } from '../../operations/session-plans.ts'
 import type { Message, PlanRow } from '../../stores/store.ts'
 import { LIMITS } from '../limits.ts'
-import { given } from '../planstore/patch.ts'
-import { isProblem, notFound, type Problem, unfit } from '../problem.ts'
+import { presentFields } from '../planstore/patch.ts'
+import { invalidRequest, isProblem, notFound, type Problem } from '../problem.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
 import type { RouteRooms } from '../service.ts'
 import {
@@ -32,7 +32,7 @@ import {
   sessionIdFault,
 } from '../sessions/session-history.ts'
 import { planWord } from '../sessions/session-words.ts'
-import { descriptionOf, meantBy, showSessionPlan } from '../sessions/show-session-plan.ts'
+import { descriptionOf, showSessionPlan, statusesFor } from '../sessions/show-session-plan.ts'
 import { type Asking, gone, order, orderAlso } from '../submit-order.ts'
 import { iso, isoOrNull } from '../wire-names.ts'
 import { textOf } from './revisions.ts'
@@ -150,8 +150,8 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         const { status, search, cursor, page = 1, limit } = query
         const ask: HistoryAsk = {
           session,
-          statuses: status === undefined ? null : meantBy(status),
-          ...given({ text: search }),
+          statuses: status === undefined ? null : statusesFor(status),
+          ...presentFields({ text: search }),
         }
         const now = rooms.now()
         if (cursor !== undefined) {
@@ -242,9 +242,11 @@ function described(definition: PlanDefinition, description: string): PlanDefinit
 function ofDescription({ description, name, ...rest }: JsonObject, session: string): Meant | Problem {
   const [strange] = Object.keys(rest)
   if (strange !== undefined)
-    return unfit('body', [{ path: strange, message: 'is not known here', hint: 'leave it out, or send a document' }])
+    return invalidRequest('body', [
+      { path: strange, message: 'is not known here', hint: 'leave it out, or send a document' },
+    ])
   if (typeof description !== 'string' || description.trim() === '')
-    return unfit('body', [
+    return invalidRequest('body', [
       { path: 'description', message: 'says nothing', hint: 'say what is to be done, or send a document' },
     ])
   const title = firstLine(description)

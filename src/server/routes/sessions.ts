@@ -15,7 +15,7 @@ import {
 } from '../../format/wire/sessions.ts'
 import { pauseSession, resumeSession, type SessionMoved, type SessionRoom } from '../../operations/session-plans.ts'
 import type { SessionRow } from '../../stores/store.ts'
-import { given } from '../planstore/patch.ts'
+import { presentFields } from '../planstore/patch.ts'
 import { isProblem, problem, refused } from '../problem.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
 import { findSession, isSessionKnown, noSession, onceFor, sessionIdFault } from '../sessions/session-history.ts'
@@ -69,7 +69,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       const { status, ...page } = query
       const { items, next } = await engine.sessions.list({
         ...(status === undefined ? {} : { where: { status } }),
-        ...given(page),
+        ...presentFields(page),
       })
       return ok({ items: items.map(shown), next })
     },
@@ -107,7 +107,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
         const { role, text, data } = body
         const event = { type: 'message.added', role, text, ...(data === undefined ? {} : { data }) } as const
         const appended = await engine.sessions.append(row.id, [event], {
-          ...given({ expectedVersion }),
+          ...presentFields({ expectedVersion }),
           ...onceFor(call, { session: row.id, ...event }),
         })
         if (!appended.ok) return refused(appended.refusal)
@@ -126,7 +126,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       answers: { 200: { about: 'what was done to which plan', body: sessionMoved } },
       handle: async call => {
         const { reason, force } = call.body
-        const said = { ...given({ reason }), ...(force === true ? { force } : {}) } as const
+        const said = { ...presentFields({ reason }), ...(force === true ? { force } : {}) } as const
         return await moveSession(call, 'paused', room => pauseSession(room, call.params.session!, said))
       },
     }),
@@ -152,7 +152,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
         if (isProblem(before)) return before
         if (before.status === 'closed') return ok(shown(before), before.version)
         const appended = await engine.sessions.append(before.id, [{ type: 'session.closed' }], {
-          ...given({ expectedVersion }),
+          ...presentFields({ expectedVersion }),
           ...onceFor(call, { close: before.id }),
         })
         if (!appended.ok) return refused(appended.refusal)

@@ -5,7 +5,7 @@ import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { SATISFIES } from '../../domain/status.ts'
 import type { TaskChanges, TaskRecord } from '../../engine/engine.ts'
-import { changedInputs, idFault, nameSaid, taskFromStore } from '../../format/wire/planstore.ts'
+import { changedInputs, givenName, idFault, taskFromStore } from '../../format/wire/planstore.ts'
 import { taskWord } from '../../format/wire/planstore-fields.ts'
 import * as wire from '../../format/wire/tasks.ts'
 import type { Fault } from '../../format/wire/wire.ts'
@@ -13,13 +13,13 @@ import type { TaskTarget } from '../../operations/find-target.ts'
 import type { TaskRow } from '../../stores/store.ts'
 import { findPlan, findTask } from '../find-plan.ts'
 import {
+  changedFields,
   clientSaid,
-  given,
   merged,
   type News,
-  newsIn,
+  presentFields,
+  removedKeys,
   stale,
-  takenFrom,
   unsaid,
   withoutEcho,
 } from '../planstore/patch.ts'
@@ -28,13 +28,13 @@ import {
   DRAWS_MAX,
   inOrder,
   namesFor,
-  needsMeant,
   type Ordered,
+  resolveNeeds,
   showTask,
   showTasks,
   taskBody,
 } from '../planstore/show-task.ts'
-import { isProblem, type Problem, problem, unfit } from '../problem.ts'
+import { invalidRequest, isProblem, type Problem, problem } from '../problem.ts'
 import type { Call } from '../request.ts'
 import { type Answer, created, nothing, ok, route } from '../route.ts'
 import { type Accepted, gone, order, submit } from '../submit-order.ts'
@@ -107,12 +107,12 @@ export const taskChangeRoutes = [
       const found = await findTask(call, call.params.task!)
       if (isProblem(found)) return found
       const { score, passed, metrics, notes, evaluator } = call.body
-      const data = given({ metrics, notes, evaluator }) as JsonObject
+      const data = presentFields({ metrics, notes, evaluator }) as JsonObject
       const kept = Object.keys(data).length === 0 ? undefined : data
       const done = await order(call, found.plan, {
         type: 'evaluate',
         task: found.task,
-        ...given({ score, passed, data: kept }),
+        ...presentFields({ score, passed, data: kept }),
       })
       if (isProblem(done)) return done
       const event = done.events.find(one => one.type === 'task.evaluated')
@@ -160,7 +160,7 @@ async function change(call: PatchCall, { plan, task }: TaskTarget): Promise<Acce
   const { record, summary } = standing
   const shown = taskBody(record, { id: plan, name: summary.name })
   const body = withoutEcho(call.body, shown, taskWord)
-  const news = newsIn(body, shown, KNOWN)
+  const news = changedFields(body, shown, KNOWN)
   if (isProblem(news)) return news
   const { status, output_data, error = null, reason = null, token, expected_revision } = body
   const kept = record.card.annotations.output_data
@@ -173,15 +173,20 @@ async function change(call: PatchCall, { plan, task }: TaskTarget): Promise<Acce
   if (isProblem(changes)) return changes
   let { expectedVersion } = call
   if (Object.keys(changes.set).length + Object.keys(changes.extra).length > 0) {
-    const what = { type: 'change', task, ...changes, ...given({ expectedRevision: expected_revision }) } as const
-    const changed = await submit(call, plan, what, given({ expectedVersion }))
+    const what = {
+      type: 'change',
+      task,
+      ...changes,
+      ...presentFields({ expectedRevision: expected_revision }),
+    } as const
+    const changed = await submit(call, plan, what, presentFields({ expectedVersion }))
     if (!changed.ok) return unsaid(changed.refusal)
     expectedVersion = undefined
   }
   const beside = annotated(record.card.annotations, news)
   if (Object.keys(beside).length > 0) {
     const order = { type: 'annotate', task, set: beside } as const
-    const noted = await submit(call, plan, order, given({ expectedVersion }))
+    const noted = await submit(call, plan, order, presentFields({ expectedVersion }))
     if (!noted.ok) return unsaid(noted.refusal)
     expectedVersion = undefined
   }
@@ -206,23 +211,23 @@ async function changesOf(
   { fields, others }: News<wire.TaskPatch>,
 ): Promise<{ readonly set: TaskChanges; readonly extra: JsonObject } | Problem> {
   const { agent_id, title, description, task_type, input_data, labels, depends_on, dependencies } = fields
-  const { needs, faults } = await needsMeant(call, plan, depends_on ?? dependencies, 'depends_on')
-  if (faults.length > 0) return unfit('body', faults)
+  const { needs, faults } = await resolveNeeds(call, plan, depends_on ?? dependencies, 'depends_on')
+  if (faults.length > 0) return invalidRequest('body', faults)
   const isNeeding = depends_on !== undefined || dependencies !== undefined
   const { sequence_order } = fields
   const offered = sequence_order === undefined ? undefined : sequence_order === null ? null : -sequence_order
   const extra = {
-    ...given({ sequence_order }),
+    ...presentFields({ sequence_order }),
     // Where an earlier release kept data that looked like an expression.
     ...(input_data === undefined ? {} : { input_data: null }),
-    ...takenFrom(definition.extra, others),
+    ...removedKeys(definition.extra, others),
   } as JsonObject
   const before = definition.extra ?? {}
   const isOther = JSON.stringify(merged(before, extra)) !== JSON.stringify(before)
   const inputs = input_data == null ? null : changedInputs(input_data as JsonObject, definition.inputs ?? {})
   const set = {
-    ...given({ assignee: agent_id, title, description, kind: task_type, labels }),
-    ...given({ priority: fields.priority ?? offered }),
+    ...presentFields({ assignee: agent_id, title, description, kind: task_type, labels }),
+    ...presentFields({ priority: fields.priority ?? offered }),
     ...(isNeeding ? { needs: needs.length === 0 ? null : needs } : {}),
     ...(input_data === undefined ? {} : { inputs }),
   }
@@ -233,10 +238,14 @@ async function changesOf(
 function annotated(before: JsonObject, { fields, others }: News<wire.TaskPatch>): JsonObject {
   const { status, output_data, error, started_at, completed_at } = fields
   const isTold = status === 'completed' || status === 'failed'
-  const outputs = isTold ? (before.output_data === undefined ? {} : { output_data: null }) : given({ output_data })
+  const outputs = isTold
+    ? before.output_data === undefined
+      ? {}
+      : { output_data: null }
+    : presentFields({ output_data })
   return {
     ...others,
-    ...(isTold ? {} : given({ error })),
+    ...(isTold ? {} : presentFields({ error })),
     ...outputs,
     ...clientSaid(before, { started_at, completed_at }),
   } as JsonObject
@@ -315,7 +324,7 @@ async function addTasks(call: AddCall): Promise<Answer> {
   const [reference] = references
   if (reference === undefined || references.size > 1) {
     const message = reference === undefined ? 'is missing' : 'tasks of one request belong to one plan'
-    return unfit('body', [{ path: 'plan_id', message, hint: 'say plan_id, the same for all' }])
+    return invalidRequest('body', [{ path: 'plan_id', message, hint: 'say plan_id, the same for all' }])
   }
   const found = await findPlan(call, reference)
   if (isProblem(found)) return found
@@ -343,7 +352,7 @@ async function added(
   list: readonly wire.NewTask[],
   needs: readonly (readonly TaskName[])[],
 ): Promise<readonly TaskName[] | Problem> {
-  const said = list.flatMap(one => nameSaid(one) ?? [])
+  const said = list.flatMap(one => givenName(one) ?? [])
   let first: Problem | null = null
   for (let round = 0; ; round++) {
     const nameFor = namesFor(call, said, round)
@@ -408,7 +417,7 @@ async function needsOf(
   const faults: Fault[] = []
   for (const [index, one] of list.entries()) {
     const key = one.depends_on == null ? 'dependencies' : 'depends_on'
-    const { needs, faults: wrong } = await needsMeant(call, plan, one[key], `${at(index)}${key}`)
+    const { needs, faults: wrong } = await resolveNeeds(call, plan, one[key], `${at(index)}${key}`)
     faults.push(...wrong)
     const twoNames = idFault(one)
     if (twoNames !== null) faults.push({ ...twoNames, path: `${at(index)}id` })
@@ -420,7 +429,7 @@ async function needsOf(
       })
     found.push(needs)
   }
-  return faults.length === 0 ? found : unfit('body', faults)
+  return faults.length === 0 ? found : invalidRequest('body', faults)
 }
 
 async function listTasks(call: Call<wire.TaskList>): Promise<Answer> {
@@ -429,8 +438,8 @@ async function listTasks(call: Call<wire.TaskList>): Promise<Answer> {
   if (plan !== null && isProblem(plan)) return plan
   const where =
     plan === null ? ({ order: 'recent', archived: false } as const) : ({ order: 'sequence', plan: plan.plan } as const)
-  const query = { ...where, limit, ...given({ assignee, statuses }) }
-  const { items, next } = await call.engine.ask({ type: 'tasks', ...query, ...given({ cursor }) })
+  const query = { ...where, limit, ...presentFields({ assignee, statuses }) }
+  const { items, next } = await call.engine.ask({ type: 'tasks', ...query, ...presentFields({ cursor }) })
   return ok({ items: await wholeTasks(call, items), next })
 }
 

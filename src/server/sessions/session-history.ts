@@ -10,7 +10,7 @@ import { canonicalJson } from '../../format/plan/hash.ts'
 import { sessionId } from '../../format/wire/sessions.ts'
 import { isSessionKnown as isKnown } from '../../operations/session-plans.ts'
 import type { PlanRow, SessionRow } from '../../stores/store.ts'
-import { notFound, type Problem, unfit } from '../problem.ts'
+import { invalidRequest, notFound, type Problem } from '../problem.ts'
 import type { Call } from '../request.ts'
 
 // The plans of a session, page by page: by number, as clients of sessions ask, with a count of all; or by cursor, where no page
@@ -103,7 +103,7 @@ export function sessionIdFault(
   const read = sessionId.read(id)
   return read.ok
     ? null
-    : unfit(where.in, [{ path: where.key, message: 'cannot be the id of a session', hint: ID_HINT }])
+    : invalidRequest(where.in, [{ path: where.key, message: 'cannot be the id of a session', hint: ID_HINT }])
 }
 
 const ID_HINT = 'use letters and digits, with dots, dashes, colons and the like between them, at most 128'

@@ -12,7 +12,7 @@ import { iso, isoOrNull } from '../wire-names.ts'
 import { planWord, stepWord } from './session-words.ts'
 
 /** What a word of the dialect means; the canonical words mean themselves. */
-export function meantBy(word: (typeof PLAN_WORDS)[number] | 'running' | PlanStatus): readonly PlanStatus[] {
+export function statusesFor(word: (typeof PLAN_WORDS)[number] | 'running' | PlanStatus): readonly PlanStatus[] {
   if (word === 'executing' || word === 'running') return ['active', 'blocked']
   if (word === 'planning') return []
   return [word === 'pending' ? 'draft' : word]

@@ -150,39 +150,9 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
         planMoved = true
         all = true
         break
-      case 'task.routed':
-      case 'criterion.judged':
-      case 'plan.compensating':
-      case 'compensation.retried':
-      case 'checkpoint.taken':
-      case 'git.committed':
-      case 'place.made':
-      case 'fork.adopted':
-      case 'rollback.stopped':
-      case 'compensation.started':
-      case 'compensation.finished':
-      case 'workspace.restored':
-      case 'files.restored':
-      case 'note.added':
-      case 'outputs.checked':
-      case 'recovery.chosen':
-      case 'breaker.opened':
-      case 'breaker.closed':
-      case 'task.escalated':
-      case 'gate.voted':
-      case 'consent.voided':
-      case 'question.asked':
-      case 'question.answered':
-      case 'revision.proposed':
-      case 'revision.declined':
-      case 'assessment.made':
-      case 'notice.sent':
-      case 'plan.annotated':
-      case 'task.annotated':
-      case 'task.evaluated':
-        break
       default:
-        event satisfies never
+        // Changes no row of plans, tasks or attempts.
+        break
     }
   }
   if (all) return { planMoved, state, tasks: 'all', added: NOTHING, attempts }

@@ -135,7 +135,7 @@ export function refuseToTalk(tables: Tables, session: string): Refusal | null {
 }
 
 /** Writes what a session holds of a plan that was just made, inside the transaction that made it. */
-export function talkOf(
+export function sessionMessages(
   tables: Tables,
   clock: Clock,
   session: string,

@@ -19,14 +19,14 @@ export const ANY_TIME = Number.POSITIVE_INFINITY
 /** `bytes`, of a file, are valid only until the next file is read. */
 export function standingAt(root: HeldFolder, path: BytePath, now: number): Standing {
   try {
-    return within(root, path, (folder, name) => standingIn(folder, name, now)) ?? { entry: null }
+    return within(root, path, (folder, name) => fileStateIn(folder, name, now)) ?? { entry: null }
   } catch (error) {
     if (!['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error
     return { blocked: LEFT.unreadable }
   }
 }
 
-export function standingIn(folder: HeldFolder, name: BytePath, now: number): Standing {
+export function fileStateIn(folder: HeldFolder, name: BytePath, now: number): Standing {
   const stat = folder.look(name)
   if (stat === null) return { entry: null }
   if (stat.isDirectory()) return { entry: { type: 'directory', mode: Number(stat.mode & 0o7777n) } }

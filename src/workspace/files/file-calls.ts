@@ -74,7 +74,7 @@ export function synced(folder: number): Promise<void> {
 }
 
 /** Takes the name away, if it is there. */
-export function unlinked(path: Buffer): Promise<void> {
+export function removeName(path: Buffer): Promise<void> {
   return new Promise((done, fail) =>
     fs.unlink(path, error => (error === null || codeOf(error) === 'ENOENT' ? done() : fail(error))),
   )

@@ -60,7 +60,7 @@ export async function setAside(path: string, plan: PlanId, judged: FileStamps): 
 }
 
 /** A removal was cut off before it had looked again: the folder goes back to where it stood. */
-export async function putBack(path: string, plan: PlanId): Promise<void> {
+export async function undoRemoval(path: string, plan: PlanId): Promise<void> {
   await ignoring(['ENOENT'], () => rename(namesFor(path, plan).looking, path))
 }
 

@@ -14,7 +14,7 @@ import { buildTree, indexChanges, indexInfo, type TreeChange, told } from './tre
 
 export async function commitPaths(repository: Repository, request: CommitRequest): Promise<Committed> {
   const { ref, tip, base } = await ourBranch(repository, request)
-  const found = request.key === undefined ? null : await keyed(repository, base, tip, request.key)
+  const found = request.key === undefined ? null : await commitWithKey(repository, base, tip, request.key)
   if (found !== null) {
     const operation = record(request, ref, found.before, found.commit)
     return { status: 'found', commit: found.commit, operation }
@@ -102,7 +102,7 @@ function record(request: CommitRequest, ref: string, before: Oid, after: Oid): R
 }
 
 /** The commit that already carries this key, made by a process that was killed before it could say so. */
-export async function keyed(
+export async function commitWithKey(
   repository: Repository,
   base: Oid,
   tip: Oid,

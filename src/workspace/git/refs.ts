@@ -53,7 +53,7 @@ export function backupRef(plan: string, at: Millis, ref: string): string {
 }
 
 /** What a ref points at: the object itself, for an annotated tag the tag. Null when there is no such ref. */
-export async function tipOf(repository: Repository, ref: string): Promise<Oid | null> {
+export async function refTarget(repository: Repository, ref: string): Promise<Oid | null> {
   return (await tipsOf(repository, [ref]))[0] ?? null
 }
 
@@ -105,7 +105,7 @@ export async function swapRef(repository: Repository, swap: Swap): Promise<void>
       : [...how, ref, demandOid(after), before === null ? zero : demandOid(before)]
   const output = await repository.git(args, { codes: [0, 1, 128] })
   if (output.code === 0) return
-  const now = await tipOf(repository, ref)
+  const now = await refTarget(repository, ref)
   // A git that was killed after the change, or another one of ours with the same wish: what was asked for is true.
   if (now === after) return
   if (now !== before) {

@@ -11,7 +11,7 @@
 import type { PlanId } from '../../domain/id.ts'
 import type { GitOperation, Oid, RollbackRequest, RollbackStep } from './git.ts'
 import { chainOf, type RefChain, refChains } from './operation-list.ts'
-import { checkedOutIn, madeRef, tipOf } from './refs.ts'
+import { checkedOutIn, madeRef, refTarget } from './refs.ts'
 
 import { demandOid, isOid, type Repository } from './repository.ts'
 import { isPushed } from './repository-state.ts'
@@ -113,7 +113,7 @@ async function planRef(
 ): Promise<RollbackStep> {
   const [before, after] = [operations[0]!.before, operations.at(-1)!.after]
   for (const oid of [before, after]) if (oid !== null) demandOid(oid)
-  const tip = await tipOf(repository, ref)
+  const tip = await refTarget(repository, ref)
   const step = (what: RollbackStep['do'], to: Oid | null, why: string, ...run: string[]): RollbackStep => {
     return { do: what, target: ref, from: tip, to, why, run }
   }
@@ -247,7 +247,7 @@ export async function isRevert(
 
 async function isOurs(repository: Repository, request: RollbackRequest, ref: string): Promise<boolean> {
   if (!ref.startsWith('refs/heads/plan/')) return false
-  return (await tipOf(repository, madeRef(request.plan, short(ref)))) !== null
+  return (await refTarget(repository, madeRef(request.plan, short(ref)))) !== null
 }
 
 /** The commits that would leave the branch, oldest first, along its own line: what was merged in stays with its branch. */

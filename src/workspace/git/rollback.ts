@@ -9,9 +9,9 @@ import { createCommit, trailersOf } from './commit.ts'
 import type { Oid, RollbackRequest, RollbackStep, RolledBack } from './git.ts'
 import { revertedTree } from './merge.ts'
 import { commitMessage, withTrailers } from './message.ts'
-import type { GitOperation, RefOperation } from './operation-list.ts'
-import { chainOf } from './operation-list.ts'
-import { backupRef, markOf, swapRef, tipOf } from './refs.ts'
+import { chainOf, type GitOperation, type RefOperation } from './operation-list.ts'
+
+import { backupRef, markOf, refTarget, swapRef } from './refs.ts'
 
 import { removeWorktree } from './remove-worktree.ts'
 import type { Repository } from './repository.ts'
@@ -104,7 +104,7 @@ async function foundDone(
   if (told.after === null) return from === null ? [] : [record(isTag ? 'tag.created' : 'branch.created')]
   if (from !== null && (await isRevert(repository, request, ref, from))) return [record('commit.reverted')]
   const backup = backupRef(name, at, ref)
-  if ((await tipOf(repository, backup)) !== told.after) return []
+  if ((await refTarget(repository, backup)) !== told.after) return []
   const type = from !== null ? 'branch.moved' : isTag ? 'tag.deleted' : 'branch.deleted'
   if (type !== 'branch.moved') await putAwayMark(repository, request, ref)
   return [{ ...record(type), backup }]
@@ -117,7 +117,7 @@ function lastTold(request: RollbackRequest, ref: string): RefOperation | null {
 /** The mark of a deleted branch goes into the backup too, so that a later branch of that name is not taken for ours. */
 async function putAwayMark(repository: Repository, request: RollbackRequest, ref: string): Promise<void> {
   const mark = markOf(request.plan, ref)
-  const made = await tipOf(repository, mark)
+  const made = await refTarget(repository, mark)
   if (made === null) return
   const backup = backupRef(request.name, request.at, mark)
   await swapRef(repository, { ref: backup, before: null, after: made, why: 'backup' })
@@ -127,9 +127,9 @@ async function putAwayMark(repository: Repository, request: RollbackRequest, ref
 async function takeOutMark(repository: Repository, request: RollbackRequest, ref: string): Promise<void> {
   const mark = markOf(request.plan, ref)
   const backup = lastTold(request, ref)?.backup
-  if (backup === undefined || (await tipOf(repository, mark)) !== null) return
+  if (backup === undefined || (await refTarget(repository, mark)) !== null) return
   const kept = `${backup.slice(0, -ref.replace('refs/', '').length)}${mark.replace('refs/', '')}`
-  const made = await tipOf(repository, kept)
+  const made = await refTarget(repository, kept)
   if (made !== null) await swapRef(repository, { ref: mark, before: null, after: made, why: 'undo of a rollback' })
 }
 

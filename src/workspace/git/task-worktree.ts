@@ -10,7 +10,7 @@ import { access, mkdir, realpath } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { failureOf, ignoring, refuse } from '../../safety/safety-refusal.ts'
 import { ensureBranch } from './branch.ts'
-import { createCommit, keyed, ourBranch } from './commit.ts'
+import { commitWithKey, createCommit, ourBranch } from './commit.ts'
 import type {
   BegunTask,
   GitOperation,
@@ -22,7 +22,7 @@ import type {
   TaskRequest,
 } from './git.ts'
 import { mergeBack } from './merge.ts'
-import { backupRef, branchOf, checkedOutIn, madeRef, swapRef, tipOf } from './refs.ts'
+import { backupRef, branchOf, checkedOutIn, madeRef, refTarget, swapRef } from './refs.ts'
 import { removeWorktree } from './remove-worktree.ts'
 import type { Repository } from './repository.ts'
 import { underWay } from './repository-state.ts'
@@ -40,7 +40,7 @@ export async function beginTask(repository: Repository, request: TaskRequest): P
   return { status: 'found', result, path: (await exists(path)) ? path : null }
 }
 
-export async function landTask(repository: Repository, request: LandRequest): Promise<LandedTask> {
+export async function mergeTask(repository: Repository, request: LandRequest): Promise<LandedTask> {
   const { plan, name, task, base, path, at } = request
   const branch = await ensureBranch(repository, { plan, name, base, at })
   const merged = await mergeBack(repository, { ...request, whenGone: 'already' })
@@ -64,9 +64,9 @@ export async function landTask(repository: Repository, request: LandRequest): Pr
 async function findWork(repository: Repository, request: TaskOwner, key: string): Promise<Oid | null> {
   const { plan, name } = request
   for (const owner of [{ plan, name }, request]) {
-    if ((await tipOf(repository, `refs/heads/${branchOf(owner)}`)) === null) continue
+    if ((await refTarget(repository, `refs/heads/${branchOf(owner)}`)) === null) continue
     const { tip, base } = await ourBranch(repository, owner)
-    const found = await keyed(repository, base, tip, key)
+    const found = await commitWithKey(repository, base, tip, key)
     if (found !== null) return found.commit
   }
   return null
@@ -135,7 +135,7 @@ async function emptied(
   const message = 'planfold: what an attempt left\n'
   const left = isClean ? head : await createCommit(repository, { tree, parents: [head], message, at })
   const aside: string[] = []
-  if (left !== (await tipOf(repository, `refs/heads/${branch}`)) && !(await repository.isAncestor(left, target))) {
+  if (left !== (await refTarget(repository, `refs/heads/${branch}`)) && !(await repository.isAncestor(left, target))) {
     const ref = backupRef(name, at, `refs/left/${branch}`)
     await swapRef(repository, { ref, before: null, after: left, why: 'what an attempt left' })
     aside.push(ref)
@@ -158,7 +158,7 @@ async function droppedBranch(
   const { plan, name, task, at } = request
   const branch = branchOf(request)
   const ref = `refs/heads/${branch}`
-  if ((await tipOf(repository, ref)) === null) return null
+  if ((await refTarget(repository, ref)) === null) return null
   const { tip } = await ourBranch(repository, request)
   const isMerged = await repository.isAncestor(tip, (await ourBranch(repository, { plan, name })).tip)
   if (!isMerged && unless === 'unmerged') return null
@@ -173,7 +173,7 @@ async function droppedBranch(
   if (backup !== undefined) await swapRef(repository, { ref: backup, before: null, after: tip, why: 'backup' })
   await swapRef(repository, { ref, before: tip, after: null, why: isMerged ? 'merged' : 'set aside' })
   const mark = madeRef(plan, branch)
-  const made = await tipOf(repository, mark)
+  const made = await refTarget(repository, mark)
   if (made !== null) await swapRef(repository, { ref: mark, before: made, after: null, why: 'branch is gone' })
   const gone: RefOperation = { type: 'branch.deleted', plan, task, ref, before: tip, after: null, at }
   return backup === undefined ? gone : { ...gone, backup }

@@ -6,7 +6,7 @@ import { ANY_TIME, parentOf, type Standing, standingAt, within } from '../files/
 import { type HeldFolder, LEFT } from '../files/held-folder.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
-import { isProper } from '../snapshots/partial-snapshot.ts'
+import { isSafeRelativePath } from '../snapshots/partial-snapshot.ts'
 import { isSameEntry, lookUp, type Said, type Side } from '../snapshots/read-snapshot.ts'
 import type { Conflict, Preview, TreeEntry, WriteSet } from '../workspace.ts'
 
@@ -34,7 +34,7 @@ export async function assess(room: Assessing, writeSet: WriteSet): Promise<reado
   for (const [path, entry] of writeSet) left.set(pathBytes(path), entry)
   const assessed: Assessed[] = []
   for (const path of [...left.keys()].sort()) {
-    if (!isProper(path)) continue
+    if (!isSafeRelativePath(path)) continue
     const want = await lookUp(room.target, path, room.state)
     const wasLeft = left.get(path) ?? null
     const have = standing(room, path, wasLeft)

@@ -12,13 +12,13 @@ import * as fs from 'node:fs'
 import type { Sha256 } from '../../domain/id.ts'
 import {
   ANY_TIME,
+  fileStateIn,
   heldFolder,
   inFolder,
   lookAt,
   parentOf,
   type Standing,
   standingAt,
-  standingIn,
   within,
 } from '../files/current-file.ts'
 import {
@@ -28,9 +28,9 @@ import {
   type Fresh,
   forbidden,
   makeFolder,
+  removeName,
   synced,
   typeAt,
-  unlinked,
   writeDurably,
   writeFresh,
 } from '../files/file-calls.ts'
@@ -217,7 +217,7 @@ class Steps {
     const { at, have, want } = step
     if (this.#resuming) {
       if (this.#aside.look(asideName(step)) !== null) return 'aside'
-      if (isWanted(standingIn(folder, name, ANY_TIME), want)) return 'not'
+      if (isWanted(fileStateIn(folder, name, ANY_TIME), want)) return 'not'
     }
     const type = typeAt(folder, name)
     const moved =
@@ -249,7 +249,7 @@ class Steps {
   /** What was moved is what was seen, or goes back. */
   async #judgeAside(step: Numbered): Promise<void> {
     if (this.#isAsSeen(step)) return
-    const standing = standingIn(this.#aside, asideName(step), ANY_TIME)
+    const standing = fileStateIn(this.#aside, asideName(step), ANY_TIME)
     if ('entry' in standing && isSameKind(standing.entry, step.have)) return
     this.#leave(step.at, EDITED)
     if (!this.#putBack(step)) await this.#store(step)
@@ -279,12 +279,12 @@ class Steps {
 
   /** The bytes of what was moved aside are stored and named; only then it may go. */
   async #store(step: Numbered, name = asideName(step)): Promise<void> {
-    const standing = standingIn(this.#aside, name, this.#room.now())
+    const standing = fileStateIn(this.#aside, name, this.#room.now())
     if ('entry' in standing && standing.entry?.type === 'file') {
       const bytes = Buffer.from(standing.bytes!)
       const sha256 = await this.#room.blobs.put(bytes)
       // Once more, because storing took a while and the file may still be open somewhere.
-      const again = standingIn(this.#aside, name, this.#room.now())
+      const again = fileStateIn(this.#aside, name, this.#room.now())
       if (!('entry' in again) || !isSameKind(again.entry, standing.entry)) return await this.#store(step, name)
       this.#kept.push({ path: step.path, sha256 })
       fs.unlinkSync(this.#aside.at(name))
@@ -304,7 +304,7 @@ class Steps {
 
   /** By a link, which takes the name only where it is free. */
   #place(step: Numbered, folder: HeldFolder, name: BytePath): void {
-    if (this.#resuming && isWanted(standingIn(folder, name, ANY_TIME), step.want)) return
+    if (this.#resuming && isWanted(fileStateIn(folder, name, ANY_TIME), step.want)) return
     const placed = attempt(['EEXIST', 'ENOENT'], () => {
       if (step.want?.type === 'link') fs.symlinkSync(bytesOf(pathBytes(step.want.target)), folder.at(name))
       else fs.linkSync(this.#aside.at(freshName(step)), folder.at(name))
@@ -359,12 +359,12 @@ class Steps {
   async #dropAside(step: Numbered): Promise<void> {
     const name = asideName(step)
     // Deleting may wait for the disk, and nobody waits for a single one.
-    if (needsFresh(step)) await unlinked(this.#aside.at(freshName(step)))
+    if (needsFresh(step)) await removeName(this.#aside.at(freshName(step)))
     if (!isReplaced(step)) return
-    const standing = standingIn(this.#aside, name, ANY_TIME)
+    const standing = fileStateIn(this.#aside, name, ANY_TIME)
     if ('entry' in standing && standing.entry === null) return
     if (this.#left.has(step.at) && this.#putBack(step)) return
-    if ('entry' in standing && isSameKind(standing.entry, step.have)) await unlinked(this.#aside.at(name))
+    if ('entry' in standing && isSameKind(standing.entry, step.have)) await removeName(this.#aside.at(name))
     else await this.#store(step)
   }
 

@@ -12,7 +12,7 @@ import { codeOf, refuse } from '../../safety/safety-refusal.ts'
 import { inScope, mayHold } from '../../safety/scope.ts'
 import { type HeldFolder, LEFT, readSteady } from '../files/held-folder.ts'
 import { type BytePath, bytesOf, type Left, textOf } from '../snapshots/manifest.ts'
-import { glancesOf, isAtAGlance } from '../snapshots/quick-stat.ts'
+import { isSameStat, quickStatsOf } from '../snapshots/quick-stat.ts'
 import { type CachedDirectory, type CachedFile, isUnchanged, type StatCache } from '../snapshots/stat-cache.ts'
 import { type Tree, type TreeRow, writeTree } from '../snapshots/tree-object.ts'
 import { ASIDE } from '../snapshots/tree-walk.ts'
@@ -142,13 +142,13 @@ class ScopeScan {
     if (names.length === 0) this.#empty.add(place.path)
     const before = listed === known?.listed ? known.glances : undefined
     const glances =
-      known === undefined ? null : before?.known === known.files ? before : glancesOf(names, known.files, before)
+      known === undefined ? null : before?.known === known.files ? before : quickStatsOf(names, known.files, before)
     const made = new Making(known)
     for (let at = 0; at < names.length; at++) {
       const name = names[at]!
       const file = glances?.files[at] ?? null
       const stat = file === null ? null : folder.glance(name)
-      if (file !== null && stat !== null && isAtAGlance(glances!, at, stat) && this.#isTrusted(file)) {
+      if (file !== null && stat !== null && isSameStat(glances!, at, stat) && this.#isTrusted(file)) {
         this.#count()
         this.#reuse(joined(place.path, name), file, stat.nlink)
         made.keep(name, file)

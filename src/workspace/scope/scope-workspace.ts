@@ -34,10 +34,10 @@ import {
   type OnProgress,
   type Restored,
   type RestoreOptions,
+  reportWork,
   type ScopeDifferences,
   type SnapshotBlobs,
   type TreeEntry,
-  telling,
   type Workspace,
 } from '../workspace.ts'
 import { carryOut } from './restore.ts'
@@ -272,7 +272,7 @@ class WorkspaceOfFolder {
         const folder = HeldFolder.open(this.#options.root)
         try {
           const state = await stateInside(this.#options)
-          return await telling(this.#options.onProgress, tell => work({ root, folder, state, tell }))
+          return await reportWork(this.#options.onProgress, tell => work({ root, folder, state, tell }))
         } finally {
           folder.close()
         }

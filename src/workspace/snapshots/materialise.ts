@@ -13,7 +13,7 @@ import { HeldFolder } from '../files/held-folder.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
 import type { Blobs, TreeEntry } from '../workspace.ts'
 import { type BytePath, bytesOf, type Left } from './manifest.ts'
-import { isProper } from './partial-snapshot.ts'
+import { isSafeRelativePath } from './partial-snapshot.ts'
 import { entryOf, type Side } from './read-snapshot.ts'
 
 const AT_ONCE = 8
@@ -116,7 +116,7 @@ class Writing {
     const rows = tree === null ? new Map() : await this.#room.from.load(tree)
     const leaves: [BytePath, TreeEntry & { readonly type: 'file' | 'link' }][] = []
     for (const name of new Set([...rows.keys(), ...(instead?.below.keys() ?? [])])) {
-      if (name.includes('/') || !isProper(name))
+      if (name.includes('/') || !isSafeRelativePath(name))
         refuse('logic', `The snapshot holds the name ${JSON.stringify(pathText(name))}, which is none.`)
       const at = path === '' ? name : `${path}/${name}`
       const row = rows.get(name)

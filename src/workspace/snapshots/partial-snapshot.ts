@@ -82,7 +82,7 @@ export function checkedParts(
     const path = pathBytes(text)
     const names = path.split('/')
     const never = names.some((name, at) => isNeverCaptured(names.slice(0, at + 1).join('/'), name, state))
-    if (!isProper(path) || never)
+    if (!isSafeRelativePath(path) || never)
       refuse('policy', `${JSON.stringify(text)} is no path of a snapshot.`, 'Name paths below the workspace.')
     parts.set(path, entry)
   }
@@ -107,7 +107,7 @@ export function demandStored(blobs: SnapshotBlobs, parts: ReadonlyMap<BytePath, 
 }
 
 /** A path below the top, without tricks; whatever else somebody names is not ours to touch. */
-export const isProper = (path: BytePath): boolean =>
+export const isSafeRelativePath = (path: BytePath): boolean =>
   path !== '' && !path.includes('\0') && path.split('/').every(name => name !== '' && name !== '.' && name !== '..')
 
 const nameOf = (path: BytePath): BytePath => path.slice(path.lastIndexOf('/') + 1)

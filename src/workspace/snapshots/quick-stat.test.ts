@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import type { Sha256 } from '../../domain/id.ts'
 import { HeldFolder, stampOf } from '../files/held-folder.ts'
 import { dir, file, tree } from '../tree.fixture.ts'
-import { glancesOf, isAtAGlance } from './quick-stat.ts'
+import { isSameStat, quickStatsOf } from './quick-stat.ts'
 import { makeGround, open } from './snapshots.fixture.ts'
 import type { CachedFile } from './stat-cache.ts'
 
@@ -26,18 +26,18 @@ test('times are rounded as Node rounds them, long ago and far ahead, and any dif
         settled: true,
       }
       const stat = fs.lstatSync(path)
-      const glances = glancesOf(['f'], new Map([['f', known]]))
-      expect(isAtAGlance(glances, 0, stat)).toBe(true)
+      const glances = quickStatsOf(['f'], new Map([['f', known]]))
+      expect(isSameStat(glances, 0, stat)).toBe(true)
       for (const change of [
         { ctimeNs: exact.ctimeNs + 1_000n },
         { mtimeNs: exact.mtimeNs - 1_000n },
         { ino: exact.ino + 1n },
         { size: exact.size + 1 },
       ]) {
-        const other = glancesOf(['f'], new Map([['f', { ...known, ...change }]]))
-        expect(isAtAGlance(other, 0, stat)).toBe(false)
+        const other = quickStatsOf(['f'], new Map([['f', { ...known, ...change }]]))
+        expect(isSameStat(other, 0, stat)).toBe(false)
       }
-      expect(glancesOf(['f'], new Map([['f', { ...known, settled: false }]])).files).toEqual([null])
+      expect(quickStatsOf(['f'], new Map([['f', { ...known, settled: false }]])).files).toEqual([null])
     }),
     { numRuns: 200 },
   )

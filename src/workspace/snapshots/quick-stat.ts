@@ -20,7 +20,7 @@ export interface Glances {
 }
 
 /** `before` are those of the same names; what has not changed since is taken over. */
-export function glancesOf(
+export function quickStatsOf(
   names: readonly BytePath[],
   known: ReadonlyMap<BytePath, CachedFile>,
   before?: Glances,
@@ -40,7 +40,7 @@ export function glancesOf(
   return { known, files, stamps }
 }
 
-export const isAtAGlance = ({ stamps }: Glances, at: number, stat: Stats): boolean =>
+export const isSameStat = ({ stamps }: Glances, at: number, stat: Stats): boolean =>
   stamps[at * 4] === stat.ctimeMs &&
   stamps[at * 4 + 1] === stat.mtimeMs &&
   stamps[at * 4 + 2] === stat.ino &&

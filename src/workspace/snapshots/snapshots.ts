@@ -7,7 +7,7 @@ import { stateInside } from '../../safety/files/path-gate.ts'
 import { FILE_MAX_BYTES } from '../../safety/files/regular-file.ts'
 import { type Answer, refuse } from '../../safety/safety-refusal.ts'
 import { patternError } from '../../safety/scope.ts'
-import { modeAt, standingIn, within } from '../files/current-file.ts'
+import { fileStateIn, modeAt, within } from '../files/current-file.ts'
 import { HeldFolder } from '../files/held-folder.ts'
 import { notesOf, pathBytes, pathText } from '../files/path-text.ts'
 import { prepare } from '../rollback/prepare-rollback.ts'
@@ -18,7 +18,7 @@ import { assess } from '../rollback/rollback-plan.ts'
 import { carryOut, type Stepping } from '../rollback/rollback-steps.ts'
 import { storing } from '../scope/store-files.ts'
 import type * as door from '../workspace.ts'
-import { telling } from '../workspace.ts'
+import { reportWork } from '../workspace.ts'
 
 import type { BytePath } from './manifest.ts'
 import { materialise } from './materialise.ts'
@@ -304,7 +304,7 @@ class SnapshotsOfFolder implements door.Snapshots {
           // Without a clock nothing is ever old enough to be settled.
           const now = this.#options.now ?? (() => Number.NEGATIVE_INFINITY)
           const state = await stateInside(this.#options)
-          return await telling(this.#options.onProgress, tell => work({ root, state, now, breathe, tell }))
+          return await reportWork(this.#options.onProgress, tell => work({ root, state, now, breathe, tell }))
         } finally {
           root.close()
         }
@@ -326,7 +326,7 @@ async function changedAgain({ root }: Room, { fresh, entries }: Walked, pauseMs:
     const same = within(root, path, (folder, name) => {
       const stat = folder.look(name)
       if (stat === null || !isUnchanged(file, stat)) return false
-      const standing = standingIn(folder, name, Number.POSITIVE_INFINITY)
+      const standing = fileStateIn(folder, name, Number.POSITIVE_INFINITY)
       return 'entry' in standing && standing.entry?.type === 'file' && standing.entry.sha256 === file.row.sha256
     })
     if (same !== true) moved.push(path)

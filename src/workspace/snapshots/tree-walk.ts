@@ -13,7 +13,7 @@ import { type HeldFolder, LEFT, type ReadFile, readOnceSteady, readSteady } from
 import { type IgnoreRules, isIgnored, readRules } from '../files/ignore-rules.ts'
 import { type Batch, IGNORED } from '../workspace.ts'
 import { type BytePath, bytesOf, type Left, textOf } from './manifest.ts'
-import { type Glances, glancesOf, isAtAGlance } from './quick-stat.ts'
+import { type Glances, isSameStat, quickStatsOf } from './quick-stat.ts'
 import { type CachedDirectory, type CachedFile, isUnchanged, type StatCache } from './stat-cache.ts'
 import { type Totals, type Tree, type TreeRow, writeTree } from './tree-object.ts'
 import { Making, totalsOf } from './write-tree.ts'
@@ -154,7 +154,7 @@ class TreeWalk {
     if (known === undefined || ignored) return null
     if (rules.length > 0 && (rules !== known.rules || this.#options.cache.scopes !== this.#scopes)) return null
     const before = sameNames ? known.glances : undefined
-    return before?.known === known.files ? before : glancesOf(names, known.files, before)
+    return before?.known === known.files ? before : quickStatsOf(names, known.files, before)
   }
 
   #atAGlance(folder: HeldFolder, glances: Glances | null, name: BytePath, at: number): CachedFile | null {
@@ -163,7 +163,7 @@ class TreeWalk {
     const { distrust } = this.#options
     if (distrust.size > 0 && distrust.has(file.row.sha256)) return null
     const stat = folder.glance(name)
-    if (stat === null || !isAtAGlance(glances!, at, stat)) return null
+    if (stat === null || !isSameStat(glances!, at, stat)) return null
     this.#count()
     this.#reused.push(file.row.sha256)
     return file

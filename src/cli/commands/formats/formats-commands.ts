@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { several } from '../option-values.ts'
+import { collectValues } from '../option-values.ts'
 import type { ShowOptions } from './template-list.ts'
 import type { NewOptions } from './template-new.ts'
 import type { SaveOptions } from './template-save.ts'
@@ -34,8 +34,8 @@ export function addTemplates(program: Command, act: Act): void {
     .command('new')
     .description('make a plan document of a template')
     .argument('<name>', 'the name of the template')
-    .option('--set <key=value>', 'a parameter; repeat for more, and for the items of a list', several)
-    .option('--set-file <key=path>', 'a parameter from a file', several)
+    .option('--set <key=value>', 'a parameter; repeat for more, and for the items of a list', collectValues)
+    .option('--set-file <key=path>', 'a parameter from a file', collectValues)
     .option('-o, --out <file>', 'where to write it; standard output when left out')
     .option('--name <name>', "the plan's name, instead of the file's or the template's")
     .option('--run', 'run it at once')
@@ -49,7 +49,7 @@ export function addTemplates(program: Command, act: Act): void {
     .description('keep a plan as a template of your own')
     .argument('<plan>', 'its name or UUID, or a plan document')
     .option('--name <name>', "the template's name")
-    .option('--parameter <name=value>', 'this value becomes a parameter; repeat for more', several)
+    .option('--parameter <name=value>', 'this value becomes a parameter; repeat for more', collectValues)
     .option('--replace', 'write over a template of this name')
     .action((plan: string, options: SaveOptions) =>
       act(async context => (await import('./template-save.ts')).templateSave(context, plan, options)),

@@ -7,7 +7,7 @@ import { type Composed, foreignTables } from '../../../compose.ts'
 import type { TaskName } from '../../../domain/id.ts'
 import type { JsonObject } from '../../../domain/json.ts'
 import { numberOf } from '../../../domain/phrases.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { complaintOf, EXIT, type ExitCode, type FileDiagnostic, usage } from '../../exit.ts'
 import { parsePlanText, readText, refuseSketch } from '../../plan-file.ts'
@@ -84,7 +84,7 @@ export async function importTables(
         const [first] = complaint.diagnostics
         const message = first === undefined ? complaint.message : saidOf(first)
         told.push({ row: id, ok: false, error: { code, message, hint } })
-        remark(context, `✘ row ${JSON.stringify(id)}: ${message}${hint === null ? '' : `\n  hint: ${hint}`}`)
+        printNote(context, `✘ row ${JSON.stringify(id)}: ${message}${hint === null ? '' : `\n  hint: ${hint}`}`)
       }
     }
     const made = told.filter(one => one.ok)
@@ -110,7 +110,7 @@ async function importRow(
   })
   refuseSketch(file)
   for (const warning of file.warnings)
-    remark(
+    printNote(
       context,
       `! row ${JSON.stringify(id)}: ${saidOf(warning)}${warning.hint === undefined ? '' : `\n  hint: ${hintText(warning.hint)}`}`,
     )
@@ -126,12 +126,12 @@ async function importRow(
       ...(task === undefined ? {} : { task }),
     })
     if (!submitted.ok) {
-      remark(context, `${made.name}: made, but its history was not written down: ${submitted.refusal.message}`)
+      printNote(context, `${made.name}: made, but its history was not written down: ${submitted.refusal.message}`)
       return { ...made, row: id, ok: true, notes, notesFailed: submitted.refusal.message }
     }
     notes++
   }
-  remark(context, `✔ row ${JSON.stringify(id)}: ${made.name} with ${tasks(file)}`)
+  printNote(context, `✔ row ${JSON.stringify(id)}: ${made.name} with ${tasks(file)}`)
   return { ...made, row: id, ok: true, notes, notesFailed: null }
 }
 

@@ -9,7 +9,7 @@ import { allTasks } from '../../../domain/state/task-index.ts'
 import type { Dialect } from '../../../format/dialects/dialect.ts'
 import { createPlan } from '../../../operations/create-plan.ts'
 import { createOrder } from '../../../operations/run-plan.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
 import { isFolder, type PlanFile, parsePlanText, readPlanFolder, readText, refuseSketch } from '../../plan-file.ts'
@@ -33,7 +33,7 @@ export async function importPlan(context: Context, word: string, options: Import
   return await withState(context, { create: true }, async composed => {
     const made = await make(composed, file, options)
     const { dialect, ended } = file.told
-    if (dialect !== null) remark(context, `read as ${dialect}: ${tasks(file)}`)
+    if (dialect !== null) printNote(context, `read as ${dialect}: ${tasks(file)}`)
     await goOnWithWork(context, composed, file, made)
     answer(
       context,
@@ -54,7 +54,7 @@ async function goOnWithWork(context: Context, composed: Composed, file: PlanFile
   if (made.status === 'draft') {
     const names = [...underWay].slice(0, 5).join(', ')
     const more = underWay.size > 5 ? ', …' : ''
-    remark(
+    printNote(
       context,
       `in progress when it was written: ${names}${more}; once it is started, claim it again: planfold claim ${made.name} TASK`,
     )
@@ -62,8 +62,8 @@ async function goOnWithWork(context: Context, composed: Composed, file: PlanFile
   }
   const { takeUpWork } = await import('../../../operations/claim-task.ts')
   const { claimed, left } = await takeUpWork(composed, made.plan as PlanId, underWay)
-  if (claimed.length > 0) remark(context, `still in progress, claimed for you: ${claimed.join(', ')}`)
-  for (const { task, why } of left) remark(context, `${task} was in progress when it was written: ${why}`)
+  if (claimed.length > 0) printNote(context, `still in progress, claimed for you: ${claimed.join(', ')}`)
+  for (const { task, why } of left) printNote(context, `${task} was in progress when it was written: ${why}`)
 }
 
 async function readOne(context: Context, word: string, options: ImportOptions): Promise<PlanFile> {
@@ -73,7 +73,7 @@ async function readOne(context: Context, word: string, options: ImportOptions): 
     if (dialect !== null && dialect.name !== 'backlog-md')
       throw usage(`'${word}' is a folder, and ${dialect.name} is one file`, 'name the file')
     const { file, leftOut } = await readPlanFolder(context, word, parse)
-    for (const name of leftOut) remark(context, `${name} is no task; it is left out`)
+    for (const name of leftOut) printNote(context, `${name} is no task; it is left out`)
     return file
   }
   const text = await readText(context, word)
@@ -116,7 +116,7 @@ export async function make(composed: Composed, file: PlanFile, options: ImportOp
 export async function tellWarnings(context: Context, warnings: readonly FileDiagnostic[]): Promise<void> {
   if (warnings.length === 0) return
   const { printDiagnostics } = await import('../../text/diagnostics.ts')
-  for (const line of printDiagnostics(context.paint, warnings)) remark(context, line)
+  for (const line of printDiagnostics(context.paint, warnings)) printNote(context, line)
 }
 
 export function tasks({ definition, told }: PlanFile): string {

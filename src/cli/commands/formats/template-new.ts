@@ -10,7 +10,7 @@ import type { Template } from '../../../format/templates/document.ts'
 import { describeType, exampleOf, type Parameter, type Problem } from '../../../format/templates/parameters.ts'
 import type { Diagnostic } from '../../../format/text/diagnostic.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { envelope, print, remark } from '../../answer.ts'
+import { envelope, print, printNote } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { CliError, EXIT, usage } from '../../exit.ts'
 import { type PlanFile, parsePlanText, readPlanFile, readText } from '../../plan-file.ts'
@@ -124,12 +124,12 @@ export async function templateNew(context: Context, name: string, options: NewOp
   const { shelved, template } = await findTemplate(context, name)
   const given = await readSettings(context, template.parameters, options)
   const called = await planName(options)
-  const { planFromTemplate } = await import('../../../operations/use-template.ts')
+  const { planFromTemplate } = await import('../../../operations/templates.ts')
   const made = planFromTemplate(template, given, { name: called })
   if (!made.ok && made.problems.length > 0) throw missing(context, template, made.problems)
   if (!made.ok) throw faulty(shelved.path, template.text, made.diagnostics)
   const notes = faulty(shelved.path, template.text, made.warnings).diagnostics
-  for (const line of printDiagnostics(context.paint, notes, 'add --json to see them all')) remark(context, line)
+  for (const line of printDiagnostics(context.paint, notes, 'add --json to see them all')) printNote(context, line)
   const { printYaml } = await import('../../../format/plan/print.ts')
   const warnings = notes.map(({ source: _, ...warning }) => warning)
   return await hand(context, { definition: made.definition, text: printYaml(made.definition), warnings }, options)
@@ -151,7 +151,7 @@ export async function readFilledIn(context: Context, path: string, options: SetO
   const read = readTemplate(text)
   if (!read.ok) throw faulty(path, text, read.diagnostics)
   const { template } = read
-  const { planFromTemplate } = await import('../../../operations/use-template.ts')
+  const { planFromTemplate } = await import('../../../operations/templates.ts')
   const made = planFromTemplate(template, await readSettings(context, template.parameters, options))
   if (!made.ok && made.problems.length > 0) throw missing(context, template, made.problems, `planfold run ${path}`)
   if (!made.ok) throw faulty(path, text, made.diagnostics)
@@ -174,7 +174,7 @@ async function hand(context: Context, { definition, text, warnings }: Made, opti
   if (out === '-' && options.run === true) throw usage('a plan that is run needs a file', 'name one with --out')
   if (out !== '-') await write(resolve(context.cwd, out), out, text, options)
   if (options.run === true) {
-    remark(context, `wrote ${out}`)
+    printNote(context, `wrote ${out}`)
     return await (await import('../plans/run.ts')).run(context, out, { start: true })
   }
   if (context.settings.json) {

@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { duration, several } from '../option-values.ts'
+import { collectValues, duration } from '../option-values.ts'
 import type { BisectOptions } from './bisect.ts'
 import type { PrOptions } from './pr.ts'
 
@@ -29,7 +29,7 @@ export function addRepository(program: Command, act: Act): void {
     .argument('<command...>', 'what tells good from bad, after --')
     .option('--good <revision>', 'a commit that is good')
     .option('--bad <revision>', 'a later commit that is bad (HEAD)')
-    .option('--toggle <name=value>', 'a variable to switch on, after those before it; repeat for more', several)
+    .option('--toggle <name=value>', 'a variable to switch on, after those before it; repeat for more', collectValues)
     .option(
       '--inputs <file>',
       'one input on each line, in order: bad from the first bad one on; {} in the command, or PLANFOLD_INPUT, is the one to try',

@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { PullRequest } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, answerDocument, printDocument, remark } from '../../answer.ts'
+import { answer, answerDocument, printDocument, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
@@ -34,7 +34,7 @@ export async function pr(context: Context, word: string | undefined, options: Pr
       answerDocument(context, { plan, name, ...told, written, url: null }, () =>
         written === null ? shown(text) : `written to ${written}`,
       )
-      if (lacks !== null) remark(context, `without commits and files: ${lacks}`)
+      if (lacks !== null) printNote(context, `without commits and files: ${lacks}`)
       return EXIT.done
     }
     if (branch === null || lacks !== null)

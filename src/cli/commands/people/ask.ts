@@ -8,8 +8,9 @@ import { suggest } from '../../../domain/phrases.ts'
 import type { Field } from '../../../domain/plan.ts'
 import { isFieldName } from '../../../domain/plan-rules/form.ts'
 import type { AskedQuestion } from '../../../engine/engine.ts'
+import { keepClaim } from '../../../operations/report-task.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan, findPlanOrTask } from '../../find-target.ts'
@@ -122,11 +123,14 @@ export async function ask(context: Context, words: readonly string[], options: A
     if (options.wait !== true || question.answer !== null) {
       tell(context, asked)
       if (question.answer === null)
-        remark(context, `it waits in the inbox; wait for the answer: planfold ask ${name} --id ${question.id} --wait`)
+        printNote(
+          context,
+          `it waits in the inbox; wait for the answer: planfold ask ${name} --id ${question.id} --wait`,
+        )
       await tellPeople(composed, plan)
       return EXIT.done
     }
-    remark(context, `${question.id} waits in the inbox: planfold answer ${name} ${question.id} NAME=VALUE`)
+    printNote(context, `${question.id} waits in the inbox: planfold answer ${name} ${question.id} NAME=VALUE`)
     const stop = new AbortController()
     const telling = composed.worker.tell(plan, { stop: stop.signal })
     try {
@@ -193,8 +197,7 @@ async function waitFor(context: Context, composed: Composed, asked: Asked, optio
   })
   const { token, timeout } = options
   const beat = async () => {
-    if (token !== undefined && task !== undefined)
-      await composed.engine.submit(plan, { type: 'heartbeat', task, token })
+    if (token !== undefined && task !== undefined) await keepClaim(composed.engine, { plan, task }, { token })
   }
   const beating = setInterval(() => void beat().catch(() => {}), HEARTBEAT_MS)
   const timer = timeout === undefined ? undefined : setTimeout(() => resolve('late'), timeout)
@@ -207,7 +210,7 @@ async function waitFor(context: Context, composed: Composed, asked: Asked, optio
     tell(context, { ...asked, question: found })
     if (how === 'answered') return EXIT.done
     const why = how === 'stopped' ? 'interrupted' : 'nobody has answered yet'
-    remark(context, `${why}; the question stays: planfold ask ${name} --id ${id} --wait`)
+    printNote(context, `${why}; the question stays: planfold ask ${name} --id ${id} --wait`)
     return how === 'stopped' ? EXIT.interrupted : EXIT.waits
   } finally {
     clearInterval(beating)

@@ -3,14 +3,15 @@
 import type { Composed } from '../../../compose.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import { REPEAT } from '../../../domain/rules/unsafe-repeat.ts'
-import { unacceptedIn } from '../../../domain/views/board.ts'
 import { type ClaimAsk, claimTask, claimWhenReady } from '../../../operations/claim-task.ts'
+import type { TaskTarget } from '../../../operations/find-target.ts'
+import { keepClaim, reportTask, type TaskReported, type WorkReport } from '../../../operations/report-task.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, refused, usage } from '../../exit.ts'
 import { findPlanOrTask, findTask } from '../../find-target.ts'
-import { type Accepted, orderAndTell, remarkHowToGoOn, submit, toldAs } from '../../order.ts'
+import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn } from '../../order.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
@@ -30,13 +31,10 @@ export async function heartbeat(
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
-    const { claim } = await submit(composed, plan, {
-      type: 'heartbeat',
-      task,
-      token: options.token,
-      ...(options.lease === undefined ? {} : { leaseMs: options.lease }),
-    })
-    const expiresInMs = claim?.expiresInMs ?? null
+    const { token, lease } = options
+    const kept = await keepClaim(composed.engine, { plan, task }, { token, leaseMs: lease })
+    if (kept.status === 'refused') throw refused(kept.refusal)
+    const { expiresInMs } = kept
     answer(
       context,
       { plan, task, expiresInMs },
@@ -72,7 +70,7 @@ export async function retry(
       if (await askYesNo(context, `${escapeForTerminal(message)}. Do it again?`)) done = await order(true)
     }
     if (!done.ok) throw refused(done.refusal)
-    toldAs(context, done)
+    printAccepted(context, done)
     await remarkHowToGoOn(context, composed, done.plan)
     return EXIT.done
   })
@@ -94,19 +92,10 @@ export async function fail(
   second: string | undefined,
   options: FailOptions,
 ): Promise<number> {
-  const retryable = options.retryable === true
+  const { message, retryable, mode, token } = options
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await findTask(composed.engine, first, second)
-    await orderAndTell(context, composed, plan, {
-      type: 'report',
-      task,
-      ...(options.token === undefined ? {} : { token: options.token }),
-      result: {
-        status: 'failed',
-        ...(options.mode === undefined ? {} : { mode: options.mode }),
-        failure: { class: retryable ? 'transient' : 'logic', message: options.message, retryable },
-      },
-    })
+    const target = await findTask(composed.engine, first, second)
+    await report(context, composed, target, { status: 'failed', why: { message, retryable }, mode }, token)
     return EXIT.done
   })
 }
@@ -129,33 +118,41 @@ export async function done(
 ): Promise<number> {
   const outputs = await outputsOf(context, options)
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await findTask(composed.engine, first, second)
-    const { name, events, claim } = await orderAndTell(context, composed, plan, {
-      type: 'report',
-      task,
-      ...(options.token === undefined ? {} : { token: options.token }),
-      result: {
-        status: 'succeeded',
-        ...(options.outcome === undefined ? {} : { outcome: options.outcome }),
-        ...(outputs === null ? {} : { outputs }),
-      },
-    })
-    const unaccepted = unacceptedIn(events)
+    const target = await findTask(composed.engine, first, second)
+    const { task } = target
+    const said = { status: 'done', outcome: options.outcome, outputs: outputs ?? undefined } as const
+    const { accepted, unaccepted } = await report(context, composed, target, said, options.token)
+    const { name, claim } = accepted
     if (unaccepted === null) return EXIT.done
     for (const { criterion, holds, evidence } of unaccepted.verdicts)
       if (holds === false)
-        remark(
+        printNote(
           context,
           `not met: ${escapeForTerminal(`${criterion}${evidence === undefined ? '' : ` (${evidence})`}`)}`,
         )
     if (unaccepted.kept)
-      remark(
+      printNote(
         context,
         `${task} is still yours${claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`}: mend it, then report again: planfold done ${name} ${task}${claim === undefined ? '' : ` --token ${claim.token}`}`,
       )
     // A report that was not accepted is a failure, and a script must see it.
     return EXIT.failed
   })
+}
+
+/** Reports, tells what then happened, and how to go on. */
+async function report(
+  context: Context,
+  composed: Composed,
+  target: TaskTarget,
+  said: WorkReport,
+  token: string | undefined,
+): Promise<Extract<TaskReported, { readonly status: 'recorded' }>> {
+  const done = await reportTask(composed.engine, target, said, { token })
+  if (done.status === 'refused') throw refused(done.refusal)
+  printAccepted(context, done.accepted)
+  await remarkHowToGoOn(context, composed, done.accepted.plan)
+  return done
 }
 
 export async function outputsOf(
@@ -249,16 +246,16 @@ export async function claim(
       ...(place === null ? [] : [`folder ${escapeForTerminal(place)}`]),
       ...(briefing === null ? [] : briefingLines(briefing, context.paint)),
     ])
-    remark(
+    printNote(
       context,
       `yours for ${elapsed(held.expiresInMs)}; keep it with: planfold heartbeat ${name} ${held.task} --token ${held.token}`,
     )
     const outputs = Object.entries(briefing?.outputs ?? {}).flatMap(([output, { from }]) =>
       from === 'report' ? [` --output ${escapeForTerminal(output)}=…`] : [],
     )
-    remark(context, `report with: planfold done ${name} ${held.task} --token ${held.token}${outputs.join('')}`)
+    printNote(context, `report with: planfold done ${name} ${held.task} --token ${held.token}${outputs.join('')}`)
     const mode = briefing === null || briefing.failureModes.length === 0 ? '' : ' [--mode MODE]'
-    remark(context, `or with: planfold fail ${name} ${held.task} --token ${held.token} -m 'what went wrong'${mode}`)
+    printNote(context, `or with: planfold fail ${name} ${held.task} --token ${held.token} -m 'what went wrong'${mode}`)
     return EXIT.done
   })
 }
@@ -283,7 +280,7 @@ async function claimNow(
     const room = { engine, now: context.now }
     const claimed = wait === true ? await claimWhenReady(room, ask, stop.signal) : await claimTask(room, ask)
     if (claimed === null) {
-      remark(context, interrupted ? 'interrupted; nothing was claimed' : 'nothing became ready in time')
+      printNote(context, interrupted ? 'interrupted; nothing was claimed' : 'nothing became ready in time')
       return interrupted ? EXIT.interrupted : EXIT.waits
     }
     if (!claimed.ok) throw refused(claimed.refusal)

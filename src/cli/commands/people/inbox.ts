@@ -1,9 +1,8 @@
 // `planfold inbox`: everything that waits for a person; `planfold inbox answer`: answers one of them by its id.
 
 import type { Composed } from '../../../compose.ts'
-import { unacceptedIn } from '../../../domain/views/board.ts'
 import { isFor } from '../../../domain/views/inbox.ts'
-import { sentence, toldOf } from '../../../domain/views/timeline.ts'
+import { sentence, visibleEvents } from '../../../domain/views/timeline.ts'
 import type { InboxEntry } from '../../../engine/engine.ts'
 import {
   answerMeant,
@@ -14,7 +13,7 @@ import {
   rollbackAgain,
 } from '../../../operations/answer-inbox.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, notFound, refused, usage } from '../../exit.ts'
 import { remarkHowToGoOn } from '../../order.ts'
@@ -52,7 +51,7 @@ export async function inbox(context: Context, options: InboxOptions): Promise<nu
         ({ name, why }) => `${paint.red('✖')} ${escapeForTerminal(name)} cannot be read: ${escapeForTerminal(why)}`,
       ),
     ])
-    if (items.length > 0) remark(context, "answer with the commands, or: planfold inbox answer ID ANSWER -m 'why'")
+    if (items.length > 0) printNote(context, "answer with the commands, or: planfold inbox answer ID ANSWER -m 'why'")
     return EXIT.done
   })
 }
@@ -96,12 +95,10 @@ export async function answerInbox(
     if (done.status !== 'answered') throw unanswered(context, id, options, done)
     const { plan, name, version, events } = done.accepted
     answer(context, { id, answer: done.answer, plan, name, version, events }, () =>
-      toldOf(events).map(event => escapeForTerminal(sentence(event, wordsFor(name)))),
+      visibleEvents(events).map(event => escapeForTerminal(sentence(event, wordsFor(name)))),
     )
     await remarkHowToGoOn(context, composed, plan)
-    return done.item.asks.type === 'work' && done.answer === 'done' && unacceptedIn(events) !== null
-      ? EXIT.failed
-      : EXIT.done
+    return done.unaccepted === null ? EXIT.done : EXIT.failed
   })
   if (typeof found === 'number') return found
   const { claim } = await import('./claim.ts')

@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import type { Act } from '../../context.ts'
 import type { GateOptions } from '../../order.ts'
-import { duration, several } from '../option-values.ts'
+import { collectValues, duration } from '../option-values.ts'
 import type { AnswerOptions, ApproveOptions, ChooseOptions, PushBackOptions, ReviewOptions } from './approve.ts'
 import type { AskOptions } from './ask.ts'
 import type { ClaimOptions, DoneOptions, FailOptions, HeartbeatOptions, RetryOptions } from './claim.ts'
@@ -40,7 +40,7 @@ export function addDeciding(program: Command, act: Act): void {
 
   taskCommand('done', 'report an external task as done')
     .option('--token <token>', 'the token of the claim')
-    .option('--output <name=value>', 'an output; repeat for more', several)
+    .option('--output <name=value>', 'an output; repeat for more', collectValues)
     .option('--outputs <file>', 'outputs from a JSON file')
     .option('--outcome <name>', 'the outcome edge to take')
     .action((plan: string, task: string | undefined, options: DoneOptions) =>
@@ -90,9 +90,9 @@ export function addDeciding(program: Command, act: Act): void {
     .argument('[option]', 'the option; the options are listed when left out')
     .option('-m, --message <text>', 'why')
     .option(...seen)
-    .option('--keep <path>', 'of edits: this one stays; repeat for more', several)
-    .option('--take <path>', 'of edits: this one goes back to before the task', several)
-    .option('--merge <path>', 'of edits: this one is merged', several)
+    .option('--keep <path>', 'of edits: this one stays; repeat for more', collectValues)
+    .option('--take <path>', 'of edits: this one goes back to before the task', collectValues)
+    .option('--merge <path>', 'of edits: this one is merged', collectValues)
     .action((plan: string, task: string | undefined, option: string | undefined, options: ChooseOptions) =>
       act(async context =>
         (await import('./approve.ts')).choose(
@@ -134,7 +134,7 @@ export function addAsking(program: Command, act: Act): void {
     .helpGroup(GROUP)
     .description('ask a person something in the middle of your work; prints the id of the question')
     .argument('[words...]', 'PLAN, TASK and the question; the plan may be left out when only one is open')
-    .option('--field <name:type>', 'a field of the form, as name:type[=default]; repeat for more', several)
+    .option('--field <name:type>', 'a field of the form, as name:type[=default]; repeat for more', collectValues)
     .option('--form <file>', 'the fields from a JSON or YAML file: [{name, type, label, choices, …}]')
     .option('--wait', 'stay until somebody has answered, and print the answer')
     .option('--timeout <duration>', 'how long to wait, e.g. 10m; then exit 4, and the question stays', duration)

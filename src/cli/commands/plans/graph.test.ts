@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { PlanName, TaskName } from '../../../domain/id.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
-import { sceneOf } from '../../../format/pictures/scene.ts'
+import { pictureOf } from '../../../format/pictures/scene.ts'
 import { paint } from '../../terminal/paint.ts'
 import { text } from './graph.ts'
 
@@ -21,7 +21,7 @@ const PLAN: PlanDefinition = {
 }
 
 it('prints a graph as text in the order of work', () => {
-  expect(text(sceneOf(PLAN, new Map()), paint(false))).toEqual([
+  expect(text(pictureOf(PLAN, new Map()), paint(false))).toEqual([
     '   1 build',
     '   2 review ← build  rejected → build',
     '   3 push   ← review',
@@ -33,7 +33,7 @@ it('shows where each task stands, and puts what has no place at the end', () => 
     ...PLAN,
     tasks: [...PLAN.tasks, { id: name('me'), needs: [name('me')], action: { type: 'external' } as const }],
   }
-  expect(text(sceneOf(circle, new Map([['build', 'completed']])), paint(false))).toEqual([
+  expect(text(pictureOf(circle, new Map([['build', 'completed']])), paint(false))).toEqual([
     '   1 ✔ build',
     '   2 review ← build  rejected → build',
     '   3 push   ← review',
@@ -47,5 +47,5 @@ it('does not exhaust the stack on a long chain', () => {
     ...(at === 0 ? {} : { needs: [name(`t${at - 1}`)] }),
     action: { type: 'external' as const },
   }))
-  expect(text(sceneOf({ ...PLAN, tasks }, new Map()), paint(false)).at(-1)).toMatch(/^20000 t19999 /)
+  expect(text(pictureOf({ ...PLAN, tasks }, new Map()), paint(false)).at(-1)).toMatch(/^20000 t19999 /)
 })

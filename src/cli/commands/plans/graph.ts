@@ -5,7 +5,7 @@ import { workGraph } from '../../../domain/analysis/work-graph.ts'
 import { dot } from '../../../format/pictures/dot.ts'
 import { markdown } from '../../../format/pictures/markdown.ts'
 import { mermaid } from '../../../format/pictures/mermaid.ts'
-import { oneLine, type Scene, sceneOf } from '../../../format/pictures/scene.ts'
+import { oneLine, pictureOf, type Scene } from '../../../format/pictures/scene.ts'
 import { tree } from '../../../format/pictures/tree.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answerDocument } from '../../answer.ts'
@@ -61,7 +61,7 @@ export async function graph(context: Context, word: string | undefined, options:
   const [picture = 'text', ...others] = PICTURES.filter(name => options[name] === true)
   if (others.length > 0) throw usage(`--${picture} and --${others[0]} cannot be shown at once`, 'ask for one of them')
   const { definition, statuses } = await lookAt(context, word, { check: null })
-  const scene = sceneOf(definition, statuses)
+  const scene = pictureOf(definition, statuses)
   const nodes = scene.items.map(({ task, status }) => ({
     name: task.id,
     title: task.title ?? null,

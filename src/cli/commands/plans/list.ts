@@ -4,7 +4,7 @@ import { suggest } from '../../../domain/phrases.ts'
 import { isPlanStatus, PLAN_STATUSES } from '../../../domain/status.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import type { PlanRow } from '../../../stores/store.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, usage } from '../../exit.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
@@ -60,11 +60,11 @@ export async function list(context: Context, options: ListOptions): Promise<numb
       ...(status === undefined ? {} : { status }),
     })
     answer(context, page, () => (page.items.length === 0 ? 'no plans' : planTable(context, page.items)))
-    if (page.next !== null) remark(context, `more: planfold list${wordsOf(options)} --cursor ${page.next}`)
+    if (page.next !== null) printNote(context, `more: planfold list${wordsOf(options)} --cursor ${page.next}`)
     if (archived === false && page.items.length === 0) {
       const hidden = await engine.ask({ type: 'plans', archived: true, limit: 1 })
       if (hidden.items.length > 0)
-        remark(context, 'archived plans are not listed; see them with: planfold list --archived')
+        printNote(context, 'archived plans are not listed; see them with: planfold list --archived')
     }
     return EXIT.done
   })

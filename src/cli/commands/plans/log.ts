@@ -9,7 +9,7 @@ import { readDuration } from '../../../format/text/units.ts'
 import { readJournal } from '../../../operations/read-journal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Entry } from '../../../stores/store.ts'
-import { answer, envelope, remark, withDir } from '../../answer.ts'
+import { answer, envelope, printNote, withDir } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, usage } from '../../exit.ts'
 import { findPlanOrTask } from '../../find-target.ts'
@@ -69,7 +69,7 @@ export async function log(
     const { plan, task } = meant
     const removed = task === null ? null : await composed.engine.ask({ type: 'removed', plan, task })
     if (removed !== null)
-      remark(
+      printNote(
         context,
         `'${removed.card.name}' was removed in revision ${removed.revision}; this is what happened before`,
       )

@@ -6,7 +6,7 @@ import type { Halt } from '../../../engine/engine.ts'
 import { readJournal } from '../../../operations/read-journal.ts'
 import { pauseSession } from '../../../operations/session-plans.ts'
 import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
 import { CliError, EXIT, usage } from '../../exit.ts'
@@ -44,7 +44,7 @@ export async function halt(context: Context, { reason, lift, show }: HaltOptions
       ...(already.length === 0 ? [] : [`paused already: ${already.join(', ')}`]),
       ...left.map(({ name, why }) => `${name} could not be paused: ${escapeForTerminal(why)}`),
     ])
-    remark(context, 'nothing begins until: planfold halt --lift')
+    printNote(context, 'nothing begins until: planfold halt --lift')
     return left.length === 0 ? EXIT.done : EXIT.refused
   })
 }
@@ -134,6 +134,6 @@ async function pauseAll(
       ? `no plan of session '${session}' is under way`
       : `paused: ${paused.map(({ name }) => name).join(', ')}; go on with: planfold resume --session ${shellWord(session)}`,
   )
-  for (const { name, refusal } of refused) remark(context, `${name}: ${refusal.message}`)
+  for (const { name, refusal } of refused) printNote(context, `${name}: ${refusal.message}`)
   return refused.length === 0 ? EXIT.done : EXIT.refused
 }

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { count, duration, position, several } from '../option-values.ts'
+import { collectValues, count, duration, position } from '../option-values.ts'
 import type { AnalyzeCommandOptions } from './analyze.ts'
 import type { GraphOptions } from './graph.ts'
 import type { ListOptions } from './list.ts'
@@ -142,8 +142,8 @@ export function addDriving(program: Command, act: Act): void {
     .option('--again', 'run an ended plan afresh, even what may not happen twice')
     .option('--repeat', 'going on with a failed plan, do again what is unsafe to repeat and has changed')
     .option('--keep-done', 'going on with a failed plan, leave that done')
-    .option('--set <key=value>', 'a parameter, when the file is a template; repeat for more', several)
-    .option('--set-file <key=path>', 'a parameter from a file', several)
+    .option('--set <key=value>', 'a parameter, when the file is a template; repeat for more', collectValues)
+    .option('--set-file <key=path>', 'a parameter from a file', collectValues)
     .option('-w, --wait', 'stay while the plan waits for people or agents')
     .option('--no-start', 'make the draft only')
     .option('--mirror [folder]', 'keep a file in step with the plan, in this folder (plans)')

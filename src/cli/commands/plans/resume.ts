@@ -5,7 +5,7 @@ import type { Composed } from '../../../compose.ts'
 import { openPlans } from '../../../operations/find-target.ts'
 import { sessionPlans } from '../../../operations/session-plans.ts'
 import type { PlanRow } from '../../../stores/store.ts'
-import { remark } from '../../answer.ts'
+import { printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { complaintOf, EXIT, usage } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
@@ -64,7 +64,7 @@ async function resumeAll(
     } catch (error) {
       const complaint = complaintOf(error)
       if (complaint === null || complaint.exit !== EXIT.refused) throw error
-      remark(context, `${row.name}: ${complaint.message}`)
+      printNote(context, `${row.name}: ${complaint.message}`)
       worst = Math.max(worst, EXIT.refused)
     }
   }
@@ -76,15 +76,15 @@ async function watchOver(context: Context, composed: Composed): Promise<number> 
   const stop = new AbortController()
   const unlisten = context.onSignal(() => stop.abort())
   const nameOf = async (plan: string) => (await composed.engine.ask({ type: 'find', reference: plan }))?.name ?? plan
-  remark(context, 'watching for plans whose process died (Ctrl-C ends it)')
+  printNote(context, 'watching for plans whose process died (Ctrl-C ends it)')
   try {
     await composed.worker.rescue({
       everyMs: RESCUE_MS,
       stop: stop.signal,
-      onRescued: plan => void nameOf(plan).then(name => remark(context, `${name}: its process died; taken over`)),
+      onRescued: plan => void nameOf(plan).then(name => printNote(context, `${name}: its process died; taken over`)),
       onDriven: (plan, driven) =>
         void nameOf(plan).then(name =>
-          remark(context, `${name}: ${driven.status === 'rested' ? driven.rest : driven.status}`),
+          printNote(context, `${name}: ${driven.status === 'rested' ? driven.rest : driven.status}`),
         ),
     })
   } finally {

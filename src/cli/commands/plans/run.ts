@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
 import { PLAN_ENDED } from '../../../domain/status.ts'
-import { createOrder, onwardWords, type Revised, runPlan, type WentOn } from '../../../operations/run-plan.ts'
+import { gateWords } from '../../../domain/views/gate-text.ts'
+import { continuationText, createOrder, type Revised, runPlan, type WentOn } from '../../../operations/run-plan.ts'
 import { type GoingOptions, type Summary, setGoing } from '../../../operations/start-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
 import { CliError, EXIT, refused, usage } from '../../exit.ts'
@@ -19,7 +20,6 @@ import { isFile, type PlanFile } from '../../plan-file.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
 import { hintText } from '../../text/hint-text.ts'
-import { gateWords } from '../../text/inbox-text.ts'
 import { stoppedRollback } from '../../text/rollback-result.ts'
 import { thrownShort } from '../../text/wait-text.ts'
 import type { SetOptions } from '../formats/template-new.ts'
@@ -62,11 +62,11 @@ export async function run(context: Context, word: string, options: RunOptions): 
   refuseSketch(file)
   if (file.warnings.length > 0) {
     const { printDiagnostics } = await import('../../text/diagnostics.ts')
-    for (const line of printDiagnostics(context.paint, file.warnings)) remark(context, line)
+    for (const line of printDiagnostics(context.paint, file.warnings)) printNote(context, line)
   }
   if (file.definition.policy?.gates !== undefined) {
     const { unaskedLines } = await import('../../text/inbox-text.ts')
-    for (const line of unaskedLines(file.definition)) remark(context, line)
+    for (const line of unaskedLines(file.definition)) printNote(context, line)
   }
   return await withState(context, { create: true }, async composed => {
     tellWarnings(context, composed)
@@ -97,7 +97,7 @@ export async function refuseRepository({ engine, git }: Composed, file: PlanFile
 
 /** What in the environment is not followed. */
 export function tellWarnings(context: Context, { warnings }: Composed): void {
-  for (const warning of warnings) remark(context, `warning: ${warning}`)
+  for (const warning of warnings) printNote(context, `warning: ${warning}`)
 }
 
 interface Moved extends Pick<GoingOptions, 'goOn'> {
@@ -211,7 +211,7 @@ export async function dryRun(context: Context, word: string, set: SetOptions = {
   }
   const file = await (await import('../formats/template-new.ts')).readFilledIn(context, word, set)
   const { definition, told } = file
-  for (const why of told.sketch) remark(context, `a sketch, which can be looked at but not run: ${why}`)
+  for (const why of told.sketch) printNote(context, `a sketch, which can be looked at but not run: ${why}`)
   return await withScratchState(context, async composed => {
     await refuseRepository(composed, file)
     const { plan } = await submit(composed, null, { type: 'create', definition })
@@ -276,7 +276,7 @@ export async function takeUp(
       throw refused(run.refusal)
     case 'afresh': {
       const { name, status } = run.was
-      remark(context, `${name} has ended${status === null ? '' : ` (${status})`}; running it afresh as ${run.name}`)
+      printNote(context, `${name} has ended${status === null ? '' : ` (${status})`}; running it afresh as ${run.name}`)
       break
     }
     case 'revised':
@@ -303,13 +303,13 @@ export function unsafeOf({ repeat, keepDone }: TakeUpOptions): { readonly unsafe
 
 async function tellOnward(context: Context, name: string, { revised, counts }: WentOn, path: string | null) {
   if (revised !== null) await tellRevision(context, `${path ?? 'it'} has changed; ${name}`, revised)
-  remark(context, `plan ${name} failed; going on with it: ${onwardWords(counts)}`)
+  printNote(context, `plan ${name} failed; going on with it: ${continuationText(counts)}`)
 }
 
 async function tellRevision(context: Context, what: string, { from, before, after }: Revised): Promise<void> {
   const { diffDefinitions, printDiff } = await import('../../../format/plan/diff-text.ts')
-  remark(context, `${what} becomes revision ${from + 1}:`)
-  remark(
+  printNote(context, `${what} becomes revision ${from + 1}:`)
+  printNote(
     context,
     escapeForTerminal(printDiff(diffDefinitions(before, after)), { keepLines: true }).replace(/^/gm, '  '),
   )

@@ -13,7 +13,7 @@ import { findPlan } from '../../find-target.ts'
 import { ago, dateAndTime } from '../../terminal/elapsed-time.ts'
 import { planSymbol, planWords, tint } from '../../terminal/paint.ts'
 import { hintText } from '../../text/hint-text.ts'
-import { askedWords, forWhom } from '../../text/inbox-text.ts'
+import { askedWords, assignees } from '../../text/inbox-text.ts'
 import { momentOf, type Since } from '../plans/log.ts'
 
 export interface DigestOptions {
@@ -120,7 +120,7 @@ function digestLines(context: Context, told: Digest): readonly string[] {
       ),
     ),
     ...told.waiting.map(item => {
-      const whose = forWhom(item)
+      const whose = assignees(item)
       const who = whose.length === 0 ? '' : ` ${whose.join(', ')}`
       return `  ${paint.yellow('waits'.padEnd(10))} ${askedWords(item)}${who}, since ${ago(item.since, now)}`
     }),

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { several } from '../option-values.ts'
+import { collectValues } from '../option-values.ts'
 import type { InboxAnswerOptions, InboxOptions } from '../people/inbox.ts'
 import { since } from '../plans/log.ts'
 import type { AuditOptions, SealOptions, VerifyOptions } from './audit.ts'
@@ -111,7 +111,7 @@ Examples:
     .option('-m, --message <text>', 'why')
     .option('--hash <hash>', 'of what you looked at; refused when it asks about something else')
     .option('--to <task>', 'of push-back: the task that is done again')
-    .option('--output <name=value>', 'of work that is done: an output; repeat for more', several)
+    .option('--output <name=value>', 'of work that is done: an output; repeat for more', collectValues)
     .option('--outputs <file>', 'of work that is done: outputs from a JSON file')
     .option('--outcome <name>', 'of work that is done: the outcome edge to take')
     .action((id: string, [word = '', ...more]: string[], options: InboxAnswerOptions) =>

@@ -8,7 +8,7 @@ import { explainDiff } from '../../../format/plan/diff-text.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
 import { readCurrentPlan } from '../../../operations/revise-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
@@ -38,7 +38,7 @@ export async function proposals(context: Context, word: string | undefined, id: 
 }
 
 async function showProposal(context: Context, engine: Engine, plan: PlanTarget, id: string): Promise<number> {
-  const card = await meantProposal(engine, plan, id)
+  const card = await findProposal(engine, plan, id)
   const base = await engine.ask({ type: 'definition', plan: plan.plan, revision: card.on })
   if (base === null) throw new Error(`revision ${card.on} of ${plan.plan} has gone`)
   const diff = semanticDiff(base.definition, card.definition)
@@ -64,7 +64,7 @@ async function showProposal(context: Context, engine: Engine, plan: PlanTarget, 
 }
 
 /** By its id, or by the beginning of it when only one that waits begins so. */
-export async function meantProposal(engine: Engine, { plan, name }: PlanTarget, word: string): Promise<ProposalCard> {
+export async function findProposal(engine: Engine, { plan, name }: PlanTarget, word: string): Promise<ProposalCard> {
   const cards = (await engine.ask({ type: 'proposals', plan })) ?? []
   const exact = cards.findLast(({ id }) => id === word)
   const near = cards.filter(({ id, fate }) => id.startsWith(word) && fate.status === 'waiting')
@@ -130,7 +130,7 @@ async function meant(engine: Engine, first: string, second: string | undefined) 
   const found = second === undefined ? await engine.ask({ type: 'find', reference: first }) : null
   if (found === null) {
     const plan = await findPlan(engine, second === undefined ? undefined : first)
-    return { plan, card: await meantProposal(engine, plan, second ?? first) }
+    return { plan, card: await findProposal(engine, plan, second ?? first) }
   }
   const { plan, name } = found
   const cards = (await engine.ask({ type: 'proposals', plan })) ?? []
@@ -167,7 +167,7 @@ export async function propose(context: Context, word: string, file: string, opti
     const plan = await findPlan(engine, word)
     const current = await currentOf(engine, plan, options)
     const written = await readRevisionFile(context, file, current.definition, mode)
-    for (const line of printDiagnostics(context.paint, written.warnings)) remark(context, line)
+    for (const line of printDiagnostics(context.paint, written.warnings)) printNote(context, line)
     const revision = prepare(current, writtenAs(written, mode))
     const { definition, hash, diff, summary, fates } = revision
     const data = { plan: plan.plan, name: plan.name, on: current.revision, hash, summary, diff, fates }

@@ -19,7 +19,7 @@ import {
 } from '../../../operations/revise-plan.ts'
 import { sourceOf } from '../../../operations/run-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
@@ -81,7 +81,7 @@ export async function revise(
     const plan = await findPlan(engine, word)
     const current = await currentOf(engine, plan, options)
     const written = file === undefined ? null : await readRevisionFile(context, file, current.definition, mode)
-    for (const line of printDiagnostics(context.paint, written?.warnings ?? [])) remark(context, line)
+    for (const line of printDiagnostics(context.paint, written?.warnings ?? [])) printNote(context, line)
     const revision = prepare(current, { ...options, ...writtenAs(written, mode) })
     const { diff, definition, hash, notes, fates, summary } = revision
     const data = { plan: plan.plan, name: plan.name, mode, hash, summary, diff, notes, fates }

@@ -3,7 +3,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { count, duration, several } from '../option-values.ts'
+import { collectValues, count, duration } from '../option-values.ts'
 import type { ServeOptions } from './serve.ts'
 import type { CreateOptions } from './token.ts'
 
@@ -23,7 +23,7 @@ export function addServing(program: Command, act: Act): void {
     .option('--tls-cert <file>', 'the certificate, in PEM')
     .option('--tls-key <file>', 'its key')
     .option('--trusted-proxy <origin>', 'the https address of a proxy in front of it')
-    .option('--allow-host <name>', 'another name it is called by; repeat for more', several)
+    .option('--allow-host <name>', 'another name it is called by; repeat for more', collectValues)
     .addOption(
       new Option('--log-level <level>', 'what is written to standard error')
         .choices(['debug', 'info', 'warn', 'error', 'silent'])
@@ -53,8 +53,8 @@ The link it prints works once; programs use the token in .planfold/server/token.
         .makeOptionMandatory(),
     )
     .addOption(new Option('--expires <age>', 'how long it works, e.g. 30d').argParser(duration))
-    .option('--plan <plan>', 'only this plan; repeat for more', several)
-    .option('--session <id>', 'only the plans of this session; repeat for more', several)
+    .option('--plan <plan>', 'only this plan; repeat for more', collectValues)
+    .option('--session <id>', 'only the plans of this session; repeat for more', collectValues)
     .action((name: string, options: CreateOptions) =>
       act(async context => (await import('./token.ts')).tokenCreate(context, name, options)),
     )

@@ -14,7 +14,7 @@ import {
   type Token,
 } from '../../../server/auth/token-file.ts'
 import { listRunning } from '../../../server/monitoring/running-services.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, notFound } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
@@ -70,7 +70,7 @@ export async function tokenCreate(context: Context, name: string, options: Creat
     }
     const { sha256: _, ...told } = made.token
     answer(context, { ...told, token: made.secret }, () => made.secret)
-    remark(context, `this is the only time it is shown; revoke it with: planfold token revoke ${name}`)
+    printNote(context, `this is the only time it is shown; revoke it with: planfold token revoke ${name}`)
     return EXIT.done
   })
 }
@@ -112,7 +112,7 @@ export async function tokenLink(context: Context, name: string | undefined): Pro
     await keepCode(stateDir, code, { token: await hashOf(stateDir, name), until: expiresAt }, context.now())
     const link = `${running.address}/#code=${code}`
     answer(context, { link, expiresAt }, () => link)
-    remark(context, 'it works once, within 10 minutes')
+    printNote(context, 'it works once, within 10 minutes')
     return EXIT.done
   })
 }

@@ -8,7 +8,7 @@ import { adoptFork, type ForkAdoption } from '../../../operations/adopt-fork.ts'
 import { choiceFor, undecidedFiles } from '../../../operations/rollback-plan.ts'
 import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import type { Choice } from '../../../workspace/workspace.ts'
-import { answer, print, remark } from '../../answer.ts'
+import { answer, print, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { carryOut } from '../../drive.ts'
 import { CliError, EXIT, refused } from '../../exit.ts'
@@ -16,7 +16,7 @@ import { findPlan } from '../../find-target.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { shownPath } from '../../text/path-text.ts'
 import { patchFor, patchLines } from './checkpoints.ts'
-import { type ChoiceOptions, choicesOf, sayer } from './go-back.ts'
+import { type ChoiceOptions, choicesOf, commandWriter } from './go-back.ts'
 
 // An adoption as lines for a person: what would become of each file, where something changed here since the fork was made, the
 // commands that go on, and what was done.
@@ -156,12 +156,12 @@ export async function adopt(context: Context, word: string, options: AdoptOption
     const chosen = choicesOf({ root: composed.root, cwd: context.cwd }, options, preview.files)
     const choiceOf = (path: string) => choiceFor(chosen, path)
     const conflicts = undecidedFiles(preview.files, chosen)
-    const say = sayer(context)
+    const say = commandWriter(context)
     const ways = conflicts.length === 0 ? [] : adoptionWays(say(commandOf(name, options)), conflicts)
     if (!context.settings.json) await show(context, composed, { name, preview, options }, choiceOf)
     if (options.dryRun === true) {
       answer(context, { plan, name, dryRun: true, preview, ...chosen, conflicts, ways }, () => wayLines(context, ways))
-      remark(context, 'nothing was changed: this was a dry run')
+      printNote(context, 'nothing was changed: this was a dry run')
       return EXIT.done
     }
     if (conflicts.length > 0) {
@@ -201,7 +201,7 @@ async function carriedOut(
   },
 ): Promise<number> {
   const { engine } = composed
-  const say = sayer(context)
+  const say = commandWriter(context)
   const room = {
     engine,
     carryOut: async (at: Parameters<typeof carryOut>[2]) => (await carryOut(context, composed, at)).ended,

@@ -13,7 +13,7 @@ import type { CheckpointCard, CheckpointDiff, Engine } from '../../../engine/eng
 import type { PlanTarget } from '../../../operations/find-target.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Change, TreeEntry } from '../../../workspace/workspace.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, notFound, refused, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
@@ -22,7 +22,7 @@ import { ago, dateAndTime } from '../../terminal/elapsed-time.ts'
 import { type Patch, patchOf } from '../../terminal/patch.ts'
 import { table } from '../../terminal/table.ts'
 import { shownPath } from '../../text/path-text.ts'
-import { type Happened, happenedTo, standingShort, standingWords, whyWords } from '../../text/rollback-result.ts'
+import { changeKind, type Happened, standingShort, standingWords, whyWords } from '../../text/rollback-result.ts'
 
 // `planfold checkpoint [PLAN]`: takes a checkpoint by hand and prints its name.
 
@@ -38,8 +38,8 @@ export async function checkpoint(
     if (taken === undefined) throw new Error('bug: a checkpoint was accepted and not taken')
     const { standing } = taken
     answer(context, { plan, name, version, checkpoint: taken.name, standing }, () => taken.name)
-    for (const line of standingWords(standing)) remark(context, `${line[0]}: ${line[1]}`)
-    remark(context, `go back to it with: planfold rollback ${name} --to ${taken.name}`)
+    for (const line of standingWords(standing)) printNote(context, `${line[0]}: ${line[1]}`)
+    printNote(context, `go back to it with: planfold rollback ${name} --to ${taken.name}`)
     return EXIT.done
   })
 }
@@ -77,7 +77,7 @@ export async function diffCheckpoints(
     for (const change of diff.changes) {
       const patch = options.patch === true ? await patchFor(composed, change) : null
       items.push({
-        ...happenedTo(change),
+        ...changeKind(change),
         path: change.path,
         before: change.before,
         after: change.after,

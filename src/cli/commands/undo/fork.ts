@@ -6,7 +6,7 @@ import { numberOf } from '../../../domain/phrases.ts'
 import type { Forked } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { LeftOut } from '../../../workspace/workspace.ts'
-import { answer, print, remark } from '../../answer.ts'
+import { answer, print, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
@@ -69,7 +69,7 @@ async function revisionOf(context: Context, path: string) {
   refuseSketch(file)
   if (file.warnings.length > 0) {
     const { printDiagnostics } = await import('../../text/diagnostics.ts')
-    for (const line of printDiagnostics(context.paint, file.warnings)) remark(context, line)
+    for (const line of printDiagnostics(context.paint, file.warnings)) printNote(context, line)
   }
   return { definition: file.definition, source: sourceOf(file) }
 }

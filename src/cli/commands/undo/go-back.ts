@@ -14,19 +14,19 @@ import {
   readChoices,
 } from '../../../operations/rollback-plan.ts'
 import type { Change } from '../../../workspace/workspace.ts'
-import { answer, print, remark, withDir } from '../../answer.ts'
+import { answer, print, printNote, withDir } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { type CarriedOut, carryOut } from '../../drive.ts'
 import { CliError, EXIT, refused, usage } from '../../exit.ts'
-import { meantPaths } from '../../text/path-text.ts'
+import { resolvePaths } from '../../text/path-text.ts'
 import {
   type Asked,
   doneWords,
   type Foretold,
+  nextCommandLines,
+  nextCommands,
   previewLines,
   undecided,
-  wayOn,
-  wayOnLines,
 } from '../../text/rollback-preview.ts'
 import { changedBy, resultLines } from '../../text/rollback-result.ts'
 
@@ -70,7 +70,7 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
     isRunning: ((await engine.ask({ type: 'summary', plan }))?.running.length ?? 0) > 0,
     filesOnly: ask.filesOnly === true || ask.files !== undefined,
     only: wanted.only ?? {},
-    command: sayer(context)([...wanted.command, ...(options.force === true ? ['--force'] : [])].join(' ')),
+    command: commandWriter(context)([...wanted.command, ...(options.force === true ? ['--force'] : [])].join(' ')),
     choiceOf: path => choiceFor({ ...chosen, ...force }, path),
   }
   if (!context.settings.json) print(context, previewLines(context, asked))
@@ -78,9 +78,9 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
     answer(
       context,
       { plan, name, dryRun: true, preview, ...chosen, conflicts: undecided(asked), ways: waysOf(asked) },
-      () => (undecided(asked).length === 0 ? [] : wayOnLines(context, asked)),
+      () => (undecided(asked).length === 0 ? [] : nextCommandLines(context, asked)),
     )
-    remark(context, 'nothing was changed: this was a dry run')
+    printNote(context, 'nothing was changed: this was a dry run')
     return EXIT.done
   }
   stopAtConflicts(context, asked)
@@ -95,19 +95,19 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
   return await tell(context, composed, wanted, asked, carried)
 }
 
-const waysOf = (asked: Asked) => (undecided(asked).length === 0 ? [] : wayOn(asked))
+const waysOf = (asked: Asked) => (undecided(asked).length === 0 ? [] : nextCommands(asked))
 
 function stopAtConflicts(context: Context, asked: Asked): void {
   const conflicts = undecided(asked)
   if (conflicts.length === 0) return
-  if (!context.settings.json) print(context, [...wayOnLines(context, asked), ''])
+  if (!context.settings.json) print(context, [...nextCommandLines(context, asked), ''])
   throw new CliError(
     EXIT.refused,
     'conflict',
     `nothing was changed: somebody has worked on ${numberOf(conflicts.length, 'path')} since`,
     'choose with one of the commands above',
     [],
-    { preview: asked.preview, conflicts, ways: wayOn(asked) },
+    { preview: asked.preview, conflicts, ways: nextCommands(asked) },
   )
 }
 
@@ -144,7 +144,7 @@ async function tell(
   asked: Asked,
   { ended, failed, interrupted, by }: CarriedOut,
 ): Promise<number> {
-  const say = sayer(context)
+  const say = commandWriter(context)
   const { preview } = asked
   if (ended === null)
     throw new CliError(
@@ -197,18 +197,18 @@ function isExpected({ preview, choiceOf }: Asked, left: string): boolean {
 }
 
 /** `planfold WORDS`, with the state folder that was asked for. */
-export function sayer({ settings }: Context): (words: string) => string {
+export function commandWriter({ settings }: Context): (words: string) => string {
   return words => withDir({ settings }, `planfold ${words}`)
 }
 
 /** What was typed for paths where somebody has worked since. */
 export function choicesOf(
-  stand: Parameters<typeof meantPaths>[0],
+  stand: Parameters<typeof resolvePaths>[0],
   { keepMine, takeTheirs, merge }: ChoiceOptions,
   files: readonly FilePreview[],
 ): Pick<RollbackAsk, 'choices' | 'every'> {
   const said = { mine: keepMine, theirs: takeTheirs, merge }
-  const read = readChoices(files, said, (word, paths) => meantPaths(stand, word, paths))
+  const read = readChoices(files, said, (word, paths) => resolvePaths(stand, word, paths))
   if (read.ok) return read.choices
   throw choiceComplaint(read.fault)
 }

@@ -1,9 +1,9 @@
 // `planfold restore PLAN [PATH…]`: lists what was set back and is kept, by time and task; with paths, brings these back.
 
 import type { KeptFile } from '../../../engine/engine.ts'
-import { listKeptFiles, restoreOrder } from '../../../operations/restore-files.ts'
+import { listKeptFiles, restoreOrder } from '../../../operations/rollback-plan.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
-import { answer, remark } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
@@ -11,7 +11,7 @@ import { orderAndTell } from '../../order.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
 
-import { meantPaths, shownPath } from '../../text/path-text.ts'
+import { resolvePaths, shownPath } from '../../text/path-text.ts'
 
 export interface RestoreOptions {
   /** Of the version; its first digits will do. */
@@ -40,7 +40,7 @@ export async function restore(
           : items.map(one => versionLine(one, context.now())),
       )
       if (items.length > 0)
-        remark(
+        printNote(
           context,
           `bring one back with: planfold restore ${shellWord(meant.name)} PATH  (an older version: --hash HASH)`,
         )
@@ -49,7 +49,7 @@ export async function restore(
     const known = kept.map(({ path }) => path)
     const paths = new Set<string>()
     for (const word of words) {
-      const found = meantPaths({ root, cwd: context.cwd }, word, known)
+      const found = resolvePaths({ root, cwd: context.cwd }, word, known)
       if (found.length === 0)
         throw notFound(
           `no version of '${word}' is kept for ${meant.name}`,
@@ -59,7 +59,7 @@ export async function restore(
     }
     try {
       const { events } = await orderAndTell(context, composed, meant.plan, restoreOrder([...paths], options))
-      if (events.length === 0) remark(context, 'what is kept stands there already; an older version: --hash HASH')
+      if (events.length === 0) printNote(context, 'what is kept stands there already; an older version: --hash HASH')
     } catch (error) {
       if (!(error instanceof CliError) || error.code !== 'conflict' || options.overwrite || options.merge) throw error
       const command = `planfold restore ${shellWord(meant.name)} ${words.map(shellWord).join(' ')}`

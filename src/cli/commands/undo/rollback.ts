@@ -10,7 +10,7 @@ import { type Context, withState } from '../../context.ts'
 import { refused, usage } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { confirm } from '../../terminal/confirm.ts'
-import { meantPattern } from '../../text/path-text.ts'
+import { resolvePattern } from '../../text/path-text.ts'
 import { type ChoiceOptions, goBack } from './go-back.ts'
 
 // `planfold undo [PLAN]`: takes the last rollback back, files, tasks and all. Once more is a redo.
@@ -85,7 +85,7 @@ async function patterns(
   if (!preview.ok) throw refused(preview.refusal)
   const known = preview.files.map(({ path }) => path)
   return words.map(word => {
-    const pattern = meantPattern({ root, cwd }, word, known)
+    const pattern = resolvePattern({ root, cwd }, word, known)
     if (pattern === null)
       throw usage(
         `the plan has written nothing since that '${word}' means`,

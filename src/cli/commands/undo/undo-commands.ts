@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { several } from '../option-values.ts'
+import { collectValues } from '../option-values.ts'
 import type { AdoptOptions } from './adopt.ts'
 import type { DiffOptions } from './checkpoints.ts'
 import type { CompareOptions } from './compare.ts'
@@ -42,7 +42,7 @@ export function addTime(program: Command, act: Act): void {
     .argument('<plan>', HISTORY_PLAN)
     .requiredOption('--from <where>', 'TASK (where it ended), before:TASK, a checkpoint, or the number of an entry')
     .option('--name <name>', 'of the new plan, instead of <plan>-fork')
-    .option('--input <task.key=value>', 'another input for a task that is open there; may be repeated', several)
+    .option('--input <task.key=value>', 'another input for a task that is open there; may be repeated', collectValues)
     .option('--revision <file>', 'another definition, in any format that `run` reads')
     .option('--model <model>', 'another model for open tasks that ask one')
     .option('--here', 'work in this workspace as it is, not in a folder of its own')
@@ -58,9 +58,9 @@ export function addTime(program: Command, act: Act): void {
     .argument('<fork>', HISTORY_PLAN)
     .option('-n, --dry-run', 'only show what would happen')
     .option('-p, --patch', 'show the whole diff, however long')
-    .option('--keep-mine <path>', 'leave what stands here; `all` for every such file; repeat for more', several)
-    .option('--take-theirs <path>', "take the fork's, after storing what stands here; or `all`", several)
-    .option('--merge <path>', 'join both where the text joins cleanly; or `all`', several)
+    .option('--keep-mine <path>', 'leave what stands here; `all` for every such file; repeat for more', collectValues)
+    .option('--take-theirs <path>', "take the fork's, after storing what stands here; or `all`", collectValues)
+    .option('--merge <path>', 'join both where the text joins cleanly; or `all`', collectValues)
     .option('--into <plan>', 'record it in another plan than the one it was forked from')
     .option('--keep-folder', 'leave the folder of the fork where it is')
     .option('--remove-ignored', 'remove the folder although it holds ignored files, such as node_modules')
@@ -175,9 +175,9 @@ function withChoices(command: Command): Command {
     .option('--keep-git', 'leave branches and tags as they are')
     .option('-n, --dry-run', 'only show what would happen')
     .option('-f, --force', "go on where a compensation fails or something outside stays; take the checkpoint's side")
-    .option('--keep-mine <path>', 'leave what stands there; `all` for every such file; repeat for more', several)
-    .option('--take-theirs <path>', "take the checkpoint's, after storing what stands there; or `all`", several)
-    .option('--merge <path>', 'join both where the text joins cleanly; or `all`', several)
+    .option('--keep-mine <path>', 'leave what stands there; `all` for every such file; repeat for more', collectValues)
+    .option('--take-theirs <path>', "take the checkpoint's, after storing what stands there; or `all`", collectValues)
+    .option('--merge <path>', 'join both where the text joins cleanly; or `all`', collectValues)
 }
 
 function addCheckpoints(program: Command, act: Act): void {

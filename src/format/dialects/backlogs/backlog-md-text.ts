@@ -51,7 +51,7 @@ export type ReadTask =
   | { readonly ok: false; readonly faults: readonly Fault[] }
 
 export function parseTask(text: string): ReadTask {
-  const cut = frontOf(text)
+  const cut = frontMatterOf(text)
   if (cut === null)
     return wrong(1, 'this file has no front matter', "begin it with '---', 'id: task-1', 'title: …', '---'")
   const read = readDocument(cut.front)
@@ -109,7 +109,7 @@ function wrong(line: number, message: string, hint: string): ReadTask {
   return { ok: false, faults: [{ line, column: 1, message, hint }] }
 }
 
-export function frontOf(text: string): { readonly front: string; readonly body: string } | null {
+export function frontMatterOf(text: string): { readonly front: string; readonly body: string } | null {
   const open = /^\uFEFF?---[ \t]*\r?\n/.exec(text)?.[0]
   if (open === undefined) return null
   const rest = text.slice(open.length)

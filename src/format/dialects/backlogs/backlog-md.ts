@@ -12,7 +12,7 @@ import { DocumentBuilder, Names } from '../document-builder.ts'
 import { isList, Source } from '../source.ts'
 import { endedStatus } from '../status-words.ts'
 import { bundle, type TextFile, unbundle } from './backlog-md-files.ts'
-import { frontOf, PRIORITY, parseTask, STATUS, sectionsOf, type TaskText } from './backlog-md-text.ts'
+import { frontMatterOf, PRIORITY, parseTask, STATUS, sectionsOf, type TaskText } from './backlog-md-text.ts'
 import {
   grouped,
   keptBy,
@@ -148,13 +148,13 @@ function checkedAll(body: string): string {
 }
 
 function withBody(text: string, change: (body: string) => string): string {
-  const cut = frontOf(text)
+  const cut = frontMatterOf(text)
   return cut === null ? text : text.slice(0, text.length - cut.body.length) + change(cut.body)
 }
 
 /** One key of the front matter, with the lines below it that belong to it. */
 function withPair(text: string, key: string, value: Json | undefined): string {
-  const cut = frontOf(text)
+  const cut = frontMatterOf(text)
   if (cut === null) return text
   const start = text.indexOf(cut.front, 3)
   const behind = text.slice(start + cut.front.length)

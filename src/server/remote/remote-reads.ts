@@ -1,15 +1,23 @@
+// What the Engine door reads over HTTP: sessions and goals, and whole journal entries as they are committed.
+
+import type { PlanId } from '../../domain/id.ts'
+import type { OwnStreams } from '../../engine/engine.ts'
+import { isSessionInScope } from '../../engine/roles.ts'
+import type { WireStream } from '../../format/wire/streams.ts'
+import type { Streams } from '../../stores/store.ts'
+import { inTokenWords } from '../auth/denial-text.ts'
+import { findPlan } from '../find-plan.ts'
+import type { Outlet } from '../live/sse.ts'
+import { isProblem, problem, refused } from '../problem.ts'
+import type { Call } from '../request.ts'
+import { type Answer, ok } from '../route.ts'
+import { noSession, onceFor } from '../sessions/session-history.ts'
+import { withoutTokens } from './remote-orders.ts'
+
 // Whole entries of the journal as they are committed, one JSON value a line: what `watch` of the Engine door is over a wire. Blank
 // lines tell that the line stands. It is read as fast as the client takes it; one that takes nothing is cut off and comes back.
 
-import type { PlanId } from '../../domain/id.ts'
-import { findPlan } from '../find-plan.ts'
-import type { Outlet } from '../live/sse.ts'
-import { isProblem, problem } from '../problem.ts'
-import type { Call } from '../request.ts'
-import type { Answer } from '../route.ts'
-import { withoutTokens } from './remote-orders.ts'
-
-export interface EntriesQuery {
+interface EntriesQuery {
   readonly after: number
   readonly plan?: string | undefined
 }
@@ -68,3 +76,32 @@ const isDrained = (out: Outlet, withinMs: number): Promise<boolean> =>
       resolve(true)
     })
   })
+
+export async function answerStream(call: Call<undefined, WireStream>): Promise<Answer> {
+  const { engine, body, who } = call
+  if (body.of === 'sessions' && body.do !== 'list' && !isSessionInScope(who.scope, body.id)) return noSession(body.id)
+  // Which events and filters belong to which stream was checked by the schema.
+  const stream = engine[body.of] as OwnStreams<Streams<unknown, unknown>>
+  switch (body.do) {
+    case 'append': {
+      const { id, events, expected_version: expectedVersion } = body
+      const appended = await stream.append(id, events, {
+        ...(expectedVersion === undefined ? {} : { expectedVersion }),
+        ...onceFor(call, { of: body.of, id, events: events as never }),
+      })
+      return appended.ok ? ok({ answer: appended }) : refused(inTokenWords(who, appended.refusal))
+    }
+    case 'read': {
+      const { id, of: _, do: __, ...options } = body
+      return ok({ answer: await stream.read(id, options) })
+    }
+    case 'get':
+      return ok({ answer: await stream.get(body.id) })
+    case 'list': {
+      const { of: _, do: __, ...query } = body
+      return ok({ answer: await stream.list(query) })
+    }
+    default:
+      return body satisfies never
+  }
+}

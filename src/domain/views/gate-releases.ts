@@ -1,7 +1,7 @@
 // What an answer at a gate sets going, as the plan stands now: a gate releases only what it alone still holds back. What waits for
 // other gates or tasks as well is told with their names. Looked up whenever somebody looks, because others may answer meanwhile.
 
-import { ledFrom } from '../gates/consent-rules.ts'
+import { approvedTargets } from '../gates/consent-rules.ts'
 import type { TaskName } from '../id.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import { ENDED, SATISFIES } from '../status.ts'
@@ -50,7 +50,7 @@ function behindOf(state: PlanState, { definition, dependants, gate }: TaskState)
 const ledAlways = (definition: TaskState['definition']): readonly TaskName[] =>
   definition.action.type === 'gate' && definition.action.gate === 'decision'
     ? []
-    : ledFrom(definition).flatMap(({ to }) => to)
+    : approvedTargets(definition).flatMap(({ to }) => to)
 
 /** A group begins with its tasks, and the last judgement with nothing. */
 function isWork({ status, definition: { action } }: TaskState): boolean {
