@@ -92,7 +92,10 @@ const NOBODY_IN_LINE = { line: NOTHING, heldAt: null }
 export const wantsAttempt = (state: PlanState, now: Millis): boolean =>
   state.status === 'active' &&
   state.compensating === null &&
-  (state.claimable.peek(task => isClaimable(state, task)) !== undefined || inLine(state, now).length > 0)
+  (state.claimable.peek(task => isClaimable(state, task)) !== undefined ||
+    inLine(state, now).length > 0 ||
+    // External tasks that ask before they can be claimed.
+    [...state.asking].some(({ definition }) => definition.action.type !== 'gate'))
 
 /** How many tasks the engine carries out at once; never zero, or nothing would ever start. */
 export function concurrencyOf({ concurrency }: PlanDefinition): number {
