@@ -149,7 +149,7 @@ run again; failed, undone and changed tasks are. A completed or cancelled plan s
 
   program
     .command('resume')
-    .description('continue a plan after a pause, a crash or an approval')
+    .description('continue a plan after a pause, a crash, a failure or an approval')
     .argument('[plan]', OPTIONAL_PLAN)
     .option('-a, --all', 'resume all unfinished plans, one after the other')
     .option('--session <id>', 'resume the unfinished plans of this session, one after the other')
