@@ -67,6 +67,12 @@ describe('after a crash', () => {
       for (const path of ['src/mine.txt', 'src/gone.txt', 'src/new.txt']) expect(said.stdout).toContain(path)
     for (const choice of ['keep', 'take', 'merge'])
       expect(resumed.stdout).toContain(`planfold choose demo build ${choice}`)
+    const shown = await here.planfold('show', 'demo', 'build')
+    expect(shown).toMatchObject({ exit: 0, stderr: '' })
+    expect(shown.stdout).toContain('src/mine.txt')
+    expect(shown.stdout).toContain('planfold choose demo build keep|take|merge')
+    expect(await here.json('show', 'demo', 'build')).toMatchObject({ asks: { asks: { type: 'edits' } }, shown: null })
+    expect((await here.planfold('next', 'demo', '--explain')).stdout).toContain("choose 'keep', 'take' or 'merge'")
     expect([file('src/mine.txt'), file('src/new.txt'), existsSync(join(here.folder, 'src/gone.txt'))]).toEqual([
       'one\nfix\n',
       'new\n',

@@ -150,7 +150,9 @@ function whenGone(removed: Removed | null): Omit<Removed, 'card' | 'definition'>
 
 /** The stored bytes of what an approval agrees to; null when it is bound to none. */
 async function shownTo(engine: Engine, waiting: Waiting | null): Promise<Shown | null> {
-  const bytes = waiting?.shown === undefined ? null : await engine.ask({ type: 'blob', sha256: waiting.shown })
+  const { boundTo } = await import('../../text/consent-text.ts')
+  const sha256 = waiting === null ? null : boundTo(waiting)
+  const bytes = sha256 === null ? null : await engine.ask({ type: 'blob', sha256 })
   return bytes === null ? null : (JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown)
 }
 
@@ -159,9 +161,14 @@ const VERBS: { readonly [asks: string]: string } = {
   recovery: 'retry',
   replan: 'retry',
   decision: 'choose',
+  edits: 'choose',
   question: 'answer',
 }
-const REST: { readonly [asks: string]: string } = { decision: ' OPTION', question: ' NAME=VALUE' }
+const REST: { readonly [asks: string]: string } = {
+  decision: ' OPTION',
+  edits: ' keep|take|merge',
+  question: ' NAME=VALUE',
+}
 
 /** What it asks, and what exactly an approval would agree to. */
 async function askedLines(
