@@ -152,7 +152,7 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'attempt.started':
       return `${event.task} started${again(event)}${event.claim === undefined ? '' : `, claimed by ${event.claim.by}`}${unseen(event)}`
     case 'attempt.succeeded':
-      return `${event.task} succeeded${seconds(event.result.durationMs)}${overwritten(event, words)}`
+      return `${event.task} succeeded${seconds(event.result.durationMs)}${strayed(event)}${overwritten(event, words)}`
     case 'attempt.failed':
       return `${event.task} failed${again(event)}: ${event.result.failure.message}${overwritten(event, words)}`
     case 'attempt.lost':
@@ -233,6 +233,12 @@ export function sentence(event: Event, words?: PlanWording): string {
     default:
       return judgementLine(event)
   }
+}
+
+/** It changed what it does not declare, as far as somebody looked. */
+function strayed({ result }: EventOf<'attempt.succeeded'>): string {
+  const stray = result.verdicts?.find(({ stage, holds }) => stage === 'effects' && holds === false)
+  return stray?.evidence === undefined ? '' : `; outside its write scope it ${stray.evidence}`
 }
 
 /** It wrote over what somebody had changed since it was done before; nothing when it did not. */

@@ -238,7 +238,7 @@ function taskLines(
   const lines = [`${symbol(paint, card.status)} ${paint.bold(card.name)} ${tint(paint, card.status)(card.status)}`]
   for (const [name, text] of fields)
     if (text !== null) lines.push(`  ${paint.dim(name.padEnd(8))} ${escapeForTerminal(text)}`)
-  if (briefing !== null) lines.push(...briefingLines(briefing, paint))
+  if (briefing !== null) lines.push(...briefingLines(briefing, paint, card.action === 'run'))
   if (attempts.length > 0) {
     const rows = attempts.map(each => [
       `${each.visit}.${each.attempt}`,

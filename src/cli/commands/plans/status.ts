@@ -46,10 +46,11 @@ export async function status(
       return EXIT.done
     }
     const { plan } = word === undefined ? { plan: open[0]!.id } : await findPlan(engine, word)
+    // Asked first: claims that have run out are given back by it.
+    const held = (await engine.ask({ type: 'next', plan }))?.held ?? []
     const summary = await engine.ask({ type: 'summary', plan })
     const moved = summary === null || context.settings.json ? null : await movedLine(engine, summary)
     const stopped = summary === null || context.settings.json ? null : await rollbackStopped(engine, summary, context)
-    const held = summary === null ? [] : ((await engine.ask({ type: 'next', plan }))?.held ?? [])
     const more = [...scopeWaitLines(held, context.paint), ...[stopped, moved].filter(line => line !== null)]
     const told = summary === null ? null : { ...summary, held }
     const data = word === undefined ? { items: [told], halted } : told === null ? null : { ...told, halted }
