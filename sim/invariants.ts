@@ -848,7 +848,7 @@ function firstDifference(a: string, b: string): string {
 /** An event in a few words. */
 function told(event: Event): string {
   if (event.type === 'task.imported') return event.type
-  if ('tasks' in event) return `${event.type} ${event.tasks.join('+')}`
+  if ('tasks' in event && event.tasks !== undefined) return `${event.type} ${event.tasks.join('+')}`
   if ('attempt' in event) return `${event.type} ${event.task} ${event.visit}/${event.attempt}`
   if ('verdict' in event) return `${event.type} ${event.task} ${event.verdict}`
   return 'task' in event && event.task !== undefined ? `${event.type} ${event.task}` : event.type

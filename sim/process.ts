@@ -210,7 +210,7 @@ export class Process {
     const snapshots = world.snapshots(parent, raw.blobs)
     return {
       store,
-      ...(snapshots === undefined ? {} : { snapshots: mutant?.snapshots?.(snapshots) ?? snapshots }),
+      snapshots: snapshots === undefined ? undefined : (mutant?.snapshots?.(snapshots) ?? snapshots),
       workspace: mutant?.workspace?.(world.workspace(parent, raw.blobs)) ?? world.workspace(parent, raw.blobs),
       runners: mutant?.runners?.(runners, this.#ground) ?? runners,
       processes: mutant?.processes?.(world.processes(parent)) ?? world.processes(parent),

@@ -141,7 +141,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     environment,
     leaseMs: leaseMsOf(environment),
     about: ABOUT,
-    ...(options.word === undefined ? {} : { word: options.word }),
+    word: options.word,
   }
   const worker = new WorkerLocal(rooms)
   const engine = new EngineLocal(rooms, caller)

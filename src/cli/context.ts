@@ -69,10 +69,10 @@ export async function withState<T>(
     environment: context.environment,
     word: partText,
     create: options.create,
-    ...(options.reading === undefined ? {} : { reading: options.reading }),
-    ...(dir === undefined ? {} : { dir }),
-    ...(options.root === undefined ? {} : { root: options.root }),
-    ...(as === undefined ? {} : { as }),
+    reading: options.reading,
+    dir,
+    root: options.root,
+    as,
   })
   // A folder of our own is nobody's to mirror.
   const mirror =

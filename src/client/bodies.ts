@@ -3,6 +3,9 @@
 
 import type { Actor, CheckpointName, PlanId, PlanName, Sha256, TaskId, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
+import type { ShortageKind } from '../domain/shortage.ts'
+import type { PlanStatus, TaskStatus } from '../domain/status.ts'
+import type { Briefing } from '../domain/views/board.ts'
 
 // The door's types without their brands: what is sent is checked where it arrives, so a caller may write names as plain text.
 
@@ -67,7 +70,7 @@ interface PlanFields {
   /** In the words of the PlanStore. */
   readonly status: string
   /** In the words of Planfold. */
-  readonly state: 'draft' | 'active' | 'paused' | 'blocked' | 'completed' | 'failed' | 'cancelled'
+  readonly state: PlanStatus
   readonly revision: number
   /** Counts what happened to it. */
   readonly version: number
@@ -82,6 +85,7 @@ interface PlanFields {
 export interface PlanItem extends PlanFields {
   readonly tasks: number
   readonly done: number
+  readonly progress: Pick<PlanBody['progress'], 'total' | 'done' | 'ratio'>
 }
 
 export interface PlanBody extends PlanFields {
@@ -96,7 +100,7 @@ export interface PlanBody extends PlanFields {
   /** It is paused because the engine lacks this; no task failed by it, and it goes on by itself. */
   readonly shortage?:
     | {
-        readonly kind: 'disk-full' | 'open-files' | 'processes' | 'unavailable'
+        readonly kind: ShortageKind
         readonly code: string
         readonly message: string
         readonly hint: string
@@ -142,7 +146,7 @@ export interface TaskBody {
   readonly input_data: JsonObject
   readonly output_data: Json
   readonly status: string
-  readonly state: TaskState
+  readonly state: TaskStatus
   readonly sequence_order: number
   readonly depends_on: readonly string[]
   readonly priority: number
@@ -158,26 +162,9 @@ export interface TaskBody {
   readonly client: { readonly started_at: string | null; readonly completed_at: string | null }
   readonly extra: JsonObject
 }
-type TaskState =
-  | 'pending'
-  | 'ready'
-  | 'running'
-  | 'waiting'
-  | 'blocked'
-  | 'completed'
-  | 'failed'
-  | 'abandoned'
-  | 'skipped'
-  | 'cancelled'
 
 /** A task with what most answers tell of it. */
-export interface TaskShown {
-  readonly id: string
-  readonly name: string
-  readonly plan_id: string
-  readonly status: string
-  readonly state: TaskState
-}
+export type TaskShown = Pick<TaskBody, 'id' | 'name' | 'plan_id' | 'status' | 'state'>
 
 export interface ClaimBody extends Moved {
   /** For heartbeats and the report. */
@@ -188,12 +175,7 @@ export interface ClaimBody extends Moved {
   readonly place: string | null
   readonly task: TaskShown
   /** What to do, with what, and what to report. */
-  readonly briefing: {
-    readonly task: string
-    readonly title: string | null
-    readonly description: string | null
-    readonly instruction: string | null
-    readonly inputs: JsonObject
+  readonly briefing: Plain<Pick<Briefing, 'task' | 'title' | 'description' | 'instruction' | 'inputs'>> & {
     readonly outputs: { readonly [name: string]: { readonly from: string } }
     readonly outcomes: { readonly [outcome: string]: readonly string[] }
   }

@@ -306,7 +306,7 @@ export async function* remoteEntries(
     const cut = new AbortController()
     const until = AbortSignal.any([signal, cut.signal])
     try {
-      const lines = await open(connection, { ...(plan === undefined ? {} : { plan }), after: position, signal: until })
+      const lines = await open(connection, { plan, after: position, signal: until })
       for await (const line of linesOf(lines, { silentMs: SILENT_MS, wait: connection.wait })) {
         failures = 0
         if (line === '') continue

@@ -9,15 +9,26 @@ import type { ReadBy } from '../format/wire/wire.ts'
 import { type Served, served } from '../server/server.fixture.ts'
 import type {
   ClaimBody,
+  CreateOptions,
   GateBody,
   GateDecided,
   HeartbeatBody,
   PlanBody,
   PlanItem,
   PlanMade,
+  ReportSaid,
   TaskBody,
 } from './bodies.ts'
-import { type Answered, connect, type PlanDocument, type RemoteEngine } from './client.ts'
+import {
+  type Answered,
+  type ClaimWanted,
+  connect,
+  type Decision,
+  type PlanDocument,
+  type PlansWanted,
+  type RemoteEngine,
+  type TasksWanted,
+} from './client.ts'
 import { byName } from './named.fixture.ts'
 
 let service: Served
@@ -46,8 +57,28 @@ test('the types of the client are those of the service', () => {
   expectTypeOf<ReadBy<typeof gates.gates>['items'][number]>().toExtend<GateBody>()
   expectTypeOf<ReadBy<typeof gates.decided>>().toExtend<GateDecided>()
   expectTypeOf<keyof ReadBy<typeof plans.plan>>().toEqualTypeOf<keyof PlanBody>()
+  expectTypeOf<keyof ReadBy<typeof plans.planMade>>().toEqualTypeOf<keyof PlanMade>()
+  expectTypeOf<keyof ReadBy<typeof plans.plans>['items'][number]>().toEqualTypeOf<keyof PlanItem>()
+  expectTypeOf<keyof ReadBy<typeof claims.claim>>().toEqualTypeOf<keyof ClaimBody>()
+  expectTypeOf<keyof ReadBy<typeof claims.heartbeat>>().toEqualTypeOf<keyof HeartbeatBody>()
+  expectTypeOf<keyof ReadBy<typeof gates.decided>>().toEqualTypeOf<keyof GateDecided>()
   expectTypeOf<keyof ReadBy<typeof tasks.task>>().toEqualTypeOf<keyof TaskBody>()
 })
+
+test('what the client sends is what the service hears', () => {
+  expectTypeOf<keyof ClaimWanted>().toEqualTypeOf<keyof ReadBy<typeof claims.claimNextBody>>()
+  expectTypeOf<ClaimWanted>().toExtend<Sent<typeof claims.claimNextBody>>()
+  expectTypeOf<keyof ReportSaid>().toExtend<keyof ReadBy<typeof claims.reportBody>>()
+  // Whatever JSON the outputs are, here they are read only.
+  expectTypeOf<Omit<ReportSaid, 'outputs'>>().toExtend<Omit<Sent<typeof claims.reportBody>, 'outputs'>>()
+  expectTypeOf<Decision>().toExtend<Sent<typeof gates.decideBody>>()
+  expectTypeOf<keyof CreateOptions>().toExtend<keyof ReadBy<typeof plans.makeQuery>>()
+  expectTypeOf<keyof PlansWanted>().toExtend<keyof ReadBy<typeof plans.listQuery>>()
+  expectTypeOf<keyof TasksWanted>().toExtend<keyof ReadBy<typeof tasks.listQuery>>()
+})
+/** Lists are read only here. */
+type Sent<S> = { readonly [K in keyof ReadBy<S>]: ReadBy<S>[K] | ListOf<ReadBy<S>[K]> }
+type ListOf<T> = T extends readonly (infer One)[] ? readonly One[] : T
 
 describe('by noun', () => {
   test('a plan is made from a plain object, worked on and approved', async () => {

@@ -212,7 +212,7 @@ export class RemoteEngine implements Engine {
   }
 
   #post(path: string, body: string, key: string | undefined): Promise<Reply> {
-    return this.#send({ method: 'POST', path, body, ...(key === undefined ? {} : { key }) })
+    return this.#send({ method: 'POST', path, body, key })
   }
 
   #send(request: Omit<Request, 'signal'>): Promise<Reply> {

@@ -19,9 +19,9 @@ export function refusalIn({ code, detail, hint, allowed, faults }: RemoteProblem
   return {
     code: known,
     message: detail,
-    ...(hint === undefined ? {} : { hint }),
-    ...(allowed === undefined ? {} : { allowed }),
-    ...(faults === undefined ? {} : { faults }),
+    hint,
+    allowed,
+    faults,
   }
 }
 
@@ -220,7 +220,7 @@ async function attempt(connection: Connection, { method, path, body, type, key, 
         ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
         ...(key === undefined ? {} : { 'idempotency-key': key }),
       },
-      ...(body === undefined ? {} : { body }),
+      body,
       signal: AbortSignal.any([signal, AbortSignal.timeout(connection.timeoutMs)]),
     })
     const { status } = response

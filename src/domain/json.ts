@@ -26,6 +26,11 @@ export function stableText(value: unknown): string {
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [key: string]: Json }
 
+/** Without the keys that are undefined. */
+export function defined(record: { readonly [key: string]: Json | undefined }): JsonObject {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as JsonObject
+}
+
 // How large a value is as JSON, in UTF-8; and no answer for one so deep that writing it could exhaust the stack.
 
 /** Infinity when it stands deeper in itself than `DEPTH_MAX`. */

@@ -4,8 +4,7 @@
 import type { PlanName, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 
-// Small parts of a definition that stand by themselves: who decides, what a form asks, an edit, what is gated. Part of plan.ts,
-// which hands them on.
+// Small parts of a definition: who decides, what a form asks, an edit, what is gated.
 
 /** Who may decide: anybody when no role is said; so many different people must approve, one can reject. */
 export interface Approvers {
@@ -180,6 +179,132 @@ export interface TaskDefinition {
   /** Of a group whose children are not known yet: where they may lead. Whoever is only led to sleeps meanwhile. Never written. */
   readonly leads?: readonly TaskName[]
 }
+
+/**
+ * What is to be known of every field of a task, said once: the format, the diff, revisions, groups and pictures go by it. A new
+ * field needs a line here and its schema in the format. The order is the order of a printed document.
+ */
+export const TASK_FIELDS = {
+  id: { value: 'name', change: 'other', relates: true },
+  title: { value: 'prose', change: 'wording', shared: true },
+  description: { value: 'prose', change: 'wording', shared: true },
+  kind: { value: 'line', change: 'wording', shared: true, label: 'Kind' },
+  rationale: { value: 'text', change: 'wording', shared: true },
+  needs: { value: 'names', change: 'route', relates: true },
+  optional: { value: 'flag', change: 'route', inherit: 'copied', shared: true },
+  when: { value: 'expression', change: 'route', inherit: 'joined', work: true },
+  forEach: { key: 'for_each', value: 'items', change: 'route', relates: true },
+  matrix: { value: 'matrix', change: 'route', relates: true },
+  action: { value: 'action', change: 'action', work: true, relates: true },
+  instruction: { value: 'prose', change: 'action', work: true },
+  inputs: { value: 'inputs', change: 'data', work: true },
+  outputs: { value: 'outputs', change: 'data', work: true, relates: true },
+  write: { value: 'lines', change: 'scope', inherit: 'moved' },
+  read: { value: 'lines', change: 'scope', inherit: 'moved' },
+  network: { value: 'lines', change: 'scope', inherit: 'moved' },
+  env: { value: 'environment', change: 'action', work: true },
+  cwd: { value: 'template', change: 'action', inherit: 'copied', work: true },
+  effect: { value: 'effect', change: 'scope' },
+  probe: { value: 'command', change: 'action' },
+  timeoutMs: { key: 'timeout', value: 'duration', change: 'budget', inherit: 'copied' },
+  retry: { value: 'retry', change: 'budget', inherit: 'copied' },
+  timeboxMs: { key: 'timebox', value: 'duration', change: 'budget', inherit: 'copied', label: 'Timebox' },
+  priority: { value: 'number', change: 'budget', inherit: 'copied', shared: true },
+  expect: { value: 'expression', change: 'criteria', work: true },
+  accept: { value: 'criteria', change: 'criteria', work: true },
+  preconditions: { value: 'criteria', change: 'criteria', inherit: 'joined' },
+  postconditions: { value: 'criteria', change: 'criteria', work: true },
+  effects: { value: 'lines', change: 'scope', inherit: 'moved' },
+  recover: { value: 'recovery', change: 'route', relates: true },
+  failureModes: { key: 'failure_modes', value: 'modes', change: 'route', relates: true },
+  compensate: { value: 'undo', change: 'action', relates: true },
+  on: { value: 'edges', change: 'route', relates: true },
+  visits: { value: 'count', change: 'route', inherit: 'copied', shared: true },
+  assumptions: { value: 'lines', change: 'wording', label: 'Assumes' },
+  risks: { value: 'lines', change: 'wording', label: 'Risks' },
+  rollback: { value: 'text', change: 'wording', label: 'Rollback' },
+  owner: { value: 'line', change: 'wording', shared: true },
+  assignee: { value: 'line', change: 'wording' },
+  labels: { value: 'lines', change: 'wording', shared: true },
+  milestone: { value: 'line', change: 'wording', inherit: 'copied', shared: true, label: 'Milestone' },
+  deadline: { value: 'date', change: 'budget', shared: true, label: 'Due' },
+  estimateMs: { key: 'estimate', value: 'duration', change: 'budget', label: 'Estimate' },
+  budget: { value: 'budget', change: 'budget' },
+  capabilities: { value: 'lines', change: 'scope' },
+  extra: { value: 'data', change: 'other' },
+  bound: { key: null, value: 'bound', change: 'other', work: true },
+  sleeps: { key: null, value: 'flag', change: 'other' },
+  leads: { key: null, value: 'names', change: 'other' },
+} as const satisfies { readonly [K in keyof Required<TaskDefinition>]: TaskField<Required<TaskDefinition>[K]> }
+
+export interface TaskField<T = unknown> {
+  /** What the document calls it; as here when absent. Null for what is made by `expand.ts` and written by nobody. */
+  readonly key?: string | null
+  readonly value: ValueKind<T>
+  readonly change: ChangeKind
+  /**
+   * What a subplan says and its child does not: the child has it as well (`copied`), or instead of the group (`moved`); or both are
+   * put together in the child (`joined`, by `expand.ts`).
+   */
+  readonly inherit?: 'copied' | 'moved' | 'joined'
+  /** The group of a `matrix` or a `for_each` keeps it, beside its children. */
+  readonly shared?: true
+  /** A task in which it differs does other work, or is judged otherwise. */
+  readonly work?: true
+  /** It says which tasks come before or after it, or what it makes. */
+  readonly relates?: true
+  /** What people see in front of it, where its value is shown as it is. */
+  readonly label?: string
+}
+
+/** The kinds of values that fields have. A kind says how a value is written, and which expressions stand in it. */
+export interface TaskValues {
+  readonly action: Action
+  readonly bound: Bound
+  readonly budget: Budget
+  readonly command: CommandLine
+  readonly count: number
+  readonly criteria: readonly Criterion[]
+  /** Kept for others, never looked into. */
+  readonly data: JsonObject
+  readonly date: string
+  readonly duration: number
+  readonly edges: { readonly [outcome: string]: readonly TaskName[] }
+  readonly effect: EffectClass
+  readonly environment: { readonly [name: string]: string }
+  readonly expression: string
+  readonly flag: true
+  /** Values in whose texts `${{ … }}` is resolved. */
+  readonly inputs: JsonObject
+  readonly items: ForEach
+  readonly line: string
+  readonly lines: readonly string[]
+  readonly matrix: Matrix
+  readonly modes: readonly FailureMode[]
+  readonly name: TaskName
+  readonly names: readonly TaskName[]
+  readonly number: number
+  readonly outputs: { readonly [name: string]: OutputSource }
+  /** For people; `${{ … }}` is resolved in it when the task is begun or claimed. */
+  readonly prose: string
+  readonly recovery: readonly RecoveryRule[]
+  readonly retry: Retry
+  /** Text in which `${{ … }}` is resolved. */
+  readonly template: string
+  readonly text: string
+  readonly undo: Action | CompensatingTask
+}
+
+/** The kinds that a value of this type may have. */
+export type ValueKind<T = unknown> = {
+  [K in keyof TaskValues]: unknown extends T ? K : T extends TaskValues[K] ? K : never
+}[keyof TaskValues]
+
+/**
+ * scope: what may be touched. budget: how long, how often, how dear. route: what comes before and after. action: what is done.
+ * criteria: what must hold. data: what goes in and out. wording: what only people read.
+ */
+export type ChangeKind = 'action' | 'scope' | 'criteria' | 'route' | 'budget' | 'data' | 'wording' | 'other'
 
 /** What the expressions of an expanded task see as `item`, `index` (from 0) and `matrix.<axis>`. */
 export interface Bound {

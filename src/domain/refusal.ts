@@ -25,5 +25,5 @@ export type RefusalCode =
   | 'not-ready'
 
 export function refuse(code: RefusalCode, message: string, hint?: Hint, allowed?: readonly string[]): Refusal {
-  return { code, message, ...(hint === undefined ? {} : { hint }), ...(allowed === undefined ? {} : { allowed }) }
+  return { code, message, hint, allowed }
 }

@@ -144,7 +144,7 @@ const answerers: Answerer = {
         ? undefined
         : (taskIn(state, task)?.definition.id ?? (isTaskName(task) ? (task as TaskName) : undefined))
     if (state === null || (task !== undefined && name === undefined)) return null
-    return await rooms.store.logs.read({ plan: state.id, ...(name === undefined ? {} : { task: name }), ...options })
+    return await rooms.store.logs.read({ plan: state.id, task: name, ...options })
   },
   preview: async (rooms, { plan, task, earlier = [] }) => {
     const state = await stateOf(rooms, plan)
@@ -285,7 +285,7 @@ async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | nul
 }
 
 /** Of the outputs of a task, those that stand for stored bytes. */
-const artifactsIn = (outputs: Json): readonly Json[] =>
+export const artifactsIn = (outputs: Json | undefined): readonly Json[] =>
   isMap(outputs) ? Object.values(outputs).flatMap(value => (isMap(value) ? (value.artifact ?? []) : [])) : []
 
 const isMap = (value: Json | undefined): value is JsonObject =>

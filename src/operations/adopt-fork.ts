@@ -35,7 +35,7 @@ export async function adoptFork(room: AdoptRoom, fork: PlanId, ask: AdoptAsk): P
   const before = await engine.ask({
     type: 'adoption',
     plan: fork,
-    ...(ask.into === undefined ? {} : { into: ask.into }),
+    into: ask.into,
   })
   if (before?.ok === false) return { status: 'refused', refusal: before.refusal }
   const into = before?.into.plan
@@ -78,8 +78,8 @@ async function settle(
   const done = await engine.submit(fork, {
     type: 'adopt',
     into: into.plan,
-    ...(keepFolder === undefined ? {} : { keepFolder }),
-    ...(removeIgnored === undefined ? {} : { removeIgnored }),
+    keepFolder,
+    removeIgnored,
   })
   if (!done.ok) return { status: 'adopted', into, end, folder: 'kept', why: done.refusal.message }
   if (done.adopted?.status !== 'settled')

@@ -35,7 +35,7 @@ async function baseFault(git: Asked, { git: use }: PlanDefinition): Promise<Defi
   if (found.ok) return null
   const { message, hint } = found.failure
   const said = `the plan cannot begin at '${use.base}': ${message}`
-  return { message: said, key: 'git', at: ['base'], ...(hint === undefined ? {} : { hint }) }
+  return { message: said, key: 'git', at: ['base'], hint }
 }
 
 /** A `.git` file that nothing confirms. That there is no repository, or no git, is told by whoever needs it. */
@@ -48,7 +48,7 @@ async function writeFault(git: Asked, definition: PlanDefinition): Promise<Defin
   return {
     message: `the plan could commit nothing: ${message}`,
     key: 'git',
-    ...(task === undefined ? {} : { task: task.id }),
-    ...(hint === undefined ? {} : { hint }),
+    task: task?.id,
+    hint,
   }
 }

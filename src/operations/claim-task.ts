@@ -138,7 +138,7 @@ async function plansWithWork(engine: Pick<Engine, 'ask'>): Promise<readonly Plan
         type: 'tasks',
         status,
         limit: PAGE,
-        ...(cursor === undefined ? {} : { cursor }),
+        cursor,
       })
       for (const { plan } of page.items) found.add(plan)
       if (page.next === null) break

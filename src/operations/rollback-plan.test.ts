@@ -15,7 +15,7 @@ import {
 } from './rollback-plan.ts'
 
 const file = (path: string, conflict?: 'edited since'): FilePreview =>
-  ({ path, will: 'restore', ...(conflict === undefined ? {} : { conflict }) }) as FilePreview
+  ({ path, will: 'restore', conflict }) as FilePreview
 const FILES = [file('src/a', 'edited since'), file('src/b', 'edited since'), file('quiet')]
 const inFolder = (word: string, paths: readonly string[]) =>
   paths.filter(path => path === word || path.startsWith(`${word}/`))

@@ -169,7 +169,7 @@ export async function goOnWithPlan(
   const submitted = await room.submit(
     plan,
     { type: 'revise', definition: wanted, rationale, ...said(source), goOn: unsafe },
-    { expectedVersion, ...(once === undefined ? {} : { once }) },
+    { expectedVersion, once },
   )
   if (!submitted.ok) return submitted
   const isRevised = submitted.events.some(({ type }) => type === 'plan.revised')

@@ -25,7 +25,7 @@ export async function sessionPlans(
         status,
         archived: false,
         limit: PAGE,
-        ...(cursor === undefined ? {} : { cursor }),
+        cursor,
       })
       for (const row of page.items) rows.set(row.id, row)
       cursor = page.next ?? undefined

@@ -139,8 +139,8 @@ async function submitKeyed(
   { once, expectedVersion }: StartOptions,
 ): Promise<Submitted> {
   return await engine.submit(plan, order, {
-    ...(once === undefined ? {} : { once: `${once}/${order.type}` }),
-    ...(expectedVersion === undefined ? {} : { expectedVersion }),
+    once: once === undefined ? undefined : `${once}/${order.type}`,
+    expectedVersion,
   })
 }
 

@@ -56,7 +56,7 @@ const UNTOLD: ReadonlySet<string> = new Set([
 
 async function make(definition: PlanDefinition, start = true, session?: string): Promise<PlanId> {
   const { engine } = service.composed
-  const made = await engine.submit(null, { type: 'create', definition, ...(session === undefined ? {} : { session }) })
+  const made = await engine.submit(null, { type: 'create', definition, session })
   if (!made.ok) throw new Error(made.refusal.message)
   if (start) await must(made.plan, { type: 'start' })
   return made.plan

@@ -48,12 +48,12 @@ export function problem(status: number, code: string, detail: string, options: P
       title: TITLES[status] ?? 'Error',
       status,
       detail,
-      ...(hint === undefined ? {} : { hint: hintText(hint, about) }),
-      ...(allowed === undefined ? {} : { allowed }),
-      ...(faults === undefined ? {} : { faults: faults.map(worded) }),
+      hint: hint === undefined ? undefined : hintText(hint, about),
+      allowed,
+      faults: faults === undefined ? undefined : faults.map(worded),
       ...more,
     },
-    ...(headers === undefined ? {} : { headers }),
+    headers,
   }
 }
 

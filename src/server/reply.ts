@@ -70,7 +70,7 @@ export function sendProblem(
   id: string,
 ): number {
   // What was not read of the body would be taken for the next request.
-  const unread = request.complete || !hasBody(request) ? {} : { connection: 'close' }
+  const unread: Record<string, string> = request.complete || !hasBody(request) ? {} : { connection: 'close' }
   const text = JSON.stringify({ ...problem, instance: `urn:planfold:request:${id}` })
   write(response, problem.status, text, { 'content-type': 'application/problem+json', ...unread, ...headers })
   return problem.status

@@ -35,7 +35,7 @@ export function options({ once, expectedVersion }: Pick<Call, 'once' | 'expected
   readonly expectedVersion?: number
 } {
   return {
-    ...(once === undefined ? {} : { once }),
-    ...(expectedVersion === undefined ? {} : { expectedVersion }),
+    once,
+    expectedVersion,
   }
 }

@@ -209,7 +209,7 @@ async function call(
   const response = await fetch(service.url + path, {
     method: route.method,
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    body: body === undefined ? undefined : JSON.stringify(body),
     signal: stop.signal,
   })
   if ((response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {

@@ -79,7 +79,7 @@ export interface Stream {
 export const ok = (body: unknown, version?: number): Reply => ({
   status: 200,
   body,
-  ...(version === undefined ? {} : { version }),
+  version,
 })
 /** A body that is JSON text already, and the same whenever it is shown at this version. */
 export const asText = (data: string, version: number): Reply => ({
@@ -92,6 +92,6 @@ export const created = (body: unknown, at: string, version?: number): Reply => (
   status: 201,
   body,
   location: at,
-  ...(version === undefined ? {} : { version }),
+  version,
 })
 export const nothing: Reply = { status: 204 }

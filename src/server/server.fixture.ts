@@ -109,7 +109,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     host: '127.0.0.1',
     port: 0,
     monotonic: () => performance.now(),
-    ...(options.answered === undefined ? {} : { answered: options.answered }),
+    answered: options.answered,
   })
   const attending =
     options.attend === true
@@ -133,7 +133,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
       })
       const text = await response.text()
       const type = response.headers.get('content-type') ?? ''

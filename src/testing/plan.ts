@@ -25,10 +25,11 @@ export function task(id: string, { action, needs, on, ...options }: TaskOptions 
     id: name(id),
     ...options,
     action: action ?? { type: 'run', command: { argv: ['true'] } },
-    ...(needs === undefined ? {} : { needs: needs.map(name) }),
-    ...(on === undefined
-      ? {}
-      : { on: Object.fromEntries(Object.entries(on).map(([outcome, to]) => [outcome, [to].flat().map(name)])) }),
+    needs: needs === undefined ? undefined : needs.map(name),
+    on:
+      on === undefined
+        ? undefined
+        : Object.fromEntries(Object.entries(on).map(([outcome, to]) => [outcome, [to].flat().map(name)])),
   }
 }
 

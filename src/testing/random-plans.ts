@@ -39,7 +39,7 @@ export const plans: fc.Arbitrary<PlanDefinition> = fc
       const options: TaskOptions = {
         ...actionOf(seed),
         ...(needs.length === 0 ? {} : { needs }),
-        ...(seed.effect === undefined ? {} : { effect: seed.effect as NonNullable<TaskOptions['effect']> }),
+        effect: seed.effect === undefined ? undefined : (seed.effect as NonNullable<TaskOptions['effect']>),
         ...(seed.optional ? { optional: true as const } : {}),
         ...(seed.when === 0 ? { when: 'true' } : {}),
         ...(seed.attempts === 0 ? {} : { retry: { attempts: seed.attempts, backoffMs: { min: 100, max: 1_000 } } }),

@@ -192,7 +192,7 @@ export function turnOf(state: PlanState, luck: Luck, next: NextActions): Turn {
 /** What is found before it begins; what it would do is always the same. */
 function preparedOf(state: PlanState, { definition }: TaskState): Prepared {
   return {
-    ...(definition.when === undefined ? {} : { when: true }),
+    when: definition.when === undefined ? undefined : true,
     preimage: numberedSha(7),
     consent: foundIn(state),
   }

@@ -221,7 +221,7 @@ function preparedOf(task: TaskState, luck: number): Prepared {
   if (luck % 7 === 0) return { failure: { class: 'resource', message: 'no disk', retryable: luck % 2 === 0 } }
   return {
     ...when,
-    ...(task.definition.preconditions === undefined ? {} : { preconditions: judgedOf(task) }),
+    preconditions: task.definition.preconditions === undefined ? undefined : judgedOf(task),
     preimage: task.prepared?.preimage ?? numberedSha(luck),
     ...(luck % 3 === 0 ? { checkpoint: { snapshot: numberedSha(luck) } } : {}),
   }
@@ -279,8 +279,8 @@ export function kindCommand(state: PlanState, now: number): Command | null {
       task: task.definition.id,
       visit: task.visit,
       prepared: {
-        ...(task.definition.when === undefined ? {} : { when: true }),
-        ...(task.definition.preconditions === undefined ? {} : { preconditions: judgedOf(task) }),
+        when: task.definition.when === undefined ? undefined : true,
+        preconditions: task.definition.preconditions === undefined ? undefined : judgedOf(task),
         preimage: numberedSha(7),
         consent: { from: state.hash, hash: numberedSha(8) },
       },

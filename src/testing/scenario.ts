@@ -44,7 +44,7 @@ export function given(...steps: readonly (Command | Event)[]): Given {
       return {
         journal,
         // biome-ignore lint/suspicious/noThenProperty: given, when, then; nobody awaits a scenario.
-        then: (...events) => deepStrictEqual(decided, { ok: true, events }),
+        then: (...events) => deepStrictEqual(journaled(decided), journaled({ ok: true, events })),
         thenRefused(code) {
           if (decided.ok) throw new Error(`'${command.type}' was not refused: ${JSON.stringify(decided.events)}`)
           strictEqual(decided.refusal.code, code)
@@ -64,6 +64,9 @@ export const create = (definition: PlanDefinition): Command => ({
   definition,
   hash: numberedSha(1),
 })
+
+/** As the journal keeps it: a key that is undefined is absent. */
+const journaled = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 // Events are `noun.past`; commands are one word.
 const isEvent = (step: Command | Event): step is Event => step.type.includes('.')

@@ -62,7 +62,7 @@ class Listener {
     try {
       const answer = await fetch(`${address}/events?after=0&progress=false`, {
         headers: { 'last-event-id': this.#last },
-        ...(stop === undefined ? {} : { signal: stop }),
+        signal: stop,
       })
       let rest = ''
       for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {

@@ -56,6 +56,17 @@ test('the guide compiles, and so does whatever is written plainly', async () => 
   expect(await compile([...blocks, plain])).toBe('')
 })
 
+test('they reach no package, and nothing of the service or its schemas', () => {
+  const dist = resolve(dirname(MAIN), '..')
+  const reached = new Set([join(dist, 'client/client.d.ts')])
+  for (const file of reached)
+    for (const [, from] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()['"]([^'"]+)['"]/g)) {
+      expect(from, `${file} imports a package`).toMatch(/^\./)
+      reached.add(resolve(dirname(file), from!.replace(/\.[jt]s$/, '.d.ts')))
+    }
+  expect([...reached].filter(file => /^(?:server|format)\//.test(file.slice(dist.length + 1)))).toEqual([])
+})
+
 test('what is misspelt does not', async () => {
   const wrong = (line: string) =>
     `import { connect } from 'planfold/client'\nconst client = connect({ url: '' })\nawait client.${line}`

@@ -106,7 +106,7 @@ async function service(): Promise<Service> {
   return {
     address,
     ask: async (method, path, body) => {
-      const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+      const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
       const sent = body === undefined ? {} : { body: JSON.stringify(body) }
       const response = await fetch(`http://127.0.0.1:${data.port}${path}`, { method, headers, ...sent })
       const text = await response.text()

@@ -34,7 +34,7 @@ async function ask(url: string, method: string, path: string, body?: unknown, he
   const response = await fetch(url + path, {
     method,
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    body: body === undefined ? undefined : JSON.stringify(body),
   })
   const text = await response.text()
   const isJson = (response.headers.get('content-type') ?? '').includes('json')

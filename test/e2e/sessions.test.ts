@@ -35,7 +35,7 @@ async function ask(method: string, path: string, body?: unknown, headers: object
   const response = await fetch(service.address + path, {
     method,
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    body: body === undefined ? undefined : JSON.stringify(body),
   })
   const text = await response.text()
   const type = response.headers.get('content-type') ?? ''

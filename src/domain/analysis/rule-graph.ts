@@ -24,9 +24,9 @@ export function* graphFaults({ graph }: Ground): Iterable<Finding> {
       severity: 'error',
       message,
       hint: hint ?? 'correct it and try again',
-      ...(task === undefined ? {} : { task }),
-      ...(key === undefined ? {} : { key }),
-      ...(at === undefined ? {} : { at }),
+      task,
+      key,
+      at,
     }
   }
 }

@@ -49,7 +49,7 @@ const planOf: fc.Arbitrary<PlanDefinition> = fc
     plan('p', ...tasks, {
       policy: {
         roles: { lead: ['ana'], boss: ['cy'] },
-        ...(after === undefined ? {} : { escalate: { afterMs: after, to: 'boss' } }),
+        escalate: after === undefined ? undefined : { afterMs: after, to: 'boss' },
       },
     }),
   )

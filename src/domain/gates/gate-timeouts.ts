@@ -20,7 +20,7 @@ export function raiseDue(draft: DecisionDraft): void {
 export function escalate(draft: DecisionDraft, task: TaskState, why: EventOf<'task.escalated'>['why']): void {
   if (draft.state.rules < 3 || task.escalated.includes(why)) return
   const to = calledFor(draft.state, task)
-  emit(draft, { type: 'task.escalated', task: task.definition.id, why, ...(to === undefined ? {} : { to }) })
+  emit(draft, { type: 'task.escalated', task: task.definition.id, why, to })
 }
 
 /** Does it go on asking when its time is over? */

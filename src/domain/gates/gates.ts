@@ -244,10 +244,10 @@ function saidBesides(
   const hash = edits?.hash ?? gate.hash
   const filled = gate.asks.type === 'question' && verdict === 'answered' ? fillIn(gate.asks.form, answers ?? {}) : null
   return {
-    ...(by === undefined ? {} : { by }),
+    by,
     ...(hash === null ? {} : { hash }),
     ...(binds === undefined ? {} : { binds, until: until ?? now + validMs(state) }),
-    ...(option === undefined ? {} : { option }),
+    option,
     ...(choices === undefined || gate.asks.type !== 'edits' ? {} : { choices }),
     ...(filled?.ok === true ? { answers: filled.answers } : {}),
     ...(target === null ? {} : { to: target.definition.id }),

@@ -334,7 +334,7 @@ function tasksOf(depth: number): fc.Arbitrary<readonly TaskDefinition[]> {
           ...times,
           ...(needs.length === 0 ? {} : { needs }),
           ...(on.length === 0 ? {} : { on: { failure: on } }),
-          ...(inner === undefined ? {} : { action: steps(...inner) }),
+          action: inner === undefined ? undefined : steps(...inner),
         }),
       ),
     { minLength: 1, maxLength: 4, selector: ({ id }) => id },

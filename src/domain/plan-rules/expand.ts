@@ -9,9 +9,8 @@
 // that begin it, so that a group that is gone back to is worked through again. A child that only compensates another task
 // is nobody's work: no group waits for it, and it waits for nothing.
 //
-// A child of a subplan takes from its group what it does not say itself: `optional priority milestone write read network
-// effects cwd timeout timebox retry visits`; `env` is merged; `when` is joined by `&&`; `preconditions` go to the children that begin the
-// group. The children of a `matrix` or a `for_each` have the whole definition; only the edge `on.success` stays with the
+// A child of a subplan takes from its group what it does not say itself, field by field as `TASK_FIELDS` says (`inherit`); `env` is
+// merged; `when` is joined by `&&`; `preconditions` go to the children that begin the group. The children of a `matrix` or a `for_each` have the whole definition; only the edge `on.success` stays with the
 // group, because it is taken once, when all are done.
 
 import type { TaskName } from '../id.ts'
@@ -27,9 +26,10 @@ import type {
   RecoveryRule,
   TaskDefinition,
 } from '../plan.ts'
+import { fieldsWhere } from './task-fields.ts'
 
 // A remedy: a task that a rule of `recover` leads to, as an alternate or to repair something. It stands among the others and
-// sleeps until then, whatever it needs, unless the task it helps comes after it anyway. What it must keep: remedy-faults.ts.
+// sleeps until then, whatever it needs, unless the task it helps comes after it anyway.
 
 /** The task that a rule leads to, when it leads to one. */
 export const remedyIn = (rule: RecoveryRule): TaskName | null =>
@@ -56,7 +56,7 @@ export function withRemedies(
 }
 
 // A task that compensates another one: `compensate: { task: undo-push }`. It stands among the others and sleeps; only the
-// engine wakes it, when what the other did is to be undone. The rules it must keep: compensator-faults.ts.
+// engine wakes it, when what the other did is to be undone.
 
 /** The task that undoes what this one did, when a task of the plan does. */
 export function compensatorOf({ compensate }: TaskDefinition): TaskName | null {
@@ -255,38 +255,28 @@ const orElse = (names: readonly TaskName[], otherwise: Names): Names => (names.l
 // ── who says what ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 function joinOfSteps(task: TaskDefinition): TaskDefinition {
-  const {
-    when: _when,
-    preconditions: _before,
-    write: _write,
-    read: _read,
-    network: _network,
-    effects: _effects,
-    ...join
-  } = task
-  return join
+  return Object.fromEntries(Object.entries(task).filter(([key]) => !GIVEN_AWAY.has(key))) as unknown as TaskDefinition
 }
+
+const GIVEN_AWAY: ReadonlySet<string> = new Set(
+  fieldsWhere(({ inherit }) => inherit === 'moved' || inherit === 'joined'),
+)
 
 /** The group of a `matrix` or `for_each`: what is said about one of its tasks is said by the children. */
 function joinOfMany(task: TaskDefinition): Omit<TaskDefinition, 'id' | 'action'> {
-  const { title, description, kind, rationale, optional, priority, visits, labels, owner, milestone, deadline } = task
   const success = task.on !== undefined && Object.hasOwn(task.on, 'success') ? task.on.success : undefined
-  const join = {
-    title,
-    description,
-    kind,
-    rationale,
-    optional,
-    priority,
-    visits,
-    labels,
-    owner,
-    milestone,
-    deadline,
-    on: success === undefined || picksItsWay(task) ? undefined : { success },
-    bound: task.bound,
+  return {
+    ...pick(task, SHARED),
+    ...(success === undefined || picksItsWay(task) ? {} : { on: { success } }),
+    ...pick(task, ['bound']),
   }
-  return Object.fromEntries(Object.entries(join).filter(([, value]) => value !== undefined))
+}
+
+const SHARED = fieldsWhere(({ shared }) => shared === true)
+
+/** Some fields of a task, as far as it has them. */
+function pick(task: TaskDefinition, names: readonly (keyof TaskDefinition)[]): Partial<TaskDefinition> {
+  return Object.fromEntries(names.filter(name => task[name] !== undefined).map(name => [name, task[name]]))
 }
 
 function edgesOfOne(task: TaskDefinition): Pick<TaskDefinition, 'on'> {
@@ -303,7 +293,7 @@ const picksItsWay = ({ action }: TaskDefinition): boolean => action.type === 'de
  * work like any other, so it leads where a failing child would; but nobody else could find them instead.
  */
 function finderOf(task: TaskDefinition, id: TaskName, of: TaskName): TaskDefinition {
-  const { when, optional, priority, milestone, retry, visits, bound, recover } = task
+  const { when, recover } = task
   const asked = when === undefined || /\b(?:item|index)\b/.test(when) ? {} : { when }
   return {
     id,
@@ -311,30 +301,13 @@ function finderOf(task: TaskDefinition, id: TaskName, of: TaskName): TaskDefinit
     action: { type: 'items', in: task.forEach?.in ?? '[]', of },
     ...asked,
     ...edgesOfOne(task),
-    ...(optional === undefined ? {} : { optional }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(milestone === undefined ? {} : { milestone }),
-    ...(retry === undefined ? {} : { retry }),
-    ...(visits === undefined ? {} : { visits }),
-    ...(recover === undefined ? {} : { recover: recover.filter(rule => remedyIn(rule) === null) }),
-    ...(bound === undefined ? {} : { bound }),
+    ...pick(task, ['optional', 'priority', 'milestone', 'retry', 'visits']),
+    recover: recover?.filter(rule => remedyIn(rule) === null),
+    bound: task.bound,
   }
 }
 
-const INHERITED = [
-  'optional',
-  'priority',
-  'milestone',
-  'write',
-  'read',
-  'network',
-  'cwd',
-  'timeoutMs',
-  'timeboxMs',
-  'retry',
-  'effects',
-  'visits',
-] as const satisfies readonly (keyof TaskDefinition)[]
+const INHERITED = fieldsWhere(({ inherit }) => inherit === 'copied' || inherit === 'moved')
 
 function inherit(child: TaskDefinition, group: TaskDefinition, begins: boolean): TaskDefinition {
   const given: { -readonly [K in keyof TaskDefinition]?: TaskDefinition[K] } = {}

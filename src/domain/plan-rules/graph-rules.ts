@@ -389,7 +389,7 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
           : `did you mean '${near}'?`,
       task,
       key,
-      ...(at === undefined ? {} : { at }),
+      at,
     })
   }
 }

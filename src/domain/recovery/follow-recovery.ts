@@ -66,7 +66,7 @@ function follow(
     visit: task.visit,
     choice,
     reason,
-    ...(rule === undefined ? {} : { rule }),
+    rule,
     ...(helper === null ? {} : { to: [helper] }),
   })
   if (chosen.choice === 'retry') {
@@ -166,7 +166,7 @@ export function abort(
     type: 'plan.aborted',
     reason,
     with: how ?? state.definition.policy?.onFailure ?? 'compensate',
-    ...(task === undefined ? {} : { task }),
+    task,
   })
   for (const other of state.order) {
     if (other.status === 'running' && other.claim !== null)
@@ -198,7 +198,7 @@ function callAboutTime(draft: DecisionDraft, task: TaskState): void {
     type: 'task.escalated',
     task: task.definition.id,
     why: 'timebox',
-    ...(to === undefined ? {} : { to }),
+    to,
   })
 }
 

@@ -53,9 +53,9 @@ export function evaluate(draft: DecisionDraft, command: CommandOf<'evaluate'>): 
     id,
     by,
     visit: task.visit,
-    ...(score === undefined ? {} : { score }),
-    ...(passed === undefined ? {} : { passed }),
-    ...(data === undefined ? {} : { data }),
+    score,
+    passed,
+    data,
   })
   return undefined
 }

@@ -12,7 +12,7 @@ const annotate = (set: JsonObject, task?: string): Command => ({
   type: 'annotate',
   set,
   by: 'ana',
-  ...(task === undefined ? {} : { task: name(task) }),
+  task: task === undefined ? undefined : name(task),
 })
 const evaluate = (id: string, more: { score?: number; passed?: boolean; data?: Json } = {}): Command => ({
   type: 'evaluate',

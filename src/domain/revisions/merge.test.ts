@@ -105,8 +105,7 @@ describe('a merge', () => {
   })
 
   it('keeps the items a list had when it was expanded', () => {
-    const each = (items?: readonly string[]) =>
-      plan('p', task('a', { forEach: { in: 'inputs.list', ...(items === undefined ? {} : { items }) } }))
+    const each = (items?: readonly string[]) => plan('p', task('a', { forEach: { in: 'inputs.list', items } }))
     for (const mode of ['merge', 'replace'] as const)
       expect(merge(each(['x', 'y']), each(), mode).definition.tasks[0]).toMatchObject({
         forEach: { items: ['x', 'y'] },

@@ -6,6 +6,7 @@ import { type Json, type JsonObject, same } from '../json.ts'
 import { suggest } from '../phrases.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { keepItems } from '../plan-rules/for-each.ts'
+import type { WrittenField } from '../plan-rules/task-fields.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { allTasks } from '../state/task-index.ts'
 import { SATISFIES, type TaskStatus } from '../status.ts'
@@ -357,7 +358,7 @@ function without<K extends keyof TaskDefinition>(task: TaskDefinition, key: K): 
 
 /** Fields of a task as they shall be; null takes one away. */
 export type TaskChanges = {
-  readonly [K in Exclude<keyof TaskDefinition, 'id' | 'bound' | 'sleeps' | 'leads'>]?: TaskDefinition[K] | null
+  readonly [K in Exclude<WrittenField, 'id'>]?: TaskDefinition[K] | null
 }
 
 /** Null when nobody wrote such a task: what was made of a list or a matrix is changed where that is written. */

@@ -124,7 +124,7 @@ const asRevision = ({ definition, hash, rationale, source }: Proposal): CommandO
   definition,
   hash,
   rationale,
-  ...(source === undefined ? {} : { source }),
+  source,
 })
 
 /** The task whose failure asked for it begins its next visit. */

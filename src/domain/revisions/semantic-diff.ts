@@ -4,19 +4,23 @@
 
 import type { TaskName } from '../id.ts'
 import { type Json, same, stableText } from '../json.ts'
-import type { ActionType, PlanDefinition, TaskDefinition } from '../plan.ts'
+import type { ActionType, ChangeKind, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { compensatorOf, mergedBy, mergeOf, withRemedies } from '../plan-rules/expand.ts'
+import { fieldOf } from '../plan-rules/task-fields.ts'
 
 // What sort of change a changed key is, and a whole diff in one line.
 
-/**
- * scope: what may be touched. budget: how long, how often, how dear. route: what comes before and after. action: what is done.
- * criteria: what must hold. data: what goes in and out. wording: what only people read.
- */
-type ChangeKind = (typeof CHANGE_KINDS)[number]
-
 /** In the order in which changes are told: what matters most comes first. */
-const CHANGE_KINDS = ['action', 'scope', 'criteria', 'route', 'budget', 'data', 'wording', 'other'] as const
+const CHANGE_KINDS = [
+  'action',
+  'scope',
+  'criteria',
+  'route',
+  'budget',
+  'data',
+  'wording',
+  'other',
+] as const satisfies readonly ChangeKind[]
 
 /** How people call a change of this kind, in front of the names of tasks. */
 export const KIND_WORDS: Readonly<Record<ChangeKind, string>> = {
@@ -30,16 +34,6 @@ export const KIND_WORDS: Readonly<Record<ChangeKind, string>> = {
   other: 'otherwise changed',
 }
 
-const TASK_KEYS = keys({
-  action: 'action instruction probe compensate env cwd',
-  scope: 'write read network effect effects capabilities',
-  criteria: 'accept expect preconditions postconditions',
-  route: 'needs on failureModes recover visits when optional forEach matrix',
-  budget: 'budget timeoutMs timeboxMs retry priority estimateMs deadline',
-  data: 'inputs outputs',
-  wording: 'title description kind rationale assumptions risks rollback owner assignee labels milestone',
-})
-
 const PLAN_KEYS = keys({
   action: 'git git.commits git.worktree git.message git.base policy.checkpoints',
   scope: 'policy policy.write policy.network policy.gates policy.roles',
@@ -50,7 +44,7 @@ const PLAN_KEYS = keys({
   wording: 'name title goal owner stakeholders labels',
 })
 
-const kindOfTaskKey = (key: string): ChangeKind => TASK_KEYS.get(key) ?? 'other'
+const kindOfTaskKey = (key: string): ChangeKind => fieldOf(key)?.change ?? 'other'
 const kindOfPlanKey = (key: string): ChangeKind => PLAN_KEYS.get(key) ?? 'other'
 const rank = (kind: ChangeKind): number => CHANGE_KINDS.indexOf(kind)
 
@@ -286,8 +280,8 @@ function changesOf(before: Parts, after: Parts, kindOf: (key: string) => ChangeK
     changes.push({
       kind: kindOf(key),
       key,
-      ...(was === undefined ? {} : { before: was as Json }),
-      ...(is === undefined ? {} : { after: is as Json }),
+      before: was as Json | undefined,
+      after: is as Json | undefined,
     })
   }
   return changes.sort((a, b) => rank(a.kind) - rank(b.kind) || (a.key < b.key ? -1 : 1))
@@ -295,7 +289,7 @@ function changesOf(before: Parts, after: Parts, kindOf: (key: string) => ChangeK
 
 function named(task: TaskDefinition, parent: TaskName | null): NamedTask {
   const { id, action, title } = task
-  return { task: path(parent, id), action: action.type, ...(title === undefined ? {} : { title }) }
+  return { task: path(parent, id), action: action.type, title }
 }
 
 const path = (parent: TaskName | null, id: TaskName): TaskName =>

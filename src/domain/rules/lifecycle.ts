@@ -32,14 +32,14 @@ export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refu
     plan,
     definition,
     hash,
-    ...(origin === undefined ? {} : { origin }),
-    ...(session === undefined ? {} : { session }),
-    ...(goal === undefined ? {} : { goal }),
-    ...(agent === undefined ? {} : { agent }),
-    ...(source === undefined ? {} : { source }),
-    ...(place === undefined ? {} : { place }),
-    ...(forkedAt === undefined ? {} : { forkedAt }),
-    ...(start === undefined ? {} : { start }),
+    origin,
+    session,
+    goal,
+    agent,
+    source,
+    place,
+    forkedAt,
+    start,
   })
   if (imported.length > 0) emit(draft, { type: 'task.imported', tasks: imported })
   return undefined

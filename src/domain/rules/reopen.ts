@@ -6,6 +6,7 @@ import type { TaskName } from '../id.ts'
 import { same } from '../json.ts'
 import type { TaskDefinition } from '../plan.ts'
 import { effectOf } from '../plan-rules/effect.ts'
+import { fieldsWhere } from '../plan-rules/task-fields.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { LostOutput } from '../result.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
@@ -105,19 +106,7 @@ export function isOtherWork(was: TaskDefinition, next: TaskDefinition): boolean 
   return WORK.some(key => !same(was[key], next[key]))
 }
 
-const WORK = [
-  'action',
-  'instruction',
-  'when',
-  'inputs',
-  'outputs',
-  'env',
-  'cwd',
-  'expect',
-  'accept',
-  'postconditions',
-  'bound',
-] as const satisfies readonly (keyof TaskDefinition)[]
+const WORK = fieldsWhere(({ work }) => work === true)
 
 /** These and all that need them, as it is written. */
 function closureOf(written: ReadonlyMap<TaskName, TaskDefinition>, roots: readonly TaskName[]): ReadonlySet<TaskName> {

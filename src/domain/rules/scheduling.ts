@@ -251,12 +251,12 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
   else
     emit(draft, {
       ...begun,
-      ...(preimage === undefined ? {} : { preimage }),
-      ...(before === undefined ? {} : { before }),
-      ...(unwatched === undefined ? {} : { unwatched }),
-      ...(inputHash === undefined ? {} : { inputHash }),
-      ...(reserves === undefined ? {} : { reserves }),
-      ...(edited === undefined ? {} : { edited }),
+      preimage,
+      before,
+      unwatched,
+      inputHash,
+      reserves,
+      edited,
       ...gone,
       ...idle,
     })
@@ -267,7 +267,7 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
   settle(draft, task, {
     status: 'failed',
     failure,
-    ...(mode === undefined ? {} : { mode }),
+    mode,
     ...(verdicts.length === 0 ? {} : { verdicts }),
   })
 }
@@ -308,7 +308,7 @@ function isClear(draft: DecisionDraft, task: TaskState, prepared: Prepared): boo
       task: id,
       criterion,
       holds: true,
-      ...(evidence === undefined ? {} : { evidence }),
+      evidence,
       stage: 'precondition',
     })
   }

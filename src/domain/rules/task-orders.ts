@@ -255,7 +255,7 @@ export function retry(draft: DecisionDraft, command: CommandOf<'retry'>): Refusa
       task: command.task,
       verdict: 'again',
       rationale: command.reason ?? 'tried again by hand',
-      ...(command.by === undefined ? {} : { by: command.by }),
+      by: command.by,
     })
   }
   if (!ENDED.has(task.status))

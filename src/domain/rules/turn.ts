@@ -102,7 +102,7 @@ export function turn(draft: DecisionDraft, command: Turn): void {
     if (state.compensation === task) compensated(draft, task, result)
   for (const { task, visit, operations, failure } of command.committed ?? []) {
     if (state.uncommitted.some(one => one.task === task && one.visit === visit))
-      emit(draft, { type: 'git.committed', task, visit, operations, ...(failure === undefined ? {} : { failure }) })
+      emit(draft, { type: 'git.committed', task, visit, operations, failure })
   }
   if (command.rolledBack !== undefined) finishRollback(draft, command.rolledBack)
   continueRecoveries(draft)
@@ -170,8 +170,7 @@ function askingFor({ state }: DecisionDraft, { gates }: Turn): ReadonlyMap<TaskS
   const asking = new Map<TaskState, Asking>()
   for (const { task: name, visit, from, question, voids } of gates) {
     const task = state.tasks.get(name)
-    if (task?.visit === visit && from === state.hash)
-      asking.set(task, { question, ...(voids === undefined ? {} : { voids }) })
+    if (task?.visit === visit && from === state.hash) asking.set(task, { question, voids })
   }
   return asking
 }

@@ -171,7 +171,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       else
         endedAt(state, task, {
           how: 'lost',
-          ...(event.lastSign === undefined ? {} : { at: event.lastSign + SIGN_SLACK_MS }),
+          at: event.lastSign === undefined ? undefined : event.lastSign + SIGN_SLACK_MS,
         })
       setStatus(state, task, 'ready')
       return
@@ -194,8 +194,8 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
 }
 
 const some = (chosen: Prepared['chosen'], ended: Prepared['ended']): Pick<Prepared, 'chosen' | 'ended'> => ({
-  ...(chosen === undefined ? {} : { chosen }),
-  ...(ended === undefined ? {} : { ended }),
+  chosen,
+  ended,
 })
 
 /** So many times are remembered, each with so many paths; the journal and the manifests it names hold all of them. */

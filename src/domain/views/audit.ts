@@ -4,7 +4,7 @@
 import type { Command } from '../command.ts'
 import { EVENT_KINDS, type Event, type EventKind, type EventOf, tasksOf } from '../event.ts'
 import type { Millis, Sha256, TaskName } from '../id.ts'
-import type { Json, JsonObject } from '../json.ts'
+import { defined, type Json, type JsonObject } from '../json.ts'
 import type { Action, CompensatingTask, PlanDefinition, TaskDefinition } from '../plan.ts'
 import type { GitOperation } from '../plan-rules/git-operation.ts'
 import type { Result, Wrote } from '../result.ts'
@@ -22,11 +22,11 @@ function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: HashOf)
   switch (event.type) {
     case 'plan.created': {
       const { hash, origin, forkedAt, place, source } = event
-      return some({ revision: 1, hash, origin, forkedAt, place, dialect: source?.dialect })
+      return defined({ revision: 1, hash, origin, forkedAt, place, dialect: source?.dialect })
     }
     case 'plan.revised': {
       const { revision, hash, rationale, source } = event
-      return some({ revision, hash, rationale, dialect: source?.dialect })
+      return defined({ revision, hash, rationale, dialect: source?.dialect })
     }
     case 'task.added':
       return { tasks: event.tasks.map(({ id }) => id), hash: hashOf(event.tasks as unknown as Json) }
@@ -35,42 +35,42 @@ function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: HashOf)
       return { by: event.by, keys: Object.keys(event.set), hash: hashOf(event.set) }
     case 'task.evaluated': {
       const { id, by, visit, score, passed, data } = event
-      return some({ id, by, visit, score, passed, data: data === undefined ? undefined : hashOf(data) })
+      return defined({ id, by, visit, score, passed, data: data === undefined ? undefined : hashOf(data) })
     }
     case 'plan.started':
-      return some({ rules: event.rules, files: event.files })
+      return defined({ rules: event.rules, files: event.files })
     case 'gate.opened':
-      return some({ asks: event.asks.type, on: event.hash })
+      return defined({ asks: event.asks.type, on: event.hash })
     case 'gate.decided': {
       const { verdict, rationale, by, option, answers, to, until } = event
-      return some({ verdict, rationale, by, option, answers, to, until })
+      return defined({ verdict, rationale, by, option, answers, to, until })
     }
     case 'gate.voted':
-      return some({ by: event.by, rationale: event.rationale, on: event.hash })
+      return defined({ by: event.by, rationale: event.rationale, on: event.hash })
     case 'consent.voided':
       return { reason: event.reason }
     case 'question.asked':
-      return some({ id: event.id, by: event.by, text: event.text, fields: event.form.map(({ name }) => name) })
+      return defined({ id: event.id, by: event.by, text: event.text, fields: event.form.map(({ name }) => name) })
     case 'question.answered':
       return { id: event.id, by: event.by, answers: event.answers }
     case 'revision.proposed': {
       const { id, hash, base, by, rationale, cause } = event
-      return some({ id, hash, base, by, rationale, cause })
+      return defined({ id, hash, base, by, rationale, cause })
     }
     case 'revision.declined':
       return { id: event.id, by: event.by, rationale: event.rationale }
     case 'recovery.chosen':
-      return some({ visit: event.visit, choice: event.choice, reason: event.reason, rule: event.rule, to: event.to })
+      return defined({ visit: event.visit, choice: event.choice, reason: event.reason, rule: event.rule, to: event.to })
     case 'task.escalated':
-      return some({ why: event.why, to: event.to })
+      return defined({ why: event.why, to: event.to })
     case 'notice.sent':
-      return some({ id: event.id, kind: event.kind, to: event.to, failure: event.failure })
+      return defined({ id: event.id, kind: event.kind, to: event.to, failure: event.failure })
     case 'criterion.judged':
-      return some({ criterion: event.criterion, holds: event.holds, stage: event.stage })
+      return defined({ criterion: event.criterion, holds: event.holds, stage: event.stage })
     case 'attempt.started': {
       const { visit, attempt, preimage, before, inputHash, claim } = event
       const told = task === undefined ? {} : toldTo(task.action)
-      return some({ visit, attempt, ...told, claimedBy: claim?.by, preimage, before, inputHash })
+      return defined({ visit, attempt, ...told, claimedBy: claim?.by, preimage, before, inputHash })
     }
     case 'attempt.succeeded':
     case 'attempt.failed': {
@@ -82,11 +82,11 @@ function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: HashOf)
       return { visit, attempt, failure: failure.message }
     }
     case 'attempt.lost':
-      return some({ visit: event.visit, attempt: event.attempt, reason: event.reason, byUs: event.byUs })
+      return defined({ visit: event.visit, attempt: event.attempt, reason: event.reason, byUs: event.byUs })
     case 'attempt.parked':
       return { reason: event.evidence.reason, effect: event.evidence.effect, startedAt: event.evidence.startedAt }
     case 'workspace.restored':
-      return some({ to: event.to, saved: event.saved, files: event.files?.length })
+      return defined({ to: event.to, saved: event.saved, files: event.files?.length })
     case 'outputs.checked':
       return { lost: event.lost.map(({ task, output, file, what }) => ({ task, output, file, what })) }
     case 'files.restored':
@@ -98,7 +98,7 @@ function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: HashOf)
       return resultFacts(event.result, hashOf)
     case 'checkpoint.taken': {
       const { name, why, standing } = event
-      return some({
+      return defined({
         checkpoint: name,
         why,
         snapshot: standing.snapshot,
@@ -110,10 +110,10 @@ function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: HashOf)
     case 'place.made': {
       const operations = event.type === 'place.made' ? event.operations : operationsOf(event)
       const failure = event.type === 'git.committed' ? event.failure?.message : undefined
-      return some({ operations: operations.map(operationFacts), failure })
+      return defined({ operations: operations.map(operationFacts), failure })
     }
     case 'rollback.started':
-      return some({
+      return defined({
         kind: event.kind,
         to: event.to,
         checkpoint: event.checkpoint,
@@ -121,14 +121,14 @@ function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: HashOf)
         fork: event.adopts?.fork,
       })
     case 'fork.adopted':
-      return some({ into: event.into, version: event.version ?? undefined, folder: event.folder, why: event.why })
+      return defined({ into: event.into, version: event.version ?? undefined, folder: event.folder, why: event.why })
     case 'rollback.finished':
     case 'rollback.stopped': {
       const { changes, paths, saved, left, kept, git } = event
       const failure = event.type === 'rollback.stopped' ? event.failure.message : undefined
       const conflicts = event.type === 'rollback.stopped' ? event.conflicts : undefined
       const operations = git === undefined ? undefined : git.map(operationFacts)
-      return some({ changes, paths, saved, left: left?.length, kept: kept?.length, operations, failure, conflicts })
+      return defined({ changes, paths, saved, left: left?.length, kept: kept?.length, operations, failure, conflicts })
     }
     default:
       return {}
@@ -144,7 +144,7 @@ function toldTo(action: Action | CompensatingTask): { readonly [key: string]: Js
     case 'run': {
       const { command } = action
       const text = 'argv' in command ? command.argv.join(' ') : command.script
-      const told = 'argv' in command ? { argv: command.argv } : { script: command.script }
+      const told: JsonObject = 'argv' in command ? { argv: command.argv } : { script: command.script }
       return { action: 'run', ...told, resolved: !text.includes('${{') }
     }
     case 'edit':
@@ -171,7 +171,7 @@ function resultFacts(result: Result, hashOf: HashOf): JsonObject {
     result.status === 'succeeded'
       ? { outcome: result.outcome }
       : { class: result.failure.class, message: result.failure.message, mode: result.mode }
-  return some({
+  return defined({
     status: result.status,
     ...told,
     exit,
@@ -180,12 +180,15 @@ function resultFacts(result: Result, hashOf: HashOf): JsonObject {
     outputs: outputs === undefined ? undefined : outputHashes(outputs, hashOf),
     wrote: wrote === undefined ? undefined : wroteFacts(wrote),
     inputHash,
-    verdicts: verdicts?.map(({ criterion, holds, stage, log }) => some({ criterion, holds, stage, log: log?.sha256 })),
+    verdicts: verdicts?.map(({ criterion, holds, stage, log }) =>
+      defined({ criterion, holds, stage, log: log?.sha256 }),
+    ),
     operations: git?.map(operationFacts),
   })
 }
 
-const wroteFacts = ({ changes, paths, left, snapshot }: Wrote): JsonObject => some({ changes, paths, left, snapshot })
+const wroteFacts = ({ changes, paths, left, snapshot }: Wrote): JsonObject =>
+  defined({ changes, paths, left, snapshot })
 
 function outputHashes(outputs: JsonObject, hashOf: HashOf): JsonObject {
   return Object.fromEntries(
@@ -199,13 +202,8 @@ function outputHashes(outputs: JsonObject, hashOf: HashOf): JsonObject {
 
 function operationFacts(operation: GitOperation): JsonObject {
   const { type, ref } = operation
-  if ('before' in operation) return some({ type, ref, before: operation.before, after: operation.after })
+  if ('before' in operation) return defined({ type, ref, before: operation.before, after: operation.after })
   return { type, ref, commit: operation.commit }
-}
-
-/** Without what is not known. */
-function some(facts: { readonly [key: string]: Json | undefined }): JsonObject {
-  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as JsonObject
 }
 
 export interface AuditLine {

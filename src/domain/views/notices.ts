@@ -39,7 +39,7 @@ export function dueIn({ version, now, events }: Told): readonly Due[] {
     if (event.type === 'task.readied')
       return event.tasks.map((task, at) => ({ ...due, id: `${version}.${place}.${at}`, task }))
     const task = 'task' in event ? event.task : undefined
-    return [{ ...due, id: `${version}.${place}`, ...(task === undefined ? {} : { task }) }]
+    return [{ ...due, id: `${version}.${place}`, task }]
   })
 }
 
@@ -152,7 +152,7 @@ function waitingNotice(
   where: 'review' | 'inbox',
 ): Notice {
   const { name } = state.definition
-  const ids = ours.map(([, { id, task }]) => ({ id, ...(task === undefined ? {} : { task }) }))
+  const ids = ours.map(([, { id, task }]) => ({ id, task }))
   const [first] = ours
   const since = Math.min(...ours.map(([item]) => item.since))
   if (ours.length === 1 && first !== undefined) {
@@ -208,7 +208,7 @@ function eventNotice(state: PlanState, { id, kind, at, event, task }: Due, { say
         : [next('status', { plan: name })]
   return {
     kind,
-    ids: [{ id, ...(task === undefined ? {} : { task }) }],
+    ids: [{ id, task }],
     says: {
       ...head(state, kind, at, say),
       task: task ?? null,

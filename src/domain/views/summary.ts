@@ -12,7 +12,7 @@ import type { OpenGate, PlanState, RollbackUnderWay, SetBack, TaskState } from '
 import { isClaimable } from '../state/task-index.ts'
 import { BLOCKS, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../status.ts'
 import { recoveryLine } from './board.ts'
-import { type Releases, releasesOf } from './releases.ts'
+import { type Releases, releasesOf } from './gate-releases.ts'
 
 // How far a plan has come. Success rates are computed from the one vocabulary of statuses, here and nowhere else: of attempts for
 // everything that is measured, of tasks for how a plan stands.
@@ -108,7 +108,7 @@ function whyFailed(state: PlanState): Stopped {
     ...(hint === undefined ? [] : [hint]),
     ...(id === undefined ? [[next('log', { plan: name })]] : waysOn(name, id, cap)),
   ]
-  return { why, next: ways, ...(id === undefined ? {} : { task: id }) }
+  return { why, next: ways, task: id }
 }
 
 const CAP = /\((policy\.limits\.\w+)\)/
@@ -162,7 +162,7 @@ function whatWaits(state: PlanState, now: Millis): Stopped {
       ...(free.length === 0 ? [] : [[next('claim', { plan: name })]]),
       ...(asked.length + free.length > 0 ? [] : [[next('next', { plan: name, explain: true })]]),
     ],
-    ...(first === undefined ? {} : { task: first.definition.id }),
+    task: first?.definition.id,
   }
 }
 
@@ -307,10 +307,10 @@ function waitingOf(state: PlanState, task: TaskState, { asks, since, hash, ...ga
     asks,
     since,
     ...(hash === null ? {} : { hash }),
-    ...(shown === undefined ? {} : { shown }),
-    ...(evidence === undefined ? {} : { evidence }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(votes === undefined ? {} : { votes }),
+    shown,
+    evidence,
+    expiresAt,
+    votes,
     ...(releases === null ? {} : { releases }),
     ...(back === null ? {} : { back }),
     ...(escalated.length === 0 ? {} : { escalated }),
@@ -352,7 +352,7 @@ function troubles(state: PlanState): Pick<Summary, 'recovering' | 'breakers' | '
 function underWay({ rollback }: PlanState): Pick<Summary, 'rollback'> {
   if (rollback === null) return {}
   const { kind, to, checkpoint } = rollback
-  return { rollback: { kind, to, ...(checkpoint === undefined ? {} : { checkpoint }) } }
+  return { rollback: { kind, to, checkpoint } }
 }
 
 /** `blocked` is derived, never stored: an active plan in which nothing can move until a person decides. */

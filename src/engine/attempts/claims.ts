@@ -62,7 +62,7 @@ async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order,
   return await recognise(state, attempt, {
     status: 'failed',
     failure: failedCriterion(refuted),
-    ...(result.outputs === undefined ? {} : { outputs: result.outputs }),
+    outputs: result.outputs,
     verdicts,
   })
 }
@@ -104,7 +104,7 @@ export async function claim(
       type: 'claim',
       token: newToken(rooms),
       by: writing.actor,
-      ...(task === undefined ? {} : { task }),
+      task,
       ...(order.alone === true ? { alone: true } : {}),
       ...(Object.keys(look).length === 0 ? {} : { prepared: look }),
       ...(found === null || found === 'asked' ? {} : { consent: found }),

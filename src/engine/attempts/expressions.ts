@@ -43,7 +43,7 @@ export function truth(
   if (!evaluation.ok)
     return {
       message: `'${source}' cannot be evaluated: ${evaluation.message}`,
-      ...(evaluation.hint === undefined ? {} : { hint: evaluation.hint }),
+      hint: evaluation.hint,
     }
   if (typeof evaluation.value !== 'boolean')
     return {

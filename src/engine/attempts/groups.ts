@@ -53,5 +53,5 @@ export function gather(state: PlanState, { children }: Extract<Action, { type: '
 const kindOf = (value: Json): string => (value === null ? 'null' : typeof value === 'object' ? 'a map' : typeof value)
 
 function fault(message: string, hint: Hint | undefined): FoundItems {
-  return { failure: { class: 'logic', message, ...(hint === undefined ? {} : { hint }), retryable: false } }
+  return { failure: { class: 'logic', message, hint, retryable: false } }
 }

@@ -108,7 +108,7 @@ function endedBadly(
   const { exit, timedOut } = exited
   if (exit !== null && !timedOut && (exit === 0 || judged === 'by expect')) return null
   const { hint, ...kind } = classify(exited, now)
-  return { ...kind, message: messageOf(exited, timeoutMs), ...(hint === undefined ? {} : { hint }) }
+  return { ...kind, message: messageOf(exited, timeoutMs), hint }
 }
 
 function messageOf({ exit, signal, timedOut, stderr, stdout }: Exited, timeoutMs: number): string {
@@ -236,7 +236,7 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
     return failed({
       class: 'logic',
       message: resolved.message,
-      ...(resolved.hint === undefined ? {} : { hint: resolved.hint }),
+      hint: resolved.hint,
       retryable: false,
     })
   const attempt = resolved.value
@@ -444,7 +444,7 @@ function toolsFor(rooms: Rooms, state: PlanState, attempt: Attempt, owner: strin
     environment: rooms.environment,
     about: rooms.about,
     evaluate: nothing,
-    ...(rooms.tracer === undefined ? {} : { traceparent: parentOf(state, attempt) }),
+    traceparent: rooms.tracer === undefined ? undefined : parentOf(state, attempt),
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,
   }

@@ -6,7 +6,7 @@ import { systemFacts } from './preconditions.ts'
 const expects = (expression: string, text?: string): Criterion => ({
   type: 'expect',
   expression,
-  ...(text === undefined ? {} : { text }),
+  text,
 })
 const prose = (text: string): Criterion => ({ type: 'prose', text })
 const check = (...argv: readonly string[]): Criterion => ({ type: 'check', command: { argv } })

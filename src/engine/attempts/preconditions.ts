@@ -99,7 +99,7 @@ export async function inquire(
       failure: {
         class: 'logic',
         message: resolved.message,
-        ...(resolved.hint === undefined ? {} : { hint: resolved.hint }),
+        hint: resolved.hint,
         retryable: false,
       },
     }

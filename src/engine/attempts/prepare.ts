@@ -127,7 +127,7 @@ async function made(
     if (met === null) return { prepared: judged, restored: null }
     if ('failure' in met) {
       const { failure, verdicts } = met
-      return { prepared: { failure, ...(verdicts === undefined ? {} : { preconditions: verdicts }) }, restored: null }
+      return { prepared: { failure, preconditions: verdicts }, restored: null }
     }
     judged = { ...judged, preconditions: met.verdicts }
     // Somebody is asked first; until they answer, the files are nobody's.

@@ -22,7 +22,7 @@ export async function heldFailure(rooms: Rooms, owner: Owner, paths: readonly st
   const refusal = await refuseHeldFiles(rooms, owner, paths)
   if (refusal === null) return null
   const { message, hint } = refusal
-  return { class: 'transient', message, ...(hint === undefined ? {} : { hint }), retryable: true }
+  return { class: 'transient', message, hint, retryable: true }
 }
 
 type Owner = Pick<PlanState, 'id' | 'tasks'>
@@ -52,8 +52,8 @@ export async function refuseHeldFiles(
     if (mine !== undefined) return heldByOwn(path, mine, tasks.get(mine.task)?.status === 'running')
     const holder = holders.find(holds)
     if (holder === undefined) continue
-    const { message, hint } = reservedBy(null, holder)
-    return refuse('not-ready', `'${path}' would be written, and ${message}; nothing was changed`, hint)
+    const refusal = reservedBy(null, holder)
+    return { ...refusal, message: `'${path}' would be written, and ${refusal.message}; nothing was changed` }
   }
   return null
 }

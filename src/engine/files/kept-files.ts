@@ -61,7 +61,7 @@ async function tellRestore(rooms: Rooms, plan: PlanId, { changed, saved }: Finis
   const files = changed.slice(0, FILES_TOLD_MAX).map(({ path }) => path)
   const { actor, once } = writing
   const command = { type: 'restore', changes, saved, paths: changed.length, files, by: actor as string } as const
-  const told = await write(rooms, plan, command, { actor, ...(once === undefined ? {} : { once }) })
+  const told = await write(rooms, plan, command, { actor, once })
   if (told.ok) await rooms.snapshots?.settled()
   return told
 }

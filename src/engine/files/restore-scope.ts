@@ -103,7 +103,7 @@ async function tryRestore(rooms: Rooms, state: PlanState, task: TaskState, preim
   const restored = await rooms.workspace.restore(preimage, {
     keep,
     write: decided.write,
-    ...(judge.endedAt === undefined ? {} : { after: judge.endedAt }),
+    after: judge.endedAt,
     // Named before the first file changes, so that nothing is lost when the process dies before the journal says it.
     onSaved: (saved, made) => {
       if (found.changes.length === 0) return

@@ -86,7 +86,7 @@ export async function reserveScope(rooms: Rooms, state: PlanState, task: TaskSta
   const { holders, seen } = await rooms.store.reservations.holders(state.id, wanted)
   if (holders.length > 0) return { waits: await waitFor(rooms, task, wanted, holders) }
   const { within, ...rest } = wanted
-  return { reserves: { ...rest, seen, ...(within === undefined ? {} : { within }) } }
+  return { reserves: { ...rest, seen, within } }
 }
 
 /** Which tasks could begin now if other plans did not hold their files; bounded by what may run at once. */

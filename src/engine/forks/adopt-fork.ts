@@ -96,7 +96,7 @@ async function adoptionOf(rooms: Rooms, fork: PlanState, { changes, files }: Wor
     fork: fork.id,
     name: fork.definition.name,
     changes: stored,
-    ...(snapshot === undefined ? {} : { snapshot }),
+    snapshot,
   }
 }
 
@@ -112,8 +112,8 @@ function commandFor(rooms: Rooms, into: PlanState, adopts: Adoption, { choices, 
     filesOnly: true,
     keepGit: true,
     adopts,
-    ...(choices === undefined ? {} : { choices }),
-    ...(every === undefined ? {} : { every }),
+    choices,
+    every,
   }
 }
 

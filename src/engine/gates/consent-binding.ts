@@ -282,10 +282,10 @@ function costWords(budget: Budget | undefined): string {
 
 export function shownTexts({ title, description, rationale, risks }: TaskDefinition): ShownWords {
   return {
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(rationale === undefined ? {} : { rationale }),
-    ...(risks === undefined ? {} : { risks }),
+    title,
+    description,
+    rationale,
+    risks,
   }
 }
 

@@ -21,8 +21,8 @@ afterEach(() => on.close())
 const claim = async (task?: string, leaseMs?: number) => {
   const made = await on.engine.as(AGENT).submit(on.plan, {
     type: 'claim',
-    ...(task === undefined ? {} : { task: task as TaskName }),
-    ...(leaseMs === undefined ? {} : { leaseMs }),
+    task: task === undefined ? undefined : (task as TaskName),
+    leaseMs,
   })
   return made.ok ? (made.claim?.task ?? 'no claim') : `${made.refusal.message} | ${plainHint(made.refusal.hint ?? '')}`
 }

@@ -147,7 +147,7 @@ export async function makeQuestion(
   if (said?.ok === false) {
     const message = `the question cannot be asked: ${said.message}`
     return {
-      failure: { class: 'logic', message, ...(said.hint === undefined ? {} : { hint: said.hint }), retryable: false },
+      failure: { class: 'logic', message, hint: said.hint, retryable: false },
     }
   }
   return {
@@ -193,5 +193,5 @@ export async function withEdits(
   if (!revised.ok) return revised
   const gate = copy.tasks.get(task)
   const { binds = {} } = gate === undefined ? {} : await bindGate(rooms, copy, gate)
-  return { ok: true, edits: { definition, hash, binds, ...(source === undefined ? {} : { source }) }, version }
+  return { ok: true, edits: { definition, hash, binds, source }, version }
 }

@@ -140,8 +140,8 @@ export function gitHand(rooms: Rooms, state: PlanState, attempt: Attempt): { rea
     return commitMessage({
       title: subject,
       body: body.join('\n'),
-      ...(definition.kind === undefined ? {} : { kind: definition.kind }),
-      ...(template === undefined ? {} : { template }),
+      kind: definition.kind,
+      template,
     })
   }
   const settle = async (
@@ -185,7 +185,7 @@ export function gitHand(rooms: Rooms, state: PlanState, attempt: Attempt): { rea
               name: tag,
               target: `refs/heads/plan/${name}`,
               at: rooms.clock.now(),
-              ...(message === undefined ? {} : { message }),
+              message,
             }),
           )
           return { operations: [operation], outputs: { tag, target: operation.after } }

@@ -21,8 +21,8 @@ export async function pullRequest(rooms: Rooms, state: PlanState): Promise<PullR
     return {
       name,
       status: task.status,
-      ...(title === undefined ? {} : { title }),
-      ...(criteria.length === 0 ? {} : { criteria }),
+      title,
+      criteria,
     }
   })
   const entries = await entriesAfter(rooms.store, id, 0)
@@ -36,7 +36,7 @@ export async function pullRequest(rooms: Rooms, state: PlanState): Promise<PullR
     plan: {
       name: definition.name,
       status,
-      ...(title === undefined ? {} : { title }),
+      title,
       ...(typeof said === 'string' ? { goal: said } : {}),
     },
     tasks,

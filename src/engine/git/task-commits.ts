@@ -61,8 +61,8 @@ export function messageFor(
 ): string {
   return commitMessage({
     title,
-    ...(kind === undefined ? {} : { kind }),
-    ...(git?.message === undefined ? {} : { template: git.message }),
+    kind,
+    template: git?.message,
   })
 }
 
@@ -96,7 +96,7 @@ export async function commitEntries(rooms: Rooms, state: PlanState, wanted: Entr
     message: wanted.message,
     actor: wanted.actor,
     at: wanted.at,
-    ...(wanted.task === undefined ? {} : { for: wanted.task }),
+    for: wanted.task,
     key: wanted.key,
     // What is built again by whoever needs it is no part of the work.
     ignored: 'leave',

@@ -287,7 +287,7 @@ class Attendant {
           stop,
           patienceMs: PATIENCE_MS,
           holdMs: Number.POSITIVE_INFINITY,
-          ...(force === undefined ? {} : { force }),
+          force,
         })
         .finally(() => onDriving?.(-1))
       onDriven?.(plan, driven)

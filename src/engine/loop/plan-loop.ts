@@ -367,9 +367,9 @@ export class PlanLoop {
       stop,
       onShortage: this.#onShortage,
       leaving: this.#leaving.signal,
-      ...(holdMs === undefined ? {} : { holdMs }),
-      ...(onOutput === undefined ? {} : { onOutput: (text: string) => onOutput(name, text) }),
-      ...(action === undefined ? {} : { action }),
+      holdMs,
+      onOutput: onOutput === undefined ? undefined : (text: string) => onOutput(name, text),
+      action,
     })
   }
 

@@ -39,7 +39,7 @@ export interface CutOff extends Interrupted {
 /** `begun: false` where it is certain that the attempt has done nothing. */
 export function cutOff(shortage: Shortage, begun?: false): CutOff {
   const reason = shortage.message
-  return { status: 'interrupted', reason, shortage, ...(begun === undefined ? {} : { begun }) }
+  return { status: 'interrupted', reason, shortage, begun }
 }
 
 /** A failure met before an attempt could begin: cut off when it was a shortage, else a failure of the attempt. */

@@ -38,7 +38,7 @@ const member = (path: string, key: string): string =>
 function told(path: string, expected: unknown, actual: unknown): Difference {
   return {
     path,
-    ...(expected === undefined ? {} : { expected: expected as Json }),
-    ...(actual === undefined ? {} : { actual: actual as Json }),
+    expected: expected as Json | undefined,
+    actual: actual as Json | undefined,
   }
 }

@@ -424,8 +424,8 @@ export class ReplayLoop {
         task,
         visit,
         prepared,
-        ...(expanded === undefined ? {} : { expanded }),
-        ...(asked === undefined ? {} : { gate: gateOf(asked) }),
+        expanded,
+        gate: asked === undefined ? undefined : gateOf(asked),
         restored: all.at(-1) ?? null,
         ...(all.length < 2 ? {} : { earlier: all.slice(0, -1) }),
       } as Preparation

@@ -35,16 +35,16 @@ export async function create(
         plan: planId(clock.now(), random(10)),
         definition,
         hash,
-        ...(origin === undefined ? {} : { origin }),
-        ...(session === undefined ? {} : { session }),
-        ...(goal === undefined ? {} : { goal }),
-        ...(agent === undefined ? {} : { agent }),
-        ...(source === undefined ? {} : { source }),
-        ...(imported === undefined ? {} : { imported }),
+        origin,
+        session,
+        goal,
+        agent,
+        source,
+        imported,
         ...(await placeFor(rooms, definition)),
       },
       actor,
-      { ...(once === undefined ? {} : { once }), ...(conversation === undefined ? {} : { conversation }) },
+      { once, conversation },
     )
     if (definition.tasks.length > YIELD_TASKS) await new Promise<void>(resolve => setImmediate(resolve))
     if (updated.ok || updated.refusal.code !== 'exists' || order.taken !== 'number') return submitted(updated)

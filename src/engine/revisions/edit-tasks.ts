@@ -6,10 +6,11 @@ import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
+import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { Standing } from '../../domain/result.ts'
 import { isOpenTo } from '../../domain/revisions/add-tasks.ts'
-import { changedIn, outlinedBy, type TaskChanges } from '../../domain/revisions/merge.ts'
+import { changedIn, outlinedBy } from '../../domain/revisions/merge.ts'
 import { isUnsealed, type PlanState, withSequence } from '../../domain/state/state.ts'
 import { definitionHash, revisionHash } from '../../format/plan/hash.ts'
 import type { Store } from '../../stores/store.ts'
@@ -101,19 +102,22 @@ export async function keep(rooms: Rooms, plan: PlanId, order: KeepingOrder, writ
 
 /**
  * Worked out inside the transaction, from the plan as it stands there: whoever else writes meanwhile is no reason to refuse it. A
- * plan that has begun is stamped with how the workspace stands, and so its changes queue (edit-queue.ts).
+ * plan that has begun is stamped with how the workspace stands, and so its changes queue.
  */
 export async function edit(
   rooms: Rooms,
   plan: PlanId,
   order: RevisingOrder,
-  writing: Writing,
-  objection: Objection = NO_OBJECTION,
+  { objection = NO_OBJECTION, ...options }: Writing,
 ): Promise<Submitted> {
   const state = await rooms.store.state(plan)
   if (state === null) return noPlan(plan)
+  const workOut = (now: PlanState, stamp: Stamp | null): Command | Refusal => {
+    const command = commandFor(now, order, stamp)
+    return 'code' in command ? command : (objection(now, command) ?? command)
+  }
   const written = async (stamp: Stamp | null): Promise<Submitted> =>
-    submitted(await rooms.store.updateFrom(plan, now => objection(now) ?? commandFor(now, order, stamp), writing))
+    submitted(await rooms.store.updateFrom(plan, now => workOut(now, stamp), options))
   if (state.status === 'draft') {
     const made = await written(null)
     if (made.ok || made.refusal !== HAS_BEGUN) return made
@@ -138,7 +142,7 @@ function commandFor(state: PlanState, order: RevisingOrder, stamp: Stamp | null)
     definition,
     hash: revisionHash(definition),
     rationale: order.rationale ?? wordsOf(order),
-    ...(expectedRevision === undefined ? {} : { expectedRevision }),
+    expectedRevision,
     ...stamp,
   }
 }
@@ -169,9 +173,9 @@ function outlined(definition: PlanDefinition, order: OrderOf<'outline'>): PlanDe
 
 function changed(definition: PlanDefinition, order: OrderOf<'change'>): PlanDefinition | Refusal {
   const { task: name, set, extra } = order
-  const strange = Object.keys(set).find(key => !Object.hasOwn(FIELDS, key))
+  const strange = Object.keys(set).find(key => !CHANGEABLE.includes(key))
   if (strange !== undefined) {
-    const near = suggest(strange, Object.keys(FIELDS))
+    const near = suggest(strange, CHANGEABLE)
     const hint = near === null ? 'see the format of plans' : `did you mean '${near}'?`
     return refuse('invalid', `'${strange.slice(0, 60)}' is nothing of a task that can be changed`, hint)
   }
@@ -248,54 +252,7 @@ function wordsOf(order: RevisingOrder): string {
 const named = (tasks: readonly TaskName[]): string =>
   tasks.length <= 3 ? tasks.join(', ') : `${tasks.slice(0, 2).join(', ')} and ${tasks.length - 2} more`
 
-const FIELDS: Readonly<Record<keyof TaskChanges, true>> = {
-  title: true,
-  description: true,
-  kind: true,
-  rationale: true,
-  action: true,
-  instruction: true,
-  needs: true,
-  optional: true,
-  when: true,
-  timeoutMs: true,
-  retry: true,
-  priority: true,
-  inputs: true,
-  outputs: true,
-  write: true,
-  read: true,
-  network: true,
-  env: true,
-  cwd: true,
-  effect: true,
-  probe: true,
-  expect: true,
-  accept: true,
-  preconditions: true,
-  postconditions: true,
-  effects: true,
-  recover: true,
-  timeboxMs: true,
-  failureModes: true,
-  compensate: true,
-  on: true,
-  visits: true,
-  assumptions: true,
-  risks: true,
-  rollback: true,
-  owner: true,
-  assignee: true,
-  labels: true,
-  milestone: true,
-  deadline: true,
-  estimateMs: true,
-  budget: true,
-  capabilities: true,
-  forEach: true,
-  matrix: true,
-  extra: true,
-}
+const CHANGEABLE: readonly string[] = WRITTEN.map(({ name }) => name).filter(name => name !== 'id')
 
 // Seals a draft to which tasks were added one by one: a revision with the same definition gives it the hash that everything from
 // then on is bound to.

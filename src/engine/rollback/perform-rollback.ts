@@ -42,7 +42,7 @@ async function commitAdopted(
   if (git?.commits !== 'task' || changed.length === 0) return { done: [], left: [] }
   const { commitEntries, guarded } = await lazy.committing()
   const title = `adopt ${under.adopts?.name ?? 'a fork'}`
-  const message = commitMessage({ title, ...(git.message === undefined ? {} : { template: git.message }) })
+  const message = commitMessage({ title, template: git.message })
   const entries = changed.map(({ path, after }) => [path, after] as const)
   const key = `${state.id}/adopt/${under.id}`
   const made = await guarded(rooms, () =>
@@ -92,7 +92,7 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
       changes: rolled === null ? null : await keepChanges(rooms, rolled.changed),
       paths: rolled?.changed.length ?? 0,
       ...(rolled === null ? {} : { saved: rolled.saved }),
-      ...(under.adopts === undefined ? {} : { adopted: under.adopts.name }),
+      adopted: under.adopts?.name,
       // What an adoption left is still to be adopted, however many.
       ...(left.length === 0 ? {} : { left: under.adopts === undefined ? left.slice(0, TOLD_MAX) : left }),
       // However many: what somebody wrote is stored, and only this names it.
@@ -132,7 +132,7 @@ const stopped = (failure: Failure, conflicts?: readonly string[]): RollbackOutco
   changes: null,
   paths: 0,
   failure,
-  ...(conflicts === undefined ? {} : { conflicts: conflicts.slice(0, TOLD_MAX) }),
+  conflicts: conflicts === undefined ? undefined : conflicts.slice(0, TOLD_MAX),
 })
 
 /** Null when the plan wrote nothing since. */

@@ -57,17 +57,17 @@ export async function workOut(
     kind,
     to,
     ...(checkpoint === null ? {} : { checkpoint: checkpoint.name }),
-    ...(place.adopted === undefined ? {} : { undoes: place.adopted }),
+    undoes: place.adopted,
     resets,
     compensate,
-    ...(ends === undefined ? {} : { ends }),
-    ...(ask.files === undefined ? {} : { paths: ask.files }),
-    ...(ask.tasks === undefined ? {} : { tasks: ask.tasks }),
+    ends,
+    paths: ask.files,
+    tasks: ask.tasks,
     ...(ask.filesOnly === true || ask.files !== undefined ? { filesOnly: true as const } : {}),
     ...(ask.keepGit === true ? { keepGit: true as const } : {}),
     ...(ask.force === true ? { force: true as const } : {}),
-    ...(ask.choices === undefined ? {} : { choices: ask.choices }),
-    ...(ask.every === undefined ? {} : { every: ask.every }),
+    choices: ask.choices,
+    every: ask.every,
   }
   try {
     const beside = { plan: state.id, place: state.place, since: since[0]?.now ?? 0 }
@@ -91,8 +91,8 @@ export async function workOut(
     return {
       ok: true,
       kind,
-      ...(place.adopted === undefined ? {} : { adopted: place.adopted }),
-      ...(place.label === undefined ? {} : { label: place.label }),
+      adopted: place.adopted,
+      label: place.label,
       to,
       checkpoint,
       files,
@@ -195,7 +195,7 @@ function placeOf(entries: readonly Entry[], reference: string | undefined): Hist
   const found = resolveEntry(entries, reference)
   if ('code' in found) return found
   const { version, checkpoint, label } = found
-  return { to: version, checkpoint, ...(label === undefined ? {} : { label }) }
+  return { to: version, checkpoint, label }
 }
 
 function beforeLastRollback(entries: readonly Entry[]): HistoryPoint | Refusal {

@@ -186,7 +186,7 @@ export class Fields {
 
   /** The canonical map. */
   document(): JsonObject {
-    const extra = Object.keys(this.#extra).length === 0 ? {} : { extra: this.#extra }
+    const extra: JsonObject = Object.keys(this.#extra).length === 0 ? {} : { extra: this.#extra }
     return { ...this.#said, ...extra }
   }
 }

@@ -45,7 +45,7 @@ function placed(complaint: DocumentFault, trace: Trace, source: Source): Diagnos
   return {
     severity: severity ?? 'error',
     message,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
     line: where !== null && 'line' in where ? where.line : 1,
     column: where !== null && 'line' in where ? where.column : 1,
     ...(path.length === 0 ? {} : { path: printPath(path) }),

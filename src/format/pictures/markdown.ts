@@ -15,8 +15,10 @@ import type {
   Policy,
   RecoveryRule,
   TaskDefinition,
+  ValueKind,
 } from '../../domain/plan.ts'
 import { gitOf } from '../../domain/plan-rules/expand.ts'
+import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import type { TaskStatus } from '../../domain/status.ts'
 import { printDuration } from '../text/units.ts'
 import { type Item, oneLine, pictureOf, type Scene, type Statuses } from './scene.ts'
@@ -87,21 +89,14 @@ function section({ task, status }: Item, number: number, leads: readonly string[
   const needs = (task.needs ?? []).filter(need => !need.startsWith(`${task.id}/`))
   const facts = [
     ['Does', does(task)],
-    ['Kind', task.kind === undefined ? null : text(task.kind)],
     ['Needs', codes(needs)],
     ['When', task.when === undefined ? null : code(task.when)],
     ['Writes', codes(task.write ?? [])],
     ['Changes only', task.effects === undefined ? null : codes(task.effects) || 'nothing'],
     ['Leads', leads.join(', ')],
     ['For', [task.assignee, task.owner].flatMap(name => (name === undefined ? [] : [text(name)])).join(', ')],
-    ['Estimate', task.estimateMs === undefined ? null : printDuration(task.estimateMs)],
-    ['Timebox', task.timeboxMs === undefined ? null : `at most ${printDuration(task.timeboxMs)}`],
-    ['Milestone', task.milestone === undefined ? null : text(task.milestone)],
-    ['Due', task.deadline === undefined ? null : text(task.deadline)],
     ['Undone by', task.compensate === undefined ? null : undo(task.compensate)],
-    ['Rollback', task.rollback === undefined ? null : text(task.rollback)],
-    ['Assumes', (task.assumptions ?? []).map(text).join('; ')],
-    ['Risks', (task.risks ?? []).map(text).join('; ')],
+    ...LABELLED.map(({ name, label, value }) => [label, shown(value, task[name])] as const),
   ] as const
   const lists = [
     ['Before it starts', (task.preconditions ?? []).map(criterion)],
@@ -121,6 +116,15 @@ function section({ task, status }: Item, number: number, leads: readonly string[
     ...(task.instruction === undefined ? [] : ['', ...quote(task.instruction)]),
     ...lists.flatMap(([name, items]) => (items.length === 0 ? [] : ['', `${name}:`, '', ...items])),
   ]
+}
+
+/** Fields that are shown as they are. */
+const LABELLED = WRITTEN.flatMap(({ label, ...field }) => (label === undefined ? [] : [{ ...field, label }]))
+
+function shown(kind: ValueKind, value: unknown): string | null {
+  if (value === undefined) return null
+  if (kind === 'duration') return printDuration(value as number)
+  return Array.isArray(value) ? value.map(item => text(String(item))).join('; ') : text(String(value))
 }
 
 /** The words of plain to-do lists, and the few they do not have. */

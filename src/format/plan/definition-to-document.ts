@@ -23,11 +23,14 @@ import type {
   RecoveryRule,
   Retry,
   TaskDefinition,
+  TaskValues,
+  ValueKind,
 } from '../../domain/plan.ts'
 import { specOf } from '../../domain/plan-rules/expand.ts'
+import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import { printDuration, printDurationRange, printMoney } from '../text/units.ts'
 
-// The reverse of lower-parts.ts: commands, criteria and retries as a person would write them.
+// Commands, criteria and retries as a person would write them.
 
 function raiseCriterion(criterion: Criterion): Json {
   if (criterion.type === 'prose') return criterion.text
@@ -41,8 +44,8 @@ function raiseCommand(command: CommandLine): Json {
   return 'argv' in command ? command.argv : command.script
 }
 
-function raiseRetry(retry: Retry | undefined): JsonObject | undefined {
-  return retry && { attempts: retry.attempts, backoff: printDurationRange(retry.backoffMs) }
+function raiseRetry(retry: Retry): JsonObject {
+  return { attempts: retry.attempts, backoff: printDurationRange(retry.backoffMs) }
 }
 
 function raiseMs(ms: number | undefined): string | undefined {
@@ -54,7 +57,7 @@ function written(document: { readonly [key: string]: Json | undefined }): JsonOb
   return Object.fromEntries(Object.entries(document).filter(([, item]) => item !== undefined)) as JsonObject
 }
 
-// The reverse of lower-judgement.ts: gates, recovery, policy and notices as a person would write them.
+// Gates, recovery, policy and notices as a person would write them.
 
 /** One word, when nothing else is said about it. */
 function raiseGate(action: GateAction): { readonly [key: string]: Json | undefined } {
@@ -85,13 +88,26 @@ const raiseApprovers = (approvers: Approvers | undefined): { readonly [key: stri
 const raiseEscalation = (said: Escalation | undefined): JsonObject | undefined =>
   said && written({ after: raiseMs(said.afterMs), to: said.to })
 
-function raisePolicy(policy: Policy, budget: JsonObject | undefined): JsonObject {
-  const { write, network, checkpoints, onFailure, gates, roles, replan, escalate, review, breaker, limits, retention } =
-    policy
-  return written({
+function raisePolicy(policy: Policy): JsonObject {
+  const {
     write,
     network,
     budget,
+    checkpoints,
+    onFailure,
+    gates,
+    roles,
+    replan,
+    escalate,
+    review,
+    breaker,
+    limits,
+    retention,
+  } = policy
+  return written({
+    write,
+    network,
+    budget: budget && raiseBudget(budget),
     checkpoints: checkpoints && written({ ...checkpoints }),
     on_failure: onFailure,
     gates: gates && raiseGates(gates),
@@ -155,13 +171,17 @@ export function raisePlan(plan: PlanDefinition): JsonObject {
     title: plan.title,
     goal: plan.goal,
     done: plan.done?.map(raiseCriterion),
-    policy: plan.policy && raisePolicy(plan.policy, plan.policy.budget && raiseBudget(plan.policy.budget)),
+    policy: plan.policy && raisePolicy(plan.policy),
     git: plan.git && written({ ...plan.git }),
     notify: plan.notify?.map(raiseNotify),
     recovery: plan.recovery && written({ ...plan.recovery }),
     concurrency: plan.concurrency,
     defaults:
-      plan.defaults && written({ timeout: raiseMs(plan.defaults.timeoutMs), retry: raiseRetry(plan.defaults.retry) }),
+      plan.defaults &&
+      written({
+        timeout: raiseMs(plan.defaults.timeoutMs),
+        retry: plan.defaults.retry && raiseRetry(plan.defaults.retry),
+      }),
     session: plan.session,
     owner: plan.owner,
     stakeholders: plan.stakeholders,
@@ -175,59 +195,35 @@ export function raisePlan(plan: PlanDefinition): JsonObject {
   })
 }
 
+/** Field by field, as `TASK_FIELDS` says. An action becomes several keys. */
 export function raiseTask(task: TaskDefinition): JsonObject {
-  return written({
-    id: task.id,
-    title: task.title,
-    description: task.description,
-    kind: task.kind,
-    rationale: task.rationale,
-    needs: task.needs,
-    optional: task.optional,
-    when: task.when,
-    for_each: task.forEach && raiseForEach(task.forEach),
-    matrix: task.matrix,
-    ...raiseAction(task.action),
-    instruction: task.instruction,
-    inputs: task.inputs,
-    outputs:
-      task.outputs &&
-      Object.fromEntries(Object.entries(task.outputs).map(([name, source]) => [name, raiseOutput(source)])),
-    write: task.write,
-    read: task.read,
-    network: task.network,
-    env: task.env,
-    cwd: task.cwd,
-    effect: task.effect,
-    probe: task.probe && raiseCommand(task.probe),
-    timeout: raiseMs(task.timeoutMs),
-    retry: raiseRetry(task.retry),
-    timebox: raiseMs(task.timeboxMs),
-    priority: task.priority,
-    expect: task.expect,
-    accept: task.accept?.map(raiseCriterion),
-    preconditions: task.preconditions?.map(raiseCriterion),
-    postconditions: task.postconditions?.map(raiseCriterion),
-    effects: task.effects,
-    recover: task.recover?.map(rule => raiseRecovery(rule, raiseTask)),
-    failure_modes: task.failureModes?.map(raiseFailureMode),
-    compensate: task.compensate && raiseUndo(task.compensate),
-    on: task.on,
-    visits: task.visits,
-    assumptions: task.assumptions,
-    risks: task.risks,
-    rollback: task.rollback,
-    owner: task.owner,
-    assignee: task.assignee,
-    labels: task.labels,
-    milestone: task.milestone,
-    deadline: task.deadline,
-    estimate: raiseMs(task.estimateMs),
-    budget: task.budget && raiseBudget(task.budget),
-    capabilities: task.capabilities,
-    extra: task.extra,
-  })
+  const document: { [key: string]: Json | undefined } = {}
+  for (const { name, key, value } of WRITTEN) {
+    const said = task[name]
+    if (name === 'action') Object.assign(document, raiseAction(task.action))
+    else if (said !== undefined) document[key] = raiseValue(value, said)
+  }
+  return written(document)
 }
+
+function raiseValue(kind: ValueKind, said: unknown): Json {
+  const raise = (RAISE as { readonly [K in ValueKind]?: (said: never) => Json })[kind]
+  return raise === undefined ? (said as Json) : raise(said as never)
+}
+
+/** The kinds of values that a document writes in another way; all others are as they stand. */
+const RAISE = {
+  budget: raiseBudget,
+  command: raiseCommand,
+  criteria: list => list.map(raiseCriterion),
+  duration: printDuration,
+  items: raiseForEach,
+  modes: list => list.map(raiseFailureMode),
+  outputs: outputs => Object.fromEntries(Object.entries(outputs).map(([name, source]) => [name, raiseOutput(source)])),
+  recovery: rules => rules.map(rule => raiseRecovery(rule, raiseTask)),
+  retry: raiseRetry,
+  undo: raiseUndo,
+} satisfies { readonly [K in ValueKind]?: (said: TaskValues[K]) => Json }
 
 function raiseAction(action: Action): { readonly [key: string]: Json | undefined } {
   switch (action.type) {

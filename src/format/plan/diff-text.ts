@@ -5,6 +5,7 @@ import { diffArrays, diffLines } from 'diff'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { fieldOf } from '../../domain/plan-rules/task-fields.ts'
 import {
   isEmpty,
   type KeyChange,
@@ -16,8 +17,7 @@ import {
 import { raisePlan, raiseTask } from './definition-to-document.ts'
 import { canonicalJson } from './hash.ts'
 
-// A semantic diff in the words of the document: one line for each thing that changed, for remarks and gates. In full, with
-// what it was and what it is: diff-text.ts.
+// In short: one line for each thing that changed, for remarks and gates.
 
 export const diffDefinitions = (before: PlanDefinition, after: PlanDefinition): SemanticDiff =>
   semanticDiff(before, after)
@@ -36,17 +36,12 @@ export function printDiff(diff: SemanticDiff): string {
 
 /** How the document calls a key of the definition; an action goes by its own key. */
 export function wordOf({ key, before, after }: KeyChange): string {
-  if (key !== 'action') return WORDS.get(key) ?? key
+  if (key !== 'action') return fieldOf(key)?.key ?? PLAN_WORDS.get(key) ?? key
   const [was, is] = [typeOf(before), typeOf(after)]
   return was === is ? was : `${was} → ${is}`
 }
 
-const WORDS: ReadonlyMap<string, string> = new Map([
-  ['timeoutMs', 'timeout'],
-  ['estimateMs', 'estimate'],
-  ['timeboxMs', 'timebox'],
-  ['failureModes', 'failure_modes'],
-  ['forEach', 'for_each'],
+const PLAN_WORDS: ReadonlyMap<string, string> = new Map([
   ['defaults.timeoutMs', 'defaults.timeout'],
   ['policy.onFailure', 'policy.on_failure'],
 ])

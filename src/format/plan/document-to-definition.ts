@@ -30,12 +30,15 @@ import {
   type RecoveryRule,
   type Retry,
   type TaskDefinition,
+  type TaskValues,
+  type ValueKind,
 } from '../../domain/plan.ts'
+import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import type { EditDocument, GitDocument, PlanDocument, TaskDocument } from './schema.ts'
 import type { FieldDocument, GateDocument, NotifyDocument, RecoveryDocument } from './schema-gates.ts'
 import type { CommandDocument, CriterionDocument, RetryDocument } from './schema-parts.ts'
 
-// Lowering of what stands in more than one place of a document: commands, criteria, retries. See document-to-definition.ts.
+// What stands in more than one place of a document: commands, criteria, retries.
 
 function lowerCommand(command: CommandDocument): CommandLine {
   return typeof command === 'string' ? { script: command } : { argv: command }
@@ -48,8 +51,7 @@ function lowerCriterion(criterion: CriterionDocument): Criterion {
   return sparse<Criterion>({ type: 'expect', expression: criterion.expect, text })
 }
 
-function lowerRetry(retry: RetryDocument | undefined): Retry | undefined {
-  if (retry === undefined) return undefined
+function lowerRetry(retry: RetryDocument): Retry {
   if (typeof retry === 'number') return { attempts: retry, backoffMs: BACKOFF_DEFAULT_MS }
   return { attempts: retry.attempts, backoffMs: retry.backoff ?? BACKOFF_DEFAULT_MS }
 }
@@ -68,7 +70,7 @@ type Unsparse<T> = T extends unknown
     }
   : never
 
-// Lowering of what a document says about judgement: gates, recovery, policy, notices. Part of document-to-definition.ts.
+// What a document says about judgement: gates, recovery, policy, notices.
 
 /** `show` may stand beside the gate or inside it. */
 function lowerGate(gate: GateDocument, show: readonly string[] | undefined): GateAction {
@@ -104,12 +106,12 @@ function lowerApprovers({ role, count }: { role?: string | undefined; count?: nu
 const lowerEscalation = (said: { after: number; to: string } | undefined): Escalation | undefined =>
   said && { afterMs: said.after, to: said.to }
 
-function lowerPolicy(document: NonNullable<PlanDocument['policy']>, budget: Budget | undefined): Policy {
-  const { write, network, checkpoints, roles, replan, review, breaker, limits, retention } = document
+function lowerPolicy(document: NonNullable<PlanDocument['policy']>): Policy {
+  const { write, network, budget, checkpoints, roles, replan, review, breaker, limits, retention } = document
   return sparse<Policy>({
     write,
     network,
-    budget,
+    budget: budget && lowerBudget(budget),
     checkpoints: checkpoints && sparse<CheckpointPolicy>({ ...checkpoints }),
     onFailure: document.on_failure,
     gates: document.gates === undefined ? undefined : lowerGates(document.gates),
@@ -146,7 +148,7 @@ function lowerRecovery<T>(rule: RecoveryDocument<T>, lowerTask: (task: T) => Tas
 /** That a rule says exactly one thing was seen to before. */
 function lowerChoice<T>(rule: RecoveryDocument<T>, lowerTask: (task: T) => TaskDefinition): Recovery {
   const { retry, alternate, repair, critic, replan, ask, abort } = rule
-  if (retry !== undefined) return { type: 'retry', retry: lowerRetry(retry)! }
+  if (retry !== undefined) return { type: 'retry', retry: lowerRetry(retry) }
   if (alternate !== undefined) return { type: 'alternate', task: alternate }
   const repairer = repair ?? critic
   if (repairer !== undefined) return { type: 'repair', task: repairer }
@@ -165,12 +167,17 @@ export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
     title: plan.title,
     goal: plan.goal,
     done: plan.done?.map(lowerCriterion),
-    policy: policy && lowerPolicy(policy, lowerBudget(policy.budget)),
+    policy: policy && lowerPolicy(policy),
     git: git && sparse<GitUse>({ ...git }),
     notify: plan.notify && lowerNotify(plan.notify),
     recovery: plan.recovery && sparse({ ...plan.recovery }),
     concurrency: plan.concurrency,
-    defaults: defaults && sparse({ timeoutMs: defaults.timeout, retry: lowerRetry(defaults.retry) }),
+    defaults:
+      defaults &&
+      sparse({
+        timeoutMs: defaults.timeout,
+        retry: defaults.retry === undefined ? undefined : lowerRetry(defaults.retry),
+      }),
     session: plan.session,
     owner: plan.owner,
     stakeholders: plan.stakeholders,
@@ -183,57 +190,39 @@ export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
   })
 }
 
-function lowerTask(task: TaskDocument, previous: TaskName | undefined): TaskDefinition {
-  return sparse<TaskDefinition>({
-    id: task.id,
-    title: task.title,
-    description: task.description,
-    kind: task.kind,
-    rationale: task.rationale,
-    instruction: task.instruction,
-    action: lowerAction(task),
-    needs: task.needs ?? (previous === undefined ? undefined : [previous]),
-    optional: task.optional === true ? true : undefined,
-    when: task.when,
-    timeoutMs: task.timeout,
-    retry: lowerRetry(task.retry),
-    timeboxMs: task.timebox,
-    priority: task.priority,
-    inputs: task.inputs,
-    outputs: task.outputs && mapValues(task.outputs, lowerOutput),
-    write: task.write,
-    read: task.read,
-    network: task.network,
-    env: task.env,
-    cwd: task.cwd,
-    effect: task.effect,
-    probe: task.probe === undefined ? undefined : lowerCommand(task.probe),
-    expect: task.expect,
-    accept: task.accept?.map(lowerCriterion),
-    preconditions: task.preconditions?.map(lowerCriterion),
-    postconditions: task.postconditions?.map(lowerCriterion),
-    effects: task.effects,
-    recover: task.recover?.map(rule => lowerRecovery(rule, one => lowerTask(one, undefined))),
-    failureModes: task.failure_modes?.map(lowerFailureMode),
-    compensate: task.compensate && lowerUndo(task.compensate),
-    on: task.on,
-    visits: task.visits,
-    assumptions: task.assumptions,
-    risks: task.risks,
-    rollback: task.rollback,
-    owner: task.owner,
-    assignee: task.assignee,
-    labels: task.labels,
-    milestone: task.milestone,
-    deadline: task.deadline,
-    estimateMs: task.estimate,
-    budget: lowerBudget(task.budget),
-    capabilities: task.capabilities,
-    forEach: task.for_each === undefined ? undefined : lowerForEach(task.for_each),
-    matrix: task.matrix,
-    extra: task.extra,
-  })
+/** Field by field, as `TASK_FIELDS` says. The action is made of several keys. */
+function lowerTask(document: TaskDocument, previous: TaskName | undefined): TaskDefinition {
+  const said: { readonly [key: string]: unknown } = document
+  const task: { [name: string]: unknown } = {}
+  for (const { name, key, value } of WRITTEN) {
+    const given = said[key]
+    const lowered = given === undefined ? undefined : lowerValue(value, given)
+    if (lowered !== undefined) task[name] = lowered
+    else if (name === 'action') task.action = lowerAction(document)
+    else if (name === 'needs' && previous !== undefined) task.needs = [previous]
+  }
+  return task as unknown as TaskDefinition
 }
+
+function lowerValue(kind: ValueKind, said: unknown): unknown {
+  const lower = (LOWER as { readonly [K in ValueKind]?: (said: never) => unknown })[kind]
+  return lower === undefined ? said : lower(said as never)
+}
+
+/** The kinds of values that a document writes in another way; all others are as they stand. A test holds them against the schema. */
+export const LOWER = {
+  budget: lowerBudget,
+  command: lowerCommand,
+  criteria: (list: readonly CriterionDocument[]) => list.map(lowerCriterion),
+  flag: (said: boolean) => said || undefined,
+  items: lowerForEach,
+  modes: (list: NonNullable<TaskDocument['failure_modes']>) => list.map(lowerFailureMode),
+  outputs: (outputs: NonNullable<TaskDocument['outputs']>) => mapValues(outputs, lowerOutput),
+  recovery: (rules: NonNullable<TaskDocument['recover']>) =>
+    rules.map(rule => lowerRecovery(rule, task => lowerTask(task, undefined))),
+  retry: lowerRetry,
+  undo: lowerUndo,
+} satisfies { readonly [K in ValueKind]?: (said: never) => TaskValues[K] | undefined }
 
 function lowerUndo({ task, ...action }: NonNullable<TaskDocument['compensate']>): Action | CompensatingTask {
   return task === undefined ? lowerAction(action) : { type: 'task', task }
@@ -334,8 +323,8 @@ function lowerOutput(output: NonNullable<TaskDocument['outputs']>[string]): Outp
   return sparse<OutputSource>({ from: 'report', type: report === true ? undefined : report, retention })
 }
 
-function lowerBudget(budget: TaskDocument['budget']): Budget | undefined {
-  return budget && sparse<Budget>({ timeMs: budget.time, cost: budget.cost, attempts: budget.attempts })
+function lowerBudget(budget: NonNullable<TaskDocument['budget']>): Budget {
+  return sparse<Budget>({ timeMs: budget.time, cost: budget.cost, attempts: budget.attempts })
 }
 
 function mapValues<T, U>(record: { readonly [key: string]: T }, change: (value: T) => U): { [key: string]: U } {

@@ -3,6 +3,8 @@
 
 import type { JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
+import { LATER_ACTIONS, type ValueKind } from '../../domain/plan.ts'
+import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import { compile } from '../expression/expression.ts'
 import { parseTemplate, templateExpressions } from '../expression/template.ts'
 import { DIAGNOSTICS_MAX, type DocumentFault, type Path, printPath } from '../text/diagnostic.ts'
@@ -28,15 +30,27 @@ export function expressionFaults(
   return faults
 }
 
-/** Keys of a task in whose texts `${{ … }}` is resolved when the task is begun or claimed. */
-const TEMPLATE_KEYS = [
-  ...(['run', 'stdin', 'edit', 'git', 'env', 'inputs', 'cwd', 'probe', 'compensate'] as const),
-  ...(['title', 'description', 'instruction'] as const),
-  // Carried out by a later release; a prompt is checked now.
-  ...(['model', 'agent', 'research', 'http', 'db'] as const),
-]
+/** Kinds of fields in whose texts `${{ … }}` is resolved when the task is begun or claimed. */
+const TEMPLATES: ReadonlySet<ValueKind> = new Set([
+  'prose',
+  'inputs',
+  'environment',
+  'template',
+  'command',
+  'undo',
+] as const)
+/** Keys of an action in whose texts it is. What a later release carries out is checked now. */
+const ACTION_TEMPLATES = ['run', 'stdin', 'edit', 'git', ...LATER_ACTIONS] as const
+/** Kinds of fields with expressions that stand without the braces. */
+const EXPRESSIONS: ReadonlySet<ValueKind> = new Set(['expression', 'criteria', 'items', 'modes'] as const)
+const RESOLVED = [
+  ...WRITTEN.filter(({ value }) => TEMPLATES.has(value)).map(({ key }) => key),
+  ...['run', 'stdin', 'edit', 'git'],
+].join(', ')
 /** Prose that other formats bring along: what looks like an expression there may be anything. */
-const TEXTS: ReadonlySet<string | number> = new Set(['title', 'description', 'instruction'])
+const TEXTS: ReadonlySet<string | number> = new Set(
+  WRITTEN.filter(({ value }) => value === 'prose').map(({ key }) => key),
+)
 /** What is kept for others and never looked into. */
 const DATA_KEYS: ReadonlySet<string> = new Set(['extra', 'hypotheses', 'memory', 'artifacts'])
 
@@ -52,7 +66,7 @@ function* misplaced(plan: PlanDocument): Generator<DocumentFault> {
     yield {
       path,
       message: `nothing is put in for '\${{ … }}' in ${named(path)}`,
-      hint: "it works in a task's title, description, instruction, run, stdin, edit, git, env, inputs, cwd, probe and check; elsewhere write the value itself, or '$${{' for the characters",
+      hint: `it works in a task's ${RESOLVED} and check; elsewhere write the value itself, or '$\${{' for the characters`,
       within: { text: '${{', offset: 0 },
     }
   }
@@ -199,33 +213,39 @@ function* embedded(plan: PlanDocument): Generator<Embedded> {
 }
 
 function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
-  const { for_each: each } = task
-  const list = typeof each === 'string' ? each : each !== undefined && 'in' in each ? each.in : undefined
-  const at = [...path, 'for_each', ...(typeof each === 'string' ? [] : ['in'])]
-  if (list !== undefined) yield { type: list.includes('${{') ? 'template' : 'expression', text: list, path: at }
-  for (const [index, mode] of (task.failure_modes ?? []).entries()) {
-    if (typeof mode.detect !== 'string')
-      yield {
-        type: 'expression',
-        text: mode.detect.expect,
-        path: [...path, 'failure_modes', index, 'detect', 'expect'],
-      }
-  }
   for (const [index, step] of (task.subplan ?? []).entries())
     if (typeof step !== 'string') yield* ofTask(step, [...path, 'subplan', index])
   for (const { added, at } of addedTasks(task)) yield* ofTask(added, [...path, ...at])
-  for (const key of ['when', 'expect', 'decide'] as const) {
-    const text = task[key]
-    if (text !== undefined) yield { type: 'expression', text, path: [...path, key] }
-  }
-  yield* criteria(task.accept, [...path, 'accept'])
-  yield* criteria(task.preconditions, [...path, 'preconditions'])
-  yield* criteria(task.postconditions, [...path, 'postconditions'])
-  const { gate } = task
+  const said: { readonly [key: string]: unknown } = task
+  for (const { key, value } of EMBEDDING) if (said[key] !== undefined) yield* ofField(value, said[key], [...path, key])
+  const { decide, gate } = task
+  if (decide !== undefined) yield { type: 'expression', text: decide, path: [...path, 'decide'] }
   if (typeof gate === 'object') yield* criteria(gate.checks, [...path, 'gate', 'checks'])
   if (typeof gate === 'object' && gate.question !== undefined)
     yield { type: 'template', text: gate.question, path: [...path, 'gate', 'question'] }
-  for (const key of TEMPLATE_KEYS) if (task[key] !== undefined) yield* strings(task[key], [...path, key])
+  for (const key of ACTION_TEMPLATES) if (task[key] !== undefined) yield* strings(task[key], [...path, key])
+}
+
+const EMBEDDING = WRITTEN.filter(({ value }) => EXPRESSIONS.has(value) || TEMPLATES.has(value))
+
+function* ofField(kind: ValueKind, said: unknown, path: Path): Generator<Embedded> {
+  if (kind === 'expression') yield { type: 'expression', text: said as string, path }
+  else if (kind === 'criteria') yield* criteria(said as TaskDocument['accept'], path)
+  else if (kind === 'items') yield* items(said as NonNullable<TaskDocument['for_each']>, path)
+  else if (kind === 'modes') yield* modes(said as NonNullable<TaskDocument['failure_modes']>, path)
+  else yield* strings(said, path)
+}
+
+function* items(each: NonNullable<TaskDocument['for_each']>, path: Path): Generator<Embedded> {
+  const list = typeof each === 'string' ? each : 'in' in each ? each.in : undefined
+  const at = typeof each === 'string' ? path : [...path, 'in']
+  if (list !== undefined) yield { type: list.includes('${{') ? 'template' : 'expression', text: list, path: at }
+}
+
+function* modes(list: NonNullable<TaskDocument['failure_modes']>, path: Path): Generator<Embedded> {
+  for (const [index, { detect }] of list.entries())
+    if (typeof detect !== 'string')
+      yield { type: 'expression', text: detect.expect, path: [...path, index, 'detect', 'expect'] }
 }
 
 function* criteria(list: TaskDocument['accept'], path: Path): Generator<Embedded> {

@@ -28,9 +28,9 @@ tasks:
     '- done a.total',
     'a expect a.total',
     'b when a.total',
-    'b accept a.size',
     'b run a.total',
     'b inputs a.items',
+    'b accept a.size',
   ])
 })
 

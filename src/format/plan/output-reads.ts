@@ -4,8 +4,9 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 import type { OutputRead } from '../../domain/analysis/analyze.ts'
 import type { TaskName } from '../../domain/id.ts'
-import type { Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import type { Action, Criterion, FailureMode, PlanDefinition, TaskDefinition, ValueKind } from '../../domain/plan.ts'
 import { expandTasks } from '../../domain/plan-rules/expand.ts'
+import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import { compile } from '../expression/expression.ts'
 import { templateExpressions } from '../expression/template.ts'
 
@@ -44,23 +45,43 @@ interface Read {
 type Note = (key: string, source: string) => void
 
 function ofTask(task: TaskDefinition, note: Note): void {
-  const { action } = task
-  if (task.when !== undefined) note('when', task.when)
-  if (task.expect !== undefined) note('expect', task.expect)
+  for (const { name, key, value } of WRITTEN) {
+    if (name === 'action') ofAction(task.action, note)
+    else if (task[name] !== undefined) ofField(key, value, task[name], note)
+  }
+}
+
+function ofAction(action: Action, note: Note): void {
   if (action.type === 'decide') note('decide', action.expression)
   if (action.type === 'items') note('for_each', action.in)
-  for (const criterion of task.accept ?? []) ofCriterion('accept', criterion, note)
-  for (const criterion of task.preconditions ?? []) ofCriterion('preconditions', criterion, note)
-  for (const criterion of task.postconditions ?? []) ofCriterion('postconditions', criterion, note)
   if (action.type === 'gate') for (const criterion of action.checks ?? []) ofCriterion('gate', criterion, note)
-  for (const { detect } of task.failureModes ?? []) ofCriterion('failure_modes', detect, note)
   if (action.type === 'run') {
     templates('run', action.command, note)
     templates('run', action.stdin, note)
   }
   if (action.type === 'edit') templates('edit', action.edits, note)
   if (action.type === 'git') templates('git', action.git, note)
-  for (const key of ['inputs', 'env', 'cwd', 'probe', 'compensate'] as const) templates(key, task[key], note)
+}
+
+function ofField(key: string, kind: ValueKind, value: unknown, note: Note): void {
+  switch (kind) {
+    case 'expression':
+      return note(key, value as string)
+    case 'criteria':
+      for (const criterion of value as readonly Criterion[]) ofCriterion(key, criterion, note)
+      return
+    case 'modes':
+      for (const { detect } of value as readonly FailureMode[]) ofCriterion(key, detect, note)
+      return
+    case 'inputs':
+    case 'environment':
+    case 'template':
+    case 'command':
+    case 'undo':
+      return templates(key, value, note)
+    default:
+      return
+  }
 }
 
 function ofCriterion(key: string, criterion: Criterion, note: Note): void {

@@ -5,6 +5,7 @@ import { advise, type Hint, next } from '../../domain/hint.ts'
 import { isPlanName, NAME_MAX, type PlanName, type TaskName } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import type { Dialect, EndedStatus } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialect-list.ts'
 import { Source } from '../dialects/source.ts'
@@ -97,10 +98,8 @@ const isTree = (value: unknown): value is Tree => value !== null && typeof value
 
 /** Keys of a task that say neither who comes before whom nor what it makes. */
 const UNRELATED: ReadonlySet<string> = new Set([
-  ...['title', 'description', 'kind', 'rationale', 'optional', 'timeout', 'retry', 'timebox', 'priority', 'inputs'],
-  ...['write', 'read', 'network', 'env', 'cwd', 'effect', 'probe', 'expect', 'accept', 'preconditions', 'when'],
-  ...['postconditions', 'effects', 'assumptions', 'risks', 'rollback', 'visits', 'owner', 'assignee', 'labels'],
-  ...['milestone', 'deadline', 'estimate', 'budget', 'capabilities', 'stdin', 'show', 'extra'],
+  ...WRITTEN.filter(({ relates }) => relates !== true).map(({ key }) => key),
+  ...['stdin', 'show'],
 ])
 
 export type Parsed =
@@ -305,7 +304,7 @@ function locateFault(definition: PlanDefinition, fault: DefinitionFault): Docume
   const place = fault.task === undefined ? null : placeOf(definition.tasks, fault.task, fault)
   const ofPlan = fault.task === undefined && key !== undefined ? [key, ...at] : []
   const path = place === null ? ofPlan : ['tasks', ...place, ...(key === undefined ? ['id'] : [key, ...at])]
-  return { path, message, ...(hint === undefined ? {} : { hint }) }
+  return { path, message, hint }
 }
 
 /** Where the task with this full name is written; the children of a `matrix` or a `for_each` are written as one. */

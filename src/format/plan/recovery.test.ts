@@ -205,7 +205,7 @@ tasks:
       'True afterwards:\n\n- `test -f out/app` *(command)*',
       '**Changes only:** `out/**`',
       'logic, flaky-net: alternate `other-way`',
-      '**Timebox:** at most 30m',
+      '**Timebox:** 30m',
       'asks the role `release` for approval, 2 of them',
       'asks a person to choose: One node, large',
     ])

@@ -3,9 +3,9 @@
 
 import { NAME_MAX, type TaskName } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
-import type { Action, CommandLine, Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import type { Action, Criterion, PlanDefinition, TaskDefinition, TaskValues, ValueKind } from '../../domain/plan.ts'
 import { gitOf, mergedBy, mergeOf, withRemedies } from '../../domain/plan-rules/expand.ts'
-
+import { fieldOf } from '../../domain/plan-rules/task-fields.ts'
 import { renameInExpression } from '../expression/task-references.ts'
 import { parseTemplate } from '../expression/template.ts'
 
@@ -97,33 +97,25 @@ function renameTask(words: Words, task: TaskDefinition, steps: ReadonlySet<TaskN
   const named = (name: TaskName) => (steps?.has(name) === true ? name : (words.name(name) as TaskName))
   const names = (list: readonly TaskName[]) => list.map(named)
   return changed(task, {
-    id: id => (steps === null ? (words.name(id) as TaskName) : id),
-    needs: needs => (steps === null ? names(needs) : needs),
-    on: on => Object.fromEntries(Object.entries(on).map(([outcome, to]) => [outcome, names(to)])),
-    failureModes: modes =>
+    name: id => (steps === null ? (words.name(id) as TaskName) : id),
+    names: needs => (steps === null ? names(needs) : needs),
+    edges: on => Object.fromEntries(Object.entries(on).map(([outcome, to]) => [outcome, names(to)])),
+    modes: modes =>
       modes.map(mode => ({
         ...mode,
         detect: criterion(words, mode.detect) as typeof mode.detect,
         ...(mode.recover === undefined ? {} : { recover: names(mode.recover) }),
       })),
-    recover: rules =>
-      withRemedies(
-        rules,
-        name => named(name),
-        tasks => renameAdded(words, tasks),
-      ),
-    forEach: each => (each.in === undefined ? each : { ...each, in: words.expression(each.in) }),
-    when: text => words.expression(text),
-    expect: text => words.expression(text),
-    accept: list => list.map(one => criterion(words, one)),
-    preconditions: list => list.map(one => criterion(words, one)),
-    postconditions: list => list.map(one => criterion(words, one)),
+    recovery: rules => withRemedies(rules, named, tasks => renameAdded(words, tasks)),
+    items: each => (each.in === undefined ? each : { ...each, in: words.expression(each.in) }),
+    expression: text => words.expression(text),
+    criteria: list => list.map(one => criterion(words, one)),
     action: action => renameAction(words, action, steps),
-    compensate: undo => (undo.type === 'task' ? { ...undo, task: named(undo.task) } : renameAction(words, undo, steps)),
-    probe: command => words.value<CommandLine>(command),
+    undo: undo => (undo.type === 'task' ? { ...undo, task: named(undo.task) } : renameAction(words, undo, steps)),
+    command: command => words.value(command),
     inputs: inputs => words.value(inputs),
-    env: env => words.value(env),
-    cwd: cwd => words.template(cwd),
+    environment: env => words.value(env),
+    template: text => words.template(text),
   })
 }
 
@@ -132,7 +124,7 @@ function renameAdded(words: Words, tasks: readonly TaskDefinition[]): readonly T
   const own = new Set(tasks.map(({ id }) => id))
   return tasks.map(task =>
     changed(renameTask(words, task, own), {
-      needs: needs => needs.map(name => (own.has(name) ? name : (words.name(name) as TaskName))),
+      names: needs => needs.map(name => (own.has(name) ? name : (words.name(name) as TaskName))),
     }),
   )
 }
@@ -168,14 +160,15 @@ function criterion(words: Words, one: Criterion): Criterion {
   return one.type === 'expect' ? { ...one, expression: words.expression(one.expression) } : one
 }
 
-/** A copy with some keys changed, those that are there; keys keep their order. */
-function changed<T extends object>(
-  value: T,
-  change: { readonly [K in keyof T]?: (item: NonNullable<T[K]>) => T[K] },
-): T {
-  const entries = Object.entries(value).map(([key, item]) => {
-    const by = Object.hasOwn(change, key) ? (change as { [key: string]: (item: unknown) => unknown })[key] : undefined
-    return [key, by === undefined || item === undefined ? item : by(item)]
+/** What becomes of a value of each kind; it stays where nothing is said. */
+type Changes = { readonly [K in ValueKind]?: (value: TaskValues[K]) => TaskValues[K] }
+
+/** A copy with the fields of some kinds changed; keys keep their order. */
+function changed(task: TaskDefinition, by: Changes): TaskDefinition {
+  const entries = Object.entries(task).map(([name, value]) => {
+    const field = fieldOf(name)
+    const change = field === null || field.key === null ? undefined : by[field.value]
+    return [name, change === undefined || value === undefined ? value : change(value as never)]
   })
-  return Object.fromEntries(entries) as T
+  return Object.fromEntries(entries) as unknown as TaskDefinition
 }

@@ -15,6 +15,7 @@ import {
 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { DURATION_MAX_MS, TIMEOUT_MAX_MS } from '../../domain/limits.ts'
+import { FORM_HINTS } from '../text/schema-messages.ts'
 import { type Read, readDuration, readDurationRange, readMoney } from '../text/units.ts'
 
 export const text = z.string()
@@ -45,22 +46,26 @@ export const checkpointName = z.string().transform(named(isCheckpointName)).meta
 export const taskNames = z.union([taskName.transform(name => [name]), z.array(taskName)])
 
 const DURATION = '[0-9]+(\\.[0-9]+)? ?(ms|s|m|h|d)'
-export const timeout = measured(
-  value => readDuration(value, TIMEOUT_MAX_MS),
-  `^${DURATION}$`,
-  'A duration: 250ms, 5s, 30m, 2h, 1d.',
-)
-export const duration = measured(
-  value => readDuration(value, DURATION_MAX_MS),
-  `^${DURATION}$`,
-  'A duration: 250ms, 5s, 30m, 2h, 1d.',
-)
-export const durationRange = measured(
-  value => readDurationRange(value, TIMEOUT_MAX_MS),
-  `^${DURATION}( ?\\.\\. ?${DURATION})?$`,
-  'A duration or a range: 1s..30s.',
-)
-export const money = measured(readMoney, '^[0-9]+(\\.[0-9]+)? ?[A-Z]{3}$', 'An amount with its currency: 2 USD.')
+export const timeout = measured(value => readDuration(value, TIMEOUT_MAX_MS), {
+  pattern: `^${DURATION}$`,
+  description: 'A duration: 250ms, 5s, 30m, 2h, 1d.',
+  hint: 'write a number and a unit: 5m',
+})
+export const duration = measured(value => readDuration(value, DURATION_MAX_MS), {
+  pattern: `^${DURATION}$`,
+  description: 'A duration: 250ms, 5s, 30m, 2h, 1d.',
+  hint: 'write a number and a unit: 30m',
+})
+export const durationRange = measured(value => readDurationRange(value, TIMEOUT_MAX_MS), {
+  pattern: `^${DURATION}( ?\\.\\. ?${DURATION})?$`,
+  description: 'A duration or a range: 1s..30s.',
+  hint: 'write a duration or a range: 1s..30s',
+})
+export const money = measured(readMoney, {
+  pattern: '^[0-9]+(\\.[0-9]+)? ?[A-Z]{3}$',
+  description: 'An amount with its currency: 2 USD.',
+  hint: 'write an amount and a currency: 2 USD',
+})
 
 export const sha256 = z
   .string()
@@ -121,9 +126,12 @@ export function measure<I, T>(read: (value: I) => Read<T>): (value: I, context: 
   }
 }
 
-/** The pattern is for editors; what is wrong is told by `read`. */
-function measured<T>(read: (value: string) => Read<T>, pattern: string, description: string) {
-  return z.string().transform(measure(read)).meta({ description, pattern })
+/** The pattern is for editors; what is wrong with a text is told by `read`, and what to write instead of no text by the hint. */
+function measured<T>(
+  read: (value: string) => Read<T>,
+  { hint, ...about }: { readonly pattern: string; readonly description: string; readonly hint: string },
+) {
+  return z.string().transform(measure(read)).meta(about).register(FORM_HINTS, { hint })
 }
 
 function named<T extends string>(is: (name: string) => name is T): (value: string, context: z.RefinementCtx) => T {

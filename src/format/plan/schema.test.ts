@@ -1,62 +1,18 @@
 import { expectTypeOf, test } from 'vitest'
-import type { Budget, EffectClass, PlanDefinition, Retry, TaskDefinition } from '../../domain/plan.ts'
+import type { Budget, EffectClass, PlanDefinition, Retry, TASK_FIELDS, TaskDefinition } from '../../domain/plan.ts'
+import type { DocumentKey, WrittenField } from '../../domain/plan-rules/task-fields.ts'
+import type { LOWER } from './document-to-definition.ts'
 import type { PlanDocument, TaskDocument } from './schema.ts'
 
-type Same<Key extends keyof TaskDocument & keyof TaskDefinition> = {
-  readonly [K in Key]: Exclude<TaskDocument[K], undefined>
-}
-type Wanted<Key extends keyof TaskDefinition> = { readonly [K in Key]: Exclude<TaskDefinition[K], undefined> }
-/** Keys that mean the same in the document and in the domain, and pass through lowering untouched. */
-type Plain =
-  | 'id'
-  | 'title'
-  | 'description'
-  | 'kind'
-  | 'rationale'
-  | 'needs'
-  | 'when'
-  | 'priority'
-  | 'inputs'
-  | 'write'
-  | 'read'
-  | 'network'
-  | 'env'
-  | 'cwd'
-  | 'effect'
-  | 'expect'
-  | 'on'
-  | 'visits'
-  | 'assumptions'
-  | 'risks'
-  | 'rollback'
-  | 'owner'
-  | 'assignee'
-  | 'labels'
-  | 'milestone'
-  | 'deadline'
-  | 'capabilities'
-  | 'matrix'
-  | 'instruction'
-  | 'extra'
-  | 'effects'
-/** Keys the lowering renames or reshapes. */
-type Lowered =
-  | 'action'
-  | 'optional'
-  | 'timeoutMs'
-  | 'retry'
-  | 'outputs'
-  | 'probe'
-  | 'accept'
-  | 'compensate'
-  | 'estimateMs'
-  | 'budget'
-  | 'forEach'
-  | 'preconditions'
-  | 'failureModes'
-  | 'postconditions'
-  | 'recover'
-  | 'timeboxMs'
+/** What the document holds for a field, and what the definition keeps. */
+type Said<K extends Written> = Exclude<TaskDocument[DocumentKey<K> & keyof TaskDocument], undefined>
+type Kept<K extends Written> = Exclude<TaskDefinition[K], undefined>
+/** An action is made of several keys of the document. */
+type Written = Exclude<WrittenField, 'action'>
+/** Fields whose value the lowering reshapes, and those that pass through it untouched. */
+type Lowered = { [K in Written]: (typeof TASK_FIELDS)[K]['value'] extends keyof typeof LOWER ? K : never }[Written]
+type Plain = Exclude<Written, Lowered>
+type Lowering<K extends Lowered> = (typeof LOWER)[(typeof TASK_FIELDS)[K]['value'] & keyof typeof LOWER]
 type ActionKey =
   | 'run'
   | 'stdin'
@@ -74,27 +30,12 @@ type ActionKey =
   | 'subplan'
 
 test('the schema and the domain agree on every key of a task', () => {
-  expectTypeOf<Same<Plain>>().toExtend<Wanted<Plain>>()
-  // These are made by the domain when it expands a task, never written.
-  expectTypeOf<Exclude<keyof TaskDefinition, 'bound' | 'sleeps' | 'leads'>>().toEqualTypeOf<Plain | Lowered>()
-  expectTypeOf<Exclude<keyof TaskDocument, ActionKey>>().toEqualTypeOf<
-    | Plain
-    | 'optional'
-    | 'timeout'
-    | 'retry'
-    | 'outputs'
-    | 'probe'
-    | 'accept'
-    | 'compensate'
-    | 'estimate'
-    | 'budget'
-    | 'for_each'
-    | 'preconditions'
-    | 'failure_modes'
-    | 'postconditions'
-    | 'recover'
-    | 'timebox'
-  >()
+  expectTypeOf<Exclude<keyof TaskDocument, ActionKey>>().toEqualTypeOf<DocumentKey<Written>>()
+  expectTypeOf<{ [K in Plain]: Said<K> }>().toExtend<{ [K in Plain]: Kept<K> }>()
+  expectTypeOf<{ [K in Lowered]: Said<K> }>().toExtend<{ [K in Lowered]: Parameters<Lowering<K>>[0] }>()
+  expectTypeOf<{ [K in Lowered]: Exclude<ReturnType<Lowering<K>>, undefined> }>().toExtend<{
+    [K in Lowered]: Kept<K>
+  }>()
 })
 
 test('the schema and the domain agree on every key of a plan', () => {

@@ -162,7 +162,7 @@ class Reviewer implements Reviewed {
     this.faults.push({
       path,
       message,
-      ...(hint === undefined ? {} : { hint }),
+      hint,
       within: { text: within, offset: offset + position },
     })
   }
@@ -327,11 +327,11 @@ function declare(
     about: said.about,
     required,
     default: said.default === undefined ? null : frozen(said.default),
-    ...(said.values === undefined ? {} : { values: said.values }),
-    ...(said.of === undefined ? {} : { of: said.of }),
-    ...(min === undefined ? {} : { min }),
-    ...(max === undefined ? {} : { max }),
-    ...(said.example === undefined ? {} : { example: frozen(said.example) }),
+    values: said.values,
+    of: said.of,
+    min,
+    max,
+    example: said.example === undefined ? undefined : frozen(said.example),
   }
   for (const key of ['default', 'example'] as const) {
     const given = said[key]

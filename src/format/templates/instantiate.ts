@@ -259,7 +259,7 @@ class Builder {
     const evaluated = this.#words.evaluate(source, scope)
     if (evaluated.ok) return evaluated.value
     const { message, hint } = evaluated
-    this.#complain({ path, message, ...(hint === undefined ? {} : { hint }), within: { text: source, offset: 0 } })
+    this.#complain({ path, message, hint, within: { text: source, offset: 0 } })
     if (this.#words.exhausted) this.#halted = true
     return ABSENT
   }
@@ -328,7 +328,7 @@ export function instantiate(template: Template, given: JsonObject, options: Inst
   const parsed = parsePlan(template.text, {
     dialect: alreadyRead(plan, trace, builder.notes),
     fallbackName: template.name,
-    ...(options.check === undefined ? {} : { check: options.check }),
+    check: options.check,
   })
   if (!parsed.ok) return { ok: false, problems: [], diagnostics: parsed.diagnostics }
   return { ok: true, definition: parsed.definition, values, warnings: parsed.warnings }

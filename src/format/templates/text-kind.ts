@@ -2,7 +2,8 @@
 // name. A parameter's value lands differently in each, and is data in all of them.
 
 import type { Json } from '../../domain/json.ts'
-import { LATER_ACTIONS } from '../../domain/plan.ts'
+import { LATER_ACTIONS, type ValueKind } from '../../domain/plan.ts'
+import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import { isMap } from './control.ts'
 
 export type TextKind =
@@ -30,6 +31,20 @@ export type TextKind =
 
 type Step = { readonly items?: TextKind; readonly keys?: { readonly [key: string]: TextKind } }
 
+/** The fields of a task by the kind of their value. */
+const VALUES: { readonly [K in ValueKind]?: TextKind } = {
+  prose: 'argument',
+  template: 'argument',
+  environment: 'argument',
+  inputs: 'live',
+  expression: 'expression',
+  command: 'command',
+  criteria: 'criteria',
+  modes: 'modes',
+  items: 'each',
+  undo: 'undo',
+}
+
 const STEPS: { readonly [place in TextKind]: Step } = {
   text: {},
   live: {},
@@ -41,27 +56,13 @@ const STEPS: { readonly [place in TextKind]: Step } = {
   tasks: { items: 'task' },
   task: {
     keys: {
-      title: 'argument',
-      description: 'argument',
-      instruction: 'argument',
+      ...Object.fromEntries(WRITTEN.flatMap(({ key, value }) => (VALUES[value] ? [[key, VALUES[value]]] : []))),
       gate: 'gate',
       run: 'command',
-      probe: 'command',
-      compensate: 'undo',
       stdin: 'argument',
-      cwd: 'argument',
-      env: 'argument',
       edit: 'live',
       git: 'argument',
-      inputs: 'live',
-      when: 'expression',
-      expect: 'expression',
       decide: 'expression',
-      for_each: 'each',
-      accept: 'criteria',
-      preconditions: 'criteria',
-      postconditions: 'criteria',
-      failure_modes: 'modes',
       subplan: 'tasks',
       ...Object.fromEntries(LATER_ACTIONS.map(action => [action, 'live' as const])),
     },

@@ -30,7 +30,7 @@ export function place(source: string, locate: Locate, lines: Lines, complaint: D
   return {
     severity: complaint.severity ?? 'error',
     message,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
     ...lines(offset),
     ...(path.length === 0 ? {} : { path: printPath(path) }),
   }

@@ -40,11 +40,22 @@ function wordsOf(schema: z.ZodType): readonly string[] {
   return schema instanceof z.ZodPipe ? wordsOf(schema.in as z.ZodType) : []
 }
 
+/** What to write where a value of the wrong type stands: a schema whose text has a form of its own, such as a unit, says it. */
+export const FORM_HINTS = z.registry<{ readonly hint: string }>()
+
+function formHints(schema: z.ZodType, path: Path): readonly string[] {
+  return formsAt(schema, path)
+    .flatMap(alternatives)
+    .flatMap(one => FORM_HINTS.get(one)?.hint ?? [])
+}
+
+function alternatives(schema: z.ZodType): readonly z.ZodType[] {
+  if (schema instanceof z.ZodOptional) return alternatives(schema.unwrap() as z.ZodType)
+  return schema instanceof z.ZodUnion ? (schema.options as readonly z.ZodType[]).flatMap(alternatives) : [schema]
+}
+
 function flatten(schema: z.ZodType): readonly z.ZodType[] {
-  if (schema instanceof z.ZodOptional) return flatten(schema.unwrap() as z.ZodType)
-  if (schema instanceof z.ZodUnion) return (schema.options as readonly z.ZodType[]).flatMap(flatten)
-  if (schema instanceof z.ZodPipe) return flatten(schema.in as z.ZodType)
-  return [schema]
+  return alternatives(schema).flatMap(one => (one instanceof z.ZodPipe ? flatten(one.in as z.ZodType) : [one]))
 }
 
 function inside(schema: z.ZodType, step: string | number): readonly z.ZodType[] {
@@ -232,7 +243,7 @@ function wrongType(schema: z.ZodType, path: Path, given: unknown, wanted: string
   const message = `${name(path)} must be ${wanted}, not ${kind(given, typed)}`
   const words = wordsAt(schema, path)
   const hint = words.length > 0 ? `write ${words.join(', ')}` : betterType(given, wanted, typed)
-  return { path, message, hint: UNITS.get(String(path.at(-1))) ?? hint }
+  return { path, message, hint: formHints(schema, path)[0] ?? hint }
 }
 
 function betterType(given: unknown, wanted: string, typed: string): string {
@@ -242,21 +253,6 @@ function betterType(given: unknown, wanted: string, typed: string): string {
   if (typeof given === 'string' && wanted === 'a list') return 'write it as a list: [a, b]'
   return `write ${wanted}`
 }
-
-/** Keys whose text has a unit. */
-const UNITS: ReadonlyMap<string, string> = new Map([
-  ['timeout', 'write a number and a unit: 5m'],
-  ['estimate', 'write a number and a unit: 2h'],
-  ['time', 'write a number and a unit: 30m'],
-  ['timebox', 'write a number and a unit: 30m'],
-  ['expires', 'write a number and a unit: 24h'],
-  ['after', 'write a number and a unit: 30m'],
-  ['valid', 'write a number and a unit: 12h'],
-  ['window', 'write a number and a unit: 30m'],
-  ['cooldown', 'write a number and a unit: 1m'],
-  ['backoff', 'write a duration or a range: 1s..30s'],
-  ['cost', 'write an amount and a currency: 2 USD'],
-])
 
 function tooSmall(path: Path, issue: Issue & { code: 'too_small' }, given: unknown): DocumentFault {
   if (path.length === 1 && path[0] === 'tasks')

@@ -35,7 +35,7 @@ export function readDefinition(document: JsonObject, known: readonly string[] = 
   const faults = parsed.diagnostics.slice(0, FAULTS_MAX).map(({ path = '', message, hint }) => ({
     path,
     message,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
   }))
   return { ok: false, faults }
 }
@@ -66,7 +66,7 @@ export const planDocument = z
         code: 'custom',
         input: document,
         message: path === '' ? message : `${path}: ${message}`,
-        ...(hint === undefined ? {} : { params: { hint } }),
+        params: hint === undefined ? undefined : { hint },
       })
     return z.NEVER
   })

@@ -40,7 +40,7 @@ export function wire<S extends z.ZodType>(schema: S, name: string | null = null)
       const complaints = complaintsOf(schema, read.error, { value, written: () => null })
       const faults = complaints.slice(0, FAULTS_MAX).map(complaint => {
         const { message, hint } = inJson(complaint)
-        return { path: printPath(complaint.path), message, ...(hint === undefined ? {} : { hint }) }
+        return { path: printPath(complaint.path), message, hint }
       })
       return { ok: false, faults }
     },

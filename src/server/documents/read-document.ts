@@ -54,7 +54,7 @@ export function faulty(diagnostics: readonly Diagnostic[], about = ''): Problem 
       message,
       line,
       column,
-      ...(hint === undefined ? {} : { hint }),
+      hint,
     })),
   })
 }

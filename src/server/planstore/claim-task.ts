@@ -18,7 +18,7 @@ export async function claimTask(call: Asking, plan: PlanId, task: TaskName, ask:
   const claimed = await order(call, plan, {
     type: 'claim',
     task,
-    ...(ask.leaseSeconds === undefined ? {} : { leaseMs: ask.leaseSeconds * 1_000 }),
+    leaseMs: ask.leaseSeconds === undefined ? undefined : ask.leaseSeconds * 1_000,
     ...((await isSequential(call, plan)) ? { alone: true } : {}),
   })
   return isProblem(claimed) ? claimed : await told(call, claimed, ask)

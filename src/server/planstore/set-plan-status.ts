@@ -139,7 +139,7 @@ function unsound(faults: readonly DefinitionFault[]): Problem {
     faults: faults.slice(0, FAULTS_MAX).map(({ task, key, at = [], message, hint }) => ({
       path: [...(task === undefined ? [] : ['tasks', task]), ...(key === undefined ? [] : [key, ...at])].join('.'),
       message,
-      ...(hint === undefined ? {} : { hint }),
+      hint,
     })),
   })
 }

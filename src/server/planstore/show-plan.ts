@@ -25,7 +25,7 @@ export async function showPlan(
 ): Promise<ShownPlan | null> {
   const shown = shownBy(rooms)
   const known = shown.get(plan)
-  const record = await engine.ask({ type: 'record', plan, ...(known === undefined ? {} : { since: known.version }) })
+  const record = await engine.ask({ type: 'record', plan, since: known?.version })
   if (record === null) return null
   if ('unchanged' in record) return known!
   const { summary, definition } = record
@@ -74,7 +74,7 @@ export function planBody(summary: Summary, definition: PlanDefinition): PlanBody
     completed_at: isoOrNull(summary.endedAt),
     client: clientTimes(client),
     reason: summary.reason,
-    ...(summary.shortage === undefined ? {} : { shortage: { ...summary.shortage } }),
+    shortage: summary.shortage === undefined ? undefined : { ...summary.shortage },
     origin: summary.origin,
     progress: showProgress(progress),
     extra: { ...extra, ...kept } as PlanBody['extra'],

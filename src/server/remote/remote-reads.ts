@@ -53,7 +53,7 @@ async function send(call: Call<EntriesQuery>, plan: PlanId | undefined, out: Out
   const watching = call.engine.watch({
     after: query.after,
     signal: AbortSignal.any([out.gone, cut.signal]),
-    ...(plan === undefined ? {} : { plan }),
+    plan,
   })
   try {
     for await (const entry of watching) {
@@ -86,7 +86,7 @@ export async function answerStream(call: Call<undefined, WireStream>): Promise<A
     case 'append': {
       const { id, events, expected_version: expectedVersion } = body
       const appended = await stream.append(id, events, {
-        ...(expectedVersion === undefined ? {} : { expectedVersion }),
+        expectedVersion,
         ...onceFor(call, { of: body.of, id, events: events as never }),
       })
       return appended.ok ? ok({ answer: appended }) : refused(inTokenWords(who, appended.refusal))

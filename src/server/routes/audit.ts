@@ -26,9 +26,7 @@ export const auditRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the trail', body: wire.audit } },
     handle: async call => {
       const { since } = call.query
-      return await told(call, plan =>
-        call.engine.ask({ type: 'audit', plan, ...(since === undefined ? {} : { since }) }),
-      )
+      return await told(call, plan => call.engine.ask({ type: 'audit', plan, since }))
     },
   }),
   route({

@@ -42,8 +42,8 @@ export const engineDoorRoutes = [
       if (isProblem(order)) return order
       const expectedVersion = said ?? call.expectedVersion
       const submitted = await submit(call, plan, order, {
-        ...(once === undefined ? {} : { once }),
-        ...(expectedVersion === undefined ? {} : { expectedVersion }),
+        once,
+        expectedVersion,
       })
       if (!submitted.ok) return refused(submitted.refusal, { plan })
       const { ok: _, ...told } = submitted

@@ -46,9 +46,7 @@ function hear(...args: Parameters<typeof listen>): Listener {
 }
 
 async function make(service: Pick<Served, 'composed'>, definition: PlanDefinition, session?: string): Promise<PlanId> {
-  const made = await service.composed.engine
-    .as(ANA)
-    .submit(null, { type: 'create', definition, ...(session === undefined ? {} : { session }) })
+  const made = await service.composed.engine.as(ANA).submit(null, { type: 'create', definition, session })
   if (!made.ok) throw new Error(made.refusal.message)
   return made.plan
 }

@@ -51,7 +51,7 @@ export const observingRoutes = [
         type: 'steps',
         ...presentFields(asked),
         ...(found === null ? {} : { plan: found.plan }),
-        ...(agent_id === undefined ? {} : { agent: agent_id }),
+        agent: agent_id,
       })
       const items = (page?.items ?? []).map(({ successRate, durationMs, ...row }) => ({
         ...row,

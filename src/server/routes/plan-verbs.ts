@@ -65,14 +65,14 @@ function askOf(body: RollbackBody): RollbackAsk | Problem {
     ])
   const place = checkpoint_id ?? (to === undefined ? undefined : String(to))
   return {
-    ...(place === undefined ? {} : { to: place }),
-    ...(files === undefined ? {} : { files }),
-    ...(tasks === undefined ? {} : { tasks: tasks as readonly string[] as readonly TaskName[] }),
+    to: place,
+    files,
+    tasks: tasks === undefined ? undefined : (tasks as readonly string[] as readonly TaskName[]),
     ...(files_only === true ? { filesOnly: true } : {}),
     ...(keep_git === true ? { keepGit: true } : {}),
     ...(force === true ? { force: true } : {}),
-    ...(choices === undefined ? {} : { choices }),
-    ...(every === undefined ? {} : { every }),
+    choices,
+    every,
   }
 }
 
@@ -447,7 +447,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { name } = call.body
-        const done = await order(call, plan, { type: 'checkpoint', ...(name === undefined ? {} : { name }) })
+        const done = await order(call, plan, { type: 'checkpoint', name })
         if (isProblem(done)) return done
         const taken = done.events.find(event => event.type === 'checkpoint.taken')
         if (taken === undefined) throw new Error('bug: a checkpoint was accepted and not taken')

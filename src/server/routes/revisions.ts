@@ -180,7 +180,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
           definition,
           rationale,
           source,
-          ...(expected_revision === undefined ? {} : { expectedRevision: expected_revision }),
+          expectedRevision: expected_revision,
           ...(go_on === true ? { goOn: unsafe ?? ('refuse' as const) } : {}),
         }))
         if (isProblem(ordered)) return ordered

@@ -224,7 +224,7 @@ async function meantPlan({ documents }: RouteRooms, body: JsonObject, session: s
       session,
       source,
       taken: 'number',
-      ...(imported === undefined ? {} : { imported }),
+      imported,
     },
     title: firstLine(title === '' ? (definition.title ?? definition.name) : title),
     planned: `as the document says (${source.dialect})`,

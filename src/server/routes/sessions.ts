@@ -68,7 +68,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       const { engine, query } = call
       const { status, ...page } = query
       const { items, next } = await engine.sessions.list({
-        ...(status === undefined ? {} : { where: { status } }),
+        where: status === undefined ? undefined : { status },
         ...presentFields(page),
       })
       return ok({ items: items.map(shown), next })

@@ -74,9 +74,9 @@ function lookAt(engine: Engine, { session, statuses, text }: HistoryAsk, limit: 
     session,
     archived: false,
     limit,
-    ...(only === undefined ? {} : { status: only }),
+    status: only,
     ...(text === undefined || text.trim() === '' ? {} : { text }),
-    ...(cursor === undefined ? {} : { cursor }),
+    cursor,
   })
 }
 

@@ -101,7 +101,7 @@ export function queriesContract(what: string, setup: Setup): void {
       const names: string[] = []
       let cursor: string | undefined
       for (;;) {
-        const page = await store.tasks({ limit: 1, ...(cursor === undefined ? {} : { cursor }) })
+        const page = await store.tasks({ limit: 1, cursor })
         names.push(...page.items.map(row => `${row.plan === id ? 'new' : 'old'} ${row.name}`))
         if (page.next === null) break
         cursor = page.next

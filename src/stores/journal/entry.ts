@@ -48,7 +48,7 @@ function packEvent(event: Event): PackedEvent {
   switch (event.type) {
     case 'attempt.started': {
       const { type, task, visit, attempt } = event
-      const keys = Object.keys(event)
+      const keys = Object.keys(event).filter(key => event[key as keyof Started] !== undefined)
       // By far the most events are these four words.
       if (keys.length === HEAD.size) return [type, task, visit, attempt]
       // In their order, so that what is read again is the same to the letter.
@@ -58,7 +58,7 @@ function packEvent(event: Event): PackedEvent {
     case 'attempt.succeeded':
     case 'attempt.failed': {
       // Seldom; a word that is not packed would be lost.
-      if ('goneBack' in event) return event
+      if ('goneBack' in event && event.goneBack !== undefined) return event
       return [event.type, event.task, event.visit, event.attempt, event.result]
     }
     default:
@@ -198,7 +198,7 @@ function unpackCommand(packed: PackedCommand, events: readonly Event[]): Command
       return {
         ...rest,
         definition: whole(definition, events),
-        ...(source === undefined ? {} : { source: typeof source === 'number' ? sourceOf(events[source]) : source }),
+        source: source === undefined ? undefined : typeof source === 'number' ? sourceOf(events[source]) : source,
       }
     }
     case 'add':

@@ -29,7 +29,7 @@ export function notesOf(blobs: SnapshotBlobs, folders: Folders): SnapshotBlobs {
   return {
     put: bytes => blobs.put(bytes),
     get: id => blobs.get(id),
-    ...(blobs.putMany === undefined ? {} : { putMany: contents => blobs.putMany!(contents) }),
+    putMany: blobs.putMany === undefined ? undefined : contents => blobs.putMany!(contents),
     batch: () => blobs.batch(),
     touch: ids => blobs.touch(ids),
     pin: (name, note, until) => blobs.pin(named(name), note, until),

@@ -16,7 +16,7 @@ export async function ensureBranch(repository: Repository, request: BranchReques
   const mark = madeRef(request.plan, branch)
   const { plan, task, at } = request
   const record = (after: string): RefOperation => {
-    return { type: 'branch.created', plan, ...(task === undefined ? {} : { task }), ref, before: null, after, at }
+    return { type: 'branch.created', plan, task, ref, before: null, after, at }
   }
   const [tip = null, made = null] = await tipsOf(repository, [ref, mark])
   if (tip !== null && made !== null && (await repository.isAncestor(made, tip))) {

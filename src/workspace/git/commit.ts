@@ -83,9 +83,9 @@ export function trailersOf(request: Owner & Pick<CommitRequest, 'actor' | 'key' 
     plan,
     name,
     actor,
-    ...(task === undefined ? {} : { task }),
-    ...(key === undefined ? {} : { key }),
-    ...(result === undefined ? {} : { result }),
+    task,
+    key,
+    result,
   }
 }
 
@@ -98,7 +98,7 @@ export function refuseCheckedOut(ref: string, places: readonly string[]): never 
 function record(request: CommitRequest, ref: string, before: Oid, after: Oid): RefOperation {
   const { plan, at } = request
   const task = request.for ?? request.task
-  return { type: 'commit.created', plan, ...(task === undefined ? {} : { task }), ref, before, after, at }
+  return { type: 'commit.created', plan, task, ref, before, after, at }
 }
 
 /** The commit that already carries this key, made by a process that was killed before it could say so. */

@@ -15,7 +15,7 @@ describe('a commit message', () => {
     ['__proto__', 'chore(plan): Add retries'],
     [undefined, 'chore(plan): Add retries'],
   ])('of a task of kind %s is %s', (kind, message) => {
-    expect(commitMessage({ ...(kind === undefined ? {} : { kind }), title: 'Add retries' })).toBe(message)
+    expect(commitMessage({ kind, title: 'Add retries' })).toBe(message)
   })
 
   test('follows a template once, whatever the title holds', () => {

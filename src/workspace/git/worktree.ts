@@ -43,7 +43,7 @@ export async function addWorktree(
   const added: GitOperation = {
     type: 'worktree.added',
     plan,
-    ...(task === undefined ? {} : { task }),
+    task,
     path,
     ref,
     commit: head,

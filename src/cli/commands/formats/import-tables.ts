@@ -123,7 +123,7 @@ async function importRow(
     const submitted = await composed.engine.submit(made.plan, {
       type: 'note',
       text: `${about}${note}`,
-      ...(task === undefined ? {} : { task }),
+      task,
     })
     if (!submitted.ok) {
       printNote(context, `${made.name}: made, but its history was not written down: ${submitted.refusal.message}`)

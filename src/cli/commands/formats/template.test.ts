@@ -35,7 +35,7 @@ async function planfold(...argv: readonly string[]): Promise<Said> {
   })
   const program = buildProgram('0', async body => {
     const { json = false, as } = program.opts<{ json?: boolean; as?: string }>()
-    const settings: Settings = { json, quiet: false, color: false, ...(as === undefined ? {} : { as }) }
+    const settings: Settings = { json, quiet: false, color: false, as }
     exit = await body({
       stdout: sink('stdout'),
       stderr: sink('stderr'),

@@ -38,7 +38,7 @@ tasks:
 const said = (options: PrOptions, more: { json?: boolean; path?: string } = {}) =>
   place.say(context => pr(context, 'upgrade', options), {
     json: more.json === true,
-    ...(more.path === undefined ? {} : { environment: { PATH: more.path } }),
+    environment: more.path === undefined ? undefined : { PATH: more.path },
   })
 
 describe('planfold pr', () => {

@@ -24,7 +24,7 @@ const start = async (text: string) => {
   expect(said.exit, said.stderr).toBeTypeOf('number')
 }
 const data = async <T>(body: Parameters<Place['say']>[0], as?: string): Promise<T> => {
-  const environment = as === undefined ? {} : { PLANFOLD_AS: as }
+  const environment: Record<string, string> = as === undefined ? {} : { PLANFOLD_AS: as }
   const said = await here.say(body, { json: true, environment })
   if (said.exit !== 0) throw new Error(`${said.exit}: ${said.stderr}`)
   return (JSON.parse(said.stdout) as { data: T }).data

@@ -219,8 +219,8 @@ export async function analyze(
   const looked = await lookAt(context, word, { check: null })
   const analysis = analyzed(looked.definition, {
     now: context.now(),
-    ...(options.assume === undefined ? {} : { assumedMs: options.assume }),
-    ...(options.maxTasks === undefined ? {} : { topLevelMax: options.maxTasks }),
+    assumedMs: options.assume,
+    topLevelMax: options.maxTasks,
   })
   const findings = placed(analysis.findings, looked)
   const bad = analysis.findings.filter(

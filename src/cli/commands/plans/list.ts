@@ -56,8 +56,8 @@ export async function list(context: Context, options: ListOptions): Promise<numb
     const page = await engine.ask({
       type: 'plans',
       ...rest,
-      ...(archived === undefined ? {} : { archived }),
-      ...(status === undefined ? {} : { status }),
+      archived,
+      status,
     })
     answer(context, page, () => (page.items.length === 0 ? 'no plans' : planTable(context, page.items)))
     if (page.next !== null) printNote(context, `more: planfold list${wordsOf(options)} --cursor ${page.next}`)

@@ -82,7 +82,7 @@ export async function log(
         task,
         after,
         follow: stays,
-        ...(grep === undefined ? {} : { grep }),
+        grep,
         ...(from === null ? {} : { since: from }),
       })
     }

@@ -57,7 +57,7 @@ async function resumeAll(
         context,
         composed,
         { plan: row.id, name: row.name, since: row.version },
-        { plain: true, ...(options.mirror === undefined ? {} : { mirror: options.mirror }) },
+        { plain: true, mirror: options.mirror },
       )
       worst = Math.max(worst, exit)
       if (exit === EXIT.interrupted) break

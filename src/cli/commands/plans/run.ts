@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
 import { PLAN_ENDED } from '../../../domain/status.ts'
+import { gateWords } from '../../../domain/views/gate-text.ts'
 import { continuationText, createOrder, type Revised, runPlan, type WentOn } from '../../../operations/run-plan.ts'
 import { type GoingOptions, type Summary, setGoing } from '../../../operations/start-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
@@ -19,7 +20,6 @@ import { isFile, type PlanFile } from '../../plan-file.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
 import { hintText } from '../../text/hint-text.ts'
-import { gateWords } from '../../text/inbox-text.ts'
 import { stoppedRollback } from '../../text/rollback-result.ts'
 import { thrownShort } from '../../text/wait-text.ts'
 import type { SetOptions } from '../formats/template-new.ts'
@@ -127,14 +127,14 @@ export async function startAndDrive(
     ...plan,
     wait: options.wait === true,
     plain: options.plain === true,
-    ...(options.mirror === undefined ? {} : { mirror: options.mirror }),
+    mirror: options.mirror,
   })
 }
 
 export async function setMoving(context: Context, composed: Composed, { plan, name, checked, goOn }: Moved) {
   const going = await setGoing(composed.engine, plan, {
     ...(checked === true ? { check: 'checked' } : {}),
-    ...(goOn === undefined ? {} : { goOn }),
+    goOn,
   })
   switch (going.status) {
     case 'started':

@@ -187,8 +187,7 @@ plan:
 
   it('runs a template with its parameters set; missing ones and strange ones are told', async () => {
     await place.write('greet.yaml', TEMPLATE)
-    const go = (set?: string[]) =>
-      place.say(context => run(context, 'greet.yaml', { start: true, ...(set === undefined ? {} : { set }) }))
+    const go = (set?: string[]) => place.say(context => run(context, 'greet.yaml', { start: true, set }))
     const first = await go()
     expect(first, first.stderr).toMatchObject({
       exit: 'parameters',

@@ -185,7 +185,7 @@ export async function propose(context: Context, word: string, file: string, opti
       rationale: options.message,
       source: written.source,
       expectedRevision: current.revision,
-      ...(options.cause === undefined ? {} : { cause: options.cause }),
+      cause: options.cause,
       ...task,
     })
     const made = events.find(event => event.type === 'revision.proposed')

@@ -234,7 +234,7 @@ function stoppedBySignal(
 
 const messageOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
 
-// `planfold serve`: what was asked for is checked before anything is loaded or opened; then `serving.ts` runs the service.
+// What was asked for is checked before anything is loaded or opened.
 
 export interface ServeOptions {
   readonly port: number
@@ -276,7 +276,7 @@ export async function serveStore(context: Context, options: ServeOptions): Promi
     addressOf: port => proxy ?? `${tls === null ? 'http' : 'https'}://${shownHost(options, hosts)}:${port}`,
     logLevel: options.logLevel,
     maxPlans: options.drive ? options.maxPlans : 0,
-    state: { create: true, ...(dir === undefined ? {} : { dir }), ...(root === undefined ? {} : { root }) },
+    state: { create: true, dir, root },
   })
 }
 

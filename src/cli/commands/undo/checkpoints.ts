@@ -68,7 +68,7 @@ export async function diffCheckpoints(
       type: 'checkpointDiff',
       plan,
       from,
-      ...(to === undefined ? {} : { to }),
+      to,
     })
     if (diff === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     if (!diff.ok) throw refused(diff.refusal)

@@ -39,8 +39,8 @@ export async function fork(context: Context, word: string, options: ForkOptions)
       type: 'fork',
       from: options.from,
       inputs,
-      ...(name === undefined ? {} : { name }),
-      ...(model === undefined ? {} : { model }),
+      name,
+      model,
       ...(here === true ? { here } : {}),
       ...(file === null ? {} : { definition: file.definition, source: file.source }),
     })

@@ -49,7 +49,7 @@ export async function rollback(context: Context, word: string | undefined, optio
     const tasks = []
     for (const task of options.tasks ?? []) tasks.push((await findTask(composed.engine, meant.name, task)).task)
     const whole: RollbackAsk = {
-      ...(options.to === undefined ? {} : { to: options.to }),
+      to: options.to,
       ...(tasks.length === 0 ? {} : { tasks }),
       ...(options.filesOnly === true ? { filesOnly: true } : {}),
       ...(options.keepGit === true ? { keepGit: true } : {}),
@@ -60,7 +60,7 @@ export async function rollback(context: Context, word: string | undefined, optio
       ...meant,
       kind: 'rollback',
       ask: files === undefined ? whole : { ...whole, files },
-      only: { tasks, ...(options.files === undefined ? {} : { files: options.files }) },
+      only: { tasks, files: options.files },
       ...(asksFirst(context, options) ? { confirm: () => confirm(context, `take all of ${meant.name} back?`) } : {}),
       command: commandOf(meant.name, options),
       options,

@@ -56,7 +56,7 @@ async function endedBefore({ engine }: Composed, before: number): Promise<readon
       type: 'plans',
       archived: false,
       limit: PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     })
     rows.push(...page.items.filter(row => row.endedAt !== null && row.endedAt < before && !row.archived))
     if (page.next === null) return rows

@@ -2,12 +2,12 @@
 // kept as a whole.
 
 import type { Hint } from '../../../domain/hint.ts'
-import type { JsonObject } from '../../../domain/json.ts'
+import { defined, type JsonObject } from '../../../domain/json.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { readDocument } from '../../text/document.ts'
 import { isList, isMap } from '../source.ts'
 import { statusWords } from '../status-words.ts'
-import { sparse, textOf } from './backlogs.ts'
+import { textOf } from './backlogs.ts'
 
 export const STATUS = statusWords<TaskStatus>({
   'To Do': 'pending',
@@ -91,7 +91,7 @@ export function parseTask(text: string): ReadTask {
       status: typeof map.status === 'string' ? map.status : 'To Do',
       dependencies: listIn(map.dependencies)!,
       parent: typeof map.parent_task_id === 'string' ? map.parent_task_id : null,
-      said: sparse({
+      said: defined({
         title: textOf(map.title),
         description: sectionText(sections.get('description')) || undefined,
         instruction: sectionText(sections.get('implementation plan')) || undefined,

@@ -3,7 +3,7 @@
 
 import { stringify } from 'yaml'
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../plan/definition-to-document.ts'
@@ -21,7 +21,6 @@ import {
   printed,
   same,
   settleNeeds,
-  sparse,
   statusWord,
   UNMOVED,
   writtenNeeds,
@@ -255,18 +254,20 @@ function read(source: Source): Reading {
     const name = nameOf(task.id)
     draft.trace.mark(['tasks', index], { line: line + 1, column: 1 })
     readStatus(draft, task, name, index, line)
-    const said = sparse({ id: name, ...task.said, needs: nonEmpty(needs.get(name)) })
+    const said = defined({ id: name, ...task.said, needs: nonEmpty(needs.get(name)) })
     const ended = draft.ended.get(name) ?? 'pending'
-    const kept = sparse({
+    const kept = defined({
       file: file === null || file === usualName(task.id, task.said.title) ? undefined : file,
       text:
         scratch(said, { id: name, status: ended, dependencies: said.needs as readonly string[] | undefined }) === text
           ? undefined
           : text,
     })
-    return sparse({ ...said, extra: Object.keys(kept).length === 0 ? undefined : { [NAME]: kept } })
+    return defined({ ...said, extra: Object.keys(kept).length === 0 ? undefined : { [NAME]: kept } })
   })
-  return draft.reading(sparse({ planfold: 1, extra: files === null ? { [NAME]: { single: true } } : undefined, tasks }))
+  return draft.reading(
+    defined({ planfold: 1, extra: files === null ? { [NAME]: { single: true } } : undefined, tasks }),
+  )
 }
 
 /** Projects choose their own words. One we do not know is kept, and the task counts as open: never as done. */

@@ -176,11 +176,6 @@ export function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Leaves out what is not there. */
-export function sparse(record: { readonly [key: string]: Json | undefined }): JsonObject {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as JsonObject
-}
-
 /** What is printed, and what of the plan it does not say. The dialect's own keepsakes are no loss: they are only for printing. */
 export function printed(
   dialect: Pick<Dialect, 'name' | 'read'>,

@@ -3,7 +3,7 @@
 
 import type { Hint } from '../../../domain/hint.ts'
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { ENDED, type TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../plan/definition-to-document.ts'
@@ -24,7 +24,6 @@ import {
   type Standing,
   same,
   settleNeeds,
-  sparse,
   statusWord,
   textOf,
   writtenNeeds,
@@ -134,7 +133,7 @@ function blockers(links: Json | undefined, types: readonly string[]): readonly s
 function record(id: string, task: JsonObject, status: TaskStatus, links: readonly Json[]): { [key: string]: Json } {
   const { accept, priority, estimate } = task
   const minutes = typeof estimate === 'string' ? readDuration(estimate) : null
-  return sparse({
+  return defined({
     id,
     title: task.title ?? '',
     description: task.description,
@@ -311,7 +310,7 @@ function read(source: Source): Reading {
     const over = endingOf(raw)
     if (over !== null) draft.ended.set(name, over)
     if (raw.status === 'in_progress') draft.underWay.add(name)
-    const said = sparse({
+    const said = defined({
       title: textOf(raw.title),
       description: textOf(raw.description),
       kind: textOf(raw.issue_type),
@@ -329,9 +328,9 @@ function read(source: Source): Reading {
     })
     const links = linksTo(id, blockers(raw.dependencies, HARD))
     const kept = keepsake(raw, record(name, said, over ?? 'pending', links), ISSUE)
-    return sparse({ id: name, ...said, extra: kept === undefined ? undefined : { [NAME]: kept } })
+    return defined({ id: name, ...said, extra: kept === undefined ? undefined : { [NAME]: kept } })
   })
-  return draft.reading(sparse({ planfold: 1, extra: others.length === 0 ? undefined : { [NAME]: { others } }, tasks }))
+  return draft.reading(defined({ planfold: 1, extra: others.length === 0 ? undefined : { [NAME]: { others } }, tasks }))
 }
 
 const SHAPE = 'each line is one issue: {"id": "bd-1", "title": "…"}'

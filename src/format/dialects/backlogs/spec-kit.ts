@@ -4,12 +4,12 @@
 
 import { advise, quoted } from '../../../domain/hint.ts'
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
 import { DocumentBuilder, Names } from '../document-builder.ts'
 import { isList, type Source } from '../source.ts'
-import { grouped, keptBy, nonEmpty, printed, sameNames, settleNeeds, sparse } from './backlogs.ts'
+import { grouped, keptBy, nonEmpty, printed, sameNames, settleNeeds } from './backlogs.ts'
 
 // The text of a `tasks.md` taken apart: its tasks, and what stands between them. What is quoted in a code block or hidden in a
 // comment is no task.
@@ -310,7 +310,7 @@ function read(source: Source): Reading {
   const needs = settleNeeds(items.map((_, index) => ({ name: nameAt(index), hard: hard[index]!, soft: soft[index]! })))
   const rows = items.map(
     (item, index) =>
-      sparse({
+      defined({
         id: nameAt(index),
         title: item.title === '' ? undefined : item.title,
         description: dedent(item.more) || undefined,
@@ -321,7 +321,7 @@ function read(source: Source): Reading {
   )
   const flags = sideBySide(rows)
   const kept = items.map((item, index) =>
-    sparse({
+    defined({
       at: index,
       line: taskLine(rows[index]!, item.id, item.checked, item.parallel) === item.text ? undefined : item.text,
       id: rows[index]!.id === item.id ? undefined : item.id,
@@ -341,7 +341,7 @@ function read(source: Source): Reading {
   )
   const plain = alone === source.text
   return draft.reading(
-    sparse({
+    defined({
       planfold: 1,
       title,
       extra: plain ? undefined : { [NAME]: { between } },

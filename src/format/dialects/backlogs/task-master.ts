@@ -3,7 +3,7 @@
 // whatever its parent waits for. One tag is the plan; others are kept as they are.
 
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../plan/definition-to-document.ts'
@@ -23,7 +23,6 @@ import {
   printed,
   type Standing,
   settleNeeds,
-  sparse,
   statusWord,
   textOf,
   writtenNeeds,
@@ -108,7 +107,7 @@ interface Parts {
 /** A task's record when nothing is remembered; `task` is in the words of the document. */
 function record(task: JsonObject, { id, status, dependencies, subtasks }: Parts): JsonObject {
   const { accept, priority } = task
-  return sparse({
+  return defined({
     id: idFrom(id),
     title: task.title ?? '',
     description: task.description,
@@ -123,7 +122,7 @@ function record(task: JsonObject, { id, status, dependencies, subtasks }: Parts)
 
 function listRecord(tasks: readonly Json[], goal: string | undefined, metadata: JsonObject): JsonObject {
   const described = goal === undefined ? metadata : { ...metadata, description: goal }
-  return sparse({ tasks, metadata: Object.keys(described).length === 0 ? undefined : described })
+  return defined({ tasks, metadata: Object.keys(described).length === 0 ? undefined : described })
 }
 
 const TASK: Layout = {
@@ -298,7 +297,7 @@ function read(source: Source): Reading {
     const over = endedStatus(now)
     if (over !== null) draft.ended.set(name, over)
     if (now === 'running') draft.underWay.add(name)
-    const said = sparse({
+    const said = defined({
       title: textOf(raw.title),
       description: textOf(raw.description),
       needs: nonEmpty(needs.get(name)),
@@ -318,11 +317,11 @@ function read(source: Source): Reading {
       subtasks: isList(raw.subtasks) && raw.subtasks.length > 0 ? raw.subtasks : of === null ? [] : null,
     })
     const kept = { ...(of === null ? {} : { [OF]: of }), ...keepsake(raw, values, TASK) }
-    return sparse({ id: name, ...said, extra: Object.keys(kept).length === 0 ? undefined : { [NAME]: kept } })
+    return defined({ id: name, ...said, extra: Object.keys(kept).length === 0 ? undefined : { [NAME]: kept } })
   })
   const metadata = list.record.metadata
   const goal = isMap(metadata) ? textOf(metadata.description) : undefined
-  const kept = sparse({
+  const kept = defined({
     bare: list.tag === null ? true : undefined,
     tag: list.tag === null || list.tag === 'master' ? undefined : list.tag,
     list: keepsake(list.record, listRecord(list.tasks, goal, {}), LIST),
@@ -332,7 +331,7 @@ function read(source: Source): Reading {
   })
   otherTags(map, list, draft)
   return draft.reading(
-    sparse({ planfold: 1, goal, extra: Object.keys(kept).length === 0 ? undefined : { [NAME]: kept }, tasks }),
+    defined({ planfold: 1, goal, extra: Object.keys(kept).length === 0 ? undefined : { [NAME]: kept }, tasks }),
   )
 }
 

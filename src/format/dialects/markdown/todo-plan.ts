@@ -2,7 +2,7 @@
 // each other in their order. There are two statuses and no more.
 
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import type { Dialect, Reading, StatusOf } from '../dialect.ts'
@@ -19,7 +19,6 @@ import {
   keepOthers,
   moveCriteria,
   moveText,
-  sparse,
   withOthers,
 } from '../planstore/plan-steps-words.ts'
 import { isList, isMap, type Source } from '../source.ts'
@@ -115,5 +114,5 @@ function write(definition: PlanDefinition, status: StatusOf): JsonObject {
     }
     return withOthers(said, extra, ['status'])
   })
-  return sparse({ plan_name: name, ...plan, steps })
+  return defined({ plan_name: name, ...plan, steps })
 }

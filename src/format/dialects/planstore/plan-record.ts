@@ -3,7 +3,7 @@
 // `sequence_order`; those with the same number run side by side. What came out of a task is kept, never taken for its inputs.
 
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { Path } from '../../text/diagnostic.ts'
 import { durationText } from '../amounts.ts'
@@ -27,7 +27,6 @@ import {
   moveIf,
   moveInputs,
   moveText,
-  sparse,
   TASK_WORDS,
   taskStatusWord,
   withOthers,
@@ -40,7 +39,7 @@ function printPlanRecord(definition: PlanDefinition, status: StatusOf, read: Dia
   const tasks = definition.tasks.filter(({ action }) => action.type !== 'verify')
   const ranks = ranksIn(tasks)
   const { extra } = definition
-  const plan = sparse({
+  const plan = defined({
     ...planWords(definition, status),
     plan_type: extra?.plan_type ?? (ranks === null ? 'parallel' : 'sequential'),
     steps: extra?.steps,

@@ -1,7 +1,7 @@
 // Prints a plan the way the plan store writes it: numbered steps, one after the other or with `depends_on`.
 
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { printDuration } from '../../text/units.ts'
 import { printReferences } from '../data-references.ts'
@@ -9,20 +9,12 @@ import type { Dialect, Printed, StatusOf } from '../dialect.ts'
 import { printed } from '../export-loss.ts'
 import { idsToWrite } from '../names.ts'
 import { needsByRank, ranksOf, sameNeeds } from './plan-steps-order.ts'
-import {
-  criteriaOf,
-  isText,
-  planStatusWord,
-  sparse,
-  TASK_WORDS,
-  taskStatusWord,
-  withOthers,
-} from './plan-steps-words.ts'
+import { criteriaOf, isText, planStatusWord, TASK_WORDS, taskStatusWord, withOthers } from './plan-steps-words.ts'
 
 export function printPlanSteps(definition: PlanDefinition, status: StatusOf, read: Dialect['read']): Printed {
   const tasks = definition.tasks.filter(({ action }) => action.type !== 'verify')
   const order = isSequence(tasks) ? 'sequential' : 'parallel'
-  const plan = sparse({
+  const plan = defined({
     ...planWords(definition, status),
     plan_type: definition.extra?.plan_type ?? order,
     steps: steps(tasks, order, '', status),

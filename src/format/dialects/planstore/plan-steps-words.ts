@@ -2,7 +2,7 @@
 // `plan-steps`, `plan-record`, `step-list` and `todo-plan`.
 
 import { isPlanName, isTaskName, type TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { ENDED, type PlanStatus, SATISFIES, type TaskStatus } from '../../../domain/status.ts'
 import { asLiteral } from '../../expression/template.ts'
@@ -205,12 +205,7 @@ export function withOthers(
   extra: JsonObject | undefined,
   moving: readonly string[],
 ): JsonObject {
-  const said = sparse(record)
+  const said = defined(record)
   const kept = Object.entries(extra ?? {}).filter(([key]) => !Object.hasOwn(said, key) && !moving.includes(key))
   return { ...said, ...Object.fromEntries(kept) }
-}
-
-/** Leaves out what is not there. */
-export function sparse(record: { readonly [key: string]: Json | undefined }): JsonObject {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as JsonObject
 }

@@ -144,7 +144,7 @@ export function expressible(what: Expressible): fc.Arbitrary<PlanDefinition> {
             id: id as TaskName,
             ...rest,
             ...(milestone === undefined || !inner ? {} : { milestone }),
-            ...(capability === undefined ? {} : { capabilities: capability }),
+            capabilities: capability,
             ...(needs.length === 0 ? {} : { needs: needs as readonly TaskName[] }),
             action: steps === null ? { type: 'external' as const } : { type: 'subplan' as const, tasks: steps },
           } as TaskDefinition

@@ -3,7 +3,7 @@
 // parameters as inputs. Even a tool called `bash` is never turned into a command.
 
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import { ATTEMPTS_MAX, BACKOFF_DEFAULT_MS } from '../../../domain/limits.ts'
 import type { PlanDefinition, Retry, TaskDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
@@ -25,7 +25,6 @@ import {
   moveCriteria,
   moveInputs,
   moveText,
-  sparse,
   taskStatusWord,
   withOthers,
 } from './plan-steps-words.ts'
@@ -150,7 +149,7 @@ function write(definition: PlanDefinition, status: StatusOf): JsonObject {
   const steps = tasks.map(task =>
     writeStep(task, written.has(task.id), isChain ? undefined : (task.needs ?? []), status),
   )
-  return sparse({ ...plan, description: goal, steps })
+  return defined({ ...plan, description: goal, steps })
 }
 
 function writeStep(

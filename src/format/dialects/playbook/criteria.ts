@@ -47,7 +47,7 @@ function readSentence(text: string, known: Known): CriterionReading {
   return {
     type: 'expect',
     document: expect === text ? { expect } : { expect, text },
-    ...(unchecked === undefined ? {} : { unchecked }),
+    unchecked,
   }
 }
 
@@ -221,7 +221,7 @@ export function readCriterion(criterion: Json, known: Known = {}): CriterionRead
   const keys = Object.keys(map)
   const command = COMMAND_KEYS.find(key => Object.hasOwn(map, key))
   const text = TEXT_KEYS.find(key => Object.hasOwn(map, key))
-  const words = text === undefined ? {} : { text: map[text] as Json }
+  const words: JsonObject = text === undefined ? {} : { text: map[text] as Json }
   // A key we do not know may change what is meant, so the schema gets to see it.
   if (keys.some(key => key !== command && key !== text && key !== 'expect' && key !== 'prose'))
     return { type: 'prose', document: map }
@@ -258,7 +258,7 @@ export function printCriterion(criterion: Criterion, known: Known): Json {
     return same(readCriterion(text, known).document, text) ? text : { prose: text }
   }
   const { expression: expect, text } = criterion
-  const wanted = text === undefined ? { expect } : { expect, text }
+  const wanted: Json = text === undefined ? { expect } : { expect, text }
   return same(readCriterion(text ?? expect, known).document, wanted) ? (text ?? expect) : wanted
 }
 

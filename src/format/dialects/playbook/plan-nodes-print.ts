@@ -1,7 +1,7 @@
 // A task as a node of the planning playbook. What it has no word for is left out; what was left out is found by reading the text again.
 
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { FailureMode, TaskDefinition } from '../../../domain/plan.ts'
 import { raiseTask } from '../../plan/definition-to-document.ts'
 import { priorityOf } from '../amounts.ts'
@@ -51,7 +51,7 @@ export function printNode(task: TaskDefinition, here: PrintAround): JsonObject {
     if (inputs === undefined) delete same.inputs
     else same.inputs = inputs
   }
-  return said({
+  return defined({
     id: idOf(task.id),
     title: document.title,
     kind: gate && task.kind === undefined ? 'gate' : task.kind,
@@ -123,7 +123,7 @@ function printFailureMode(
   // Advice that reads like the name of a task would be taken for one.
   const alone = recover === undefined && advice !== undefined && !here.taken.has(advice)
   const targets = recover?.map(idOf)
-  return said({
+  return defined({
     name,
     detect: printCriterion(detect, { ...known, judged: 'failed' }),
     class: kind,
@@ -140,7 +140,7 @@ function printRoutes({ on, extra }: TaskDefinition, idOf: (name: TaskName) => Js
     ...(listed ? ways.flatMap(([outcome, to]) => to.map(name => ({ on: outcome, to: idOf(name) }))) : []),
     ...outside,
   ]
-  return said({
+  return defined({
     next: next.length === 0 ? undefined : next,
     on:
       on !== undefined && (!listed || ways.length === 0)
@@ -158,9 +158,4 @@ export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   if (!isMap(a) || !isMap(b)) return a === b
   const keys = Object.keys(a)
   return keys.length === Object.keys(b).length && keys.every(key => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
-}
-
-/** Leaves out what was not said. */
-export function said(document: { readonly [key: string]: Json | undefined }): JsonObject {
-  return Object.fromEntries(Object.entries(document).filter(([, value]) => value !== undefined)) as JsonObject
 }

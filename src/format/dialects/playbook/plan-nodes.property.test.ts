@@ -54,13 +54,55 @@ function read(text: string, dialect: Dialect): PlanDefinition {
   return parsed.definition
 }
 
+/** What a node has words for, beside its id and what it does. */
+const NODE_FIELDS: ReadonlySet<string> = new Set<keyof TaskDefinition>([
+  'id',
+  'title',
+  'description',
+  'kind',
+  'rationale',
+  'needs',
+  'optional',
+  'when',
+  'forEach',
+  'instruction',
+  'inputs',
+  'outputs',
+  'write',
+  'read',
+  'network',
+  'env',
+  'cwd',
+  'effect',
+  'timeoutMs',
+  'retry',
+  'priority',
+  'accept',
+  'preconditions',
+  'failureModes',
+  'on',
+  'visits',
+  'assumptions',
+  'risks',
+  'rollback',
+  'owner',
+  'assignee',
+  'labels',
+  'milestone',
+  'deadline',
+  'estimateMs',
+  'budget',
+  'capabilities',
+])
+
 /** The same plan without what the dialect has no words for. */
 function expressible(definition: PlanDefinition, dialect: Dialect): PlanDefinition {
   const all = dialect === taskYaml ? definition.tasks.slice(0, 1) : definition.tasks
   const known = new Set(all.map(({ id }) => id))
   const tasks = all.map((task): TaskDefinition => {
-    const { compensate: _, probe: __, expect: ___, extra: ____, matrix: _____, ...others } = task
-    const { recover: ______, postconditions: _______, effects: ________, timeboxMs: _________, ...rest } = others
+    const rest = Object.fromEntries(
+      Object.entries(task).filter(([key]) => NODE_FIELDS.has(key)),
+    ) as unknown as TaskDefinition
     const on = Object.fromEntries(
       Object.entries(task.on ?? {})
         .map(([outcome, to]) => [outcome, to.filter(id => known.has(id))])
@@ -85,8 +127,7 @@ function expressible(definition: PlanDefinition, dialect: Dialect): PlanDefiniti
   })
   const name = dialect === taskYaml ? planSlug(tasks[0]!.id)! : definition.name
   if (dialect === taskYaml) return { name, tasks }
-  if (dialect === planDsl)
-    return { name, ...(definition.title === undefined ? {} : { title: definition.title }), tasks }
+  if (dialect === planDsl) return { name, title: definition.title, tasks }
   const { extra: _, git: _git, notify: _notify, ...plan } = definition
   if (dialect === planNodes) return { ...plan, tasks }
   const {

@@ -2,7 +2,7 @@
 // node whose id ends in `*` is one task for each item its dependency finds (C22).
 
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { ENDED, type PlanStatus } from '../../../domain/status.ts'
 import { raisePlan } from '../../plan/definition-to-document.ts'
@@ -18,7 +18,7 @@ import { printCriterion, readCriterion } from './criteria.ts'
 import { resultsOf } from './pipeline.ts'
 import { callsOf } from './plan-nodes-criteria.ts'
 import { isArtifact } from './plan-nodes-outputs.ts'
-import { around, type PrintAround, printNode, said } from './plan-nodes-print.ts'
+import { around, type PrintAround, printNode } from './plan-nodes-print.ts'
 import { readNode } from './plan-nodes-task.ts'
 import { expandWildcards, impliedList } from './plan-nodes-wildcards.ts'
 
@@ -229,7 +229,7 @@ function print(definition: PlanDefinition, status: StatusOf): Printed {
     implied: task => impliedList(task, tasks, artifacts),
   }
   const text = yamlText(
-    said({
+    defined({
       plan_id: writtenName(definition, 'plan_id'),
       ...pick(
         document,

@@ -1,7 +1,7 @@
 // The planning playbook's minimal JSON: `id`, `version`, `tasks` with `dependsOn`, `status`, `outputs` and `budget`, and `policies`. Of
 // these `requireGateForProd` is followed: whatever goes to production waits for a person. All others are kept and told.
 
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { raisePlan } from '../../plan/definition-to-document.ts'
 import { budgetInMinutes } from '../amounts.ts'
@@ -10,7 +10,7 @@ import { DocumentBuilder, type Fields, Names, writtenIds } from '../document-bui
 import { printed } from '../export-loss.ts'
 import { isList, isMap, type Source } from '../source.ts'
 import { readName, writtenName } from './plan-nodes.ts'
-import { around, printNode, said } from './plan-nodes-print.ts'
+import { around, printNode } from './plan-nodes-print.ts'
 import { readNode } from './plan-nodes-task.ts'
 
 const SAME: readonly string[] = ['title', 'goal', 'owner', 'stakeholders', 'labels', 'concurrency']
@@ -85,9 +85,9 @@ function print(definition: PlanDefinition, status: StatusOf): Printed {
   const printTask = (task: PlanDefinition['tasks'][number]): JsonObject => {
     const { id, title, depends_on, status: word, budget: _, ...rest } = printNode(task, printing)
     const budget = task.budget && budgetInMinutes(task.budget)
-    return said({ id, title, dependsOn: depends_on, status: word ?? 'pending', ...rest, budget })
+    return defined({ id, title, dependsOn: depends_on, status: word ?? 'pending', ...rest, budget })
   }
-  const value = said({
+  const value = defined({
     id: writtenName(definition, 'id'),
     version: extra.version,
     ...Object.fromEntries(SAME.map(key => [key, document[key]])),
