@@ -9,7 +9,7 @@ import { type Actor, planId, type Sha256 } from '../src/domain/id.ts'
 import { thisHost } from '../src/stores/leases/host.ts'
 import { StoreSqlite } from '../src/stores/sqlite/store-sqlite.ts'
 import type { Page, PlanQuery, Store, TaskQuery } from '../src/stores/store.ts'
-import { external, gate, plan } from '../src/testing/index.ts'
+import { external, gate, plan, START } from '../src/testing/index.ts'
 
 const PLANS = Number(process.env.BENCH_PLANS ?? 100_000)
 const PAGE = 100
@@ -69,7 +69,7 @@ async function fill(store: Store): Promise<void> {
         const [agent, goal, session] = [`agent-${number % 10}`, `goal-${number % 7}`, `session-${number % 3}`]
         const made = await store.create({ type: 'create', plan: id, definition, hash: HASH, agent, goal, session }, ME)
         if (!made.ok) throw new Error(made.refusal.message)
-        if (number % 2 === 1) await store.update(id, { type: 'start' }, { actor: ME })
+        if (number % 2 === 1) await store.update(id, START, { actor: ME })
       }),
     )
   }

@@ -18,7 +18,7 @@ describe('the text of a stream', () => {
   }
 
   test('is read as the standard says', () => {
-    expect(read('\uFEFFretry: 50\nid: 7\n\n: a comment\nevent: x\ndata: one\ndata:two\ndata\nid: 8\n\n')).toEqual({
+    expect(read('retry: 50\n: at 7\nid: 7\n\n: a comment\nevent: x\ndata: one\ndata:two\ndata\nid: 8\n\n')).toEqual({
       events: [{ name: 'x', data: 'one\ntwo\n', id: '8' }],
       id: '8',
       retryMs: 50,
@@ -57,7 +57,8 @@ describe('the text of a stream', () => {
         const lines = events.map(({ name, data, id }) =>
           [`event: ${name}`, `id: ${id}`, `data: ${data}`, '', ''].join(end),
         )
-        const whole = lines.join('')
+        // A CR may be the first half of an end: what it ends is told with the next line.
+        const whole = `${lines.join('')}:${end}`
         const text = new EventText()
         const heard: StreamEvent[] = []
         for (let at = 0; at < whole.length; ) {
@@ -74,7 +75,12 @@ describe('the text of a stream', () => {
     const text = new EventText()
     expect(() => {
       for (let count = 0; count < 20; count++) text.read('x'.repeat(1_000_000))
-    }).toThrow('')
+    }).toThrow('max buffer size')
+    expect(() => text.read('\n')).toThrow('terminated')
+    const lines = new EventText()
+    expect(() => {
+      for (let count = 0; count < 20; count++) lines.read(`data: ${'x'.repeat(1_000_000)}\n`)
+    }).toThrow('max buffer size')
   })
 })
 
@@ -117,7 +123,7 @@ const datas = (heard: readonly Heard[]) => heard.map(said => (said.type === 'eve
 describe('a subscription', () => {
   test('comes back with the last id it has seen whole, whatever cut it', async () => {
     const { url, ids } = await service((_, response, count) => {
-      if (count === 1) begin(response).end('id: 5\n\nid: 6\ndata: a\n\nid: 7\ndata: hal')
+      if (count === 1) begin(response).end(': at 5\nid: 5\n\nid: 6\ndata: a\n\nid: 7\ndata: hal')
       else if (count === 2) response.destroy()
       else if (count === 3) response.writeHead(503).end()
       else begin(response).write('id: 7\ndata: b\n\n')
@@ -126,9 +132,9 @@ describe('a subscription', () => {
     expect(ids).toEqual(['4', '6', '6', '6'])
   })
 
-  test('an id that comes alone counts', async () => {
+  test('where the stream stands counts before the first event', async () => {
     const { url, ids } = await service((_, response, count) => {
-      if (count === 1) begin(response).end('retry: 1\nid: 9\n\n')
+      if (count === 1) begin(response).end('retry: 1\n: at 9\nid: 9\n\n')
       else begin(response).write('data: x\n\n')
     })
     expect(await hear(1, { url })).toEqual([{ type: 'event', name: 'message', data: 'x', id: null }])
@@ -181,7 +187,7 @@ describe('a subscription', () => {
   test('waits longer the more often it fails, and says why', async () => {
     const waits: number[] = []
     const { url } = await service((_, response, count) => {
-      if (count === 1) begin(response).end('retry: 2\nid: 1\n\n')
+      if (count === 1) begin(response).end('retry: 2\n: at 1\nid: 1\n\n')
       else if (count < 5) response.writeHead(count === 3 ? 429 : 503).end()
       else begin(response).write('data: x\n\n')
     })
@@ -195,7 +201,7 @@ describe('a subscription', () => {
     ['retry: 0', 0],
     ['retry: 99999999999999', 24 * 60 * 60_000],
   ])('never comes back sooner than %s says, whatever its own bounds and luck', async (said, ms) => {
-    const { url } = await service((_, response) => begin(response).end(`${said}\nid: 1\n\n`))
+    const { url } = await service((_, response) => begin(response).end(`${said}\n: at 1\nid: 1\n\n`))
     const stop = new AbortController()
     const waits: number[] = []
     const onCut = (_: unknown, wait: number) => {

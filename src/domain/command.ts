@@ -171,7 +171,7 @@ export type UnsafeWork = 'refuse' | 'repeat' | 'keep'
 
 export interface Start {
   readonly type: 'start'
-  readonly rules?: number
+  readonly rules: number
   readonly files?: 'seen'
   readonly stamp?: Standing
 }

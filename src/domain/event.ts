@@ -213,7 +213,7 @@ export type Event =
   /** Tasks that had ended when the plan was written stand where they stood. */
   | { readonly type: 'task.imported'; readonly tasks: readonly ImportedTask[] }
   /** `stamp`: how the world stood then. */
-  | { readonly type: 'plan.started'; readonly rules?: number; readonly files?: 'seen'; readonly stamp?: Standing }
+  | { readonly type: 'plan.started'; readonly rules: number; readonly files?: 'seen'; readonly stamp?: Standing }
   | { readonly type: 'plan.paused'; readonly reason: string; readonly force?: true; readonly cause?: Shortage }
   | { readonly type: 'plan.resumed' }
   | { readonly type: 'plan.cancelled'; readonly reason: string; readonly force: boolean }

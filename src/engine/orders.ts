@@ -189,7 +189,7 @@ export type Order =
       /** A plan that failed goes on by it, also when the definition is the same. */
       readonly goOn?: UnsafeWork
     }
-  | CommandOf<'start'>
+  | { readonly type: 'start' }
   | CommandOf<'pause'>
   | CommandOf<'resume'>
   | CommandOf<'cancel'>

@@ -460,7 +460,9 @@ function troubleOf(error: unknown, { log }: RouteRooms, id: string): Problem {
   if (error instanceof StoreRefused) return problem(503, 'store-refused', error.message, { hint: error.hint })
   if (error instanceof ChainBroken)
     return problem(500, 'damaged', error.message, {
-      hint: 'check the store where the service runs, and restore the state folder from a copy; what stands before it is sound',
+      hint:
+        error.hint ??
+        'check the store where the service runs, and restore the state folder from a copy; what stands before it is sound',
       more: { entry: error.version, fault: error.fault },
     })
   if (error instanceof StoreDamaged)

@@ -152,7 +152,7 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bo
     const cut = (): void => resolve(CUT_OFF)
     request.on('error', cut)
     request.on('close', cut)
-    // Said by whoever watches the sockets (socket-problem.ts).
+    // Said by serve.ts, and by Node when nothing has come for long.
     request.on('timeout', () => resolve(isTooLarge ? tooLarge(maxBytes) : TOO_SLOW))
   })
 }

@@ -18,21 +18,14 @@ const HEADERS = {
 /** What is not a page can load nothing and be framed by nobody. */
 const NO_CONTENT_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
-const FIXED: string[] = Object.entries({ ...HEADERS, 'content-security-policy': NO_CONTENT_POLICY }).flat()
-
 export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): number {
   const { status, body, location, headers, raw } = reply
   const whole = raw?.data ?? (body === undefined ? undefined : JSON.stringify(body))
   const tag = tagOf(request, reply, whole)
   const isKnown = tag !== undefined && isShown(request, reply) && isAmong(tag, request.headers['if-none-match'])
   const data = isKnown ? undefined : whole
-  const type = raw?.type ?? JSON_TYPE
-  if (headers === undefined && data !== undefined) {
-    writePlain(response, status, data, { type, tag, location })
-    return status
-  }
   write(response, isKnown ? 304 : status, data, {
-    ...(data === undefined ? {} : { 'content-type': type }),
+    ...(data === undefined ? {} : { 'content-type': raw?.type ?? JSON_TYPE }),
     ...(tag === undefined ? {} : { etag: tag }),
     ...(location === undefined ? {} : { location }),
     ...headers,
@@ -78,31 +71,6 @@ export function sendProblem(
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
-
-interface Told {
-  readonly type: string
-  readonly tag: string | undefined
-  readonly location: string | undefined
-}
-
-/** Most answers add little to what every answer says; their headers go as one list, of which nothing is copied twice. */
-function writePlain(
-  response: ServerResponse,
-  status: number,
-  data: Uint8Array | string,
-  { type, tag, location }: Told,
-): void {
-  if (response.headersSent || response.destroyed) return
-  const length = Buffer.byteLength(data)
-  const own = ['content-type', type, 'content-length', String(length)]
-  if (tag !== undefined) own.push('etag', tag)
-  if (location !== undefined) own.push('location', location)
-  response.writeHead(status, FIXED.concat(own))
-  if (response.req.method === 'HEAD') response.end()
-  // Text of as many bytes as letters is the same in Latin-1, which is only copied.
-  else if (length === data.length) response.end(data, 'latin1')
-  else response.end(data)
-}
 
 function write(
   response: ServerResponse,

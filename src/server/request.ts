@@ -22,10 +22,7 @@ export interface Call<Query = undefined, Body = undefined> {
   readonly once: string | undefined
   /** The version the caller saw, from `If-Match`. */
   readonly expectedVersion: number | undefined
-  /**
-   * Fires when the client has gone; made when it is asked for. No getter: V8 keeps an object written down with one as a slow one, and
-   * small collections took six times as long with it (docs/performance.md).
-   */
+  /** Fires when the client has gone; made when it is asked for. */
   readonly signal: () => AbortSignal
 }
 

@@ -1,4 +1,4 @@
-// Connections: how many, for how long, and who makes room.
+// Connections: how many, for how long, and whose answers nobody takes.
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { route } from './route.ts'
@@ -58,22 +58,21 @@ const open = (count: number): Promise<readonly Line[]> =>
 const answers = (text: string): number => text.split('HTTP/1.1 204').length - 1
 
 describe('connections', () => {
-  test('those that are idle make room, oldest first; one that waits for its answer stays', async () => {
-    const [busy] = await open(1)
-    const begun = new Promise<void>(resolve => {
-      began = resolve
-    })
-    busy!.send(asking('/slow'))
-    await begun
-    const idle = await open(60)
-    const last = idle.at(-1)!
-    last.send(asking('/quick'))
-    await last.heard('204')
-    await Promise.all(idle.slice(0, 41).map(({ closed }) => closed))
-    expect(idle.slice(41).filter(({ socket }) => socket.destroyed)).toEqual([])
-    release()
-    expect(answers(await busy!.heard('204'))).toBe(1)
-    for (const { socket } of [busy!, ...idle]) socket.destroy()
+  test('one more than may be is closed at once; those before it are answered, and when one goes there is room', async () => {
+    const [first, ...others] = await open(20)
+    await line(service.url).then(
+      ({ closed }) => closed,
+      () => {},
+    )
+    first!.send(asking('/quick'))
+    await first!.heard('204')
+    first!.socket.destroy()
+    await vi.waitFor(async () => expect(await service.connections()).toBe(19))
+    const [next] = await open(1)
+    next!.send(asking('/quick'))
+    await next!.heard('204')
+    for (const { socket } of [next!, ...others]) socket.destroy()
+    await vi.waitFor(async () => expect(await service.connections()).toBe(0))
   })
 
   test('requests that come before the answer to the one before are answered in turn', async () => {
@@ -125,7 +124,7 @@ describe('a client that does not listen', () => {
     return one
   }
   const connected = (other: Served, count: number): Promise<void> =>
-    vi.waitFor(() => expect(other.connections()).toBe(count), { timeout: 30_000, interval: 10 })
+    vi.waitFor(async () => expect(await other.connections()).toBe(count), { timeout: 30_000, interval: 10 })
 
   test('is cut off in time; one that listens slowly is not', async () => {
     const other = await served({ routes: [large], limits: { answerSilentMs: 1_000 } })
@@ -149,16 +148,19 @@ describe('a client that does not listen', () => {
     await other.close()
   })
 
-  test('makes room when nobody is idle', async () => {
-    const other = await served({ routes: [large, quick], limits: { connections: 3 } })
-    const all = await Promise.all([deaf(other.url), deaf(other.url), deaf(other.url)])
-    // Their answers have begun.
-    await Promise.all(all.map(({ socket }) => new Promise(resolve => socket.once('readable', resolve))))
-    const host = new URL(other.url).host
-    expect(
-      answers(await exchange(other.url, `GET /quick HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)),
-    ).toBe(1)
-    for (const { socket } of all) socket.destroy()
+  test('is told from one who waits for us', async () => {
+    const other = await served({ routes: [slow], limits: { answerSilentMs: 100 } })
+    const one = await line(other.url)
+    const begun = new Promise<void>(resolve => {
+      began = resolve
+    })
+    one.send(`GET /slow HTTP/1.1\r\nHost: ${new URL(other.url).host}\r\n\r\n`)
+    await begun
+    // Silent as well, and nothing is wanted of it: when this one is cut off, so much time has gone by.
+    await (await line(other.url)).closed
+    release()
+    expect(answers(await one.heard('204'))).toBe(1)
+    one.socket.destroy()
     await other.close()
   })
 })

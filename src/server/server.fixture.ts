@@ -32,7 +32,7 @@ export interface Served {
   /** A request with a JSON body; the answer with its body read as JSON, held against what the route says of it. */
   ask(method: string, path: string, body?: unknown, headers?: { readonly [name: string]: string }): Promise<Asked>
   /** How many are connected now. */
-  connections(): number
+  connections(): Promise<number>
   close(): Promise<void>
 }
 

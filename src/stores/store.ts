@@ -181,6 +181,12 @@ export class CommitUnknown extends Error {
 /** Thrown when what is stored contradicts itself: a broken hash chain, a damaged blob. Never repaired silently. */
 export class StoreDamaged extends Error {
   override readonly name = 'StoreDamaged'
+  /** What to do, where that is not to restore a copy. */
+  readonly hint?: string
+  constructor(message: string, options: { readonly cause?: unknown; readonly hint?: string } = {}) {
+    super(message, options)
+    if (options.hint !== undefined) this.hint = options.hint
+  }
 }
 /** Which entry it is, where one can be named, and what is wrong with it. */
 export class ChainBroken extends StoreDamaged {
@@ -189,7 +195,10 @@ export class ChainBroken extends StoreDamaged {
   /** Null when there is no such entry. */
   readonly position: Position | null
   constructor(fault: ChainBroken['fault'], version: number, position: Position | null, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    super(cause instanceof Error ? cause.message : String(cause), {
+      cause,
+      ...(cause instanceof StoreDamaged && cause.hint !== undefined ? { hint: cause.hint } : {}),
+    })
     this.fault = fault
     this.version = version
     this.position = position

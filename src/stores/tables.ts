@@ -146,7 +146,7 @@ export interface ClaimRecord {
   /** Monotonic milliseconds of the boot; after a restart of the machine `until` counts. */
   readonly expires: number
   readonly until: Millis
-  /** How long it was asked for, in milliseconds; null for claims from before it was kept. */
+  /** How long it was asked for, in milliseconds; null when nobody said. */
   readonly lease: number | null
 }
 

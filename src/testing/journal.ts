@@ -2,10 +2,12 @@
 
 import type { Command, Interrupted, Turn } from '../domain/command.ts'
 import { type Decision, decide } from '../domain/decide.ts'
-import type { Event } from '../domain/event.ts'
+import type { Event, GateQuestion } from '../domain/event.ts'
+import { asksOf } from '../domain/gates/open-gate.ts'
 import type { Millis } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Failed, Failure, Prepared, Result, Succeeded } from '../domain/result.ts'
+import { RULES } from '../domain/rules-number.ts'
 import { evolve, taskOf } from '../domain/state/evolve.ts'
 import { newState } from '../domain/state/fold.ts'
 import type { PlanState } from '../domain/state/state.ts'
@@ -83,6 +85,17 @@ export class Journal {
     return this.turn({ prepared: [{ task: name(task), visit, prepared }] })
   }
 
+  /** A gate asks: this was found when its checks were judged. */
+  ask(task: string, found: Partial<GateQuestion> = {}, prepared: Prepared = {}): readonly Event[] {
+    const { visit, definition } = taskOf(this.state, name(task))
+    if (definition.action.type !== 'gate') throw new Error(`'${task}' is no gate`)
+    const question = { asks: asksOf(definition.action), hash: numberedSha(7), ...found }
+    return this.turn({
+      prepared: [{ task: name(task), visit, prepared }],
+      gates: [{ task: name(task), visit, from: this.state.hash, question }],
+    })
+  }
+
   status(task: string): TaskStatus {
     return taskOf(this.state, name(task)).status
   }
@@ -92,10 +105,13 @@ export class Journal {
   }
 }
 
+/** How the engine starts a plan. */
+export const START = { type: 'start', rules: RULES } as const
+
 /** A plan that has been created and started, with the turn taken that starts what can start. */
 export function started(definition: PlanDefinition): Journal {
   const journal = new Journal().create(definition)
-  journal.must({ type: 'start' })
+  journal.must(START)
   journal.turn()
   return journal
 }

@@ -11,7 +11,7 @@ import { checkGraph } from '../domain/plan-rules/graph-rules.ts'
 import type { Failed, FailureClass, Prepared, Result } from '../domain/result.ts'
 import type { PlanState, TaskState } from '../domain/state/state.ts'
 import { numberedSha } from './ids.ts'
-import { failed, interrupted, succeeded } from './journal.ts'
+import { failed, interrupted, START, succeeded } from './journal.ts'
 import { name, type PlanOptions, plan, type TaskOptions, task } from './plan.ts'
 
 /** Numbers from a seed, the same everywhere. */
@@ -133,7 +133,7 @@ function someRule(luck: Luck, any: () => string): RecoveryRule {
 /** What happens next in a world that fails at random. Null when the plan has ended. */
 export function troubledCommand(state: PlanState, luck: Luck, now: number): Command | null {
   const next = nextActions(state, now)
-  if (next.rest === 'draft') return { type: 'start', rules: 4, files: 'seen' }
+  if (next.rest === 'draft') return { ...START, files: 'seen' }
   if (next.rest === 'ended') return null
   if (next.rest === 'paused') return { type: 'resume' }
   const asked = state.order.filter(one => one.gate !== null)
@@ -198,11 +198,14 @@ function preparedOf(state: PlanState, { definition }: TaskState): Prepared {
   }
 }
 
-const foundIn = (state: PlanState): NonNullable<Prepared['consent']> => ({ from: state.hash, hash: numberedSha(8) })
+export const foundIn = (state: PlanState): NonNullable<Prepared['consent']> => ({
+  from: state.hash,
+  hash: numberedSha(8),
+})
 
 export function questionFor(state: PlanState, { definition, visit }: TaskState): NonNullable<Turn['gates']> {
   const { id, action } = definition
-  if (action.type !== 'gate' || state.rules < 3) return []
+  if (action.type !== 'gate') return []
   return [{ task: id, visit, from: state.hash, question: { asks: asksOf(action), hash: state.hash } }]
 }
 

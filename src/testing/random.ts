@@ -14,9 +14,9 @@ import { loopLimitReached } from '../domain/rules/settle.ts'
 import { isBefore } from '../domain/state/evolve-gate.ts'
 import type { PlanState, TaskState } from '../domain/state/state.ts'
 import { numberedSha } from './ids.ts'
-import { failed, interrupted, type JournalEntry, succeeded } from './journal.ts'
+import { failed, interrupted, type JournalEntry, START, succeeded } from './journal.ts'
 import { plans as plainPlans } from './random-plans.ts'
-import { Luck, questionFor, troubledPlan } from './random-recovery.ts'
+import { foundIn, Luck, questionFor, troubledPlan } from './random-recovery.ts'
 
 /** Plans of every kind; some with rules for when things go wrong. */
 export const plans: fc.Arbitrary<PlanDefinition> = fc.oneof(
@@ -246,7 +246,7 @@ function resultOf(task: TaskState, luck: number): Result {
 /** The friendliest command for this state: everything works, everyone agrees. Null when there is nothing left to do. */
 export function kindCommand(state: PlanState, now: number): Command | null {
   const next = nextActions(state, now)
-  if (next.rest === 'draft') return { type: 'start' }
+  if (next.rest === 'draft') return START
   if (next.rest === 'paused') return { type: 'resume' }
   if (next.rest === 'ended') return null
   const asked = state.order.find(task => task.gate !== null)
@@ -266,7 +266,7 @@ export function kindCommand(state: PlanState, now: number): Command | null {
   const claimed = state.order.find(task => task.claim !== null)
   if (claimed !== undefined)
     return { type: 'report', task: claimed.definition.id, by: claimed.claim!.by, result: kindResult(claimed) }
-  if (next.rest === 'waiting') return { type: 'claim', token: 'k', by: 'ana' }
+  if (next.rest === 'waiting') return { type: 'claim', token: 'k', by: 'ana', consent: foundIn(state) }
   return {
     type: 'turn',
     settled: Array.from(next.perform, task => ({

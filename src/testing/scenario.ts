@@ -1,6 +1,6 @@
 // A rule as a sentence: given what happened, when this is asked, then that is true.
 //
-//   given(create(plan('p', task('a'))), { type: 'start' }).when({ type: 'turn' }).then({ type: 'attempt.started', … })
+//   given(create(plan('p', task('a'))), START).when({ type: 'turn' }).then({ type: 'attempt.started', … })
 //
 // What is given may be commands, which must not be refused, or events, which are believed. A refusal must leave no trace.
 

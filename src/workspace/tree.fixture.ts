@@ -74,7 +74,7 @@ export async function entriesIn(blobs: Blobs, id: Sha256): Promise<Map<string, T
     }
   }
   const manifest = readManifest((await blobs.get(id))!)
-  if ('tree' in manifest) await read('', manifest.tree)
+  await read('', manifest.tree)
   return entries
 }
 

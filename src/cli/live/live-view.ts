@@ -106,13 +106,10 @@ class Screen {
   /** To the first row of the last drawing; after a resize its lines may have been wrapped into several rows each. */
   #home(): string {
     const columns = Math.max(1, this.#terminal.columns())
-    const rows = this.#drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(width(unpainted(line)) / columns)), 0)
+    const rows = this.#drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(width(line) / columns)), 0)
     return rows === 0 ? '' : `\u001b[${rows}A\r`
   }
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are our own colours, put on after escaping.
-const unpainted = (line: string): string => line.replace(/\u001b\[[0-9;]*m/g, '')
 
 const REDRAW_MS = 100
 /** Columns that a question does not have for its text. */

@@ -19,7 +19,7 @@ import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import { valueFrom } from '../commands/people/form-values.ts'
 import { CliError } from '../exit.ts'
 import type { Paint } from '../terminal/paint.ts'
-import { cut, width, wrap } from '../terminal/table.ts'
+import { cut, fittingEnd, wrap } from '../terminal/table.ts'
 import { hintText } from '../text/hint-text.ts'
 import { answerLines, detailLines as beside, fieldWords } from '../text/inbox-text.ts'
 
@@ -116,15 +116,8 @@ function fillingLines({ asks }: Waiting, filling: Filling, columns: number, pain
     ...answerLines(answers).map(line => paint.dim(cut(line, columns))),
     ...wrap(fieldWords(asks.form[at]!), columns),
     ...(fault === null ? [] : [paint.red(cut(escapeForTerminal(fault), columns))]),
-    `> ${tailOf(escapeForTerminal(text), columns - keys.length - 4)}${paint.inverse(' ')} ${paint.dim(keys)}`,
+    `> ${fittingEnd(escapeForTerminal(text), Math.max(8, columns - keys.length - 4))}${paint.inverse(' ')} ${paint.dim(keys)}`,
   ]
-}
-
-/** The end of what is being typed. */
-const tailOf = (text: string, columns: number): string => {
-  const characters = [...text]
-  while (width(characters.join('')) > Math.max(8, columns)) characters.shift()
-  return characters.join('')
 }
 
 interface Choice {

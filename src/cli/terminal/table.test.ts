@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
-import { cut, padded, width, wrap } from './table.ts'
+import { cut, fittingEnd, padded, width, wrap } from './table.ts'
 
 it('counts columns as a terminal does', () => {
   expect([width('abc'), width('日本'), width('e\u0301'), width('✔ ok'), width('🚀')]).toEqual([3, 4, 1, 4, 2])
+  expect([width('👩‍👩‍👧'), width('🇨🇭'), width('☁️'), width('\x1b[31mred\x1b[39m')]).toEqual([2, 2, 2, 3])
 })
 
 it('wraps between words, and through a word that is too long, with nothing left out', () => {
@@ -19,4 +20,18 @@ it('cuts and fills to exactly that many columns, never through a wide character'
   expect(cut('abc', 0)).toBe('')
   expect(padded('日本語', 4)).toBe('日… ')
   expect(padded('ab', 4)).toBe('ab  ')
+})
+
+it('cuts through a cluster only when that alone is too wide, and comes to an end', () => {
+  expect(cut('a👩‍👩‍👧b', 3)).toBe('a…')
+  const marks = `क${'ा'.repeat(40)}`
+  expect(wrap(marks, 8).join('')).toBe(marks)
+  expect(cut('ᄀ'.repeat(9), 2)).toBe('…')
+})
+
+it('keeps the end of what is too long', () => {
+  expect(fittingEnd('abcdef', 4)).toBe('cdef')
+  expect(fittingEnd('ab日本', 4)).toBe('日本')
+  expect(fittingEnd('ab日本', 3)).toBe('本')
+  expect(fittingEnd('', 3)).toBe('')
 })

@@ -1,38 +1,21 @@
 // A table for the terminal: columns as wide as their content, the last one cut to what is left. Cells are plain text,
 // escaped here; colour is laid on after measuring.
 
+import stringWidth from 'string-width'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { Paint } from './paint.ts'
 
-// How many columns a text takes on a terminal, and how to cut it to fit. Wide East Asian characters and emoji take two,
-// combining marks none. The text must be escaped and unpainted.
+// How many columns a text takes on a terminal, and how to cut it to fit. The text must be escaped; colours take no column. It is cut
+// between clusters: a letter with its accents, an emoji made of several characters.
 
-const NONE = /\p{M}/u
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u
-// biome-ignore lint/suspicious/noControlCharactersInRegex: everything printable in ASCII takes one column.
-const PLAIN = /^[\x00-\x7f]*$/
+const clusters = new Intl.Segmenter()
 
-export function width(text: string): number {
-  if (PLAIN.test(text)) return text.length
-  let columns = 0
-  for (const character of text) columns += columnsOf(character)
-  return columns
-}
+export const width = (text: string): number => stringWidth(text)
 
 /** The text, or as much of it as fits, with an ellipsis in the last column. */
 export function cut(text: string, columns: number): string {
   if (columns <= 0) return ''
-  if (width(text) <= columns) return text
-  let taken = 0
-  let kept = ''
-  for (const character of text) {
-    const more = columnsOf(character)
-    if (taken + more > columns - 1) break
-    taken += more
-    kept += character
-  }
-  return `${kept}…`
+  return width(text) <= columns ? text : `${fitting(text, columns - 1)}…`
 }
 
 /** The text in lines that fit, broken between words where there is a word's end, with nothing left out. */
@@ -50,27 +33,35 @@ export function wrap(text: string, columns: number): readonly string[] {
   return [...lines, rest]
 }
 
-/** As many characters from the beginning as fit. */
+/** As much from the beginning as fits. With room for two columns it is never nothing, so that cutting off piece by piece ends. */
 export function fitting(text: string, columns: number): string {
+  if (width(text) <= columns) return text
   let taken = 0
-  let end = 0
-  for (const character of text) {
-    taken += columnsOf(character)
-    if (taken > columns) break
-    end += character.length
+  for (const { segment, index } of clusters.segment(text)) {
+    taken += width(segment)
+    if (taken <= columns) continue
+    // Marks upon marks make a cluster as wide as one likes. No character takes more than two columns.
+    return index > 0 ? text.slice(0, index) : [...segment].slice(0, columns / 2).join('')
   }
-  return text.slice(0, end)
+  return text
+}
+
+/** As much of the end as fits. */
+export function fittingEnd(text: string, columns: number): string {
+  let taken = 0
+  let from = text.length
+  for (const { segment, index } of [...clusters.segment(text)].reverse()) {
+    taken += width(segment)
+    if (taken > columns) break
+    from = index
+  }
+  return text.slice(from)
 }
 
 /** Cut or filled with spaces to exactly this many columns. */
 export function padded(text: string, columns: number): string {
   const kept = cut(text, columns)
   return kept + ' '.repeat(Math.max(0, columns - width(kept)))
-}
-
-function columnsOf(character: string): number {
-  if (NONE.test(character)) return 0
-  return WIDE.test(character) ? 2 : 1
 }
 
 export type Cell = string | { readonly text: string; readonly tint: (text: string) => string }

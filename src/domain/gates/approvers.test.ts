@@ -1,12 +1,12 @@
 // Who may decide about a task, or pass over it: also by commands that are no answer to a gate.
 
 import { describe, expect, it } from 'vitest'
-import { external, Journal, name, numberedSha, plan, task } from '../../testing/index.ts'
+import { external, Journal, name, numberedSha, plan, started, task } from '../../testing/index.ts'
 import type { Approvers, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { taskOf } from '../state/evolve.ts'
 import { AuditReader } from '../views/audit.ts'
 import { handoff } from '../views/handoff.ts'
-import { asks, decided, refusal, startedNow } from './gates.fixture.ts'
+import { decided, refusal } from './gates.fixture.ts'
 
 const gate = (id: string, approvers?: Approvers, needs: readonly string[] = []): TaskDefinition =>
   task(id, { needs, action: { type: 'gate', gate: 'approval', ...(approvers && { approvers }) } })
@@ -25,9 +25,9 @@ describe('passing over a gate', () => {
       message: "the plan gives the role 'lead', which decides about 'go', to ana, bo; 'eve' is not among them",
       hint: 'ask ana, bo',
     }
-    const journal = startedNow(guarded)
+    const journal = started(guarded)
     expect(refusal(journal, skip('go', 'eve'))).toMatchObject(no)
-    asks(journal, 'go')
+    journal.ask('go')
     expect(refusal(journal, skip('go', 'eve'))).toMatchObject(no)
     journal.must(decided('go', 'rejected'))
     expect(refusal(journal, skip('go', 'eve'))).toMatchObject(no)
@@ -40,14 +40,14 @@ describe('passing over a gate', () => {
     expect(refusal(draft, skip('go', 'eve')).code).toBe('not-allowed')
     const tasks = [gate('go', LEAD), external('a', { needs: ['go'] })]
     const inside = plan('p', task('all', { action: { type: 'subplan', tasks } }), { policy: ROLES })
-    const journal = startedNow(inside)
+    const journal = started(inside)
     expect(refusal(journal, skip('all', 'eve')).code).toBe('not-allowed')
     journal.must(skip('all', 'ana'))
     expect(journal.status('all/go')).toBe('skipped')
   })
 
   it('is for nobody alone where several must approve', () => {
-    const journal = startedNow(plan('p', gate('go', { ...LEAD, count: 2 }), { policy: ROLES }))
+    const journal = started(plan('p', gate('go', { ...LEAD, count: 2 }), { policy: ROLES }))
     expect(refusal(journal, skip('go', 'ana'))).toMatchObject({
       code: 'not-allowed',
       message: "2 people must approve 'go', and nobody passes over it alone",
@@ -55,14 +55,14 @@ describe('passing over a gate', () => {
   })
 
   it('is for anybody where no role is named, and in journals that do not say who asked', () => {
-    const free = startedNow(plan('p', gate('go')))
+    const free = started(plan('p', gate('go')))
     free.must(skip('go', 'eve'))
-    const old = startedNow(guarded)
+    const old = started(guarded)
     expect(old.must(skip('go'))[0]).toEqual({ type: 'task.skipped', task: 'go', reason: 'in a hurry' })
   })
 
   it('is a decision for whoever reads of it later; what no outcome led to was decided by nobody', () => {
-    const journal = startedNow(plan('p', gate('go', LEAD), external('a'), { policy: ROLES }))
+    const journal = started(plan('p', gate('go', LEAD), external('a'), { policy: ROLES }))
     journal.must(skip('go', 'bo'))
     journal.must(skip('a', 'bo'))
     const reader = new AuditReader(() => numberedSha(1))
@@ -90,7 +90,7 @@ describe('a task that needs the consent of a role', () => {
 
   /** Approved, begun, and nobody knows how it ended. */
   function parked(definition: PlanDefinition = deploys): Journal {
-    const journal = startedNow(definition)
+    const journal = started(definition)
     found(journal)
     journal.must(decided('ship', 'approved'))
     found(journal)
@@ -100,7 +100,7 @@ describe('a task that needs the consent of a role', () => {
   }
 
   it('is passed over by that role only, before and while it asks', () => {
-    const journal = startedNow(deploys)
+    const journal = started(deploys)
     expect(refusal(journal, skip('ship', 'eve')).code).toBe('not-allowed')
     found(journal)
     expect(refusal(journal, skip('ship', 'eve')).code).toBe('not-allowed')
@@ -138,7 +138,7 @@ describe('a task that needs the consent of a role', () => {
 describe('a failure about which one is asked', () => {
   const failed = (to?: string): Journal => {
     const recover = [{ do: { type: 'ask', ...(to === undefined ? {} : { to }) } }] as const
-    const journal = startedNow(plan('p', task('a', { recover }), { policy: ROLES }))
+    const journal = started(plan('p', task('a', { recover }), { policy: ROLES }))
     journal.fail('a')
     expect(journal.status('a')).toBe('waiting')
     return journal
@@ -167,10 +167,10 @@ describe('a failure about which one is asked', () => {
 
 describe('a name', () => {
   it('is the same however it is written: it is no second vote, and has the same role', () => {
-    const journal = startedNow(
+    const journal = started(
       plan('p', gate('go', { ...LEAD, count: 2 }), { policy: { roles: { lead: ['Ána', 'bo'] } } }),
     )
-    asks(journal, 'go')
+    journal.ask('go')
     journal.must(decided('go', 'approved', { by: 'ána' }))
     for (const by of ['ána ', 'ÁNA', 'A\u0301na'])
       expect(refusal(journal, decided('go', 'approved', { by })).message).toBe(`'${by}' has approved 'go' already`)

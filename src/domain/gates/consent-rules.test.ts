@@ -1,7 +1,7 @@
 // What must have been agreed to, and what an agreement is good for. Nothing is looked at here: what a task would do is told.
 
 import { describe, expect, it } from 'vitest'
-import { create, edit, external, gate, given, name, numberedSha, plan, task } from '../../testing/index.ts'
+import { create, edit, external, gate, given, name, numberedSha, plan, START, task } from '../../testing/index.ts'
 import type { Command } from '../command.ts'
 import type { Event } from '../event.ts'
 import { advise, quoted } from '../hint.ts'
@@ -9,7 +9,6 @@ import { CONSENT_VALID_MS } from '../limits.ts'
 import { nextActions } from '../next-actions.ts'
 import type { Prepared } from '../result.ts'
 
-const START: Command = { type: 'start', rules: 3 }
 const PLAN = numberedSha(1)
 const [SEEN, OTHER] = [numberedSha(7), numberedSha(8)]
 const SHIP = name('ship')
@@ -79,10 +78,6 @@ describe('a task with a high impact', () => {
         prepared: [{ task: SHIP, visit: 1, prepared: { consent: { from: OTHER, hash: SEEN } } }],
       } as Command)
       .then()
-  })
-
-  it('is begun at once under older rules, as it always was', () => {
-    given(deploys, { type: 'start', rules: 2 }).when({ type: 'turn' }).then(begun)
   })
 
   it('that was found to be something else right before its runner was called is asked about, without a failure', () => {
@@ -164,24 +159,19 @@ describe('an external task with a high impact', () => {
   const claim = { type: 'claim', task: SHIP, token: 't', by: 'agent' } as const
   const held: Event = { ...begun, claim: { token: 't', by: 'agent' } } as Event
 
-  it('is claimed without a question under the rules before', () => {
-    given(deploying, START).when(claim).then(held)
-  })
-
   it('is asked about first, and claimed by whoever looked at what was approved', () => {
-    const now: Command = { type: 'start', rules: 4 }
-    expect(given(deploying, now).when(claim).thenRefused('not-ready')).toEqual({
+    expect(given(deploying, START).when(claim).thenRefused('not-ready')).toEqual({
       code: 'not-ready',
       message: "somebody must approve 'ship' before it can be claimed: it deploys",
       hint: advise`${quoted('inbox')} shows what it would do; ${quoted('approve', { plan: 'p', task: 'ship' })} approves it`,
     })
-    given(deploying, now).when(found()).then(asked('it deploys'))
-    given(deploying, now, found(), yes)
+    given(deploying, START).when(found()).then(asked('it deploys'))
+    given(deploying, START, found(), yes)
       .when({ ...claim, consent: { from: PLAN, hash: SEEN } })
       .then(held)
-    const other = given(deploying, now, found(), yes).when({ ...claim, consent: { from: PLAN, hash: OTHER } })
+    const other = given(deploying, START, found(), yes).when({ ...claim, consent: { from: PLAN, hash: OTHER } })
     expect(other.thenRefused('not-ready').message).toContain('the approval is void: it is not what was approved')
     // Nobody looked: nothing is taken for granted.
-    given(deploying, now, found(), yes).when(claim).thenRefused('not-ready')
+    given(deploying, START, found(), yes).when(claim).thenRefused('not-ready')
   })
 })

@@ -19,15 +19,15 @@ import { CONSENT } from './consent.ts'
 /** Must somebody have agreed before it begins? Most tasks are let through by one look at their definition. */
 export function needsConsent(state: PlanState, task: TaskState): boolean {
   if (asksBeforeClaim(state, task)) return true
-  return state.rules > 2 && isActing(task.definition) && (impactIn(state, task) !== null || isReleased(state, task))
+  return isActing(task.definition) && (impactIn(state, task) !== null || isReleased(state, task))
 }
 
 /** Is it shown at the gates before it, exactly as it would be done? What has no impact and is claimed is only named there. */
 export const isShownWhole = (state: PlanState, task: TaskState): boolean =>
   isActing(task.definition) || asksBeforeClaim(state, task)
 
-export const impactIn = ({ definition, rules }: PlanState, task: TaskState): Impact | null =>
-  gatedImpact(definition, task.definition, rules)
+export const impactIn = ({ definition }: PlanState, task: TaskState): Impact | null =>
+  gatedImpact(definition, task.definition)
 
 /**
  * The gates right before it at which a person has agreed to what it does: those it needs, and those that led here. One that was

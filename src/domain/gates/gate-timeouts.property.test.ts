@@ -3,14 +3,14 @@
 
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { EPOCH, external, type Journal, name, numberedSha, plan, task } from '../../testing/index.ts'
+import { EPOCH, external, type Journal, name, numberedSha, plan, started, task } from '../../testing/index.ts'
 import type { JsonObject } from '../json.ts'
 import { nextActions } from '../next-actions.ts'
 import type { GateAction, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { packFold, unpackFold } from '../state/fold.ts'
 import type { PlanState } from '../state/state.ts'
 import { ENDED } from '../status.ts'
-import { asks, decided, startedNow } from './gates.fixture.ts'
+import { decided } from './gates.fixture.ts'
 
 /** More on request: `PLANFOLD_RUNS=20000`. */
 const RUNS = Number(process.env.PLANFOLD_RUNS ?? 150)
@@ -88,7 +88,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 it('the next alarm is the first of all tasks, each is raised once, and nothing overdue stays open', () => {
   fc.assert(
     fc.property(planOf, fc.array(step, { maxLength: 40 }), (definition, steps) => {
-      const journal = startedNow(definition)
+      const journal = started(definition)
       let revisions = 1
       for (const one of steps) {
         take(journal, one, () => numberedSha(++revisions))
@@ -137,7 +137,7 @@ function drive(journal: Journal): void {
   for (let round = 0; round < 50; round++) {
     const next = nextActions(journal.state, journal.clock.now())
     const [gate] = next.prepare
-    if (gate !== undefined) asks(journal, gate.definition.id)
+    if (gate !== undefined) journal.ask(gate.definition.id)
     else if (next.turn) journal.turn()
     else return
   }

@@ -1,11 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { EPOCH, external, type Journal, name, numberedSha, plan, type TaskOptions, task } from '../../testing/index.ts'
+import {
+  EPOCH,
+  external,
+  type Journal,
+  name,
+  numberedSha,
+  plan,
+  started,
+  type TaskOptions,
+  task,
+} from '../../testing/index.ts'
 import type { JsonObject } from '../json.ts'
 import { nextActions } from '../next-actions.ts'
 import type { GateAction, TaskDefinition } from '../plan.ts'
 import { taskOf } from '../state/evolve.ts'
 import { packFold, unpackFold } from '../state/fold.ts'
-import { asks, decided, refusal, startedNow } from './gates.fixture.ts'
+import { decided, refusal } from './gates.fixture.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -21,8 +31,8 @@ const passes = (journal: Journal, ms: number) => {
 
 describe('a gate with an end', () => {
   it('is rejected when nobody has answered by then; the loop knows when to look', () => {
-    const journal = startedNow(plan('p', gate('g', { expiresMs: HOUR }), task('a', { needs: ['g'] })))
-    expect(asks(journal, 'g')[0]).toMatchObject({ expiresAt: EPOCH + HOUR })
+    const journal = started(plan('p', gate('g', { expiresMs: HOUR }), task('a', { needs: ['g'] })))
+    expect(journal.ask('g')[0]).toMatchObject({ expiresAt: EPOCH + HOUR })
     expect(wakeAt(journal)).toBe(EPOCH + HOUR)
     expect(nextActions(journal.state, EPOCH + HOUR - 1)).toMatchObject({ turn: false, rest: 'waiting' })
     expect(nextActions(journal.state, EPOCH + HOUR).turn).toBe(true)
@@ -40,7 +50,7 @@ describe('a gate with an end', () => {
   })
 
   it('leads where its end leads', () => {
-    const journal = startedNow(
+    const journal = started(
       plan(
         'p',
         gate('g', { expiresMs: HOUR }, { on: { expired: 'later', rejected: 'no' } }),
@@ -48,14 +58,14 @@ describe('a gate with an end', () => {
         task('no'),
       ),
     )
-    asks(journal, 'g')
+    journal.ask('g')
     passes(journal, HOUR)
     expect(journal.statuses()).toMatchObject({ g: 'failed', later: 'running', no: 'pending' })
   })
 
   it('cannot be answered any more when its time is over, even if nobody has looked since', () => {
-    const journal = startedNow(plan('p', gate('g', { expiresMs: HOUR })))
-    asks(journal, 'g')
+    const journal = started(plan('p', gate('g', { expiresMs: HOUR })))
+    journal.ask('g')
     journal.clock.advance(HOUR)
     expect(refusal(journal, decided('g', 'approved'))).toMatchObject({
       code: 'conflict',
@@ -64,10 +74,10 @@ describe('a gate with an end', () => {
   })
 
   it('asks on when it says so, and somebody is called once', () => {
-    const journal = startedNow(
+    const journal = started(
       plan('p', gate('g', { expiresMs: HOUR, expired: 'escalate', escalate: { afterMs: 2 * HOUR, to: 'boss' } })),
     )
-    asks(journal, 'g')
+    journal.ask('g')
     expect(passes(journal, HOUR)).toEqual([{ type: 'task.escalated', task: 'g', why: 'expired', to: 'boss' }])
     expect(passes(journal, HOUR - 1)).toEqual([])
     expect(passes(journal, 1)).toEqual([{ type: 'task.escalated', task: 'g', why: 'waiting', to: 'boss' }])
@@ -78,15 +88,15 @@ describe('a gate with an end', () => {
   })
 
   it('that was answered in time raises nothing, and its next visit has a time of its own', () => {
-    const journal = startedNow(plan('p', task('a'), gate('g', { expiresMs: HOUR }, { needs: ['a'] })))
+    const journal = started(plan('p', task('a'), gate('g', { expiresMs: HOUR }, { needs: ['a'] })))
     journal.succeed('a')
-    asks(journal, 'g')
+    journal.ask('g')
     journal.clock.advance(HOUR / 2)
     journal.must(decided('g', 'pushed-back'))
     journal.turn()
     expect(passes(journal, HOUR)).toEqual([])
     journal.succeed('a')
-    asks(journal, 'g')
+    journal.ask('g')
     expect(wakeAt(journal)).toBe(journal.clock.now() + HOUR)
   })
 })
@@ -95,12 +105,12 @@ describe('escalation', () => {
   const policy = { escalate: { afterMs: HOUR, to: 'boss' }, roles: { boss: ['cy', 'dee'], lead: ['ana'] } }
 
   it('calls a role when nobody answers, for every kind of gate; whoever was called may then decide', () => {
-    const journal = startedNow(
+    const journal = started(
       plan('p', gate('g', { approvers: { role: 'lead' } }), task('a', { accept: [{ type: 'prose', text: 'nice' }] }), {
         policy,
       }),
     )
-    asks(journal, 'g')
+    journal.ask('g')
     journal.succeed('a', { verdicts: [{ criterion: 'nice', holds: null }] })
     expect(refusal(journal, decided('g', 'approved', { by: 'cy' })).code).toBe('not-allowed')
     expect(passes(journal, HOUR)).toEqual([
@@ -113,15 +123,15 @@ describe('escalation', () => {
   })
 
   it('of what waits after a crash, too', () => {
-    const journal = startedNow(plan('p', task('a'), { policy }))
+    const journal = started(plan('p', task('a'), { policy }))
     journal.must({ type: 'recover', reason: 'gone' })
     expect(journal.status('a')).toBe('waiting')
     expect(passes(journal, HOUR)).toEqual([{ type: 'task.escalated', task: 'a', why: 'waiting', to: 'boss' }])
   })
 
   it('waits while the plan is paused, and is not lost when it goes on', () => {
-    const journal = startedNow(plan('p', gate('g'), { policy }))
-    asks(journal, 'g')
+    const journal = started(plan('p', gate('g'), { policy }))
+    journal.ask('g')
     journal.must({ type: 'pause' })
     expect(wakeAt(journal)).toBeNull()
     expect(passes(journal, 2 * HOUR)).toEqual([])
@@ -130,10 +140,10 @@ describe('escalation', () => {
   })
 
   it('is the same after the fold was stored and opened again', () => {
-    const journal = startedNow(
+    const journal = started(
       plan('p', gate('g', { expiresMs: 2 * HOUR }), task('a', { deadline: '2026-01-01T03:00:00Z' }), { policy }),
     )
-    asks(journal, 'g')
+    journal.ask('g')
     const opened = unpackFold(
       JSON.parse(JSON.stringify(packFold(journal.state))) as JsonObject,
       journal.state.definition,
@@ -148,7 +158,7 @@ describe('escalation', () => {
 
 describe('a deadline', () => {
   it('that has passed calls whoever answers for the task, once in a visit; the task goes on', () => {
-    const journal = startedNow(plan('p', external('a', { deadline: '2026-01-01T01:00:00Z', owner: 'ana' })))
+    const journal = started(plan('p', external('a', { deadline: '2026-01-01T01:00:00Z', owner: 'ana' })))
     expect(wakeAt(journal)).toBe(EPOCH + HOUR)
     expect(passes(journal, HOUR)).toEqual([{ type: 'task.escalated', task: 'a', why: 'deadline', to: 'ana' }])
     expect(passes(journal, HOUR)).toEqual([])
@@ -156,13 +166,13 @@ describe('a deadline', () => {
   })
 
   it('of a day is over when the day is', () => {
-    const journal = startedNow(plan('p', external('a', { deadline: '2026-01-02' }), { owner: 'olga' }))
+    const journal = started(plan('p', external('a', { deadline: '2026-01-02' }), { owner: 'olga' }))
     expect(wakeAt(journal)).toBe(EPOCH + 48 * HOUR)
     expect(passes(journal, 48 * HOUR)).toEqual([{ type: 'task.escalated', task: 'a', why: 'deadline', to: 'olga' }])
   })
 
   it('of a task that is done in time, or gone, calls nobody', () => {
-    const journal = startedNow(
+    const journal = started(
       plan('p', external('a', { deadline: '2026-01-02' }), external('b', { deadline: '2026-01-02' }), external('c')),
     )
     journal.must({ type: 'report', task: name('a'), by: 'ana', result: { status: 'succeeded' } })
@@ -179,7 +189,7 @@ describe('a deadline', () => {
 
 describe('a claim that lapses', () => {
   it('calls somebody, once in a visit', () => {
-    const journal = startedNow(plan('p', external('a', { assignee: 'bo' })))
+    const journal = started(plan('p', external('a', { assignee: 'bo' })))
     const lapse = (token: string) => {
       journal.must({ type: 'claim', task: name('a'), token, by: 'robot' })
       return journal.must({ type: 'lapse', task: name('a'), token, reason: 'silent' })
@@ -188,11 +198,4 @@ describe('a claim that lapses', () => {
     expect(taskOf(journal.state, name('a')).escalated).toEqual(['heartbeat'])
     expect(lapse('2').map(({ type }) => type)).toEqual(['attempt.lost'])
   })
-})
-
-it('plans that began under older rules have no alarms', () => {
-  const journal = startedNow(plan('p', external('a')))
-  journal.state.rules = 2
-  journal.believe([{ type: 'gate.opened', task: name('a'), asks: { type: 'approval', show: [] }, expiresAt: EPOCH }])
-  expect(wakeAt(journal)).toBeNull()
 })

@@ -18,7 +18,7 @@ export function raiseDue(draft: DecisionDraft): void {
 
 /** Calls somebody, unless they were called for this reason in this visit. */
 export function escalate(draft: DecisionDraft, task: TaskState, why: EventOf<'task.escalated'>['why']): void {
-  if (draft.state.rules < 3 || task.escalated.includes(why)) return
+  if (task.escalated.includes(why)) return
   const to = calledFor(draft.state, task)
   emit(draft, { type: 'task.escalated', task: task.definition.id, why, to })
 }

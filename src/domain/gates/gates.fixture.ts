@@ -1,30 +1,7 @@
-// Plans with gates under the third rules, driven by hand: the question of a gate is made as the engine would.
+// What people decide at gates, in plans that are driven by hand.
 
-import { Journal, name, numberedSha } from '../../testing/index.ts'
+import { type Journal, name } from '../../testing/index.ts'
 import type { CommandOf } from '../command.ts'
-import type { Event, GateQuestion } from '../event.ts'
-import type { PlanDefinition } from '../plan.ts'
-import { taskOf } from '../state/evolve.ts'
-import { asksOf } from './open-gate.ts'
-
-/** Created and started under the rules that gates have now, with the turn taken that starts what can start. */
-export function startedNow(definition: PlanDefinition): Journal {
-  const journal = new Journal().create(definition)
-  journal.must({ type: 'start', rules: 3 })
-  journal.turn()
-  return journal
-}
-
-/** The gate is made ready: this was found when its checks were judged. */
-export function asks(journal: Journal, task: string, found: Partial<GateQuestion> = {}): readonly Event[] {
-  const { visit, definition } = taskOf(journal.state, name(task))
-  if (definition.action.type !== 'gate') throw new Error(`'${task}' is no gate`)
-  const question = { asks: asksOf(definition.action), hash: numberedSha(7), ...found }
-  return journal.turn({
-    prepared: [{ task: name(task), visit, prepared: {} }],
-    gates: [{ task: name(task), visit, from: journal.state.hash, question }],
-  })
-}
 
 export const decided = (
   task: string,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { external, name, numberedSha, plan, type TaskOptions, task } from '../../testing/index.ts'
+import { external, name, numberedSha, plan, started, type TaskOptions, task } from '../../testing/index.ts'
 import type { GateAction, TaskDefinition } from '../plan.ts'
 import { taskOf } from '../state/evolve.ts'
-import { asks, decided, refusal, startedNow } from './gates.fixture.ts'
+import { decided, refusal } from './gates.fixture.ts'
 
 const gate = (id: string, action: Partial<GateAction> = {}, options: TaskOptions = {}): TaskDefinition =>
   task(id, { ...options, action: { type: 'gate', gate: 'approval', ...action } })
@@ -12,9 +12,9 @@ const FAILS = { criterion: 'npm test', holds: false, evidence: 'exit 1' }
 
 describe('a gate that is reached', () => {
   it('is ready until its question is made, and takes no place in line', () => {
-    const journal = startedNow(plan('p', gate('g'), task('a'), { concurrency: 1 }))
+    const journal = started(plan('p', gate('g'), task('a'), { concurrency: 1 }))
     expect(journal.statuses()).toEqual({ g: 'ready', a: 'running' })
-    expect(asks(journal, 'g', { shown: numberedSha(9), binds: { a: numberedSha(8) } })).toEqual([
+    expect(journal.ask('g', { shown: numberedSha(9), binds: { a: numberedSha(8) } })).toEqual([
       {
         type: 'gate.opened',
         task: 'g',
@@ -28,7 +28,7 @@ describe('a gate that is reached', () => {
   })
 
   it('does not believe a question that was made for another definition or another visit', () => {
-    const journal = startedNow(plan('p', gate('g')))
+    const journal = started(plan('p', gate('g')))
     const question = { asks: { type: 'approval', show: [] }, hash: numberedSha(7) } as const
     const prepared = [{ task: name('g'), visit: 1, prepared: {} }]
     journal.turn({ prepared, gates: [{ task: name('g'), visit: 1, from: numberedSha(2), question }] })
@@ -37,18 +37,18 @@ describe('a gate that is reached', () => {
   })
 
   it('is not decided without a reason, also not by a program that minds no types', () => {
-    const journal = startedNow(plan('p', gate('g')))
-    asks(journal, 'g')
+    const journal = started(plan('p', gate('g')))
+    journal.ask('g')
     for (const rationale of [undefined, null, 5] as never[])
       expect(refusal(journal, decided('g', 'approved', { rationale }))).toMatchObject({ code: 'invalid' })
     expect(journal.status('g')).toBe('waiting')
   })
 
   it('blocks only what needs it: other branches run on', () => {
-    const journal = startedNow(
+    const journal = started(
       plan('p', gate('g'), task('after', { needs: ['g'] }), task('a'), task('b', { needs: ['a'] })),
     )
-    asks(journal, 'g')
+    journal.ask('g')
     journal.succeed('a')
     journal.succeed('b')
     expect(journal.statuses()).toEqual({ g: 'waiting', after: 'pending', a: 'completed', b: 'completed' })
@@ -59,10 +59,10 @@ describe('a gate that is reached', () => {
 describe('a gate that its checks decide', () => {
   for (const type of ['schema', 'invariant', 'tests', 'budget'] as const) {
     it(`of the type ${type} is passed by itself when they hold, and fails when one does not`, () => {
-      const journal = startedNow(
+      const journal = started(
         plan('p', gate('g', { gate: type }), gate('h', { gate: type }), task('a', { needs: ['g'] })),
       )
-      expect(asks(journal, 'g', { evidence: [HOLDS] }).slice(0, 2)).toEqual([
+      expect(journal.ask('g', { evidence: [HOLDS] }).slice(0, 2)).toEqual([
         {
           type: 'gate.opened',
           task: 'g',
@@ -80,7 +80,7 @@ describe('a gate that its checks decide', () => {
         },
       ])
       expect(journal.statuses()).toMatchObject({ g: 'completed', a: 'running' })
-      expect(asks(journal, 'h', { evidence: [HOLDS, FAILS] })[1]).toEqual({
+      expect(journal.ask('h', { evidence: [HOLDS, FAILS] })[1]).toEqual({
         type: 'gate.decided',
         task: 'h',
         verdict: 'rejected',
@@ -93,7 +93,7 @@ describe('a gate that its checks decide', () => {
   }
 
   it('asks a person when it may be overruled, when a check is prose, and when there is none', () => {
-    const journal = startedNow(
+    const journal = started(
       plan(
         'p',
         gate('a', { gate: 'tests', unmet: 'ask' }),
@@ -101,9 +101,9 @@ describe('a gate that its checks decide', () => {
         gate('c', { gate: 'tests' }),
       ),
     )
-    asks(journal, 'a', { evidence: [FAILS] })
-    asks(journal, 'b', { evidence: [HOLDS, { criterion: 'it is elegant', holds: null }] })
-    asks(journal, 'c')
+    journal.ask('a', { evidence: [FAILS] })
+    journal.ask('b', { evidence: [HOLDS, { criterion: 'it is elegant', holds: null }] })
+    journal.ask('c')
     expect(journal.statuses()).toEqual({ a: 'waiting', b: 'waiting', c: 'waiting' })
     expect(taskOf(journal.state, name('a')).gate?.evidence).toEqual([FAILS])
     journal.must(decided('a', 'approved'))
@@ -111,11 +111,11 @@ describe('a gate that its checks decide', () => {
   })
 
   it('leads where its outcome leads, and fails when that has had all its visits', () => {
-    const journal = startedNow(
+    const journal = started(
       plan('p', task('fix', { visits: 1 }), gate('g', { gate: 'tests' }, { needs: ['fix'], on: { approved: 'fix' } })),
     )
     journal.succeed('fix')
-    asks(journal, 'g', { evidence: [HOLDS] })
+    journal.ask('g', { evidence: [HOLDS] })
     expect(taskOf(journal.state, name('g'))).toMatchObject({
       status: 'failed',
       reason: "it leads back to 'fix', which has had all of its 1 visits",
@@ -123,8 +123,8 @@ describe('a gate that its checks decide', () => {
   })
 
   it('does not ask anybody whose checks are not met, of whatever type it is', () => {
-    const journal = startedNow(plan('p', gate('g', { checks: [] }, { on: { rejected: 'fix' } }), task('fix')))
-    asks(journal, 'g', { evidence: [FAILS] })
+    const journal = started(plan('p', gate('g', { checks: [] }, { on: { rejected: 'fix' } }), task('fix')))
+    journal.ask('g', { evidence: [FAILS] })
     expect(journal.statuses()).toEqual({ g: 'failed', fix: 'running' })
   })
 })
@@ -133,8 +133,8 @@ describe('who decides', () => {
   const roles = { roles: { lead: ['ana', 'bo'], boss: ['cy'] } }
 
   it('must have the role that is asked for', () => {
-    const journal = startedNow(plan('p', gate('g', { approvers: { role: 'lead' } }), { policy: roles }))
-    asks(journal, 'g')
+    const journal = started(plan('p', gate('g', { approvers: { role: 'lead' } }), { policy: roles }))
+    journal.ask('g')
     for (const verdict of ['approved', 'rejected', 'pushed-back'] as const)
       expect(refusal(journal, decided('g', verdict, { by: 'eve' }))).toMatchObject({
         code: 'not-allowed',
@@ -145,19 +145,17 @@ describe('who decides', () => {
   })
 
   it('is one person when the role is nobody else, and never an object of the language', () => {
-    const journal = startedNow(plan('p', gate('g', { approvers: { role: 'constructor' } }), { policy: roles }))
-    asks(journal, 'g')
+    const journal = started(plan('p', gate('g', { approvers: { role: 'constructor' } }), { policy: roles }))
+    journal.ask('g')
     expect(refusal(journal, decided('g', 'approved')).hint).toBe('ask constructor')
     journal.must(decided('g', 'approved', { by: 'constructor' }))
     expect(journal.status('g')).toBe('completed')
   })
 
   it('is several: the same person twice is no quorum, and one can reject', () => {
-    const journal = startedNow(
-      plan('p', gate('g', { approvers: { count: 3 } }), gate('h', { approvers: { count: 2 } })),
-    )
-    asks(journal, 'g')
-    asks(journal, 'h')
+    const journal = started(plan('p', gate('g', { approvers: { count: 3 } }), gate('h', { approvers: { count: 2 } })))
+    journal.ask('g')
+    journal.ask('h')
     expect(journal.must(decided('g', 'approved'))).toEqual([
       { type: 'gate.voted', task: 'g', by: 'ana', rationale: 'because', hash: numberedSha(7) },
     ])
@@ -174,30 +172,30 @@ describe('who decides', () => {
   })
 
   it('is asked once: a second decision is refused, and so is one after the plan was cancelled or has ended', () => {
-    const journal = startedNow(plan('p', gate('g'), gate('h'), external('x')))
-    asks(journal, 'g')
-    asks(journal, 'h')
+    const journal = started(plan('p', gate('g'), gate('h'), external('x')))
+    journal.ask('g')
+    journal.ask('h')
     journal.must(decided('g', 'approved'))
     expect(refusal(journal, decided('g', 'approved', { by: 'bo' })).code).toBe('not-ready')
     journal.must({ type: 'cancel' })
     expect(refusal(journal, decided('h', 'approved')).code).toBe('illegal-transition')
-    const ended = startedNow(plan('p', gate('g')))
-    asks(ended, 'g')
+    const ended = started(plan('p', gate('g')))
+    ended.ask('g')
     ended.must(decided('g', 'approved'))
     expect(ended.state.status).toBe('completed')
     expect(refusal(ended, decided('g', 'approved')).code).toBe('illegal-transition')
   })
 
   it('agrees to what was seen and to nothing else', () => {
-    const journal = startedNow(plan('p', gate('g')))
-    asks(journal, 'g')
+    const journal = started(plan('p', gate('g')))
+    journal.ask('g')
     expect(refusal(journal, decided('g', 'approved', { hash: numberedSha(6) })).code).toBe('conflict')
     expect(journal.must(decided('g', 'approved', { hash: numberedSha(7) }))[0]).toMatchObject({ hash: numberedSha(7) })
   })
 
   it('says why in any script, within bounds', () => {
-    const journal = startedNow(plan('p', gate('g')))
-    asks(journal, 'g')
+    const journal = started(plan('p', gate('g')))
+    journal.ask('g')
     expect(refusal(journal, decided('g', 'approved', { rationale: '界'.repeat(70_000) })).code).toBe('limit')
     const rationale = `${'界🌍\u202e\u0000'.repeat(9_000)}`
     expect(journal.must(decided('g', 'approved', { rationale }))[0]).toMatchObject({ rationale })
@@ -207,10 +205,10 @@ describe('who decides', () => {
 describe('a decision and a question', () => {
   it('take an option; it is the outcome and an output', () => {
     const options = [{ id: 'keep' }, { id: 'rewrite', cost: '3 days' }]
-    const journal = startedNow(
+    const journal = started(
       plan('p', gate('g', { gate: 'decision', options, show: ['diff'] }, { on: { rewrite: 'w' } }), task('w')),
     )
-    expect(asks(journal, 'g')[0]).toMatchObject({ asks: { type: 'decision', options, show: ['diff'] } })
+    expect(journal.ask('g')[0]).toMatchObject({ asks: { type: 'decision', options, show: ['diff'] } })
     expect(refusal(journal, decided('g', 'chosen', { option: 'burn' })).hint).toBe('choose one of keep, rewrite')
     expect(refusal(journal, decided('g', 'approved')).code).toBe('illegal-transition')
     journal.must(decided('g', 'chosen', { option: 'rewrite' }))
@@ -227,8 +225,8 @@ describe('a decision and a question', () => {
       { name: 'port', type: 'number' as const, min: 1 },
       { name: 'host', type: 'text' as const, default: 'localhost' },
     ]
-    const journal = startedNow(plan('p', gate('g', { gate: 'question', question: 'Where?', form })))
-    asks(journal, 'g')
+    const journal = started(plan('p', gate('g', { gate: 'question', question: 'Where?', form })))
+    journal.ask('g')
     expect(refusal(journal, decided('g', 'answered', { answers: { port: 0 } })).message).toBe(
       "'port' must be at least 1",
     )
@@ -242,7 +240,7 @@ describe('a decision and a question', () => {
 
 describe('pushing back', () => {
   const built = () => {
-    const journal = startedNow(
+    const journal = started(
       plan(
         'p',
         task('plan'),
@@ -253,7 +251,7 @@ describe('pushing back', () => {
     )
     journal.succeed('plan')
     journal.succeed('write')
-    asks(journal, 'g')
+    journal.ask('g')
     return journal
   }
 
@@ -298,7 +296,7 @@ describe('pushing back', () => {
   })
 
   it('passes over gates in between: they ask again', () => {
-    const journal = startedNow(
+    const journal = started(
       plan(
         'p',
         task('write'),
@@ -307,8 +305,8 @@ describe('pushing back', () => {
       ),
     )
     journal.succeed('write')
-    asks(journal, 'tests', { evidence: [HOLDS] })
-    asks(journal, 'g')
+    journal.ask('tests', { evidence: [HOLDS] })
+    journal.ask('g')
     journal.must(decided('g', 'pushed-back'))
     expect(journal.statuses()).toEqual({ write: 'ready', tests: 'pending', g: 'pending' })
   })
@@ -319,7 +317,7 @@ describe('pushing back', () => {
       journal.must(decided('g', 'pushed-back'))
       journal.turn()
       journal.succeed('write')
-      asks(journal, 'g')
+      journal.ask('g')
       expect(taskOf(journal.state, name('write')).visit).toBe(visit)
     }
     expect(refusal(journal, decided('g', 'pushed-back'))).toMatchObject({
@@ -339,8 +337,8 @@ describe('approving with edits', () => {
   })
 
   it('is a revision and a decision about it, in one', () => {
-    const journal = startedNow(written())
-    asks(journal, 'g', { binds: { a: numberedSha(4) } })
+    const journal = started(written())
+    journal.ask('g', { binds: { a: numberedSha(4) } })
     const events = journal.must(decided('g', 'approved', { edits: edited() }))
     expect(events.map(({ type }) => type)).toEqual(['plan.revised', 'gate.decided', 'task.readied'])
     expect(events[1]).toMatchObject({ hash: numberedSha(2), binds: { a: numberedSha(5) } })
@@ -351,13 +349,13 @@ describe('approving with edits', () => {
   })
 
   it('is refused where the plan cannot be revised so, where several must approve, and with any other answer', () => {
-    const journal = startedNow(written())
-    asks(journal, 'g')
+    const journal = started(written())
+    journal.ask('g')
     const gone = edited(plan('p', task('a')))
     expect(refusal(journal, decided('g', 'approved', { edits: gone })).message).toContain("removes 'g'")
     expect(refusal(journal, decided('g', 'rejected', { edits: edited() })).code).toBe('invalid')
-    const two = startedNow(plan('p', gate('g', { approvers: { count: 2 } }), task('a', { needs: ['g'] })))
-    asks(two, 'g')
+    const two = started(plan('p', gate('g', { approvers: { count: 2 } }), task('a', { needs: ['g'] })))
+    two.ask('g')
     expect(refusal(two, decided('g', 'approved', { edits: edited() })).code).toBe('not-allowed')
     two.must(decided('g', 'approved', { by: 'bo' }))
     expect(refusal(two, decided('g', 'approved', { edits: edited() })).code).toBe('not-allowed')
@@ -366,9 +364,9 @@ describe('approving with edits', () => {
 
 describe('a review', () => {
   it('decides all of its gates, or none', () => {
-    const journal = startedNow(plan('p', gate('g'), gate('h')))
-    asks(journal, 'g')
-    asks(journal, 'h')
+    const journal = started(plan('p', gate('g'), gate('h')))
+    journal.ask('g')
+    journal.ask('h')
     const decisions = [decided('g', 'approved'), decided('h', 'rejected')]
     expect(refusal(journal, { type: 'review', decisions: [decisions[0]!, decided('nobody', 'approved')] }).code).toBe(
       'not-found',
@@ -378,12 +376,12 @@ describe('a review', () => {
   })
 
   it('leaves out what an earlier decision of it has led back to', () => {
-    const journal = startedNow(
+    const journal = started(
       plan('p', task('a'), gate('g', {}, { needs: ['a'] }), gate('h', {}, { needs: ['a'], on: { rejected: 'a' } })),
     )
     journal.succeed('a')
-    asks(journal, 'g')
-    asks(journal, 'h')
+    journal.ask('g')
+    journal.ask('h')
     journal.must({ type: 'review', decisions: [decided('h', 'rejected'), decided('g', 'approved')] })
     expect(journal.statuses()).toEqual({ a: 'ready', g: 'pending', h: 'pending' })
   })

@@ -238,7 +238,7 @@ function saidBesides(
   { by, verdict, option, choices, answers, edits, until }: Decide,
   target: TaskState | null,
 ): Omit<EventOf<'gate.decided'>, 'type' | 'task' | 'verdict' | 'rationale'> {
-  if (state.rules < 3 || gate === null) return {}
+  if (gate === null) return {}
   const approved = verdict === 'approved' ? (edits?.binds ?? gate.binds) : undefined
   const binds = verdict === 'chosen' ? chosenBinds(definition, option, gate.binds) : approved
   const hash = edits?.hash ?? gate.hash

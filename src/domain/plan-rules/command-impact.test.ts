@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { external, gate, plan, task } from '../../testing/index.ts'
 import type { Impact, Policy, TaskDefinition } from '../plan.ts'
 import { type CommandImpact, commandImpact } from './command-impact.ts'
-import { gatedImpact, impactOf } from './impact.ts'
+import { gatedImpact } from './impact.ts'
 import { readScript } from './shell-words.ts'
 
 const ofScript = (script: string): CommandImpact | null => commandImpact({ script })
@@ -167,14 +167,6 @@ describe('the impact of a task', () => {
     expect(of(unreadable, { gates: { unknown: 'allow' } }, prod)).toBe(null)
     expect(of({ ...unreadable, effect: 'idempotent' }, { gates: { unknown: 'ask' } })).toBe(null)
     expect(of({ ...unreadable, write: ['src/**'], network: [] }, { gates: { unknown: 'ask' } })).toBe(null)
-  })
-
-  it('is told by the old words under old rules', () => {
-    const hidden = task('a', { action: { type: 'run', command: { script: 'bash -c "git push"' } } })
-    const one = plan('p', hidden)
-    expect([impactOf(one, hidden, 3), impactOf(one, hidden, 4), impactOf(one, hidden, 3)]).toEqual([null, 'push', null])
-    const paid = external('a', { kind: 'pay' })
-    expect(impactOf(plan('p', paid), paid, 3)).toBe(null)
   })
 })
 

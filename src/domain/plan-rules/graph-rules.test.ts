@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { create, given, Journal, plan, started, task } from '../../testing/index.ts'
+import { create, given, Journal, plan, START, started, task } from '../../testing/index.ts'
 import { TASKS_MAX } from '../limits.ts'
 import { checkGraph } from './graph-rules.ts'
 
@@ -11,7 +11,7 @@ describe('the graph', () => {
   it('regression 2: a plan without tasks may be drafted and never started, so it can never be complete', () => {
     expect(
       given(create(plan('p')))
-        .when({ type: 'start' })
+        .when(START)
         .thenRefused('invalid'),
     ).toEqual({
       code: 'invalid',
@@ -170,7 +170,7 @@ describe('a chain of 20,000 tasks', () => {
     journal.turn()
     for (let at = 0; at < TASKS_MAX; at++) journal.succeed(`t${at}`)
     expect(journal.state.status).toBe('completed')
-    journal.must({ type: 'retry', task: journal.state.order[0]!.definition.id })
+    journal.must({ type: 'retry', task: journal.state.order[0]!.definition.id, repeat: true })
     expect(journal.state.counts.pending).toBe(TASKS_MAX - 1)
   }, 120_000)
 
@@ -178,7 +178,7 @@ describe('a chain of 20,000 tasks', () => {
     const journal = new Journal().create(
       plan('p', task('start', { on: { failure: 't0' } }), ...chain(TASKS_MAX - 1).tasks),
     )
-    journal.must({ type: 'start' })
+    journal.must(START)
     journal.turn()
     journal.succeed('start')
     expect([journal.state.status, journal.state.counts.skipped]).toEqual(['completed', TASKS_MAX - 1])

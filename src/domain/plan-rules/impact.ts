@@ -18,30 +18,18 @@ export const IMPACT_WORDS: Readonly<Record<Impact, string>> = {
   unknown: 'runs code that cannot be read from the plan',
 }
 
-/** Plans under older rules are told by the words their journals were written with, see decision 0015. */
-const RULES_OF_WORDS = 4
-
-interface Remembered {
-  readonly plan: PlanDefinition
-  readonly rules: number
-  readonly impact: Impact | null
-}
-
 /** A definition never changes, so each is looked at once. */
-const remembered = new WeakMap<TaskDefinition, Remembered>()
+const remembered = new WeakMap<TaskDefinition, { readonly plan: PlanDefinition; readonly impact: Impact | null }>()
 
-export function impactOf(plan: PlanDefinition, task: TaskDefinition, rules = RULES_OF_WORDS): Impact | null {
+export function impactOf(plan: PlanDefinition, task: TaskDefinition): Impact | null {
   const known = remembered.get(task)
-  if (known?.plan === plan && known.rules === rules) return known.impact
-  const impact = rules < RULES_OF_WORDS ? oldImpactOf(plan, task) : newImpactOf(plan, task)
-  remembered.set(task, { plan, rules, impact })
+  if (known?.plan === plan) return known.impact
+  const impact = findImpact(plan, task)
+  remembered.set(task, { plan, impact })
   return impact
 }
 
-const oldImpactOf = (plan: PlanDefinition, task: TaskDefinition): Impact | null =>
-  beginningsOf(task) ?? (isBeyond(plan, task) ? 'outside' : null)
-
-function newImpactOf(plan: PlanDefinition, task: TaskDefinition): Impact | null {
+function findImpact(plan: PlanDefinition, task: TaskDefinition): Impact | null {
   const danger = dangerOf(task) ?? (demandsGate(plan.extra) ? productionOf(task) : null)
   if (danger !== null) return danger
   if (isBeyond(plan, task)) return 'outside'
@@ -49,8 +37,8 @@ function newImpactOf(plan: PlanDefinition, task: TaskDefinition): Impact | null 
 }
 
 /** The impact before which a person is asked, by the plan's policy; null when nobody is. */
-export function gatedImpact(plan: PlanDefinition, task: TaskDefinition, rules = RULES_OF_WORDS): Impact | null {
-  const impact = impactOf(plan, task, rules)
+export function gatedImpact(plan: PlanDefinition, task: TaskDefinition): Impact | null {
+  const impact = impactOf(plan, task)
   return impact === null || !isGated(plan, impact) ? null : impact
 }
 
@@ -120,7 +108,7 @@ export function dangerOf(task: TaskDefinition): Danger | null {
   const told = saidOf(task)
   if (told !== null) return told
   const command = task.action.type === 'run' ? commandImpact(task.action.command) : null
-  return command === null || command === 'unknown' ? beginningsOf(task) : command
+  return command === null || command === 'unknown' ? wellKnown(task) : command
 }
 
 /** By its kind, then by its labels. */
@@ -174,18 +162,13 @@ function firstOf(patterns: readonly (readonly [RegExp, Impact])[], text: string)
   return null
 }
 
-/** As plans were told before rules 4: the beginnings of commands anywhere in the line. */
-function beginningsOf(task: TaskDefinition): Danger | null {
-  if (task.action.type === 'gate') return null
-  const { kind } = task
-  if (kind !== undefined) for (const [pattern, impact] of BY_KIND) if (pattern.test(kind)) return impact as Danger
-  if (task.labels?.includes('destructive')) return 'delete'
+/** The beginning of a well-known command, anywhere in the line. */
+function wellKnown(task: TaskDefinition): Danger | null {
   const line = commandOf(task)
   if (line === null) return null
   if (isDeleting(line)) return 'delete'
   if (!ANY_COMMAND.test(line)) return null
-  for (const [pattern, impact] of BY_COMMAND) if (pattern.test(line)) return impact as Danger
-  return null
+  return firstOf(BY_COMMAND, line)
 }
 
 const LINE_MAX = 10_000

@@ -15,7 +15,7 @@ import { abort, brokenOf } from './follow-recovery.ts'
 export function continueRecoveries(draft: DecisionDraft): void {
   const { state, events } = draft
   // Whoever is helped has failed: most plans are let through by this.
-  if (state.rules < 3 || state.counts.failed === 0) return
+  if (state.counts.failed === 0) return
   for (let at = 0; at < events.length; at++) {
     if (state.compensating !== null || state.rollback !== null || PLAN_ENDED.has(state.status)) return
     for (const task of touchedBy(draft, at)) look(draft, task)

@@ -74,15 +74,15 @@ export const tasksHint = ({ policy }: PlanDefinition): string =>
   policy?.limits?.tasks === undefined ? 'split it into several plans' : 'raise policy.limits.tasks, or do less'
 
 /** Why no further attempt may begin; null when one may. */
-export function attemptsUsedUp({ rules, attempts, definition }: PlanState): string | null {
+export function attemptsUsedUp({ attempts, definition }: PlanState): string | null {
   const max = attemptsMax(definition)
-  if (rules < 3 || attempts < max) return null
+  if (attempts < max) return null
   return `the plan has had all of its ${max} attempts (policy.limits.attempts)`
 }
 
 /** Why no task may be opened again by itself; null when one may. */
-export function loopsUsedUp({ rules, loops, definition }: PlanState): string | null {
+export function loopsUsedUp({ loops, definition }: PlanState): string | null {
   const max = loopsMax(definition)
-  if (rules < 3 || loops < max) return null
+  if (loops < max) return null
   return `the plan has gone back all of its ${max} times (policy.limits.loops)`
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { external, failed, Journal, name, type PlanOptions, plan, succeeded, task } from '../../testing/index.ts'
+import { external, failed, Journal, name, type PlanOptions, plan, START, succeeded, task } from '../../testing/index.ts'
 import type { Event } from '../event.ts'
 import { nextActions } from '../next-actions.ts'
 import type { RecoveryRule, TaskDefinition } from '../plan.ts'
@@ -10,7 +10,7 @@ import { checkState } from '../state/state.fixture.ts'
 /** Started by this program. */
 function begun(...parts: readonly (TaskDefinition | PlanOptions)[]): Journal {
   const journal = new Journal().create(plan('p', ...parts))
-  journal.must({ type: 'start', rules: 3 })
+  journal.must(START)
   journal.turn()
   return journal
 }

@@ -209,7 +209,7 @@ export function updateBreakers(
   ended: 'well' | 'badly',
 ): void {
   const { state, now } = draft
-  if (state.rules < 3 || capabilities.length === 0) return
+  if (capabilities.length === 0) return
   const { failures: max, cooldownMs } = breakerOf(state.definition)
   for (const { capability, failures, until } of state.breakers) {
     if (!capabilities.includes(capability)) continue

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { external, Journal, name, numberedSha, plan, task } from '../../testing/index.ts'
+import { external, Journal, name, numberedSha, plan, START, task } from '../../testing/index.ts'
 import type { Command } from '../command.ts'
 import { decide } from '../decide.ts'
 import type { PlanName } from '../id.ts'
@@ -44,21 +44,27 @@ describe('an empty draft', () => {
     journal.must(add(external('b', { needs: ['a'] }), external('c', { needs: ['b'] })))
     expect(journal.state).toMatchObject({ revision: 1, hash: '', status: 'draft' })
     expect(journal.state.definition.tasks.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
-    expect(refused(journal, { type: 'start' })).toContain('conflict: tasks have been added')
+    expect(refused(journal, START)).toContain('conflict: tasks have been added')
     journal.must(seal(journal))
     expect(journal.state).toMatchObject({ revision: 2, hash: numberedSha(2) })
-    journal.must({ type: 'start', rules: 3 })
+    journal.must(START)
     expect(journal.statuses()).toEqual({ a: 'ready', b: 'pending', c: 'pending' })
   })
 
   it('regression 2: cannot be started, and is never complete', () => {
     const journal = empty()
-    expect(refused(journal, { type: 'start' })).toBe('invalid: the plan has no tasks')
-    const finish = { type: 'finish', as: 'completed', reason: 'all done', by: 'ana', start: { rules: 3 } } as const
+    expect(refused(journal, START)).toBe('invalid: the plan has no tasks')
+    const finish = {
+      type: 'finish',
+      as: 'completed',
+      reason: 'all done',
+      by: 'ana',
+      start: { rules: START.rules },
+    } as const
     expect(refused(journal, finish)).toContain('illegal-transition: cannot complete: the plan has no tasks')
     // The definition of done alone is no work either.
     const judged = empty({ done: [{ type: 'prose', text: 'good' }] })
-    expect(refused(judged, { type: 'start' })).toBe('invalid: the plan has no tasks')
+    expect(refused(judged, START)).toBe('invalid: the plan has no tasks')
     expect(refused(judged, finish)).toContain('illegal-transition')
   })
 
@@ -70,7 +76,7 @@ describe('an empty draft', () => {
     expect(journal.statuses()).toEqual({})
     journal.must(add(external('b')))
     journal.must(seal(journal, 8))
-    journal.must({ type: 'start' })
+    journal.must(START)
     const nothing: Command = { type: 'revise', definition, hash: numberedSha(9), rationale: 'anew' }
     expect(refused(journal, nothing)).toBe('invalid: the plan has no tasks')
   })
@@ -141,7 +147,7 @@ describe('what is added', () => {
     const grouped = new Journal().create(plan('p', task('g', { action: { type: 'subplan', tasks: [task('x')] } })))
     const judged = new Journal().create(plan('p', task('x'), { done: [{ type: 'prose', text: 'good' }] }))
     const begun = new Journal().create(plan('p', task('x')))
-    begun.must({ type: 'start' })
+    begun.must(START)
     for (const journal of [grouped, judged, begun]) {
       expect(isOpenTo(journal.state, [external('a')])).toBe(false)
       expect(refused(journal, add(external('a')))).toContain('conflict')
@@ -247,7 +253,7 @@ describe('a random mix of clients', () => {
               journal.submit({ type: 'skip', task: name(one.task), reason: 'no', by: 'ana' })
               break
             case 'start': {
-              const decided = journal.submit({ type: 'start', rules: 3 })
+              const decided = journal.submit(START)
               expect(decided.ok).toBe(model.isDraft && model.isSealed && model.tasks.length > 0)
               if (decided.ok) model.isDraft = false
               break
@@ -257,7 +263,13 @@ describe('a random mix of clients', () => {
               break
             case 'finish': {
               const as = one.as as 'completed' | 'failed'
-              const command = { type: 'finish', as, reason: 'said so', by: 'ana', start: { rules: 3 } } as const
+              const command = {
+                type: 'finish',
+                as,
+                reason: 'said so',
+                by: 'ana',
+                start: { rules: START.rules },
+              } as const
               const decided = journal.submit(command)
               expect(decided.ok).toBe(!isEnded && model.isSealed && (as === 'failed' || model.tasks.length > 0))
               if (!decided.ok) break

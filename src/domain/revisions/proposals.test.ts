@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { edit, gate, Journal, name, numberedSha, plan, task } from '../../testing/index.ts'
+import { edit, gate, Journal, name, numberedSha, plan, START, task } from '../../testing/index.ts'
 import type { Command, CommandOf, RollbackOutcome } from '../command.ts'
 import type { Event, Proposal } from '../event.ts'
 
@@ -17,7 +17,7 @@ const types = (events: readonly Event[]) => events.map(({ type }) => type)
 
 function begin(definition: PlanDefinition): Journal {
   const journal = new Journal().create(definition)
-  journal.must({ type: 'start', rules: 3 })
+  journal.must(START)
   journal.turn()
   return journal
 }
@@ -286,14 +286,14 @@ describe('rounds of converge', () => {
     expect(convergenceOf(journal.entries)).toMatchObject({ round: 1, isAppended: false, made: 0 })
     expect(types(append(journal, 2)).slice(0, 2)).toEqual(['plan.reopened', 'plan.revised'])
     expect(convergenceOf(journal.entries)).toMatchObject({ round: 1, isAppended: true, made: 1, isStuck: false })
-    journal.turn()
+    journal.prepare('converge-1-1', {})
     journal.fail('converge-1-1')
     // What an added task comes to is not what the plan is judged by.
     expect(journal.state.status).toBe('completed')
     journal.must(assess(2, { ...unmet, evidence: 'exit 2' }))
     expect(convergenceOf(journal.entries)).toMatchObject({ isStuck: false, made: 1 })
     append(journal, 3)
-    journal.turn()
+    journal.prepare('converge-2-1', {})
     journal.succeed('converge-2-1')
     journal.must(assess(3, { ...unmet, evidence: 'exit 2' }))
     expect(convergenceOf(journal.entries)).toMatchObject({ isStuck: true, made: 2 })
@@ -331,7 +331,7 @@ describe('a plan that takes all files back when it fails', () => {
 
   function failing(definition: PlanDefinition): Journal {
     const journal = new Journal().create(definition)
-    journal.must({ type: 'start', rules: 3 })
+    journal.must(START)
     journal.turn({ prepared: [{ task: name('a'), visit: 1, prepared: { preimage: numberedSha(5) } }] })
     journal.succeed('a', wrote)
     journal.fail('b')

@@ -12,6 +12,7 @@ describe('a task that a revision removes', () => {
     )
     journal.succeed('done')
     journal.fail('bad')
+    journal.ask('asked')
     journal.must({ type: 'decide', task: name('asked'), verdict: 'approved', rationale: '' })
     const events = journal.must(revise(plan('p', task('x'), task('n'))))
     expect(events.slice(0, 4)).toMatchObject([

@@ -93,6 +93,7 @@ describe('a revision', () => {
 
   it('may not take away, turn into something else, or hold back what is under way', () => {
     const journal = started(plan('p', task('a'), gate('g'), external('e')))
+    journal.ask('g')
     journal.must({ type: 'claim', token: 'k', by: 'ana' })
     const rest = [task('n')]
     expect([
@@ -147,7 +148,7 @@ describe('a revision', () => {
     const journal = started(plan('p', task('a'), { done }))
     journal.succeed('a')
     journal.succeed('done')
-    journal.must({ type: 'retry', task: name('a') })
+    journal.must({ type: 'retry', task: name('a'), repeat: true })
     expect(journal.must(revise(plan('p', task('a', { title: 'A' }), { done })))).toHaveLength(1)
     expect(journal.statuses()).toEqual({ a: 'ready', done: 'pending' })
   })

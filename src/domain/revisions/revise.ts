@@ -33,7 +33,7 @@ export function refuseRevision(
   { again }: Options = {},
 ): Refusal | undefined {
   const { definition, hash, expectedRevision } = command
-  const takesUp = (command.reopen === true && state.rules > 2 && state.status !== 'cancelled') || goesOn(state, command)
+  const takesUp = (command.reopen === true && state.status !== 'cancelled') || goesOn(state, command)
   if ((PLAN_ENDED.has(state.status) && !takesUp) || state.compensating !== null)
     return illegal(state, 'revise', 'the plan has ended')
   if (expectedRevision !== undefined && expectedRevision !== state.revision) {
@@ -137,11 +137,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
   })
   if (state.status === 'draft') return undefined
   // What a person is asked to approve has changed: the gate asks anew, for this revision.
-  for (const task of state.order) {
-    if (task.gate?.asks.type === 'approval' && state.rules < 3)
-      emit(draft, { type: 'gate.opened', task: task.definition.id, asks: task.gate.asks, hash })
-  }
-  const anew = state.rules < 3 ? [] : state.order.filter(task => task !== keep && isBound(task))
+  const anew = state.order.filter(task => task !== keep && isBound(task))
   if (anew.length > 0) emit(draft, { type: 'task.readied', tasks: anew.map(task => task.definition.id) })
   if (onward === null) reopen(draft, isTakenUp ? withCompensated(draft, changed) : changed, 'its definition changed')
   // Items that were found and are no longer written are looked for again.

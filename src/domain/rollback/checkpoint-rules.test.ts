@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { edit, Journal, name, numberedSha, plan, task } from '../../testing/index.ts'
+import { edit, Journal, name, numberedSha, plan, START, task } from '../../testing/index.ts'
 import type { Event } from '../event.ts'
 import type { CheckpointName } from '../id.ts'
 import { nextActions } from '../next-actions.ts'
@@ -12,7 +12,7 @@ const seen = { before: numberedSha(3) }
 
 function begin(definition: PlanDefinition): Journal {
   const journal = new Journal().create(definition)
-  journal.must({ type: 'start', rules: 2, files: 'seen' })
+  journal.must({ ...START, files: 'seen' })
   journal.turn()
   return journal
 }
@@ -22,7 +22,7 @@ describe('checkpoints', () => {
     const asked = { type: 'checkpoint', name: 'good' as CheckpointName, standing } as const
     const draft = new Journal().create(plan('p', task('a')))
     expect(draft.submit(asked)).toMatchObject({ refusal: { code: 'illegal-transition' } })
-    draft.must({ type: 'start', rules: 2 })
+    draft.must(START)
     expect(draft.must(asked)).toEqual([{ ...asked, type: 'checkpoint.taken', why: 'asked' }])
     draft.must({ type: 'rollback', kind: 'rollback', id: 'r', at: 0, to: 2, resets: [], compensate: [] })
     expect(draft.submit(asked)).toMatchObject({ refusal: { code: 'conflict' } })
@@ -59,7 +59,7 @@ describe('checkpoints', () => {
     const never = begin(plan('p', task('a', { risks: ['x'] }), { policy }))
     expect(types(never.prepare('a', { ...seen, checkpoint: standing }))).toEqual(['attempt.started'])
     const old = new Journal().create(plan('p', task('a', { risks: ['x'] })))
-    old.must({ type: 'start' })
+    old.must(START)
     expect(types(old.turn())).toEqual(['attempt.started'])
   })
 

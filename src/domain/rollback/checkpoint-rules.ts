@@ -23,7 +23,7 @@ export function takeCheckpoint(draft: DecisionDraft, command: CommandOf<'checkpo
 
 /** Which checkpoint is due before this task begins its visit, by the plan's policy; null when none is. */
 export function dueBefore(state: PlanState, task: TaskState): 'every' | 'risky' | null {
-  if (state.rules === 1 || state.files !== 'seen' || task.attempt > 0 || !isWork(task)) return null
+  if (state.files !== 'seen' || task.attempt > 0 || !isWork(task)) return null
   const { every, before = 'risky' } = state.definition.policy?.checkpoints ?? {}
   const { definition } = task
   if (before === 'risky' && (definition.risks?.length ?? 0) > 0) return 'risky'

@@ -1,7 +1,7 @@
 // A plan that fails undoes what declared how: the saga. Compensations on the way back: going-back.test.ts; on cancel: lifecycle.test.ts.
 
 import { describe, expect, it } from 'vitest'
-import { failed, Journal, name, numberedSha, plan, succeeded, task } from '../../testing/index.ts'
+import { failed, type Journal, name, numberedSha, plan, started, succeeded, task } from '../../testing/index.ts'
 import type { Event } from '../event.ts'
 import { nextActions } from '../next-actions.ts'
 import type { PlanDefinition } from '../plan.ts'
@@ -12,13 +12,6 @@ const compensated = (task: string, result: ReturnType<typeof succeeded | typeof 
   compensated: [{ task: name(task), result }],
 })
 
-function begin(definition: PlanDefinition, start: { readonly rules?: number } = { rules: 2 }): Journal {
-  const journal = new Journal().create(definition)
-  journal.must({ type: 'start', ...start })
-  journal.turn()
-  return journal
-}
-
 const three = [
   task('a', { compensate: undo }),
   task('b', { needs: ['a'], compensate: { type: 'edit', edits: [] } }),
@@ -26,8 +19,8 @@ const three = [
 ]
 
 describe('a plan that fails', () => {
-  function failedPlan(definition: PlanDefinition, start?: { readonly rules?: number }): Journal {
-    const journal = begin(definition, start)
+  function failedPlan(definition: PlanDefinition): Journal {
+    const journal = started(definition)
     journal.succeed('a')
     journal.succeed('b')
     journal.fail('c')
@@ -36,7 +29,7 @@ describe('a plan that fails', () => {
 
   it('undoes what declared how, last first, and then has failed for the reason it had', () => {
     const journal = failedPlan(plan('p', ...three))
-    expect(types(journal.entries.at(-1)!.events)).toEqual(['attempt.failed', 'plan.compensating'])
+    expect(types(journal.entries.at(-1)!.events)).toEqual(['attempt.failed', 'recovery.chosen', 'plan.compensating'])
     expect(nextActions(journal.state, 0)).toMatchObject({ turn: true, rest: null })
     expect(journal.turn()).toMatchObject([{ type: 'compensation.started', task: 'b' }])
     journal.turn(compensated('b'))
@@ -60,15 +53,14 @@ describe('a plan that fails', () => {
     })
   })
 
-  it('leaves all as it is when its policy says so, when there is nothing to undo, and when it was started before there were rules', () => {
+  it('leaves all as it is when its policy says so, and when there is nothing to undo', () => {
     expect(failedPlan(plan('p', ...three, { policy: { onFailure: 'keep' } })).state.status).toBe('failed')
-    expect(failedPlan(plan('p', ...three), {}).state.status).toBe('failed')
     const bare = failedPlan(plan('p', task('a'), task('b', { needs: ['a'] }), task('c', { needs: ['b'] })))
     expect(bare.state.status).toBe('failed')
   })
 
   it('is not held up by a task that no longer says how', () => {
-    const journal = begin(plan('p', ...three))
+    const journal = started(plan('p', ...three))
     journal.succeed('a')
     journal.must({
       type: 'revise',
@@ -123,7 +115,7 @@ describe('a plan that fails', () => {
 
 it('a compensation by a task of the plan is tried as often as that task, and its failures are not counted for the next', () => {
   const retry = { attempts: 2, backoffMs: { min: 1_000, max: 1_000 } }
-  const journal = begin(
+  const journal = started(
     plan(
       'p',
       task('a', { compensate: { type: 'task', task: name('undo-a') } }),
@@ -154,24 +146,24 @@ describe('what a task wrote', () => {
   const committed = { task: name('a'), visit: 1, operations: [] }
 
   it('is committed before the plan ends, and only where the plan says so', () => {
-    const journal = begin(plan('p', task('a'), { git: { commits: 'task' } }))
+    const journal = started(plan('p', task('a'), { git: { commits: 'task' } }))
     journal.succeed('a', wrote)
     expect(journal.state).toMatchObject({ status: 'active', uncommitted: [{ task: 'a', visit: 1 }] })
     expect(nextActions(journal.state, 0)).toMatchObject({ commit: { task: 'a', changes: numberedSha(5) }, rest: null })
     expect(types(journal.turn({ committed: [committed] }))).toEqual(['git.committed', 'plan.finished'])
     expect(journal.turn({ committed: [committed] })).toEqual([])
-    const bare = begin(plan('p', task('a')))
+    const bare = started(plan('p', task('a')))
     bare.succeed('a', wrote)
     expect(bare.state).toMatchObject({ status: 'completed', uncommitted: [] })
   })
 
   it('that cannot be committed does not hold up the plan, and is forgotten when the plan is ended by force', () => {
-    const journal = begin(plan('p', task('a'), { git: { commits: 'task' } }))
+    const journal = started(plan('p', task('a'), { git: { commits: 'task' } }))
     journal.succeed('a', wrote)
     const { failure } = failed({ message: 'no identity' })
     journal.turn({ committed: [{ ...committed, failure }] })
     expect(journal.state.status).toBe('completed')
-    const forced = begin(plan('p', task('a'), { git: { commits: 'task' } }))
+    const forced = started(plan('p', task('a'), { git: { commits: 'task' } }))
     forced.succeed('a', wrote)
     forced.must({ type: 'cancel', force: true })
     expect([forced.state.uncommitted, nextActions(forced.state, 0).rest]).toEqual([[], 'ended'])

@@ -19,7 +19,7 @@ export function compensated(draft: DecisionDraft, name: TaskName, result: Result
     emit(draft, { type: 'compensation.retried', task: name, result, at: draft.now + SHORT_AGAIN_MS })
     return
   }
-  if (result.status === 'failed' && task !== undefined && state.rules > 1 && result.failure.retryable) {
+  if (result.status === 'failed' && task !== undefined && result.failure.retryable) {
     const retry = retryOf(state.definition, compensator(state, name) ?? task.definition)
     const failures = state.compensationFailures + 1
     if (failures < retry.attempts) {

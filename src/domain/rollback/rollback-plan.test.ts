@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ClockFake, Journal } from '../../testing/index.ts'
+import { ClockFake, Journal, START } from '../../testing/index.ts'
 import { commandOf, type Move, moves, plans, rollbackOf } from '../../testing/random.ts'
 import type { CommandOf } from '../command.ts'
 import type { TaskName } from '../id.ts'
@@ -57,7 +57,7 @@ describe('a rollback', () => {
 /** A plan to which all kinds of things have happened. */
 function live(definition: Parameters<Journal['create']>[0], list: readonly Move[]): Journal {
   const journal = new Journal(new ClockFake()).create(definition)
-  journal.must({ type: 'start', rules: (list[0]?.luck ?? 0) % 3 === 0 ? 2 : 3, files: 'seen' })
+  journal.must({ ...START, files: 'seen' })
   for (const move of list) {
     journal.clock.advance(move.luck % 400)
     journal.submit(commandOf(journal.state, move, journal.clock.now(), journal.entries))

@@ -1,7 +1,19 @@
 // Rollback, undo and redo, in the cases one would think of first. That they are exact in all others: domain/rollback/rollback-plan.test.ts.
 
 import { describe, expect, it } from 'vitest'
-import { edit, external, failed, gate, Journal, name, numberedSha, plan, succeeded, task } from '../../testing/index.ts'
+import {
+  edit,
+  external,
+  failed,
+  gate,
+  Journal,
+  name,
+  numberedSha,
+  plan,
+  START,
+  succeeded,
+  task,
+} from '../../testing/index.ts'
 import type { Command, CommandOf, RollbackOutcome } from '../command.ts'
 import type { Event } from '../event.ts'
 import { nextActions } from '../next-actions.ts'
@@ -15,7 +27,7 @@ const types = (events: readonly Event[]) => events.map(({ type }) => type)
 
 function begin(definition: PlanDefinition): Journal {
   const journal = new Journal().create(definition)
-  journal.must({ type: 'start', rules: 2 })
+  journal.must(START)
   journal.turn()
   return journal
 }
@@ -114,7 +126,7 @@ describe('a rollback', () => {
     const journal = begin(plan('p', task('a', { ...safe, retry }), task('b', { needs: ['a'] })))
     journal.must({ ...to(journal, 2), resets: [], compensate: [], filesOnly: true })
     expect(types(journal.fail('a', { retryable: true }))).toEqual(['attempt.failed'])
-    expect(types(finish(journal))).toEqual(['rollback.finished', 'retry.scheduled', 'plan.paused'])
+    expect(types(finish(journal))).toEqual(['rollback.finished', 'recovery.chosen', 'retry.scheduled', 'plan.paused'])
     expect(journal.statuses()).toEqual({ a: 'ready', b: 'pending' })
   })
 
@@ -137,6 +149,7 @@ describe('a rollback', () => {
     const journal = begin(plan('p', task('a', safe), external('e', { needs: ['a'] }), gate('g', { needs: ['a'] })))
     const { version } = journal.state
     journal.succeed('a')
+    journal.ask('g')
     journal.must({ type: 'claim', task: name('e'), token: 'k', by: 'ana' })
     expect(types(journal.must(to(journal, version)))).toEqual(['rollback.started', 'attempt.lost'])
     finish(journal)
@@ -146,11 +159,13 @@ describe('a rollback', () => {
     journal.must({ type: 'resume' })
     journal.turn()
     journal.succeed('a')
+    journal.ask('g')
     expect(journal.statuses()).toEqual({ a: 'completed', e: 'ready', g: 'waiting' })
   })
 
   it('leaves alone what nothing has happened to: a gate that was open then stays open', () => {
     const journal = begin(plan('p', gate('g'), task('a', safe), task('b', { needs: ['a'], ...safe })))
+    journal.ask('g')
     journal.succeed('a')
     const { version } = journal.state
     journal.succeed('b')

@@ -37,10 +37,10 @@ export function rollback(draft: DecisionDraft, command: CommandOf<'rollback'>): 
   const ended = PLAN_ENDED.has(state.status)
   const { type: _, ...asked } = command
   emit(draft, { type: 'rollback.started', ...asked })
-  if (ended) emit(draft, { type: 'plan.reopened', reason: nameOf(state, command) })
+  if (ended) emit(draft, { type: 'plan.reopened', reason: nameOf(command) })
   const reset = new Set(asked.resets.map(({ task }) => task))
   for (const task of state.order)
-    if (task.claim !== null && reset.has(task.definition.id)) lose(draft, task, nameOf(state, command), 'by us')
+    if (task.claim !== null && reset.has(task.definition.id)) lose(draft, task, nameOf(command), 'by us')
   return undefined
 }
 
@@ -83,7 +83,7 @@ export function finishRollback(draft: DecisionDraft, { id, outcome }: RolledBack
   const ends = isAtRest(state) ? (under.ends ?? null) : null
   if (ends !== null) emit(draft, { type: 'plan.finished', ...ends })
   else if (under.resets.length > 0 || !endAgain(draft, under))
-    emit(draft, { type: 'plan.paused', reason: nameOf(draft.state, under) })
+    emit(draft, { type: 'plan.paused', reason: nameOf(under) })
 }
 
 /** No file was changed. A plan that ran stands still now, so that somebody looks; one that had ended has ended. */
@@ -104,7 +104,7 @@ function standAsBefore(draft: DecisionDraft, under: RollbackUnderWay): void {
   stand(draft, under)
   const { status, reason } = under.was
   if (endAgain(draft, under) || status !== 'paused') return
-  emit(draft, { type: 'plan.paused', reason: reason ?? nameOf(draft.state, under) })
+  emit(draft, { type: 'plan.paused', reason: reason ?? nameOf(under) })
 }
 
 /** It had failed before; every task stays as it is, and what became of its files is told beside the reason. */
@@ -134,7 +134,7 @@ function stand(draft: DecisionDraft, under: Stands): void {
     emit(draft, {
       type: 'task.reopened',
       tasks: stray.map(({ definition }) => definition.id),
-      reason: nameOf(draft.state, under),
+      reason: nameOf(under),
     })
   for (const name of under.ended) {
     const task = state.tasks.get(name)
@@ -178,9 +178,9 @@ function endAgain(draft: DecisionDraft, { was: { status, reason } }: RollbackUnd
   return true
 }
 
-function nameOf({ rules }: PlanState, { kind, checkpoint, to, adopts, undoes, tasks }: Named): string {
+function nameOf({ kind, checkpoint, to, adopts, undoes, tasks }: Named): string {
   if (kind === 'adopt') return `adopted the work of ${adopts?.name ?? 'a fork'}`
-  if (kind === 'rollback' && tasks !== undefined && rules > 3) return `what ${tasks.join(', ')} wrote was taken back`
+  if (kind === 'rollback' && tasks !== undefined) return `what ${tasks.join(', ')} wrote was taken back`
   if (undoes !== undefined) return `the adoption of ${undoes} was undone`
   return kind === 'undo' ? 'the last rollback was undone' : `rolled back to ${checkpoint ?? `entry ${to}`}`
 }

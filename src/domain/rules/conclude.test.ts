@@ -81,7 +81,7 @@ describe('the definition of done', () => {
       if (stage === 'waiting') journal.succeed('done', { verdicts: unjudged })
       if (stage === 'completed') journal.succeed('done')
       expect(journal.status('done')).toBe(stage)
-      journal.must({ type: 'retry', task: name('a') })
+      journal.must({ type: 'retry', task: name('a'), repeat: true })
       expect(journal.statuses()).toEqual({ a: 'ready', b: 'completed', done: 'pending' })
       journal.turn()
       journal.succeed('a')

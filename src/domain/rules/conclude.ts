@@ -34,7 +34,7 @@ export function conclude(draft: DecisionDraft, { by }: { readonly by?: string } 
         emit(draft, { type: 'plan.compensating', reason: whyFailed(failed) })
         continue
       }
-      finish(draft, 'failed', whyFailed(failed), state.rules > 2 && state.definition.policy?.onFailure === 'rollback')
+      finish(draft, 'failed', whyFailed(failed), state.definition.policy?.onFailure === 'rollback')
       return
     }
     const done = state.tasks.get(DONE_TASK)
@@ -73,8 +73,8 @@ function finish(draft: DecisionDraft, status: 'failed' | 'cancelled', reason: st
 }
 
 /** A plan that fails undoes what declared how, unless it says that all shall stay. */
-function compensates({ rules, definition, completedOrder, tasks }: PlanState): boolean {
-  if (rules === 1 || definition.policy?.onFailure === 'keep') return false
+function compensates({ definition, completedOrder, tasks }: PlanState): boolean {
+  if (definition.policy?.onFailure === 'keep') return false
   return completedOrder.some(name => tasks.get(name)?.definition.compensate !== undefined)
 }
 
@@ -110,7 +110,7 @@ export function blockingTask(state: PlanState): TaskState | null {
 export function isHandled(state: PlanState, task: TaskState): boolean {
   for (let at: TaskState | null = task; at !== null; at = groupOf(state, at)) {
     if (at.handled) return true
-    if (state.rules > 2 && ((at !== task && SATISFIES.has(at.status)) || isSpare(state, at))) return true
+    if ((at !== task && SATISFIES.has(at.status)) || isSpare(state, at)) return true
   }
   return false
 }

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { external, gate, Journal, name, plan, started, succeeded, task } from '../../testing/index.ts'
+import { external, gate, Journal, name, plan, START, started, succeeded, task } from '../../testing/index.ts'
 import { commandOf, moves, plans } from '../../testing/random.ts'
 import type { Command, CommandOf } from '../command.ts'
 import { decide } from '../decide.ts'
@@ -21,10 +21,10 @@ const finish = (as: 'completed' | 'failed', more: Partial<CommandOf<'finish'>> =
   by: 'ana',
   ...more,
 })
-const RULES_3 = { rules: 3 } as const
+const { rules } = START
 const begun = (...parts: Parameters<typeof plan> extends [string, ...infer R] ? R : never): Journal => {
   const journal = new Journal().create(plan('p', ...parts))
-  journal.must({ type: 'start', ...RULES_3 })
+  journal.must(START)
   return journal
 }
 
@@ -72,8 +72,8 @@ describe('finished as completed', () => {
   it('a draft is started by it, under the rules of now', () => {
     const journal = new Journal().create(plan('p', external('a')))
     expect(refused(journal, finish('completed'))).toMatchObject({ code: 'illegal-transition' })
-    journal.must(finish('completed', { start: RULES_3 }))
-    expect(journal.state).toMatchObject({ status: 'completed', rules: 3, startedAt: journal.clock.now() })
+    journal.must(finish('completed', { start: { rules } }))
+    expect(journal.state).toMatchObject({ status: 'completed', rules, startedAt: journal.clock.now() })
     // It can be taken up again like any other.
     journal.must({ type: 'retry', task: name('a') })
     expect(journal.statuses()).toEqual({ a: 'ready' })
@@ -176,7 +176,7 @@ describe('finished as failed', () => {
     const journal = new Journal().create(
       plan('p', task('a', { compensate: { type: 'edit', edits: [] } }), task('b', { needs: ['a'] })),
     )
-    journal.must({ type: 'start', ...RULES_3 })
+    journal.must(START)
     journal.turn()
     journal.succeed('a')
     journal.turn()
@@ -188,7 +188,7 @@ describe('finished as failed', () => {
 
   it('also an empty draft can be given up', () => {
     const journal = new Journal().create(plan('p'))
-    journal.must(finish('failed', { start: RULES_3 }))
+    journal.must(finish('failed', { start: { rules } }))
     expect(journal.state.status).toBe('failed')
   })
 })
@@ -198,7 +198,7 @@ describe('whatever has happened to a plan', () => {
     fc.assert(
       fc.property(plans, moves, fc.constantFrom('completed', 'failed'), (definition, list, as) => {
         const journal = new Journal().create(definition)
-        journal.submit({ type: 'start', ...RULES_3 })
+        journal.submit(START)
         for (const move of list) {
           journal.clock.advance(move.luck % 400)
           journal.submit(commandOf(journal.state, move, journal.clock.now(), journal.entries))
@@ -218,7 +218,7 @@ function checkWord(state: PlanState, as: 'completed' | 'failed', now: number): v
       !ENDED.has(status) && !(dormant && status === 'pending') && definition.action.type !== 'verify',
   )
   const failed = state.order.filter(({ status }) => status === 'failed')
-  const decided = decide(state, finish(as, { start: RULES_3 }), now)
+  const decided = decide(state, finish(as, { start: { rules } }), now)
   if (!decided.ok) {
     expect(stored(state)).toEqual(before)
     return

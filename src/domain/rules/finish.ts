@@ -12,14 +12,14 @@ import { runningInOrder } from '../state/task-index.ts'
 import { ENDED, PLAN_ENDED } from '../status.ts'
 import { blockingTask, conclude } from './conclude.ts'
 import { type DecisionDraft, emit } from './decision.ts'
-import { illegal, refuseUnsupported } from './lifecycle.ts'
+import { illegal, refuseRules, refuseUnsupported } from './lifecycle.ts'
 
 export function finish(draft: DecisionDraft, command: CommandOf<'finish'>): Refusal | undefined {
   const { state } = draft
   const { as, reason, by, start } = command
   const refusal = refuseFinish(state, command)
   if (refusal !== undefined) return refusal
-  if (state.status === 'draft') emit(draft, { type: 'plan.started', ...start })
+  if (start !== undefined && state.status === 'draft') emit(draft, { type: 'plan.started', ...start })
   else if (state.status === 'paused') emit(draft, { type: 'plan.resumed' })
   if (as === 'failed') abort(draft, reason, undefined)
   else {
@@ -34,7 +34,7 @@ export function finish(draft: DecisionDraft, command: CommandOf<'finish'>): Refu
           attempt: task.attempt,
           reason,
           byUs: true,
-          ...goneBackIn(state, task),
+          ...goneBackIn(task),
         })
       emit(draft, { type: 'task.skipped', task: id, reason, by })
     }
@@ -48,6 +48,8 @@ function refuseFinish(state: PlanState, { as, by, start }: CommandOf<'finish'>):
   if (PLAN_ENDED.has(state.status)) return illegal(state, verb, 'the plan has ended')
   if (state.compensating !== null) return illegal(state, verb, 'its tasks are being undone')
   if (state.status === 'draft' && start === undefined) return illegal(state, verb, 'the plan has not been started')
+  const unknown = start === undefined ? undefined : refuseRules(start.rules)
+  if (unknown !== undefined) return unknown
   if (isUnsealed(state)) return refuse('conflict', 'tasks have been added to the plan meanwhile', 'try again')
   if (as === 'failed') return undefined
   if (state.definition.tasks.length === 0)

@@ -11,6 +11,7 @@ import {
   numberedPlanId,
   numberedSha,
   plan,
+  START,
   started,
   succeeded,
   task,
@@ -30,7 +31,7 @@ describe('a plan', () => {
     given(create(plan('p', task('a'))))
       .when(create(plan('p', task('a'))))
       .thenRefused('exists')
-    given().when({ type: 'start' }).thenRefused('not-found')
+    given().when(START).thenRefused('not-found')
     given()
       .when({ ...create(plan('p', task('a'))), origin: numberedPlanId(2), session: 's', goal: 'g' } as never)
       .then({
@@ -52,8 +53,8 @@ describe('a plan', () => {
   })
 
   it('is started once, from draft', () => {
-    const refusal = given(create(plan('p', task('a'))), { type: 'start' })
-      .when({ type: 'start' })
+    const refusal = given(create(plan('p', task('a'))), START)
+      .when(START)
       .thenRefused('illegal-transition')
     expect(refusal).toEqual({
       code: 'illegal-transition',
@@ -65,24 +66,24 @@ describe('a plan', () => {
 
   it.each(LATER_ACTIONS)("regression 37: with the action '%s' it is kept, but not started", type => {
     given(create(plan('p', task('a', { action: { type, spec: {} } as Action }))))
-      .when({ type: 'start' })
+      .when(START)
       .thenRefused('not-supported')
   })
 
   it('regression 37: an action of a later release is found inside a subplan too', () => {
     const later = task('x', { action: { type: 'http', spec: {} } as Action })
     given(create(plan('p', task('a', { action: { type: 'subplan', tasks: [later] } }))))
-      .when({ type: 'start' })
+      .when(START)
       .thenRefused('not-supported')
   })
 
   it('with for_each or a matrix it starts, expanded', () => {
     given(create(plan('p', task('a', { forEach: { items: [1] } }))))
-      .when({ type: 'start' })
-      .then({ type: 'plan.started' }, { type: 'task.readied', tasks: [name('a/1')] })
+      .when(START)
+      .then({ type: 'plan.started', rules: START.rules }, { type: 'task.readied', tasks: [name('a/1')] })
     given(create(plan('p', task('a', { matrix: { os: ['x', 'y'] } }))))
-      .when({ type: 'start' })
-      .then({ type: 'plan.started' }, { type: 'task.readied', tasks: [name('a/1'), name('a/2')] })
+      .when(START)
+      .then({ type: 'plan.started', rules: START.rules }, { type: 'task.readied', tasks: [name('a/1'), name('a/2')] })
   })
 
   it('may bring along tasks that had ended: they stand there from the beginning, and count as such', () => {
@@ -114,8 +115,8 @@ describe('a plan', () => {
       { type: 'task.imported', tasks: [...imported, { task: 'g/u', status: 'completed' }] },
     ])
     expect(journal.state.dialect).toBe('plan-steps')
-    expect(journal.must({ type: 'start' })).toEqual([
-      { type: 'plan.started' },
+    expect(journal.must(START)).toEqual([
+      { type: 'plan.started', rules: START.rules },
       { type: 'task.readied', tasks: ['b'] },
       { type: 'task.blocked', tasks: ['y'], by: 'x' },
     ])
@@ -137,14 +138,14 @@ describe('a plan', () => {
     ] as const
     journal.must({ ...create(definition), imported } as Parameters<Journal['must']>[0])
     expect(journal.state.tasks.get(name('a'))).toMatchObject({ status: 'failed', handled: true, result: failed })
-    expect(journal.must({ type: 'start' })).toEqual([
-      { type: 'plan.started' },
+    expect(journal.must(START)).toEqual([
+      { type: 'plan.started', rules: START.rules },
       { type: 'task.readied', tasks: ['fix'] },
     ])
     // Without that it would sleep, and be passed over.
     const asleep = new Journal()
     asleep.must({ ...create(definition), imported: imported.slice(0, 1) } as Parameters<Journal['must']>[0])
-    asleep.must({ type: 'start' })
+    asleep.must(START)
     expect(asleep.state.tasks.get(name('fix'))?.status).toBe('skipped')
   })
 
@@ -152,7 +153,7 @@ describe('a plan', () => {
     const journal = new Journal()
     const imported = [{ task: name('a'), status: 'completed' }] as const
     journal.must({ ...create(plan('p', task('a', { compensate: undo }))), imported } as Parameters<Journal['must']>[0])
-    journal.must({ type: 'start' })
+    journal.must(START)
     expect([journal.state.status, journal.state.completedOrder]).toEqual(['completed', []])
   })
 
@@ -160,14 +161,14 @@ describe('a plan', () => {
     given(create(plan('p', task('a'))))
       .when({ type: 'archive' })
       .then({ type: 'plan.archived' })
-    given(create(plan('p', task('a'))), { type: 'start' })
+    given(create(plan('p', task('a'))), START)
       .when({ type: 'archive' })
       .thenRefused('illegal-transition')
     given(create(plan('p', task('a'))), { type: 'archive' })
       .when({ type: 'archive' })
       .then()
     given(create(plan('p', task('a'))), { type: 'archive' })
-      .when({ type: 'start' })
+      .when(START)
       .thenRefused('illegal-transition')
   })
 })

@@ -11,6 +11,7 @@ import { expandTasks, gitOf } from '../plan-rules/expand.ts'
 import { checkGraph, type GraphFault } from '../plan-rules/graph-rules.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 
+import { knowsRules } from '../rules-number.ts'
 import { type Shortage, shortageReason } from '../shortage.ts'
 import { goneBackIn, isUnsealed, type PlanState } from '../state/state.ts'
 import { runningInOrder } from '../state/task-index.ts'
@@ -75,7 +76,8 @@ export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusa
   if (state.status !== 'draft') return illegal(state, 'start', 'only a draft can be started')
   if (isUnsealed(state)) return refuse('conflict', 'tasks have been added to the plan meanwhile', 'start it again')
   const refusal =
-    state.definition.tasks.length === 0 ? refuseGraph(state.definition) : refuseUnsupported(state.definition)
+    refuseRules(command.rules) ??
+    (state.definition.tasks.length === 0 ? refuseGraph(state.definition) : refuseUnsupported(state.definition))
   if (refusal !== undefined) return refusal
   const { type: _, ...said } = command
   emit(draft, { type: 'plan.started', ...said })
@@ -85,6 +87,11 @@ export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusa
   conclude(draft)
   return undefined
 }
+
+export const refuseRules = (rules: number): Refusal | undefined =>
+  knowsRules(rules)
+    ? undefined
+    : refuse('not-supported', `this program does not know rules ${rules}`, 'use the planfold that does')
 
 export function pause(draft: DecisionDraft, command: CommandOf<'pause'>): Refusal | undefined {
   const force = command.force === true
@@ -132,7 +139,7 @@ export function cancel(draft: DecisionDraft, command: CommandOf<'cancel'>): Refu
         attempt: task.attempt,
         reason: 'plan cancelled by force',
         byUs: true,
-        ...goneBackIn(draft.state, task),
+        ...goneBackIn(task),
       })
     }
     for (const task of state.order) {

@@ -25,7 +25,7 @@ export function lose(
   const startedAt = task.startedAt ?? draft.now
   const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
   const sign = lastSign === undefined || !isLookedAt ? {} : { lastSign }
-  const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...sign, ...goneBackIn(draft.state, task) } as const
+  const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...sign, ...goneBackIn(task) } as const
   emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)
   if (isEnding(draft)) return
   const effect = effectOf(draft.state.definition, task.definition)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { create, gate, given, name, numberedSha, plan, started, task } from '../../testing/index.ts'
+import { create, gate, given, name, plan, START, started, task } from '../../testing/index.ts'
 
 describe('readiness', () => {
   it('a task is ready when all it needs is completed or skipped, and not before', () => {
@@ -12,13 +12,12 @@ describe('readiness', () => {
     expect(journal.status('c')).toBe('running')
   })
 
-  it('starting a plan readies what needs nothing, in one event, and opens its gates at once', () => {
+  it('starting a plan readies what needs nothing, in one event; a gate waits for its question', () => {
     given(create(plan('p', task('a'), gate('g'), task('b', { needs: ['a', 'a'] }), task('c'))))
-      .when({ type: 'start' })
+      .when(START)
       .then(
-        { type: 'plan.started' },
+        { type: 'plan.started', rules: START.rules },
         { type: 'task.readied', tasks: [name('a'), name('g'), name('c')] },
-        { type: 'gate.opened', task: name('g'), asks: { type: 'approval', show: [] }, hash: numberedSha(1) },
       )
   })
 
@@ -51,6 +50,13 @@ describe('blocking', () => {
         visit: 1,
         attempt: 1,
         result: { status: 'failed', failure: { class: 'logic', message: 'it said no', retryable: false } },
+      },
+      {
+        type: 'recovery.chosen',
+        task: 'a',
+        visit: 1,
+        choice: 'block',
+        reason: 'logic failure; trying again would not help',
       },
       { type: 'task.blocked', tasks: ['b', 'c', 'both'], by: 'a' },
     ])
@@ -129,7 +135,7 @@ describe('blocking', () => {
     journal.fail('f')
     journal.must({ type: 'skip', task: name('d'), reason: 'enough' })
     expect(journal.state.status).toBe('completed')
-    journal.must({ type: 'retry', task: name('a') })
+    journal.must({ type: 'retry', task: name('a'), repeat: true })
     expect(journal.statuses()).toEqual({ a: 'ready', f: 'failed', d: 'blocked' })
   })
 })

@@ -4,7 +4,7 @@
 import type { TaskName } from '../id.ts'
 import type { TaskDefinition } from '../plan.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
-import { groupOf, hasUncheckedPreconditions, isUnjudged, NOTHING, openNeeds } from '../state/task-index.ts'
+import { groupOf, NOTHING, openNeeds } from '../state/task-index.ts'
 import { BLOCKS, SATISFIES } from '../status.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 
@@ -17,7 +17,7 @@ export function propagate(draft: DecisionDraft, task: TaskState): void {
   } else if (BLOCKS.has(task.status)) block(draft, task)
 }
 
-/** Makes ready whichever of the candidates has every need satisfied. A gate opens at once: it needs nobody to start it. */
+/** Makes ready whichever of the candidates has every need satisfied. The question of a gate is made first. */
 export function markReady(draft: DecisionDraft, candidates: Iterable<TaskState>): void {
   const ready = new Set<TaskState>()
   for (const task of candidates) {
@@ -27,19 +27,6 @@ export function markReady(draft: DecisionDraft, candidates: Iterable<TaskState>)
   }
   if (ready.size === 0) return
   emit(draft, { type: 'task.readied', tasks: Array.from(ready, task => task.definition.id) })
-  for (const task of ready) if (!isUnjudged(task) && !hasUncheckedPreconditions(task)) openGate(draft, task)
-}
-
-export function openGate(draft: DecisionDraft, task: TaskState): void {
-  const { action } = task.definition
-  // From the third rules on its question is made first, see gate-opening.ts.
-  if (action.type !== 'gate' || task.status !== 'ready' || draft.state.rules > 2) return
-  emit(draft, {
-    type: 'gate.opened',
-    task: task.definition.id,
-    asks: { type: 'approval', show: action.show ?? [] },
-    hash: draft.state.hash,
-  })
 }
 
 /** Blocks every transitive dependant that has not begun, and only those. */

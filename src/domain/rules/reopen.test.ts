@@ -10,6 +10,7 @@ import {
   numberedSha,
   type PlanOptions,
   plan,
+  START,
   succeeded,
   type TaskOptions,
   task,
@@ -43,7 +44,7 @@ function drive(journal: Journal, fails: readonly string[] = [], result: (task: s
 function failedPlan(definition: PlanDefinition, fails: readonly string[], result?: (task: string) => Result): Journal {
   const journal = new Journal()
   journal.must(create(definition))
-  journal.must({ type: 'start', rules: 4 })
+  journal.must(START)
   drive(journal, fails, result)
   expect(journal.state.status).toBe('failed')
   return journal
@@ -108,7 +109,7 @@ describe('a plan that failed goes on', () => {
       plan('p', task('a', { ...external, description }), pure('b', { description }), pure('c', { needs: ['a', 'b'] }))
     const journal = new Journal()
     journal.must(create(written('write the tests')))
-    journal.must({ type: 'start', rules: 4 })
+    journal.must(START)
     journal.must({ type: 'skip', task: name('a'), reason: 'done by hand' })
     drive(journal, ['c'])
     expect(journal.state.status).toBe('failed')
@@ -153,10 +154,12 @@ describe('a plan that failed goes on', () => {
     const gated = plan('p', gate('g'), pure('a', { needs: ['g'] }))
     const journal = new Journal()
     journal.must(create(gated))
-    journal.must({ type: 'start' })
+    journal.must(START)
+    journal.ask('g')
     journal.must({ type: 'decide', task: name('g'), verdict: 'rejected', rationale: 'no' })
     expect(journal.state.status).toBe('failed')
     journal.must(goOn(gated, 1))
+    journal.ask('g')
     expect(journal.statuses()).toMatchObject({ g: 'waiting', a: 'pending' })
   })
 
@@ -243,7 +246,7 @@ describe('going on', () => {
   it('changes nothing of a plan that is under way with the same definition, and revises one that has another', () => {
     const journal = new Journal()
     journal.must(create(plan('p', pure('a'))))
-    journal.must({ type: 'start' })
+    journal.must(START)
     expect(journal.must(goOn(plan('p', pure('a')), 1))).toEqual([])
     journal.must(goOn(plan('p', pure('a'), pure('b')), 2))
     expect(journal.statuses()).toEqual({ a: 'ready', b: 'ready' })
@@ -252,7 +255,7 @@ describe('going on', () => {
   it('is refused of a plan that is completed or was cancelled', () => {
     const completed = new Journal()
     completed.must(create(plan('p', pure('a'))))
-    completed.must({ type: 'start' })
+    completed.must(START)
     drive(completed)
     expect(refusalOf(completed, goOn(plan('p', pure('a', says('x'))), 2))?.code).toBe('illegal-transition')
     const cancelled = new Journal()
@@ -271,9 +274,10 @@ describe('an output file that is gone when the plan is taken up', () => {
     const journal = new Journal()
     const made = plan('p', task('make', { outputs, ...options }), gate('wait', { needs: ['make'] }), recovery)
     journal.must(create(made))
-    journal.must({ type: 'start' })
+    journal.must(START)
     journal.turn()
     journal.succeed('make', { outputs: { report: { tests: 3 } } })
+    journal.ask('wait')
     return journal
   }
   const REMAKE: PlanOptions = { recovery: { outputs: 'remake' } }
@@ -299,7 +303,7 @@ describe('an output file that is gone when the plan is taken up', () => {
     const journal = new Journal()
     const use = task('use', { needs: ['make'], write: ['src/**'], network: [] })
     journal.must(create(plan('p', pure('make', { outputs }), use, gate('wait', { needs: ['use'] }), REMAKE)))
-    journal.must({ type: 'start', rules: 4 })
+    journal.must(START)
     journal.turn()
     journal.succeed('make', { outputs: { report: { tests: 3 } } })
     journal.prepare('use', { preimage: numberedSha(5) })
@@ -317,7 +321,7 @@ describe('an output file that is gone when the plan is taken up', () => {
     const journal = new Journal()
     const print = pure('print', { needs: ['make'], outputs: { page: { from: 'file', file: 'page.html' } } })
     journal.must(create(plan('p', pure('make', { outputs }), print, gate('wait', { needs: ['print'] }), REMAKE)))
-    journal.must({ type: 'start' })
+    journal.must(START)
     journal.turn()
     journal.succeed('make', { outputs: { report: { tests: 3 } } })
     journal.succeed('print', { outputs: { page: { artifact: numberedSha(8) } } })

@@ -28,7 +28,7 @@ export function withCompensated(
   const wrote = state.setBack ? state.order.filter(isGone) : []
   const undone = [...new Set([...state.compensated.flatMap(name => state.tasks.get(name) ?? []), ...wrote])]
   // Cancelled when the plan was given up, they had done nothing wrong.
-  const cancelled = state.rules > 2 ? state.order.filter(({ status }) => status === 'cancelled') : []
+  const cancelled = state.order.filter(({ status }) => status === 'cancelled')
   const taken = [...undone.filter(({ status }) => status === 'completed'), ...cancelled]
   return [...works, ...taken.filter(task => !works.includes(task))]
 }

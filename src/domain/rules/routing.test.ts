@@ -7,7 +7,7 @@ describe('outcome edges', () => {
       plan('p', task('a', { on: { failure: 'fix' } }), task('fix'), task('after', { needs: ['fix'] })),
     )
     expect(journal.statuses()).toEqual({ a: 'running', fix: 'pending', after: 'pending' })
-    expect(journal.fail('a').slice(1)).toEqual([
+    expect(journal.fail('a').slice(2)).toEqual([
       { type: 'task.routed', task: 'a', outcome: 'failure', to: ['fix'] },
       { type: 'task.readied', tasks: ['fix'] },
       { type: 'attempt.started', task: 'fix', visit: 1, attempt: 1 },
@@ -56,7 +56,7 @@ describe('outcome edges', () => {
     const journal = started(plan('p', task('a', { on: { failure: 'clean' } }), task('clean', { needs: ['a'] })))
     journal.fail('a')
     journal.succeed('clean')
-    journal.must({ type: 'retry', task: name('clean') })
+    journal.must({ type: 'retry', task: name('clean'), repeat: true })
     expect(journal.statuses()).toEqual({ a: 'failed', clean: 'ready' })
     journal.must({ type: 'retry', task: name('a') })
     expect(journal.statuses()).toEqual({ a: 'ready', clean: 'pending' })
@@ -143,7 +143,7 @@ describe('outcome edges', () => {
     const journal = started(plan('p', task('a', { on: { x: 'b' } }), task('b', { visits: 1 })))
     journal.succeed('a')
     expect([journal.state.status, journal.status('b')]).toEqual(['completed', 'skipped'])
-    journal.must({ type: 'retry', task: name('a') })
+    journal.must({ type: 'retry', task: name('a'), repeat: true })
     journal.turn()
     journal.succeed('a', { outcome: 'x' })
     expect(journal.statuses()).toEqual({ a: 'completed', b: 'running' })
@@ -244,13 +244,13 @@ describe('a gate', () => {
 
   it('blocks only what needs it, and lets that go on when it is approved', () => {
     const journal = started(gated)
-    expect(journal.succeed('a').slice(1)).toEqual([
-      { type: 'task.readied', tasks: ['g'] },
-      { type: 'gate.opened', task: 'g', asks: { type: 'approval', show: [] }, hash: numberedSha(1) },
+    expect(journal.succeed('a').slice(1)).toEqual([{ type: 'task.readied', tasks: ['g'] }])
+    expect(journal.ask('g')).toEqual([
+      { type: 'gate.opened', task: 'g', asks: { type: 'approval', show: [] }, hash: numberedSha(7) },
     ])
     expect(journal.statuses()).toEqual({ a: 'completed', g: 'waiting', b: 'pending', free: 'running' })
     expect(journal.must(decide('approved', 'fine'))).toEqual([
-      { type: 'gate.decided', task: 'g', verdict: 'approved', rationale: 'fine' },
+      { type: 'gate.decided', task: 'g', verdict: 'approved', rationale: 'fine', hash: numberedSha(7) },
       { type: 'task.readied', tasks: ['b'] },
     ])
   })
@@ -258,23 +258,28 @@ describe('a gate', () => {
   it('leads where its rejection leads, until the visits are used up', () => {
     const journal = started(gated)
     journal.succeed('a')
+    journal.ask('g')
     expect(journal.must(decide('rejected', 'no'))).toEqual([
-      { type: 'gate.decided', task: 'g', verdict: 'rejected', rationale: 'no' },
+      { type: 'gate.decided', task: 'g', verdict: 'rejected', rationale: 'no', hash: numberedSha(7) },
+      { type: 'recovery.chosen', task: 'g', visit: 1, choice: 'route', to: ['a'], reason: expect.any(String) },
       { type: 'task.reopened', tasks: ['a', 'g'], reason: 'g: rejected' },
       { type: 'task.readied', tasks: ['a'] },
       { type: 'task.routed', task: 'g', outcome: 'rejected', to: ['a'] },
     ])
     journal.turn()
     journal.succeed('a')
+    journal.ask('g')
     journal.must(decide('rejected', 'no'))
     journal.turn()
     journal.succeed('a')
+    journal.ask('g')
     journal.must(decide('rejected', 'never'))
     expect(journal.statuses()).toEqual({ a: 'completed', g: 'failed', b: 'blocked', free: 'running' })
   })
 
   it('leads where its approval leads', () => {
     const journal = started(plan('p', gate('g', { on: { approved: 'x' } }), task('x')))
+    journal.ask('g')
     journal.must(decide('approved'))
     expect(journal.status('x')).toBe('ready')
   })
@@ -283,6 +288,7 @@ describe('a gate', () => {
     const journal = started(gated)
     expect(journal.submit(decide('approved'))).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
     journal.succeed('a')
+    journal.ask('g')
     expect(journal.submit({ type: 'decide', task: name('g'), verdict: 'done', rationale: '' })).toMatchObject({
       ok: false,
       refusal: { code: 'illegal-transition', allowed: ['approved', 'rejected', 'pushed-back'] },
@@ -337,6 +343,7 @@ describe('a failure mode', () => {
     const journal = begin()
     expect(journal.settle('a', failing('no-disk', true)).map(event => event.type)).toEqual([
       'attempt.failed',
+      'recovery.chosen',
       'retry.scheduled',
     ])
   })

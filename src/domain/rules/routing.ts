@@ -93,7 +93,7 @@ export function reopen(
       attempt: task.attempt,
       reason: `superseded: ${reason}`,
       byUs: true,
-      ...goneBackIn(draft.state, task),
+      ...goneBackIn(task),
     })
   }
   emit(draft, {

@@ -8,6 +8,7 @@ import {
   numberedSha,
   type PlanOptions,
   plan,
+  START,
   started,
   succeeded,
   type TaskOptions,
@@ -71,7 +72,7 @@ describe('the line', () => {
       [],
       false,
     ])
-    expect(journal.submit({ type: 'start' })).toMatchObject({ ok: false, refusal: { code: 'illegal-transition' } })
+    expect(journal.submit(START)).toMatchObject({ ok: false, refusal: { code: 'illegal-transition' } })
   })
 
   it('a task whose write scope overlaps one that runs, or is before it in line, waits; others pass by', () => {
@@ -85,10 +86,16 @@ describe('the line', () => {
         task('d', { ...pure, write: ['src/y.ts'] }),
       ),
     )
+    // A scope is reserved before the task begins.
+    const prepareAll = () =>
+      journal.turn({ prepared: preparing(journal).map(id => ({ task: name(id), visit: 1, prepared: {} })) })
+    prepareAll()
     expect(running(journal)).toEqual(['a', 'c'])
     journal.succeed('c')
+    prepareAll()
     expect(running(journal)).toEqual(['a'])
     journal.succeed('a')
+    prepareAll()
     expect(running(journal)).toEqual(['b', 'd'])
   })
 
@@ -182,8 +189,15 @@ describe('preparation', () => {
     const journal = started(plan('p', task('a', { when: 'x' })))
     const failure = { class: 'logic', message: 'x is unknown', retryable: false } as const
     expect(journal.prepare('a', { failure })).toEqual([
-      { type: 'attempt.started', task: 'a', visit: 1, attempt: 1 },
+      { type: 'attempt.started', task: 'a', visit: 1, attempt: 1, begun: false },
       { type: 'attempt.failed', task: 'a', visit: 1, attempt: 1, result: { status: 'failed', failure } },
+      {
+        type: 'recovery.chosen',
+        task: 'a',
+        visit: 1,
+        choice: 'block',
+        reason: 'logic failure; trying again would not help',
+      },
       { type: 'plan.finished', status: 'failed', reason: "task 'a' failed: x is unknown" },
     ])
   })
@@ -220,9 +234,9 @@ describe('preparation', () => {
       ok: false,
       refusal: { code: 'not-ready' },
     })
-    expect(journal.prepare('g', { when: true })).toEqual([
+    expect(journal.ask('g', {}, { when: true })).toEqual([
       { type: 'criterion.judged', task: 'g', criterion: 'x', holds: true },
-      { type: 'gate.opened', task: 'g', asks: { type: 'approval', show: [] }, hash: numberedSha(1) },
+      { type: 'gate.opened', task: 'g', asks: { type: 'approval', show: [] }, hash: numberedSha(7) },
     ])
     journal.prepare('e', { when: true })
     expect(journal.must({ type: 'claim', token: 'k', by: 'ana' })).toHaveLength(1)
@@ -275,6 +289,7 @@ describe('preconditions', () => {
     expect(journal.prepare('a', { failure, mode: 'x' }).map(event => event.type)).toEqual([
       'attempt.started',
       'attempt.failed',
+      'recovery.chosen',
       'retry.scheduled',
     ])
     journal.clock.advance(1_000)
@@ -288,7 +303,7 @@ describe('preconditions', () => {
     decide(journal, 'approved')
     journal.prepare('a', { preconditions: seen })
     journal.succeed('a')
-    journal.must({ type: 'retry', task: name('a') })
+    journal.must({ type: 'retry', task: name('a'), repeat: true })
     journal.prepare('a', { preconditions: seen })
     expect(journal.status('a')).toBe('waiting')
   })
@@ -302,7 +317,7 @@ describe('preconditions', () => {
     expect(journal.status('g')).toBe('ready')
     const held = [{ criterion: 'network.online', holds: true }]
     journal.prepare('a', { preconditions: held })
-    journal.prepare('g', { preconditions: held })
+    journal.ask('g', {}, { preconditions: held })
     expect(journal.submit(claim)).toMatchObject({ ok: true })
     expect(journal.state.tasks.get(name('g'))?.gate?.asks).toEqual({ type: 'approval', show: [] })
   })

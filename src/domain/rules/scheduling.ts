@@ -24,7 +24,7 @@ import {
   NOTHING,
 } from '../state/task-index.ts'
 import { type DecisionDraft, emit } from './decision.ts'
-import { openGate, propagate } from './readiness.ts'
+import { propagate } from './readiness.ts'
 import { settle } from './settle.ts'
 
 /** How far down the line to look past tasks that must wait for an overlapping one. */
@@ -92,7 +92,10 @@ const NOBODY_IN_LINE = { line: NOTHING, heldAt: null }
 export const wantsAttempt = (state: PlanState, now: Millis): boolean =>
   state.status === 'active' &&
   state.compensating === null &&
-  (state.claimable.peek(task => isClaimable(state, task)) !== undefined || inLine(state, now).length > 0)
+  (state.claimable.peek(task => isClaimable(state, task)) !== undefined ||
+    inLine(state, now).length > 0 ||
+    // External tasks that ask before they can be claimed.
+    [...state.asking].some(({ definition }) => definition.action.type !== 'gate'))
 
 /** How many tasks the engine carries out at once; never zero, or nothing would ever start. */
 export function concurrencyOf({ concurrency }: PlanDefinition): number {
@@ -103,7 +106,7 @@ export function concurrencyOf({ concurrency }: PlanDefinition): number {
 export function needsPreparing(state: PlanState, task: TaskState): boolean {
   const { preconditions, action } = task.definition
   return (
-    (action.type === 'gate' && state.rules > 2) ||
+    action.type === 'gate' ||
     isUnjudged(task) ||
     (preconditions?.length ?? 0) > 0 ||
     action.type === 'items' ||
@@ -111,7 +114,7 @@ export function needsPreparing(state: PlanState, task: TaskState): boolean {
     needsLook(state, task) ||
     dueBefore(state, task) !== null ||
     needsConsent(state, task) ||
-    (state.rules > 3 && (action.type === 'run' || action.type === 'edit') && needsReservation(state, task))
+    ((action.type === 'run' || action.type === 'edit') && needsReservation(state, task))
   )
 }
 
@@ -144,7 +147,7 @@ export function openAsked(
   asking: ReadonlyMap<TaskState, Asking>,
 ): void {
   const { state } = draft
-  const claimable = state.rules > 3 ? [...prepared.keys()].filter(task => isApproved(state, task)) : NOTHING
+  const claimable = [...prepared.keys()].filter(task => isApproved(state, task))
   if (state.asking.size === 0 && claimable.length === 0) return
   startEach(draft, [...askable(state).filter(task => prepared.has(task)), ...claimable], prepared, asking)
 }
@@ -192,7 +195,7 @@ function isEnough(state: PlanState, task: TaskState, made: Prepared, asking: Ask
   if ((task.definition.preconditions?.length ?? 0) > 0 && made.preconditions === undefined) return false
   if (asking !== null) return true
   // A gate opens with the question that was made for it.
-  if (task.definition.action.type === 'gate' && state.rules > 2) return proseOf(task, made).length > 0
+  if (task.definition.action.type === 'gate') return proseOf(task, made).length > 0
   if (proseOf(task, made).length > 0) return true
   // What it would do was looked at under this definition; while somebody is asked about it, its files are nobody's.
   if (needsConsent(state, task)) return made.consent?.from === state.hash
@@ -237,14 +240,11 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
   if (prepared.failure === undefined && !isCaptured(draft.state, task, prepared)) return
   if (prepared.failure === undefined) takenBefore(draft, task, prepared.checkpoint)
   const { type } = task.definition.action
-  if (prepared.failure === undefined && (type === 'gate' || type === 'external')) {
-    openGate(draft, task)
-    return
-  }
+  if (prepared.failure === undefined && (type === 'gate' || type === 'external')) return
   const begun = { type: 'attempt.started', task: name, visit: task.visit, attempt: task.attempt + 1 } as const
   const { preimage, before, unwatched, inputHash, reserves, edited } = prepared
-  const gone = goneBackIn(draft.state, task)
-  const idle = draft.state.rules > 3 && prepared.failure !== undefined ? ({ begun: false } as const) : {}
+  const gone = goneBackIn(task)
+  const idle = prepared.failure !== undefined ? ({ begun: false } as const) : {}
   // In the order in which they are stored, so that what is told and what is read again are the same to the letter.
   if ([preimage, inputHash, before, unwatched, reserves, edited].every(one => one === undefined))
     emit(draft, { ...begun, ...gone, ...idle })
@@ -262,7 +262,7 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
     })
   const { failure = outOfTime(draft, task), mode } = prepared
   if (failure === undefined) return
-  const judged = draft.state.rules > 2 && prepared.failure !== undefined ? (prepared.preconditions ?? []) : []
+  const judged = prepared.failure !== undefined ? (prepared.preconditions ?? []) : []
   const verdicts = judged.map(verdict => ({ ...verdict, stage: 'precondition' as const }))
   settle(draft, task, {
     status: 'failed',

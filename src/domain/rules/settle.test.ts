@@ -26,7 +26,7 @@ describe('retries', () => {
     for (const failures of [1, 2]) {
       const wait = backoffMs(retry, failures, seed)
       const at = journal.clock.now() + wait
-      expect(journal.fail('a', { retryable: true }).slice(1)).toEqual([{ type: 'retry.scheduled', task: 'a', at }])
+      expect(journal.fail('a', { retryable: true }).slice(2)).toEqual([{ type: 'retry.scheduled', task: 'a', at }])
       expect(nextActions(journal.state, journal.clock.now())).toMatchObject({ turn: false, wakeAt: at, rest: null })
       journal.clock.advance(wait - 1)
       expect(journal.turn()).toEqual([])
@@ -37,7 +37,7 @@ describe('retries', () => {
         { type: 'attempt.started', task: 'a', visit: 1, attempt: failures + 1 },
       ])
     }
-    expect(journal.fail('a', { retryable: true }).slice(1)).toEqual([
+    expect(journal.fail('a', { retryable: true }).slice(2)).toEqual([
       { type: 'task.blocked', tasks: ['b'], by: 'a' },
       { type: 'plan.finished', status: 'failed', reason: "task 'a' failed: it said no" },
     ])

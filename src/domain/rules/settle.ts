@@ -6,15 +6,14 @@ import type { Interrupted } from '../command.ts'
 import { askAgain, isUnagreed } from '../gates/consent-rules.ts'
 import { countsForBreaker, loopsUsedUp } from '../recovery/breaker.ts'
 import { abort, beginRecovery, endRecovery, updateBreakers } from '../recovery/follow-recovery.ts'
-import { backoffMs, retryOf } from '../recovery/retry.ts'
 import type { Failed, Result, Succeeded } from '../result.ts'
 import { takenBy } from '../rollback/checkpoint-rules.ts'
 import { goneBackIn, type TaskState } from '../state/state.ts'
-import { groupOf, openNeeds } from '../state/task-index.ts'
+import { groupOf } from '../state/task-index.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 import { attemptOf, isEnding, loseByUs } from './lost-attempt.ts'
 import { block, propagate } from './readiness.ts'
-import { edges, exhausted, NEEDS_OPEN, recovery, reopen, route, wouldReopen } from './routing.ts'
+import { edges, exhausted, recovery, route, wouldReopen } from './routing.ts'
 
 export function settle(draft: DecisionDraft, task: TaskState, result: Result | Interrupted): void {
   if (result.status === 'interrupted') loseByUs(draft, task, result)
@@ -83,27 +82,16 @@ export function loopLimitReached(draft: DecisionDraft, task: TaskState): ReturnT
 }
 
 function fail(draft: DecisionDraft, task: TaskState, result: Failed): void {
-  emit(draft, { type: 'attempt.failed', ...attemptOf(task), result, ...goneBackIn(draft.state, task) })
+  emit(draft, { type: 'attempt.failed', ...attemptOf(task), result, ...goneBackIn(task) })
   if (draft.state.rollback === null) goOnAfter(draft, task, result)
 }
 
 function goOnAfter(draft: DecisionDraft, task: TaskState, result: Failed): void {
   if (isUnagreed(result) && !isEnding(draft)) return askAgain(draft, task, result)
-  if (draft.state.rules > 2) {
-    const { class: kind } = result.failure
-    if (countsForBreaker(kind) || kind === 'logic')
-      updateBreakers(draft, task, countsForBreaker(kind) ? 'badly' : 'well')
-    const left = isEnding(draft) ? '' : beginRecovery(draft, task, 'attempt')
-    if (left !== null) giveUp(draft, task, ['failure'], result.mode, left)
-    return
-  }
-  const retry = retryOf(draft.state.definition, task.definition)
-  if (result.failure.retryable && task.failures < retry.attempts && !isEnding(draft)) {
-    // What it needs was opened again while it ran: it waits for that, and then begins its next visit.
-    if (openNeeds(draft.state, task).unmet > 0) return reopen(draft, [task], NEEDS_OPEN)
-    const wait = backoffMs(retry, task.failures, `${draft.state.id}/${task.definition.id}/${task.visit}`)
-    emit(draft, { type: 'retry.scheduled', task: task.definition.id, at: draft.now + wait })
-  } else afterFailure(draft, task, ['failure'], result.mode)
+  const { class: kind } = result.failure
+  if (countsForBreaker(kind) || kind === 'logic') updateBreakers(draft, task, countsForBreaker(kind) ? 'badly' : 'well')
+  const left = isEnding(draft) ? '' : beginRecovery(draft, task, 'attempt')
+  if (left !== null) giveUp(draft, task, ['failure'], result.mode, left)
 }
 
 /** A failure that is not tried again: a rule is followed, or it is for good. `why`: what became of the last rule. */
@@ -114,8 +102,7 @@ export function afterFailure(
   mode?: string,
   why?: string,
 ): void {
-  const { rules, compensating } = draft.state
-  const left = rules > 2 && compensating === null ? beginRecovery(draft, task, 'else', why) : ''
+  const left = draft.state.compensating === null ? beginRecovery(draft, task, 'else', why) : ''
   if (left !== null) giveUp(draft, task, outcomes, mode, left)
 }
 
@@ -127,11 +114,11 @@ function giveUp(
   mode: string | undefined,
   left: string,
 ): void {
-  const { rules, compensating } = draft.state
+  const { compensating } = draft.state
   const taken = compensating === null ? (recovery(draft, task, mode) ?? edges(draft, task, outcomes)) : null
   const over = taken === null ? null : exhausted(task, taken.to)
   if (taken !== null && over === null && isLoopTooMany(draft, task, taken.to)) return
-  if (rules > 2 && compensating === null) endRecovery(draft, task, left, taken, over)
+  if (compensating === null) endRecovery(draft, task, left, taken, over)
   if (taken !== null && over === null) route(draft, task, taken.outcome, taken.to)
   if (task.status !== 'failed') return
   block(draft, task)
@@ -142,7 +129,7 @@ function giveUp(
 function failGroup(draft: DecisionDraft, task: TaskState): void {
   const group = groupOf(draft.state, task)
   if (group === null || draft.state.compensating !== null) return
-  const recovers = draft.state.rules > 2 && (group.definition.recover?.length ?? 0) > 0
+  const recovers = (group.definition.recover?.length ?? 0) > 0
   if (!recovers && edges(draft, group, ['failure']) === null) return
   if (group.status !== 'pending' && group.status !== 'ready' && group.status !== 'blocked') return
   const reason = `'${task.definition.id}' failed: ${task.reason ?? ''}`

@@ -9,6 +9,7 @@ import {
   name,
   numberedSha,
   plan,
+  START,
   started,
   succeeded,
   task,
@@ -71,7 +72,10 @@ describe('an external task', () => {
     journal.must(claim('a'))
     expect(journal.must({ type: 'lapse', task: name('a'), token: 'another', reason: 'silence' })).toEqual([])
     const lapse = { type: 'lapse', task: name('a'), token: 'token-of-ana', reason: 'silence' } as const
-    expect(journal.must(lapse)).toEqual([{ type: 'attempt.lost', task: 'a', visit: 1, attempt: 1, reason: 'silence' }])
+    expect(journal.must(lapse)).toEqual([
+      { type: 'attempt.lost', task: 'a', visit: 1, attempt: 1, reason: 'silence' },
+      { type: 'task.escalated', task: 'a', why: 'heartbeat' },
+    ])
     expect([journal.must(lapse), journal.must({ ...lapse, task: name('ghost') })]).toEqual([[], []])
     journal.must(claim('a', 'bo'))
     expect([journal.must(lapse), code(journal, report('a', 'ana'))]).toEqual([[], 'conflict'])
@@ -129,7 +133,7 @@ describe('retry', () => {
   it('opens the next visit of an ended task and of what came after it, and the ended plan with it', () => {
     const journal = started(plan('p', task('a'), task('b', { needs: ['a'] }), task('c')))
     for (const one of ['a', 'b', 'c']) journal.succeed(one)
-    expect(journal.must({ type: 'retry', task: name('a'), reason: 'better now' })).toEqual([
+    expect(journal.must({ type: 'retry', task: name('a'), reason: 'better now', repeat: true })).toEqual([
       { type: 'plan.reopened', reason: 'retry of a' },
       { type: 'task.reopened', tasks: ['a', 'b'], reason: 'better now' },
       { type: 'task.readied', tasks: ['a'] },
@@ -191,7 +195,7 @@ describe('skip', () => {
     given(
       create(plan('p', task('a'), task('b', { needs: ['a'] }))),
       { type: 'skip', task: name('a'), reason: 'done by hand' },
-      { type: 'start' },
+      START,
     )
       .when({ type: 'turn' })
       .then({ type: 'attempt.started', task: name('b'), visit: 1, attempt: 1 })
@@ -218,7 +222,7 @@ describe('a report', () => {
       file: { from: 'file', file: 'x' },
     } as const
     const journal = started(plan('p', external('a', { outputs })))
-    const refusal = given(create(plan('p', external('a', { outputs }))), { type: 'start' })
+    const refusal = given(create(plan('p', external('a', { outputs }))), START)
       .when(report('a', 'ana', succeeded({ outputs: { notes: '' } })))
       .thenRefused('invalid')
     expect(refusal.message).toBe("the report of 'a' lacks 'sources'")
@@ -229,7 +233,7 @@ describe('a report', () => {
     const failureModes = [{ name: 'paywall', detect: { type: 'prose', text: 'it asks for money' } }] as const
     const because = (mode: string) =>
       ({ type: 'report', task: name('a'), by: 'ana', result: { ...failed(), mode } }) as const
-    const scenario = () => given(create(plan('p', external('a', { failureModes }))), { type: 'start' })
+    const scenario = () => given(create(plan('p', external('a', { failureModes }))), START)
     expect(scenario().when(because('paywal')).thenRefused('unknown-reference')).toMatchObject({
       hint: "did you mean 'paywall'?",
       allowed: ['paywall'],

@@ -99,7 +99,7 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
     task: id,
     visit: task.visit,
     attempt: task.attempt + 1,
-    ...goneBackIn(draft.state, task),
+    ...goneBackIn(task),
     ...command.prepared,
     claim: { token: command.token, by: command.by },
   })
@@ -129,7 +129,6 @@ function unapproved({ definition: { name } }: PlanState, task: TaskState, why: s
 
 /** Nobody may claim anything, and somebody could change that. */
 function unapprovedTask(state: PlanState): Refusal | null {
-  if (state.rules < 4) return null
   const task = state.order.find(
     one => one.definition.action.type === 'external' && one.status === 'waiting' && one.gate?.asks.type === 'consent',
   )
@@ -288,8 +287,8 @@ export function retry(draft: DecisionDraft, command: CommandOf<'retry'>): Refusa
 }
 
 /** Of a plan that was given up: a branch that no outcome led to has nothing to do with how it ended, and does not mend it. */
-function nothingLedTo({ rules, status }: PlanState, task: TaskState): Refusal | null {
-  if (rules < 3 || status !== 'failed' || task.status !== 'cancelled' || !task.dormant) return null
+function nothingLedTo({ status }: PlanState, task: TaskState): Refusal | null {
+  if (status !== 'failed' || task.status !== 'cancelled' || !task.dormant) return null
   return refuse(
     'illegal-transition',
     `no outcome led to '${task.definition.id}' before the plan was given up`,
@@ -315,8 +314,7 @@ export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal 
   const busy = open.find(other => other.status === 'running')
   if (busy !== undefined)
     return refuse('not-ready', `task '${busy.definition.id}' is running`, 'wait for it, or pause the plan first')
-  // A draft has no rules yet; those it is started under have this one.
-  const by = state.rules > 2 || state.status === 'draft' ? command.by : undefined
+  const { by } = command
   if (by !== undefined) {
     const refusals = [task, ...open].map(other => mayNotSkip(state, other, by))
     const refusal = refusals.find(each => each !== null)

@@ -49,7 +49,7 @@ function bind(draft: DecisionDraft, task: TaskState, { items, definition, hash }
     task: id,
     visit: task.visit,
     attempt: task.attempt + 1,
-    ...goneBackIn(draft.state, task),
+    ...goneBackIn(task),
   })
   const obstacle = hash === draft.state.hash ? null : whyNot(draft, definition)
   if (obstacle !== null) {
@@ -92,7 +92,7 @@ export function turn(draft: DecisionDraft, command: Turn): void {
   const { state } = draft
   for (const restored of command.restored ?? [])
     if (state.tasks.has(restored.task)) emit(draft, { type: 'workspace.restored', ...restored })
-  if (state.rules > 2) for (const notice of command.notices ?? []) emit(draft, { type: 'notice.sent', ...notice })
+  for (const notice of command.notices ?? []) emit(draft, { type: 'notice.sent', ...notice })
   for (const { task: name, visit, attempt, result } of command.settled ?? []) {
     const task = state.tasks.get(name)
     const open = task?.status === 'running' && task.claim === null && task.visit === visit && task.attempt === attempt

@@ -16,7 +16,6 @@ const NAMED_MAX = 5
 
 /** Why these may not be tried again without a word about it; null when nothing unsafe would happen twice. */
 export function refuseRepeat(state: PlanState, works: readonly TaskState[]): Refusal | null {
-  if (state.rules < 4) return null
   const repeated = [...works, ...transitiveDependants(works)].filter(task => repeatsUnsafely(state, task))
   const [first] = repeated
   if (first === undefined) return null

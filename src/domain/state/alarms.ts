@@ -31,7 +31,7 @@ export function hasDueAlarm(state: PlanState, now: Millis): boolean {
 function alarmsOf(state: PlanState, task: TaskState): readonly Alarm[] {
   const { gate, escalated, status, definition } = task
   // A revision may have taken it away.
-  if (state.rules < 3 || ENDED.has(status) || state.tasks.get(definition.id) !== task) return []
+  if (ENDED.has(status) || state.tasks.get(definition.id) !== task) return []
   const alarms: Alarm[] = []
   const add = (at: Millis | null, why: Alarm['why']): void => {
     if (at !== null && !escalated.includes(why)) alarms.push({ at, task, why })

@@ -34,12 +34,10 @@ export function end(
 export function complete(state: PlanState, task: TaskState, now: Millis): void {
   const { id, compensate } = task.definition
   end(state, task, 'completed', now)
-  if (state.rules > 1) {
-    state.sinceCheckpoint++
-    const changes = task.result?.wrote?.changes ?? null
-    if (changes !== null && state.definition.git?.commits === 'task')
-      state.uncommitted = [...state.uncommitted, { task: id, visit: task.visit, changes }]
-  }
+  state.sinceCheckpoint++
+  const changes = task.result?.wrote?.changes ?? null
+  if (changes !== null && state.definition.git?.commits === 'task')
+    state.uncommitted = [...state.uncommitted, { task: id, visit: task.visit, changes }]
   if (compensate === undefined) return
   if (state.compensated.length > 0) state.compensated = without(state.compensated, id)
   if (state.unsureCompensated.length > 0) state.unsureCompensated = without(state.unsureCompensated, id)
@@ -118,7 +116,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       task.refused = 0
       task.startedAt = now
       if (task.definition.timeboxMs !== undefined) task.visitAt ??= now
-      if (state.rules > 2) state.attempts++
+      state.attempts++
       task.claim = event.claim ?? null
       if (
         event.preimage !== undefined ||
@@ -144,7 +142,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       task.result = event.result
       noteOverwritten(state, task, event.result, now)
       task.claim = null
-      if (state.rules > 2) state.breakers = breakersAfter(state.breakers, task.definition, false)
+      state.breakers = breakersAfter(state.breakers, task.definition, false)
       endedMeanwhile(state, event.task)
       // Prose that nobody has judged yet keeps the task open; the gate that follows asks for the verdict.
       if (event.result.verdicts?.some(verdict => verdict.holds === null) === true) setStatus(state, task, 'waiting')
@@ -156,20 +154,20 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       // Nothing was tried: somebody is asked first.
       if (event.result.failure.code !== CONSENT) task.failures++
       task.handled = false
-      if (state.rules > 2) tellBreakers(state, task, event.result.failure.class)
-      endedAt(state, task, { how: 'failed', at: now })
+      tellBreakers(state, task, event.result.failure.class)
+      endedAt(task, { how: 'failed', at: now })
       endedMeanwhile(state, event.task)
       end(state, task, 'failed', now, event.result.failure.message)
       return
     case 'attempt.lost':
       if (event.byUs !== true) task.lost++
       // What did not begin is no attempt that a cap counts.
-      if (event.begun === false && state.rules > 2) state.attempts--
+      if (event.begun === false) state.attempts--
       task.claim = null
       task.reason = event.reason
-      if (event.byUs === true) endedAt(state, task, { how: 'interrupted', at: now })
+      if (event.byUs === true) endedAt(task, { how: 'interrupted', at: now })
       else
-        endedAt(state, task, {
+        endedAt(task, {
           how: 'lost',
           at: event.lastSign === undefined ? undefined : event.lastSign + SIGN_SLACK_MS,
         })
@@ -228,11 +226,11 @@ function noteOverwritten(state: PlanState, { definition, prepared }: TaskState, 
 }
 
 /** Remembered where files are looked at: what changed later is a person's work. */
-function endedAt({ rules }: PlanState, task: TaskState, ended: NonNullable<Prepared['ended']>): void {
+function endedAt(task: TaskState, ended: NonNullable<Prepared['ended']>): void {
   const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
   // Nothing ran, so whatever was true of the attempt before is still so.
   if (task.prepared?.idle === true) return
-  if (rules > 3 && isLookedAt) task.prepared = { ...task.prepared, ended }
+  if (isLookedAt) task.prepared = { ...task.prepared, ended }
 }
 
 /** What said no by its own judgement works; what was refused or stopped by us tells nothing. */

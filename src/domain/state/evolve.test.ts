@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Journal, name, plan, started, task } from '../../testing/index.ts'
+import { Journal, name, plan, START, started, task } from '../../testing/index.ts'
 import { nextActions } from '../next-actions.ts'
 import { evolve } from './evolve.ts'
 import type { TaskState } from './state.ts'
@@ -21,7 +21,7 @@ describe('evolve', () => {
           ...Array.from({ length: size }, (_, at) => task(`t${at}`, at === 0 ? {} : { needs: [`t${at - 1}`] })),
         ),
       )
-      journal.must({ type: 'start' })
+      journal.must(START)
       journal.turn()
       let count = 0
       for (const one of journal.state.order) watch(one, () => count++)

@@ -105,7 +105,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       if (event.source !== undefined) state.dialect = event.source.dialect
       // Made for the definition before this one, others are void.
       if (state.proposals.length > 0) state.proposals = []
-      if (state.rules > 2) state.stampedEntry = state.version + 1
+      state.stampedEntry = state.version + 1
       define(state, event.definition, now)
       return
     case 'task.imported':
@@ -123,11 +123,11 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     case 'plan.started':
       state.status = 'active'
-      state.rules = event.rules ?? 1
+      state.rules = event.rules
       state.files = event.files ?? 'declared'
       state.startedAt ??= now
       // The entry that is being written or read is the one behind those that were.
-      if (state.rules > 2) state.startedEntry = state.stampedEntry = state.version + 1
+      state.startedEntry = state.stampedEntry = state.version + 1
       for (const task of state.order) indexAlarms(state, task)
       return
     case 'plan.paused':
@@ -145,7 +145,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'plan.cancelled':
       state.status = 'active'
       state.reason = event.reason
-      state.ending = state.rules === 1 ? null : 'cancelled'
+      state.ending = 'cancelled'
       state.compensating = event.force ? [] : toCompensate(state)
       for (const task of state.order) {
         if (!ENDED.has(task.status) && task.status !== 'running') end(state, task, 'cancelled', now)
@@ -160,11 +160,9 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.rollsBack = false
       state.uncommitted = []
       // Given up while it ran, it was lost; nobody will make that attempt again.
-      if (state.rules > 2) {
-        for (const task of state.order) {
-          task.recovering = null
-          if (event.status === 'failed' && task.status === 'ready') end(state, task, 'cancelled', now, event.reason)
-        }
+      for (const task of state.order) {
+        task.recovering = null
+        if (event.status === 'failed' && task.status === 'ready') end(state, task, 'cancelled', now, event.reason)
       }
       if (event.status === 'cancelled') {
         for (const task of state.order) if (!ENDED.has(task.status)) end(state, task, 'cancelled', now)
@@ -173,7 +171,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'plan.compensating':
       state.reason = event.reason
       state.ending = 'failed'
-      state.rollsBack = state.rules > 2 && state.definition.policy?.onFailure === 'rollback'
+      state.rollsBack = state.definition.policy?.onFailure === 'rollback'
       state.compensating = toCompensate(state)
       return
     case 'plan.reopened':
@@ -183,7 +181,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       // Who takes it up again gives it as much room as it had at first.
       state.attempts = 0
       state.loops = 0
-      if (state.rules > 2) for (const task of state.order) task.recoveries = NOTHING
+      for (const task of state.order) task.recoveries = NOTHING
       return
     case 'plan.archived':
       state.archived = true
@@ -226,7 +224,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     case 'task.reopened':
       for (const name of event.tasks) reopen(state, taskOf(state, name), event.reason)
-      if (state.rules > 2) state.loops++
+      state.loops++
       state.setBack = false
       if (event.feedback !== undefined && event.tasks[0] !== undefined) {
         const sentBack = taskOf(state, event.tasks[0])
@@ -291,10 +289,10 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.compensationFailures = 0
       if (event.result.status === 'failed') {
         const failed = `compensation of ${event.task} failed: ${event.result.failure.message}`
-        if (state.rules > 1 && event.result.failure.class === 'unknown')
+        if (event.result.failure.class === 'unknown')
           state.unsureCompensated = [...without(state.unsureCompensated, event.task), event.task]
         state.reason = state.ending === 'failed' ? `${state.reason ?? ''}; ${failed}` : failed
-      } else if (state.rules > 1 || state.rollback !== null) {
+      } else {
         state.completedOrder = state.completedOrder.filter(name => name !== event.task)
         if (state.tasks.has(event.task)) state.compensated = [...without(state.compensated, event.task), event.task]
       }
@@ -334,7 +332,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       leaveRollback(state)
       return
     case 'workspace.restored':
-      if (state.rules > 3 && (event.files?.length ?? 0) > 0) rememberSetBack(state, event, now)
+      if ((event.files?.length ?? 0) > 0) rememberSetBack(state, event, now)
       return
     case 'files.restored':
       state.restored = state.restored.flatMap(one => {

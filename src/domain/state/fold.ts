@@ -5,6 +5,7 @@
 import type { PlanId, Sha256, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import { RULES } from '../rules-number.ts'
 import { isUnsealed, type PlanState, type TaskState } from './state.ts'
 
 import { allTasks, newCounts, newReadyHeap, newTask, newTimerHeap, relink, UNANNOTATED } from './task-index.ts'
@@ -43,7 +44,7 @@ export function newState(): PlanState {
     rollback: null,
     uncommitted: [],
     sinceCheckpoint: 0,
-    rules: 1,
+    rules: RULES,
     files: 'declared',
     place: null,
     attempts: 0,
@@ -90,9 +91,10 @@ const PLAN_KEYS = [
   'completedOrder',
   'compensating',
   'compensation',
+  'rules',
 ] as const satisfies readonly (keyof PlanState)[]
 
-/** Came later: absent, they are as in a new plan. */
+/** Only where they differ from a new plan. */
 const LATER_KEYS = [
   'dialect',
   'compensationFailures',
@@ -103,7 +105,6 @@ const LATER_KEYS = [
   'rollback',
   'uncommitted',
   'sinceCheckpoint',
-  'rules',
   'files',
   'place',
   'attempts',

@@ -89,7 +89,7 @@ export interface PlanState {
   uncommitted: { readonly task: TaskName; readonly visit: number; readonly changes: Sha256 }[]
   /** Tasks completed since the last checkpoint of all files. */
   sinceCheckpoint: number
-  /** Under which rules it was started: 1 before there were any. */
+  /** Under which rules it was started, see rules-number.ts; those of this program while it is a draft. */
   rules: number
   /** Are all files looked at around tasks that declare no scope? */
   files: 'seen' | 'declared'
@@ -244,7 +244,6 @@ export interface TaskState {
 
 export const countedVisits = ({ visit, goneBack }: Pick<TaskState, 'visit' | 'goneBack'>): number => visit - goneBack
 
-/** For events of an attempt, so that whoever reads only the event can count as well. Journals of older rules have none. */
-export function goneBackIn(state: PlanState, { goneBack }: TaskState): { readonly goneBack?: number } {
-  return state.rules > 3 && goneBack > 0 ? { goneBack } : {}
-}
+/** For events of an attempt, so that whoever reads only the event can count as well. */
+export const goneBackIn = ({ goneBack }: TaskState): { readonly goneBack?: number } =>
+  goneBack > 0 ? { goneBack } : {}

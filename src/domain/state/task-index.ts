@@ -151,14 +151,14 @@ export function setStatus(state: PlanState, task: TaskState, status: TaskStatus)
 
 /** Puts a task where the loop will look for it. Stale places are dropped when met, by the tests below. */
 export function index(state: PlanState, task: TaskState): void {
-  if (state.holding.size > 0 && !isHolding(state, task)) state.holding.delete(task)
+  if (state.holding.size > 0 && !isHolding(task)) state.holding.delete(task)
   if (state.asking.size > 0 && !isAsking(state, task)) state.asking.delete(task)
   place(state, task)
 }
 
 /** The same for a task that is in no index yet. */
 function place(state: PlanState, task: TaskState): void {
-  if ((task.prepared !== null || task.claim !== null) && isHolding(state, task)) state.holding.add(task)
+  if ((task.prepared !== null || task.claim !== null) && isHolding(task)) state.holding.add(task)
   if (task.status === 'ready') {
     if (task.retryAt !== null) state.timers.push({ at: task.retryAt, task })
     else if (isAsking(state, task)) state.asking.add(task)
@@ -172,15 +172,13 @@ function place(state: PlanState, task: TaskState): void {
  * before which somebody must agree: what whoever claims it would do.
  */
 function isAsking(state: PlanState, task: TaskState): boolean {
-  if (task.status !== 'ready' || task.retryAt !== null || state.rules < 3) return false
+  if (task.status !== 'ready' || task.retryAt !== null) return false
   return task.definition.action.type === 'gate' || isUnapproved(state, task)
 }
 
 /** Must somebody agree before anybody may claim it? Asked once its condition and its preconditions are judged. */
 export const asksBeforeClaim = (state: PlanState, { definition }: TaskState): boolean =>
-  state.rules > 3 &&
-  definition.action.type === 'external' &&
-  gatedImpact(state.definition, definition, state.rules) !== null
+  definition.action.type === 'external' && gatedImpact(state.definition, definition) !== null
 
 const isUnapproved = (state: PlanState, task: TaskState): boolean =>
   task.consent === null && !isEngines(task) && asksBeforeClaim(state, task)
@@ -239,9 +237,9 @@ export function outcomeTargets(definition: TaskDefinition): readonly TaskName[] 
 }
 
 /** Its files were captured, an attempt of this visit has ended, and another may come; or somebody who claimed it works on what it declares. */
-function isHolding({ rules }: PlanState, task: TaskState): boolean {
+function isHolding(task: TaskState): boolean {
   const { definition, status, prepared, attempt, gate, claim } = task
-  if (rules > 3 && status === 'running' && claim !== null) return (definition.write?.length ?? 0) > 0
+  if (status === 'running' && claim !== null) return (definition.write?.length ?? 0) > 0
   if (prepared?.preimage === undefined || attempt === 0) return false
   return (
     status === 'ready' ||

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { ANNOUNCED_UNDERSCORE, underscoreAnnouncements } from '../../server/sessions/underscore-events.ts'
-import { external, name, numberedPlanId, numberedSha, plan } from '../../testing/index.ts'
+import { external, name, numberedPlanId, numberedSha, plan, START } from '../../testing/index.ts'
 import type { Event } from '../event.ts'
 import type { Actor } from '../id.ts'
 import { ANNOUNCED, announcements, EVENT_MAX_CHARS, type ToldEntry } from './announcement.ts'
@@ -21,7 +21,10 @@ const parsed = (told: ReturnType<typeof announcements>) =>
 
 describe('dotted', () => {
   test('one announcement for each event, with where it stands', () => {
-    const events: readonly Event[] = [{ type: 'plan.started' }, { type: 'task.readied', tasks: [name('a')] }]
+    const events: readonly Event[] = [
+      { type: 'plan.started', rules: START.rules },
+      { type: 'task.readied', tasks: [name('a')] },
+    ]
     const head = { position: 7, version: 3, plan: numberedPlanId(1), plan_name: 'p', session: 'talk' }
     const tail = { at: '2026-01-01T00:00:00.000Z', actor: 'ana' }
     expect(parsed(announcements(entry(...events), facts))).toEqual(

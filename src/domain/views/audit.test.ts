@@ -28,6 +28,7 @@ describe('the audit trail', () => {
     wrote: { changes: numberedSha(9), paths: 2 },
   })
   journal.succeed('say', { inputHash: numberedSha(6) })
+  journal.ask('review')
   journal.submit({ type: 'decide', task: name('review'), verdict: 'approved', rationale: 'fine' }, 'ana')
   const lines = trail(journal)
   const find = (type: string, of?: string) =>
@@ -66,11 +67,11 @@ describe('the audit trail', () => {
   })
 
   it('tells who decided what, why, and on what', () => {
-    expect(find('gate.opened').facts).toEqual({ asks: 'approval', on: numberedSha(1) })
+    expect(find('gate.opened').facts).toEqual({ asks: 'approval', on: numberedSha(7) })
     expect(find('gate.decided')).toMatchObject({
       actor: 'ana',
       kind: 'decision',
-      facts: { verdict: 'approved', rationale: 'fine', on: numberedSha(1) },
+      facts: { verdict: 'approved', rationale: 'fine', on: numberedSha(7) },
     })
     expect(find('decide')).toMatchObject({ kind: 'command', actor: 'ana', text: 'asked: decide review approved' })
   })

@@ -24,6 +24,7 @@ describe('a digest', () => {
   journal.clock.advance(1_000)
   journal.turn()
   journal.succeed('build')
+  journal.ask('review')
   const now = journal.clock.now()
   const since = EPOCH + HOUR / 2
   const told = digest(
@@ -52,7 +53,7 @@ describe('a digest', () => {
   })
 
   it('does not count as done what was opened again', () => {
-    journal.must({ type: 'retry', task: name('build') })
+    journal.must({ type: 'retry', task: name('build'), repeat: true })
     expect(digest(journal.state, [], since, now).completed).toEqual([])
   })
 })

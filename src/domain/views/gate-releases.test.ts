@@ -1,7 +1,7 @@
 // What a gate says it releases: only what waits for nobody else.
 
 import { describe, expect, it } from 'vitest'
-import { create, external, gate, Journal, name, numberedSha, plan, task } from '../../testing/index.ts'
+import { create, external, gate, Journal, name, numberedSha, plan, START, task } from '../../testing/index.ts'
 import type { GateAsks } from '../event.ts'
 import type { TaskName } from '../id.ts'
 import type { TaskDefinition } from '../plan.ts'
@@ -15,7 +15,7 @@ const ASKS: GateAsks = { type: 'approval', show: [] }
 function asking(tasks: readonly TaskDefinition[], ...gates: readonly string[]): Journal {
   const journal = new Journal()
   journal.must(create(plan('p', ...tasks)))
-  journal.must({ type: 'start', rules: 4 })
+  journal.must(START)
   for (const one of gates) open(journal, one)
   return journal
 }

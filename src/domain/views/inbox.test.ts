@@ -18,6 +18,7 @@ describe('what waits for a person', () => {
         { concurrency: 4 },
       ),
     )
+    journal.ask('review')
     journal.succeed('draft', { verdicts: [{ criterion: 'it reads well', holds: null }], exit: 0 })
     journal.must({ type: 'recover', reason: 'its owner died' })
     const items = inboxOf(journal.state)
@@ -35,10 +36,12 @@ describe('what waits for a person', () => {
   it('asks anew under another key when the task came round again, or was lost again', () => {
     const journal = started(plan('p', task('build'), gate('review', { needs: ['build'], on: { rejected: 'build' } })))
     journal.succeed('build')
+    journal.ask('review')
     const first = inboxOf(journal.state)[0]!.key
     journal.must({ type: 'decide', task: name('review'), verdict: 'rejected', rationale: 'no' })
     journal.turn()
     journal.succeed('build')
+    journal.ask('review')
     expect(inboxOf(journal.state)[0]!.key).not.toBe(first)
 
     const unsafe = started(plan('q', task('push')))
@@ -52,6 +55,7 @@ describe('what waits for a person', () => {
 
   it('is nothing in a plan that has ended, and no work in one that is paused', () => {
     const journal = started(plan('p', gate('review'), external('call', { assignee: 'bo' })))
+    journal.ask('review')
     journal.must({ type: 'pause' })
     expect(inboxOf(journal.state).map(({ task }) => task)).toEqual(['review'])
     const form = [{ name: 'answer', type: 'text' }] as const
@@ -72,6 +76,7 @@ describe('what waits no longer', () => {
 
   it('is told with who answered, when and how', () => {
     const journal = started(plan('p', gate('review')))
+    journal.ask('review')
     const { key } = inboxOf(journal.state)[0]!
     expect(fate(journal, key)).toMatchObject({ by: null })
     journal.submit({ type: 'decide', task: name('review'), verdict: 'approved', rationale: 'fine' }, 'ana')
@@ -87,6 +92,7 @@ describe('what waits no longer', () => {
     ]
     for (const [, end, said] of cases) {
       const journal = started(plan('p', gate('review')))
+      journal.ask('review')
       const { key } = inboxOf(journal.state)[0]!
       end(journal)
       expect(fate(journal, key)!.by!.text).toMatch(said)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { external, gate, Journal, name, plan, task } from '../../testing/index.ts'
+import { external, gate, Journal, name, plan, START, task } from '../../testing/index.ts'
 import type { GateQuestion } from '../event.ts'
 import { plainStep } from '../hint.ts'
 import type { PlanDefinition } from '../plan.ts'
@@ -10,7 +10,7 @@ import { type Due, dueIn, noticesFor } from './notices.ts'
 /** Under the rules of today. */
 function today(definition: PlanDefinition): Journal {
   const journal = new Journal().create(definition)
-  journal.must({ type: 'start', rules: 3 })
+  journal.must(START)
   journal.turn()
   return journal
 }

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { ClockFake, create, EPOCH, Journal, numberedSha } from '../../testing/index.ts'
+import { ClockFake, create, EPOCH, Journal, numberedSha, START } from '../../testing/index.ts'
 import { commandOf, moves, plans } from '../../testing/random.ts'
 import { PLAN_ENDED } from '../status.ts'
 import { AuditReader } from './audit.ts'
@@ -39,7 +39,7 @@ it(
           for (const key of gates) asked.add(key)
         }
         step(create(definition))
-        step({ type: 'start', rules: 2 })
+        step(START)
         for (const move of list) {
           journal.clock.advance(move.luck % 400)
           step(commandOf(journal.state, move, journal.clock.now(), journal.entries))
@@ -64,7 +64,7 @@ it(
       fc.property(plans, moves, (definition, list) => {
         const journal = new Journal(new ClockFake())
         journal.submit(create(definition))
-        journal.submit({ type: 'start', rules: 2 })
+        journal.submit(START)
         for (const move of list) {
           journal.clock.advance(move.luck % 400)
           journal.submit(commandOf(journal.state, move, journal.clock.now(), journal.entries), 'ana')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { external, gate, Journal, name, type PlanOptions, plan, task } from '../../testing/index.ts'
+import { external, gate, Journal, name, type PlanOptions, plan, START, task } from '../../testing/index.ts'
 import { questionFor } from '../../testing/random-recovery.ts'
 import { advise, next, quoted } from '../hint.ts'
 import { nextActions } from '../next-actions.ts'
@@ -11,7 +11,7 @@ import { summary, whatStopped } from './summary.ts'
 
 function begun(...parts: readonly (TaskDefinition | PlanOptions)[]): Journal {
   const journal = new Journal().create(plan('p', ...parts))
-  journal.must({ type: 'start', rules: 3 })
+  journal.must(START)
   journal.turn()
   return journal
 }
@@ -133,7 +133,7 @@ describe('a plan that stands still says what stopped it and what to do next', ()
       expect(journal.submit({ type, task: name('e'), reason: 'x' })).toMatchObject({
         refusal: { code: 'illegal-transition' },
       })
-    journal.must({ type: 'retry', task: name('d') })
+    journal.must({ type: 'retry', task: name('d'), repeat: true })
     journal.turn()
     journal.succeed('d', { outcome: 'ok' })
     journal.succeed('e')

@@ -9,6 +9,7 @@ import {
   numberedPlanId,
   numberedSha,
   plan,
+  START,
   started,
   succeeded,
   task,
@@ -37,6 +38,7 @@ describe('summary', () => {
       }),
     )
     const now = journal.clock.now()
+    journal.ask('g')
     journal.fail('f')
     expect(summary(journal.state)).toEqual({
       id: numberedPlanId(1),
@@ -49,7 +51,7 @@ describe('summary', () => {
       status: 'active',
       reason: null,
       revision: 1,
-      version: 4,
+      version: 5,
       archived: false,
       createdAt: now,
       updatedAt: now,
@@ -63,7 +65,7 @@ describe('summary', () => {
           task: 'g',
           asks: { type: 'approval', show: [] },
           since: now,
-          hash: numberedSha(1),
+          hash: numberedSha(7),
           releases: { begins: [], waits: [], more: 0 },
         },
       ],
@@ -76,6 +78,7 @@ describe('summary', () => {
 
   it('a plan in which nothing can move until a person decides is blocked', () => {
     const journal = started(plan('p', gate('g'), task('a')))
+    journal.ask('g')
     expect(planStatus(journal.state)).toBe('active')
     journal.succeed('a')
     expect(planStatus(journal.state)).toBe('blocked')
@@ -208,6 +211,7 @@ describe('explain', () => {
         { concurrency: 2 },
       ),
     )
+    journal.prepare('a', {})
     expect([why(journal, 'more'), why(journal, 'e'), why(journal, 'cond')]).toEqual([
       "'more' is ready; 2 of 2 places are taken",
       "'e' is ready to be claimed",
@@ -226,6 +230,7 @@ describe('explain', () => {
 
   it('tells what a person is asked', () => {
     const journal = started(plan('p', gate('g'), task('u'), task('v')))
+    journal.ask('g')
     journal.succeed('v', {
       verdicts: [
         { criterion: 'good', holds: null },
@@ -310,7 +315,7 @@ describe('timeline', () => {
       { type: 'task.evaluated', task: a, id: 'e1', by: 'ana', visit: 1, passed: false, score: 0.5 },
       'a evaluated by ana: not passed, score 0.5',
     ],
-    'plan.started': [{ type: 'plan.started' }, 'plan started'],
+    'plan.started': [{ type: 'plan.started', rules: START.rules }, 'plan started'],
     'plan.paused': [{ type: 'plan.paused', reason: 'lunch' }, 'plan paused: lunch'],
     'plan.resumed': [{ type: 'plan.resumed' }, 'plan resumed'],
     'plan.cancelled': [{ type: 'plan.cancelled', reason: 'enough', force: true }, 'plan cancelled by force: enough'],

@@ -102,7 +102,7 @@ async function made(
   signal: AbortSignal,
 ): Promise<Pick<Preparation, 'prepared' | 'restored' | 'earlier' | 'expanded' | 'gate' | 'waits'>> {
   const { when } = task.definition
-  const isGate = task.definition.action.type === 'gate' && state.rules > 2
+  const isGate = task.definition.action.type === 'gate'
   let judged: Prepared = {}
   let prose: readonly Verdict[] = []
   if (when !== undefined && task.prepared?.when === undefined) {

@@ -6,7 +6,7 @@ import type { Sha256 } from '../../domain/id.ts'
 import type { Prepared } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { BlobsMemory } from '../../stores/memory/blobs-memory.ts'
-import { Journal, name, plan, task } from '../../testing/index.ts'
+import { Journal, name, plan, START, task } from '../../testing/index.ts'
 import { openWorkspace } from '../../workspace/scope/scope-workspace.ts'
 import type { Rooms } from '../rooms.ts'
 import { keptFiles } from './kept-files.ts'
@@ -37,7 +37,7 @@ beforeEach(async () => {
   const retry = { attempts: 5, backoffMs: { min: 0, max: 0 } }
   const build = task('build', { write: ['src/**'], network: [], retry })
   journal.must({ type: 'create', plan: PLAN, definition: plan('p', build), hash: preimage })
-  journal.must({ type: 'start', rules: 4 })
+  journal.must(START)
   prepared({ preimage })
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))

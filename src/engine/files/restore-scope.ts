@@ -156,7 +156,7 @@ async function attemptJudge(
   changedAt: ReadonlyMap<string, Millis>,
   cutOff: readonly Note[],
 ): Promise<AttemptJudge> {
-  // Plans under older rules do not say how it ended; it failed where no attempt of the visit was lost.
+  // Where files are not looked at nobody noted how it ended; it failed where no attempt of the visit was lost.
   const { how, at: endedAt } = prepared?.ended ?? { how: attempt === failures ? 'failed' : 'lost', at: undefined }
   const wrote = how === 'failed' ? result?.wrote : undefined
   const left =
@@ -277,7 +277,7 @@ const noteName = (plan: PlanId, { ordinal }: Pick<TaskState, 'ordinal'>): string
 
 /** Restores of this task that no entry of the journal tells of, oldest first. */
 export function untoldRestores(rooms: Rooms, state: PlanState, task: TaskState): readonly Note[] {
-  const note = state.rules > 3 ? rooms.store.blobs.pinned(noteName(state.id, task)) : null
+  const note = rooms.store.blobs.pinned(noteName(state.id, task))
   if (note === null) return []
   const isTold = ({ saved, visit, attempt }: Note): boolean =>
     state.restored.some(one => one.saved === saved) || (visit === task.visit && attempt <= task.attempt)

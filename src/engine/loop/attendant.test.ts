@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Actor, PlanId, PlanName } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import { StoreMemory } from '../../stores/memory/store-memory.ts'
-import { succeeded } from '../../testing/index.ts'
+import { START, succeeded } from '../../testing/index.ts'
 import { systemClock } from '../clock.ts'
 import type { AttendOptions, Driven, Worker } from '../engine.ts'
 import { exited, ME, name, type Script, setup, untilStopped } from '../rooms.fixture.ts'
@@ -183,7 +183,7 @@ describe('who else is there', () => {
       newId: () => 'other-owner',
     })
     const began = systemClock.monotonic()
-    await other.update(made.plan, { type: 'start', rules: 3 }, { actor: ME })
+    await other.update(made.plan, START, { actor: ME })
     await expect.poll(() => room.row(made.plan), { timeout: 15_000 }).toBe('completed')
     expect(systemClock.monotonic() - began).toBeGreaterThan(150)
     room.stop.abort()

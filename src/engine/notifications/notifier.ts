@@ -93,7 +93,7 @@ export class Notifier implements Notices {
   look(state: PlanState, news: News, resting: boolean): boolean {
     const { publisher } = this.#rooms
     const { notify = [] } = state.definition
-    if (publisher === undefined || this.#isBroken || state.rules < 3) return false
+    if (publisher === undefined || this.#isBroken) return false
     if (notify.length === 0 && this.#told.length === 0) return false
     this.#unsure.push(...news.unsure.splice(0))
     news.notices.push(...this.#told.splice(0))
@@ -269,8 +269,8 @@ export async function sendPendingNotices(rooms: Rooms, plan: PlanId, lease: Leas
 }
 
 /** Nothing of it is under way, so nobody has to say first what was lost. */
-export const isIdle = ({ running, compensation, rollback, rules, definition }: PlanState): boolean =>
-  running.size === 0 && compensation === null && rollback === null && rules > 2 && definition.notify !== undefined
+export const isIdle = ({ running, compensation, rollback, definition }: PlanState): boolean =>
+  running.size === 0 && compensation === null && rollback === null && definition.notify !== undefined
 
 function pause(clock: Rooms['clock'], ms: number, leaving: AbortSignal): Promise<void> {
   return new Promise(resolve => {

@@ -7,7 +7,7 @@ import { plainHint } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanDefinition, Policy, TaskDefinition } from '../../domain/plan.ts'
 import type { Store } from '../../stores/store.ts'
-import { external, gate, Journal, name, plan, task } from '../../testing/index.ts'
+import { external, gate, Journal, name, plan, START, task } from '../../testing/index.ts'
 import type { EngineInProcess } from '../engine.ts'
 import { EngineLocal } from '../engine-local.ts'
 import type { Order } from '../orders.ts'
@@ -228,7 +228,7 @@ describe('nobody who may not decide has', () => {
 
   test('an approval back by a rollback or undo, nor an answer to what a person is asked', () => {
     const journal = new Journal().create(plan('p', gate('g'), external('m', { needs: ['g'] }), task('x')))
-    journal.must({ type: 'start' })
+    journal.must(START)
     journal.turn()
     const completed = { task: name('g'), status: 'completed' } as const
     const refused = (resets: readonly Reset[]) =>
@@ -241,6 +241,7 @@ describe('nobody who may not decide has', () => {
     journal.must({ type: 'recover', reason: 'died' })
     expect(journal.state.tasks.get(name('x'))?.gate?.asks.type).toBe('unknown-outcome')
     expect(refused([{ task: name('x'), status: 'pending' }])).toMatchObject({ code: 'not-allowed' })
+    journal.ask('g')
     journal.must({ type: 'decide', task: name('g'), verdict: 'approved', rationale: '', by: 'ana' })
     expect(refused([completed])).toBeNull()
   })

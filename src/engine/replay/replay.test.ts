@@ -4,7 +4,7 @@ import type { Actor, Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import { readEntry } from '../../stores/journal/entry.ts'
-import { numberedPlanId, plan, started, task } from '../../testing/index.ts'
+import { numberedPlanId, plan, START, started, task } from '../../testing/index.ts'
 import { name, setup } from '../rooms.fixture.ts'
 import { firstDifference } from './first-difference.ts'
 import {
@@ -199,7 +199,7 @@ describe('what a replay refuses', () => {
   })
 
   it('a command that is refused, or that no rule can read', async () => {
-    const refused = said.map((one, at) => (at === 2 ? { ...one, command: { type: 'start' } as const } : one))
+    const refused = said.map((one, at) => (at === 2 ? { ...one, command: START } : one))
     expect((await replay(reader(sealed(ID, refused)), ID, 'p')).fault).toMatchObject({
       version: 3,
       path: '$.events',

@@ -5,6 +5,7 @@ import { type PlanId, type PlanName, planId } from '../../domain/id.ts'
 import { NAME_TRIES_MAX } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { refuse } from '../../domain/refusal.ts'
+import { RULES } from '../../domain/rules-number.ts'
 import { definitionHash } from '../../format/plan/hash.ts'
 import { placeFor } from '../git/plan-worktree.ts'
 import { lazy } from '../lazy-imports.ts'
@@ -59,10 +60,7 @@ export async function create(
   }
 }
 
-// How a plan is started from now on: by which rules, whether files are looked at, and how the world stands.
-
-/** The rules plans are started under from now on; what older ones did stays as they said. */
-const RULES = 4
+// How a plan is started: by which rules, whether files are looked at, and how the world stands.
 
 export async function startOf(rooms: Rooms, plan: PlanId): Promise<Omit<CommandOf<'start'>, 'type'>> {
   const files = rooms.snapshots === undefined ? {} : { files: 'seen' as const }

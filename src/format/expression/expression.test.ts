@@ -89,6 +89,14 @@ describe('an evaluation that fails says so, and why', () => {
     ['1.0 / 0', 'the result is Infinity, which is not a JSON number'],
     ['stdout.matches("(")', "matches(): a group is not closed with ')'"],
     ['"aa".matches("(a)\\\\1")', "matches(): '\\1' is not supported in patterns"],
+    ['"aa".matches("a(?=a)")', "matches(): '(?=' is not supported in patterns: there is no look-around"],
+    ['"aa".matches("[a")', "matches(): a class is not closed with ']'"],
+    ['"aa".matches("a)")', "matches(): unexpected ')' in the pattern"],
+    ['"aa".matches("*a")', "matches(): nothing to repeat before '*'"],
+    ['"aa".matches("a**")', 'matches(): a quantifier follows a quantifier'],
+    ['"aa".matches("a{2,1}")', 'matches(): the repetition {2,1} cannot be used'],
+    ['"aa".matches("((a{30}){30}){30}")', 'matches(): the pattern is too large'],
+    ['"aa".matches("(((a|b)(c|d)){0,99}){3}")', 'matches(): the pattern is too large'],
   ])('%s', (source, message) => {
     expect(ask(source)).toMatchObject({ ok: false, message })
   })
@@ -134,6 +142,8 @@ describe('work is bounded', () => {
       `${ten}.map(a, stdout + stdout + stdout + stdout)${'.map(x, x + x + x + x + x + x + x + x)'.repeat(3)}`,
     ],
     ['patterns in loops', 'inputs.exists(a, stdout.matches("(a|b)*c"))'],
+    ['a pattern made anew in each round', 'inputs.exists(a, "x".matches("(x|y)*z" + string(a)))'],
+    ['a pattern whose states double with each letter', 'stdout.matches("[ab]*a[ab]{40}!c$")'],
     ['deep comparison in loops', 'inputs.all(a, inputs == inputs + [])'],
   ])('%s', (_, source) => {
     expect(ask(source, long)).toMatchObject({ ok: false, hint: expect.stringContaining('less data') })

@@ -3,7 +3,7 @@
 // an annotation, as the standard says. References stay inside the schema; nothing is fetched. The work is bounded.
 
 import { numberOf } from '../../domain/phrases.ts'
-import { compilePattern, matchesPattern, type Pattern, PatternError } from './pattern.ts'
+import { compilePattern, PatternError, Patterns } from './pattern.ts'
 
 // The keywords of a JSON Schema that are known here: what each of them must look like, and where schemas stand in a schema.
 
@@ -180,6 +180,10 @@ export interface JsonFault {
 
 const STEPS_MAX = 1_000_000
 const DEPTH_MAX = 256
+/** Of the work that patterns do. */
+const UNITS_PER_STEP = 4
+/** For each character of a pattern that is compiled. */
+const COMPILE_STEPS = 100
 const FAULTS_MAX = 100
 
 export function validateJson(
@@ -205,13 +209,14 @@ function faultsOfSchema(root: unknown): readonly JsonFault[] {
   const faults: JsonFault[] = []
   const open: { readonly schema: unknown; readonly at: string }[] = [{ schema: root, at: 'schema' }]
   for (let steps = 0; open.length > 0 && faults.length < FAULTS_MAX; steps++) {
-    if (steps > STEPS_MAX) return [{ at: 'schema', message: 'the schema is too large' }]
     const { schema, at } = open.pop()!
     if (typeof schema === 'boolean') continue
     if (!isObject(schema)) {
       faults.push({ at, message: 'a schema is an object, true or false' })
       continue
     }
+    steps += COMPILE_STEPS * patternLength(schema)
+    if (steps > STEPS_MAX) return [{ at: 'schema', message: 'the schema is too large' }]
     for (const [keyword, value] of Object.entries(schema)) {
       const check = Object.hasOwn(KNOWN, keyword) ? KNOWN[keyword as keyof typeof KNOWN] : undefined
       if (check === undefined) faults.push({ at, message: `the keyword '${keyword}' is not known here` })
@@ -225,9 +230,14 @@ function faultsOfSchema(root: unknown): readonly JsonFault[] {
   return faults
 }
 
+function patternLength({ pattern, patternProperties }: { readonly [keyword: string]: unknown }): number {
+  const keys = isObject(patternProperties) ? Object.keys(patternProperties) : []
+  return keys.reduce((sum, key) => sum + key.length, typeof pattern === 'string' ? pattern.length : 0)
+}
+
 class Validation {
   readonly #root: Schema
-  readonly #patterns = new Map<string, Pattern | null>()
+  readonly #patterns = new Patterns(units => this.#spend(units / UNITS_PER_STEP))
   #left: number
 
   constructor(root: Schema, stepsMax: number) {
@@ -354,10 +364,7 @@ class Validation {
 
   #matches(source: string, text: string): boolean {
     try {
-      const known = this.#patterns.get(source)
-      const pattern = known ?? compilePattern(source)
-      this.#patterns.set(source, pattern)
-      return matchesPattern(pattern, text, states => this.#spend(states))
+      return this.#patterns.isIn(text, source)
     } catch (error) {
       if (error instanceof PatternError)
         throw new Unbounded(`'${source}' cannot be used as a pattern: ${error.message}`)

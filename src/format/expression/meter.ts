@@ -1,6 +1,7 @@
 // How much work one evaluation may do. Steps, not time: the same expression on the same values always ends the same way,
 // on a fast machine and on a slow one.
 
+import { Patterns } from './pattern.ts'
 import { ExpressionError } from './value.ts'
 
 /** Measured at 60 to 100 ns each: an evaluation that runs into the bound has blocked the loop for less than 50 ms. */
@@ -8,8 +9,11 @@ export const STEPS_MAX = 300_000
 /** Longest text and list an expression may build. */
 const TEXT_MAX = 4_000_000
 const LIST_MAX = 100_000
+/** So that a pattern of 24 instructions can be looked for in the longest text there may be. */
+const UNITS_PER_STEP = 8
 
 export class Meter {
+  readonly patterns = new Patterns(units => this.spend(units / UNITS_PER_STEP))
   #left: number
 
   constructor(steps: number = STEPS_MAX) {

@@ -113,7 +113,7 @@ class Client {
   cut(): void {
     if (this.#subscriber !== null) this.#live.leave(this.#subscriber)
     this.#subscriber = null
-    this.#text = new EventText(this.#id)
+    this.#text = new EventText()
   }
 }
 

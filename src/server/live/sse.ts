@@ -48,8 +48,8 @@ export function frame(name: string, data: string, id?: string): string {
   return `event: ${name}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`
 }
 
-/** Moves the client's id on without telling it anything. */
-const idFrame = (cursor: Cursor): string => `id: ${printCursor(cursor)}\n\n`
+/** Moves the client's id on without telling it anything. The comment is for parsers that keep an id without an event to themselves. */
+const idFrame = (cursor: Cursor): string => `: at ${printCursor(cursor)}\nid: ${printCursor(cursor)}\n\n`
 
 export const printCursor = ({ position, index }: Cursor): string =>
   index === null ? String(position) : `${position}.${index}`
@@ -111,7 +111,7 @@ export async function sendEvents(
     if (out.gone.aborted) break
     if (subscriber.takeBeat()) {
       const now = printCursor(subscriber.cursor)
-      text = `: beat\n${now === told ? '\n' : idFrame(subscriber.cursor)}`
+      text = now === told ? ': beat\n\n' : idFrame(subscriber.cursor)
       told = now
       continue
     }

@@ -432,9 +432,9 @@ describe('the line', () => {
       }
     }
     await until('id: 1\n\n')
-    expect(text.startsWith('retry: 1000\nid: 1\n\n')).toBe(true)
+    expect(text.startsWith('retry: 1000\n: at 1\nid: 1\n\n')).toBe(true)
     await note(service, two, 'of no concern')
-    await until(': beat\nid: 3\n\n')
+    await until(': at 3\nid: 3\n\n')
     const closing = service.close()
     services = []
     await until(': bye\n\n')

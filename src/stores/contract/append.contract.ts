@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Command } from '../../domain/command.ts'
 import { type PlanId, taskId } from '../../domain/id.ts'
 import { refuse } from '../../domain/refusal.ts'
-import { name, numberedPlanId, numberedSha, succeeded } from '../../testing/index.ts'
+import { name, numberedPlanId, numberedSha, START, succeeded } from '../../testing/index.ts'
 import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 
 export function appendingContract(what: string, setup: Setup): void {
@@ -35,7 +35,7 @@ export function appendingContract(what: string, setup: Setup): void {
       const { store, clock } = await one(setup)
       const id = await given(store, two('first'))
       clock.pass(10)
-      const started = await must(store, id, { type: 'start' })
+      const started = await must(store, id, START)
       const turned = await must(store, id, { type: 'turn' })
       const command: Command = {
         type: 'turn',
@@ -93,14 +93,14 @@ export function appendingContract(what: string, setup: Setup): void {
     it('regression 9: a plan that has moved on is refused with conflict', async () => {
       const { store } = await one(setup)
       const id = await given(store, two('first'))
-      const late = await store.update(id, { type: 'start' }, { actor: ana, expectedVersion: 7 })
+      const late = await store.update(id, START, { actor: ana, expectedVersion: 7 })
       expect(late).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
-      ok(await store.update(id, { type: 'start' }, { actor: ana, expectedVersion: 1 }))
+      ok(await store.update(id, START, { actor: ana, expectedVersion: 1 }))
     })
 
     it('an unknown plan is refused, and has no state', async () => {
       const { store } = await one(setup)
-      expect(await store.update(numberedPlanId(9), { type: 'start' }, { actor: ana })).toMatchObject({
+      expect(await store.update(numberedPlanId(9), START, { actor: ana })).toMatchObject({
         refusal: { code: 'not-found' },
       })
       expect(await store.state(numberedPlanId(9))).toBeNull()
@@ -142,7 +142,7 @@ export function appendingContract(what: string, setup: Setup): void {
         ...Array(7).fill('not-allowed'),
       ])
       expect([seen, commits() - before]).toEqual([[1, 2, 3, ...Array(7).fill(4)], 1])
-      const late = await store.updateFrom(id, () => ({ type: 'start' }), { actor: ana, expectedVersion: 7 })
+      const late = await store.updateFrom(id, () => START, { actor: ana, expectedVersion: 7 })
       expect(late).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
     })
 
@@ -162,7 +162,7 @@ export function appendingContract(what: string, setup: Setup): void {
       const { store, clock } = await one(setup)
       const id = await given(store, two('first'))
       clock.wall -= 60_000
-      await must(store, id, { type: 'start' })
+      await must(store, id, START)
       const [created, started] = await store.read(id)
       expect(started!.now).toBe(created!.now)
     })

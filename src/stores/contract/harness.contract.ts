@@ -3,7 +3,7 @@
 import type { Command } from '../../domain/command.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { numberedPlanId, numberedSha, plan, succeeded, task } from '../../testing/index.ts'
+import { name, numberedPlanId, numberedSha, plan, START, succeeded, task } from '../../testing/index.ts'
 import type { Clock, Host } from '../leases/host.ts'
 import type { Store, Updated } from '../store.ts'
 
@@ -60,9 +60,23 @@ export async function must(store: Store, id: PlanId, command: Command) {
   return ok(await store.update(id, command, { actor: ana }))
 }
 
+/** The question of a gate is made, in its first visit. */
+export const asking = (gate: string): Command => ({
+  type: 'turn',
+  prepared: [{ task: name(gate), visit: 1, prepared: {} }],
+  gates: [
+    {
+      task: name(gate),
+      visit: 1,
+      from: numberedSha(1),
+      question: { asks: { type: 'approval', show: [] }, hash: numberedSha(7) },
+    },
+  ],
+})
+
 /** Starts the plan and carries every task out, one a turn. */
 export async function carryOut(store: Store, id: PlanId, turns = Number.POSITIVE_INFINITY): Promise<void> {
-  await must(store, id, { type: 'start' })
+  await must(store, id, START)
   let { state } = await must(store, id, { type: 'turn' })
   for (let turn = 0; turn < turns && state.running.size > 0; turn++) {
     const [running] = state.running

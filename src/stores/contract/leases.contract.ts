@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
+import { START } from '../../testing/index.ts'
 import { LeaseLost, type Owner, type Store } from '../store.ts'
 import { engine, given, must, ok, type Setup, two } from './harness.contract.ts'
 
@@ -14,7 +15,7 @@ export function leasesContract(what: string, setup: Setup): void {
       const harness = await setup()
       const store = await harness.open()
       const id = await given(store, two('first'))
-      await must(store, id, { type: 'start' })
+      await must(store, id, START)
       const owner = await store.leases.open(LEASE)
       return { ...harness, store, id, owner, lease: await taken(store, id, owner) }
     }

@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Command } from '../../domain/command.ts'
 import type { PlanId } from '../../domain/id.ts'
-import { external, gate, numberedPlanId, numberedSha, plan, task } from '../../testing/index.ts'
+import { external, gate, numberedPlanId, numberedSha, plan, START, task } from '../../testing/index.ts'
 import type { Page, PlanQuery, Store, TaskQuery } from '../store.ts'
-import { ana, given, must, ok, one, type Setup } from './harness.contract.ts'
+import { ana, asking, given, must, ok, one, type Setup } from './harness.contract.ts'
 
 /** All pages, one row each, in a line. */
 async function walk<Q, R>(list: (query: Q) => Promise<Page<R>>, query: Q, limit = 2): Promise<readonly R[]> {
@@ -44,15 +44,16 @@ async function many(store: Store) {
 
 function leadingTo(status: (typeof STATUSES)[number]): readonly Command[] {
   if (status === 'draft') return []
-  if (status === 'cancelled') return [{ type: 'start' }, { type: 'cancel' }]
-  if (status === 'paused') return [{ type: 'start' }, { type: 'pause' }]
-  if (status === 'active' || status === 'blocked') return [{ type: 'start' }]
+  if (status === 'cancelled') return [START, { type: 'cancel' }]
+  if (status === 'paused') return [START, { type: 'pause' }]
+  if (status === 'active') return [START]
+  if (status === 'blocked') return [START, asking('a')]
   const result =
     status === 'completed'
       ? ({ status: 'succeeded' } as const)
       : ({ status: 'failed', failure: { class: 'logic', message: 'no', retryable: false } } as const)
   const settled = [{ task: 'a' as never, visit: 1, attempt: 1, result }]
-  return [{ type: 'start' }, { type: 'turn' }, { type: 'turn', settled }]
+  return [START, { type: 'turn' }, { type: 'turn', settled }]
 }
 
 export function listsContract(what: string, setup: Setup): void {
@@ -129,7 +130,8 @@ export function listsContract(what: string, setup: Setup): void {
       for (let number = 1; number <= 6; number++) {
         const tasks = ['ann', 'ben', 'ann'].map((assignee, at) => external(`t${at}`, { assignee }))
         ids.push(await given(store, plan(`plan-${number}`, ...tasks, gate('g')), number))
-        await must(store, ids.at(-1)!, { type: 'start' })
+        await must(store, ids.at(-1)!, START)
+        await must(store, ids.at(-1)!, asking('g'))
       }
       await must(store, ids[0]!, { type: 'cancel' })
       await must(store, ids[0]!, { type: 'archive' })

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { Actor } from '../../domain/id.ts'
-import { numberedPlanId, numberedSha, plan, task } from '../../testing/index.ts'
+import { numberedPlanId, numberedSha, plan, START, task } from '../../testing/index.ts'
 import type { Once } from '../store.ts'
 import { ana, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 
@@ -41,7 +41,7 @@ export function onceContract(what: string, setup: Setup): void {
     it('the answer is that of then, the state that of now; neither a version nor what is allowed matters any more', async () => {
       const { store } = await one(setup)
       const id = await given(store, two('first'))
-      const start = () => store.update(id, { type: 'start' }, { actor: ana, once: key('k'), expectedVersion: 1 })
+      const start = () => store.update(id, START, { actor: ana, once: key('k'), expectedVersion: 1 })
       const first = ok(await start())
       await must(store, id, { type: 'pause' })
       const again = ok(await start())
@@ -70,7 +70,7 @@ export function onceContract(what: string, setup: Setup): void {
       const id = await given(store, two('first'))
       const resume = () => store.update(id, { type: 'resume' }, { actor: ana, once: key('k') })
       expect((await resume()).ok).toBe(false)
-      await must(store, id, { type: 'start' })
+      await must(store, id, START)
       await must(store, id, { type: 'pause' })
       expect(ok(await resume()).replayed).toBeUndefined()
       expect(ok(await resume()).replayed).toBe(true)
@@ -81,7 +81,7 @@ export function onceContract(what: string, setup: Setup): void {
       const id = await given(store, two('first'))
       const turn = () => store.update(id, { type: 'turn' }, { actor: ana, once: key('k') })
       expect(ok(await turn())).toMatchObject({ version: 1, events: [] })
-      await must(store, id, { type: 'start' })
+      await must(store, id, START)
       expect(ok(await turn())).toMatchObject({ version: 1, events: [], replayed: true })
       expect((await store.state(id))!.version).toBe(2)
     })

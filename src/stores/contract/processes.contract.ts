@@ -2,6 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { packFold } from '../../domain/state/fold.ts'
+import { START } from '../../testing/index.ts'
 import type { Entry } from '../store.ts'
 import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 
@@ -95,7 +96,7 @@ export function processesContract(what: string, setup: Setup): void {
         calls++
         called()
       })
-      await must(left, id, { type: 'start' })
+      await must(left, id, START)
       await once
       stop()
       const before = calls

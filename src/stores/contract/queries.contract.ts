@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest'
 import { taskId } from '../../domain/id.ts'
 import { meaningOf } from '../../domain/rollback/rollback-plan.ts'
-import { gate, name, numberedSha, plan, task } from '../../testing/index.ts'
+import { gate, name, numberedSha, plan, START, task } from '../../testing/index.ts'
 import { BadCursor, type Store } from '../store.ts'
-import { carryOut, given, must, one, type Setup, two } from './harness.contract.ts'
+import { asking, carryOut, given, must, one, type Setup, two } from './harness.contract.ts'
 
 export function queriesContract(what: string, setup: Setup): void {
   describe(`${what}: query tables`, () => {
@@ -74,7 +74,8 @@ export function queriesContract(what: string, setup: Setup): void {
     it('a plan in which nothing can move until a person decides is listed as blocked, as its summary says', async () => {
       const { store } = await one(setup)
       const id = await given(store, plan('asks', gate('a')))
-      await must(store, id, { type: 'start' })
+      await must(store, id, START)
+      await must(store, id, asking('a'))
       expect((await store.plans({})).items.map(row => row.status)).toEqual(['blocked'])
       expect((await store.plans({ status: 'blocked' })).items).toHaveLength(1)
       expect((await store.plans({ status: 'active' })).items).toHaveLength(0)
@@ -153,7 +154,7 @@ export function queriesContract(what: string, setup: Setup): void {
       const { store } = await one(setup)
       const id = await given(store, plan('retry-core', task('a'), { title: '100% done', session: 's1' }))
       await given(store, plan('other', task('a'), { goal: 'a_b' }), 2)
-      await must(store, id, { type: 'start' })
+      await must(store, id, START)
       const names = async (query: Parameters<Store['plans']>[0]) =>
         (await store.plans(query)).items.map(row => row.name)
       expect(await names({ status: 'active' })).toEqual(['retry-core'])
@@ -187,7 +188,7 @@ export function queriesContract(what: string, setup: Setup): void {
     it('cancelling moves the rows of all tasks', async () => {
       const { store } = await one(setup)
       const id = await given(store, two('first'))
-      await must(store, id, { type: 'start' })
+      await must(store, id, START)
       await must(store, id, { type: 'cancel' })
       expect((await store.tasks({ plan: id, status: 'cancelled' })).items).toHaveLength(2)
       expect((await store.check()).faults).toEqual([])

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
 import type { Reserves } from '../../domain/result.ts'
-import { external, name, plan, succeeded, task } from '../../testing/index.ts'
+import { external, name, plan, START, succeeded, task } from '../../testing/index.ts'
 import type { Store } from '../store.ts'
 import { given, must, one, type Setup } from './harness.contract.ts'
 
@@ -19,7 +19,7 @@ export function reservationsContract(what: string, setup: Setup): void {
       for (const [index, title] of ['p', 'q'].entries()) {
         const writes = task('a', { write: ['sc/**'], effect: 'workspace' })
         const id = await given(store, plan(title, writes, external('x')), index + 1)
-        await must(store, id, { type: 'start', rules: 4 })
+        await must(store, id, START)
         ids.push(id)
       }
       const [p, q] = ids as [PlanId, PlanId]

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
-import { external, name, numberedPlanId, numberedSha, plan, task } from '../../testing/index.ts'
+import { external, name, numberedPlanId, numberedSha, plan, START, task } from '../../testing/index.ts'
 import { BadCursor, type SearchHit, type SearchQuery, type Store } from '../store.ts'
 import { ana, carryOut, given, must, one, type Setup } from './harness.contract.ts'
 
@@ -37,7 +37,7 @@ export function searchContract(what: string, setup: Setup): void {
         ),
       )
       await given(store, plan('other', task('kilo')), 2)
-      await must(store, id, { type: 'start' })
+      await must(store, id, START)
       await store.logs.append([log(id, 'lima\nmike and november')])
       for (const text of ['alpha', 'ONE', 'hotel', 'india', 'Juliett', 'reach hotel'])
         expect(await found(store, text)).toEqual(['alpha-one'])
@@ -87,7 +87,7 @@ export function searchContract(what: string, setup: Setup): void {
       const created = { type: 'create', plan: numberedPlanId(3), hash: numberedSha(1), session: 's' } as const
       await store.create({ ...created, definition: plan('three', task('kilo')) }, ana)
       for (const id of [a, b]) {
-        await must(store, id, { type: 'start' })
+        await must(store, id, START)
         await store.logs.append([log(id, 'kilo', 'kilo')])
       }
       expect(await found(store, 'kilo', { within: {} })).toEqual([])
@@ -143,7 +143,7 @@ export function searchContract(what: string, setup: Setup): void {
       const { store } = await one(setup)
       for (let number = 1; number <= 3; number++) {
         const id = await given(store, plan(`word-${number}`, task('a', { title: 'word' }), task('b')), number)
-        await must(store, id, { type: 'start' })
+        await must(store, id, START)
         await store.logs.append([log(id, 'some words'), log(id, 'nothing')])
       }
       const seen: string[] = []

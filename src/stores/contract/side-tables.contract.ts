@@ -1,7 +1,7 @@
 // What stands beside the journal: claims, task output, sessions and goals.
 
 import { describe, expect, it } from 'vitest'
-import { external, name, numberedPlanId, numberedSha, plan, succeeded } from '../../testing/index.ts'
+import { external, name, numberedPlanId, numberedSha, plan, START, succeeded } from '../../testing/index.ts'
 import { BadCursor, type LogChunk } from '../store.ts'
 import { ana, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 
@@ -11,7 +11,7 @@ export function besideContract(what: string, setup: Setup): void {
     async function claimed() {
       const harness = await one(setup)
       const id = await given(harness.store, plan('first', external('a')))
-      await must(harness.store, id, { type: 'start' })
+      await must(harness.store, id, START)
       await must(harness.store, id, { type: 'claim', task: name('a'), token, by: 'agent' })
       return { ...harness, id, a: name('a') }
     }

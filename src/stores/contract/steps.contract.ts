@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { Result } from '../../domain/result.ts'
-import { external, name, numberedSha, plan, task } from '../../testing/index.ts'
+import { external, name, numberedSha, plan, START, task } from '../../testing/index.ts'
 import { BadCursor, type StepsQuery, type StepsRow, type Store } from '../store.ts'
 import { ana, given, must, ok, one, type Setup } from './harness.contract.ts'
 
@@ -46,7 +46,7 @@ export function stepsContract(what: string, setup: Setup): void {
       const { store, clock } = await one(setup)
       const retry = { attempts: 5, backoffMs: { min: 1, max: 1 } } as never
       const id = await given(store, plan('first', task('a', { kind: 'build', effect: 'pure', retry })))
-      await must(store, id, { type: 'start' })
+      await must(store, id, START)
       await settle(store, id, broke(10))
       clock.pass(60_000)
       await settle(store, id, null)
@@ -87,7 +87,7 @@ export function stepsContract(what: string, setup: Setup): void {
         external(id, { capabilities: id === 'd' ? ['search'] : ['search', 'write'] }),
       )
       const id = await given(store, plan('first', ...tasks))
-      await must(store, id, { type: 'start' })
+      await must(store, id, START)
       await reported(store, id, 'a', 'ann', {
         usage: { input_tokens: 100, output_tokens: 20, cost_usd: 0.5 },
         tools: ['grep', 'edit', 'grep'],
@@ -146,7 +146,7 @@ export function stepsContract(what: string, setup: Setup): void {
           number,
         )
         ids.push(id)
-        await must(store, id, { type: 'start' })
+        await must(store, id, START)
         clock.wall = start + number * HOUR_MS
         await settle(store, id, worked(number))
       }
@@ -180,7 +180,7 @@ export function stepsContract(what: string, setup: Setup): void {
           store,
           plan('first', ...Array.from({ length: 6 }, (_, at) => task(`t${at}`, { kind: `k${at % 2}` }))),
         )
-        await must(store, id, { type: 'start' })
+        await must(store, id, START)
         let { state } = await must(store, id, { type: 'turn' })
         while (state.running.size > 0) {
           if (store === pieces.store) await store.steps({ by: 'kind' })

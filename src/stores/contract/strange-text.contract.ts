@@ -2,7 +2,7 @@
 // rows are what the fold says, and nobody's rows pass for another's.
 
 import { describe, expect, it } from 'vitest'
-import { external, name, numberedPlanId, numberedSha, plan, succeeded } from '../../testing/index.ts'
+import { external, name, numberedPlanId, numberedSha, plan, START, succeeded } from '../../testing/index.ts'
 import { ana, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 
 const KEPT = 'x\ufffd'
@@ -35,7 +35,7 @@ export function strangeTextContract(what: string, setup: Setup): void {
     it('in the name of whoever claims', async () => {
       const { store, open } = await one(setup)
       const id = await given(store, plan('first', external('a', { kind: odd })))
-      await must(store, id, { type: 'start' })
+      await must(store, id, START)
       await must(store, id, { type: 'claim', task: name('a'), token: 't', by: odd })
       expect((await store.tasks({ assignee: odd })).items).toHaveLength(1)
       expect((await store.tasks({ assignee: 'x' })).items).toEqual([])

@@ -6,7 +6,7 @@ import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
 import { restoreNoteName } from '../../domain/restore-notes.ts'
 import { evolve } from '../../domain/state/evolve.ts'
 import { newState, packFold } from '../../domain/state/fold.ts'
-import { numberedSha, plan, task } from '../../testing/index.ts'
+import { numberedSha, plan, START, task } from '../../testing/index.ts'
 import type { Store } from '../store.ts'
 import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 
@@ -119,7 +119,7 @@ export function upkeepContract(what: string, setup: Setup): void {
     it('a plan is kept as long when what was set back was saved, and the journal could not tell of it', async () => {
       const { store, clock } = await one(setup)
       const id = await given(store, two('first'))
-      await must(store, id, { type: 'start', rules: 4 })
+      await must(store, id, START)
       const saved = await store.blobs.put(Buffer.from('{"saved": 1}'))
       const note = restoreNoteName(id, 1)
       store.blobs.pin(note, JSON.stringify([{ saved, to: saved, made: saved, visit: 1, attempt: 1 }]))
@@ -138,7 +138,7 @@ export function upkeepContract(what: string, setup: Setup): void {
     it('a closed store refuses, and closing twice is harmless', async () => {
       const { store } = await one(setup)
       const id = await given(store, two('first'))
-      const last = must(store, id, { type: 'start' })
+      const last = must(store, id, START)
       await Promise.all([store.close(), store.close()])
       expect((await last).version).toBe(2)
       await expect(must(store, id, { type: 'pause' })).rejects.toThrow('closed')

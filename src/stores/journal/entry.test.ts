@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest'
 import type { Command, Turn } from '../../domain/command.ts'
 import type { Event } from '../../domain/event.ts'
+import type { Actor } from '../../domain/id.ts'
 import { bindItems } from '../../domain/plan-rules/for-each.ts'
+import { RULES } from '../../domain/rules-number.ts'
 import { name, numberedPlanId, numberedSha, plan, task } from '../../testing/index.ts'
-import { pack, unpack } from './entry.ts'
+import { BlobsMemory } from '../memory/blobs-memory.ts'
+import { FakeClock } from '../store.contract.ts'
+import { GENESIS, openEntry, pack, sealEntry, unpack } from './entry.ts'
+import { entryOf } from './verified-entries.ts'
 
 const written = plan('p', task('f', { forEach: { in: '[1]' } }))
 const source = { dialect: 'markdown', text: 'x'.repeat(1_000) }
@@ -83,4 +88,25 @@ test('everything a turn tells comes back, whatever stands beside it', () => {
     start: false,
   }
   roundTrip(every, [{ type: 'attempt.succeeded', ...of, result }])
+})
+
+test('an entry whose rules this program does not know is refused, with its place and what to do', () => {
+  const blobs = new BlobsMemory(new Map(), new FakeClock())
+  const id = numberedPlanId(1)
+  const started = (rules: number) => {
+    const event = { type: 'plan.started', rules } as const
+    const said = { position: 9, plan: id, version: 2, now: 1, actor: 'ana' as Actor, fence: null }
+    return sealEntry(GENESIS, { ...said, command: { type: 'start', rules }, events: [event] }, blobs)
+  }
+  expect(openEntry(GENESIS, id, started(RULES), blobs).events).toEqual([{ type: 'plan.started', rules: RULES }])
+  for (const rules of [RULES - 1, RULES + 1]) {
+    const message = `entry 2 of plan ${id} cannot be read: it has rules ${rules}, and this program knows ${RULES}; use the planfold that wrote it`
+    const stored = started(rules)
+    expect(() => openEntry(GENESIS, id, stored, blobs)).toThrow(
+      expect.objectContaining({ name: 'StoreDamaged', message, hint: 'use the planfold that wrote it' }),
+    )
+    expect(() => entryOf({ ...stored, plan: id }, blobs)).toThrow(
+      expect.objectContaining({ fault: 'unknown-format', version: 2, position: 9, message }),
+    )
+  }
 })

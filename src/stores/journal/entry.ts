@@ -1,6 +1,6 @@
 // How one entry is written and chained. The body is JSON text `{v, command, events}`; the hash covers the hash before it,
 // everything that stands beside the body, and the body. Both stores write exactly this, so a journal can be carried from
-// one to the other. How command and events are kept short is told in pack.ts.
+// one to the other.
 
 import { hash } from 'node:crypto'
 import { deflateSync, inflateSync } from 'node:zlib'
@@ -10,6 +10,7 @@ import type { Actor, Millis, PlanId, Sha256 } from '../../domain/id.ts'
 import { PAYLOAD_MAX_BYTES } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Result } from '../../domain/result.ts'
+import { knowsRules, RULES } from '../../domain/rules-number.ts'
 import { type Entry, type Position, StoreDamaged } from '../store.ts'
 
 // How command and events are kept short. Events of attempts, of which there are many, are lists instead of objects; and what
@@ -336,24 +337,28 @@ function unpackBody<T>(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs, unpa
       upcast(JSON.parse(bytes === null ? (stored.body ?? 'null') : inflateSync(bytes).toString()) as Body),
     )
   } catch (cause) {
-    const why = cause instanceof UnknownFormat ? `: ${cause.message}` : ''
-    throw new StoreDamaged(`entry ${stored.version} of plan ${plan} cannot be read${why}`, { cause })
+    const entry = `entry ${stored.version} of plan ${plan}`
+    if (!(cause instanceof UnknownFormat)) throw new StoreDamaged(`${entry} cannot be read`, { cause })
+    throw new StoreDamaged(`${entry} cannot be read: ${cause.message}`, { cause, hint: NEWER })
   }
 }
 
 type Body = Packed & { readonly v: number }
 
-/** The seat where bodies of older programs become today's. There is one version so far. */
+/** Bodies of older programs become today's here; there is one format so far. What this program does not know is refused. */
 function upcast(body: Body): Packed {
-  if (body.v !== ENTRY_VERSION) throw new UnknownFormat(body.v)
+  if (body.v !== ENTRY_VERSION) throw new UnknownFormat('format', body.v, ENTRY_VERSION)
+  for (const event of body.events)
+    if ('type' in event && event.type === 'plan.started' && !knowsRules(event.rules))
+      throw new UnknownFormat('rules', event.rules, RULES)
   return body
 }
 
-/** The body was written by a program that knew more than this one. */
+const NEWER = 'use the planfold that wrote it'
+
+/** The entry was written by a program that knew more than this one, or something else. */
 export class UnknownFormat extends Error {
-  constructor(found: unknown) {
-    super(
-      `it has format ${JSON.stringify(found)}, and this program knows ${ENTRY_VERSION}; use the planfold that wrote it`,
-    )
+  constructor(what: 'format' | 'rules', found: unknown, known: number) {
+    super(`it has ${what} ${JSON.stringify(found) ?? 'of no number'}, and this program knows ${known}; ${NEWER}`)
   }
 }

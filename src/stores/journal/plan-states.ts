@@ -5,6 +5,7 @@ import { deflate, inflateSync } from 'node:zlib'
 import type { PlanId, Sha256 } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
+import { knowsRules } from '../../domain/rules-number.ts'
 import { evolve } from '../../domain/state/evolve.ts'
 import { newState, packFold, unpackFold } from '../../domain/state/fold.ts'
 import type { PlanState } from '../../domain/state/state.ts'
@@ -18,7 +19,7 @@ import { type BodyBlobs, GENESIS, openEvents } from './entry.ts'
 
 const KEPT_MAX = 32
 const PAGE = 500
-/** Of stored folds; they had no number before they knew when a task came into its plan. */
+/** Of stored folds; one of another format is not used. */
 const FOLD_FORMAT = 2
 
 /** A state in memory and where its chain stands. */
@@ -146,7 +147,8 @@ function openFold(tables: Tables, plan: PlanId, no: number, blobs: BodyBlobs): K
   const last = fold === null ? null : tables.journal.entry(no, fold.version)
   if (fold === null || last === null || foldHash(last.hash, fold.body) !== fold.hash) return emptyKept(no)
   const packed = unpackStored(fold)
-  if (packed === null) return emptyKept(no)
+  // A fold of rules that this program does not know is not used: the entry that names them is refused.
+  if (packed === null || !knowsRules(packed.rules)) return emptyKept(no)
   const state = unpackFold(packed, () => definitionAt(tables, plan, no, fold.definitionVersion, blobs))
   state.version = fold.version
   return { no, state, hash: last.hash, definitionVersion: fold.definitionVersion, tail: 0 }

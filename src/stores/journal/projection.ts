@@ -103,7 +103,7 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
       case 'plan.finished':
         planMoved = true
         // What was lost on the way to the end of a plan that was given up is cancelled with it.
-        all ||= event.status === 'cancelled' || (event.status === 'failed' && state.rules > 2)
+        all ||= event.status !== 'completed'
         break
       case 'plan.started':
       case 'plan.paused':

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { plan, task } from '../../testing/index.ts'
+import { plan, START, task } from '../../testing/index.ts'
 import { ana, FakeClock, fakeHost, given, must, storeContract } from '../store.contract.ts'
 import { CommitUnknown, StoreDamaged } from '../store.ts'
 import { MemoryDisk } from './memory-disk.ts'
@@ -37,11 +37,11 @@ describe('memory: faults', () => {
     const store = await open()
     const id = await given(store, plan('first', task('a')))
     fate = 'fail'
-    await expect(store.update(id, { type: 'start' }, { actor: ana })).rejects.toThrow('failed')
+    await expect(store.update(id, START, { actor: ana })).rejects.toThrow('failed')
     fate = 'ok'
     expect(await store.state(id)).toMatchObject({ status: 'draft', version: 1 })
     expect((await store.check()).faults).toEqual([])
-    await must(store, id, { type: 'start' })
+    await must(store, id, START)
     expect((await store.state(id))!.version).toBe(2)
   })
 
@@ -51,7 +51,7 @@ describe('memory: faults', () => {
     const store = await open()
     const id = await given(store, plan('first', task('a')))
     fate = 'lose-reply'
-    await expect(store.update(id, { type: 'start' }, { actor: ana })).rejects.toThrow(CommitUnknown)
+    await expect(store.update(id, START, { actor: ana })).rejects.toThrow(CommitUnknown)
     expect(await store.state(id)).toMatchObject({ status: 'active', version: 2 })
   })
 

@@ -1,17 +1,15 @@
 // Brings a file to the schema of this program, step by step. Each step is one transaction: killed at any statement, the
-// file has the old schema or the new one. A file from a newer program, or of another one, is left alone.
+// file has the old schema or the new one. A file from a newer program, of another one, or from before the first release is left alone.
 
 import type { Millis } from '../../domain/id.ts'
-import type { BodyBlobs } from '../journal/entry.ts'
 import type { Host } from '../leases/host.ts'
 import { StoreRefused } from '../store.ts'
 import type { Connection } from './driver.ts'
-import { MIGRATIONS, type Migration, SCHEMA_VERSION } from './schema.ts'
+import { MIGRATIONS, type Migration, SCHEMA_FIRST, SCHEMA_VERSION } from './schema.ts'
 import { APPLICATION_ID } from './settings.ts'
 
 export interface Migrating {
   readonly now: () => Millis
-  readonly bodies: BodyBlobs
   readonly failpoint?: ((name: string) => void) | undefined
   readonly migrations?: readonly Migration[]
 }
@@ -29,12 +27,18 @@ export function refuseForeignFile(connection: Connection, known = SCHEMA_VERSION
       'use the newer planfold that wrote it',
     )
   }
+  if (version > 0 && version < SCHEMA_FIRST) {
+    throw new StoreRefused(
+      `the store has schema ${version}, from before the first release, and this program reads ${SCHEMA_FIRST} and later; nothing was changed`,
+      'export its plans with the planfold that wrote it, or start with a new folder: --dir',
+    )
+  }
 }
 
 /** A program that works with the tables as they are must not find others under its hands. */
-export function refuseWhileDriven(connection: Connection, host: Host, monotonic: number): void {
+export function refuseWhileDriven(connection: Connection, host: Host, monotonic: number, known = SCHEMA_VERSION): void {
   const version = connection.pragma('user_version') as number
-  if (version === 0 || version >= SCHEMA_VERSION) return
+  if (version === 0 || version >= known) return
   for (const { boot, pids, pid, start_time, expires } of connection.prepare('SELECT * FROM owners').all()) {
     if (boot !== host.boot || (expires as number) <= monotonic) continue
     if (pids === host.pids && !host.isRunning(pid as number, start_time as string)) continue
@@ -66,18 +70,10 @@ export function migrate(connection: Connection, options: Migrating): void {
   refuseForeignFile(connection, known)
 }
 
-function step(
-  connection: Connection,
-  { number, name, statements, fill }: Migration,
-  { now, failpoint, bodies }: Migrating,
-): void {
+function step(connection: Connection, { number, name, statements }: Migration, { now, failpoint }: Migrating): void {
   for (const statement of statements) {
     failpoint?.('migration:statement')
     connection.exec(statement)
-  }
-  if (fill !== undefined) {
-    failpoint?.('migration:statement')
-    fill(connection, bodies)
   }
   connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
   connection.prepare('INSERT INTO migrations (number, name, at) VALUES (?, ?, ?)').run(number, name, now())

@@ -1,21 +1,18 @@
-import { cpSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { external, gate, name, numberedSha, plan, task } from '../../testing/index.ts'
-import { BlobsFiles } from '../blobs/blobs.ts'
+import { plan, task } from '../../testing/index.ts'
 import { thisHost } from '../leases/host.ts'
-import { BlobsMemory } from '../memory/blobs-memory.ts'
-import { ana, carryOut, FakeClock, given, must } from '../store.contract.ts'
-import type { Store } from '../store.ts'
+import { ana, FakeClock, given } from '../store.contract.ts'
+import { StoreRefused } from '../store.ts'
 import { Connection } from './driver.ts'
-import { migrate } from './migrate.ts'
-import { MIGRATIONS, SCHEMA_VERSION } from './schema.ts'
+import { migrate, refuseWhileDriven } from './migrate.ts'
+import { MIGRATIONS, type Migration, SCHEMA_FIRST, SCHEMA_VERSION } from './schema.ts'
 import { applySettings } from './settings.ts'
 import { setup, temporaryFolder } from './store-sqlite.fixture.ts'
 import { StoreSqlite } from './store-sqlite.ts'
 import { StoreReading } from './store-sqlite-readonly.ts'
 
-const bodies = new BlobsMemory(new Map(), new FakeClock())
 const options = (folder: string) => ({
   folder,
   clock: new FakeClock(),
@@ -39,151 +36,91 @@ function openAt(path: string): Connection {
   return connection
 }
 
-const placed = (id: string, place: number, more = {}) => external(id, { extra: { sequence_order: place }, ...more })
-
-/** Plans whose rows say what only their journals know: places in a sequence, tasks that came later. */
-async function written() {
-  const { folder, path, open, clock } = setup({ foldEvery: 20 })
-  const store = await open()
-  const plain = await given(store, plan('plain', task('a', { kind: 'k' }), task('b', { needs: ['a'] })))
-  await carryOut(store, plain)
-  clock.pass(1_000)
-  await given(store, plan('placed', placed('x', 9), placed('y', -3, { assignee: 'ann' })), 2)
-  const grown = await given(store, plan('grown', task('a'), placed('b', 5)), 3)
-  for (let note = 0; note < 30; note++) await must(store, grown, { type: 'note', text: 'tick' })
-  clock.pass(1_000)
-  const definition = plan('grown', task('a'), placed('b', 2), task('c'))
-  await must(store, grown, { type: 'revise', definition, hash: numberedSha(2), rationale: 'more' })
-  clock.pass(1_000)
-  await given(store, plan('large', placed('a', 7, { description: 'x'.repeat(300_000) }), task('b')), 4)
-  const asks = await given(store, plan('asks', gate('a'), { session: 's', goal: 'why' }), 5)
-  await must(store, asks, { type: 'start' })
-  const held = await given(store, plan('held', external('named', { assignee: 'ann' }), external('free')), 6)
-  await must(store, held, { type: 'start' })
-  for (const each of ['named', 'free'])
-    await must(store, held, { type: 'claim', task: name(each), token: each, by: 'cleo' })
-  for (let note = 0; note < 30; note++) await must(store, grown, { type: 'note', text: 'tick' })
-  await store.logs.append([
-    { plan: plain, task: name('a'), visit: 1, attempt: 1, stream: 'stdout', at: 1, text: 'printed words' },
-  ])
-  await store.goals.append('g', [{ type: 'goal.set', title: 'G', parent: null, priority: 1, criteria: [] }], {
-    actor: ana,
-  })
-  await store.close()
-  return { folder, path, grown }
+/** The step a later program might take: it adds a column and fills it from what is there. */
+const LATER: Migration = {
+  number: SCHEMA_VERSION + 1,
+  name: 'an example',
+  statements: ['ALTER TABLE plans ADD COLUMN shout TEXT', 'UPDATE plans SET shout = upper(name)'],
 }
-
-/** The same store as a program with schema 1 would have left it: what it had no column for is not there. */
-function asSchemaOne(path: string): string {
-  const folder = temporaryFolder()
-  const old = openAt(join(folder, 'planfold.db'))
-  migrate(old, { now: () => 1, bodies, migrations: MIGRATIONS.slice(0, 1) })
-  old.exec(`PRAGMA foreign_keys = OFF; ATTACH '${path}' AS new; BEGIN`)
-  const tables = old.prepare(`SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name <> 'migrations'`).all()
-  for (const { name: table } of tables) {
-    const columns = old
-      .prepare(`SELECT name FROM pragma_table_info('${table}')`)
-      .all()
-      .map(row => row.name)
-    old.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM new.${table}`)
-  }
-  // Whoever had claimed a task stood in the place of whom it names.
-  old.exec(`UPDATE main.tasks SET assignee = 'cleo' WHERE status = 'running'`)
-  old.exec('COMMIT; DETACH new')
-  old.close()
-  cpSync(join(dirname(path), 'blobs'), join(folder, 'blobs'), { recursive: true })
-  return folder
-}
-
-async function told(store: Store) {
-  return {
-    plans: (await store.plans({})).items,
-    blocked: (await store.plans({ status: 'blocked' })).items,
-    ofGoal: (await store.plans({ session: 's' })).items,
-    sequence: (await store.tasks({ order: 'sequence' })).items,
-    recent: (await store.tasks({ order: 'recent' })).items,
-    assigned: (await store.tasks({ order: 'recent', assignee: 'ann' })).items,
-    roots: (await store.goals.list({ where: { parent: null } })).items,
-  }
-}
+const WITH_LATER = [...MIGRATIONS, LATER]
 
 describe('sqlite: migrating', () => {
   it('a migration that fails at any statement leaves the schema as it was', () => {
     const connection = openAt(join(temporaryFolder(), 'x.db'))
-    for (const [at, { number, statements, fill }] of MIGRATIONS.entries()) {
+    let version = 0
+    for (const [at, { number, statements }] of WITH_LATER.entries()) {
       const schema = () => connection.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY rowid').all()
       const before = schema()
-      const points = statements.length + (fill === undefined ? 1 : 2)
-      const migrations = MIGRATIONS.slice(0, at + 1)
+      const points = statements.length + 1
+      const migrations = WITH_LATER.slice(0, at + 1)
       for (let point = 1; point <= points; point++) {
-        expect(() => migrate(connection, { now: () => 1, failpoint: killedAt(point), bodies, migrations })).toThrow(
-          'killed',
-        )
+        expect(() => migrate(connection, { now: () => 1, failpoint: killedAt(point), migrations })).toThrow('killed')
         expect(schema()).toEqual(before)
-        expect(connection.pragma('user_version')).toBe(number - 1)
+        expect(connection.pragma('user_version')).toBe(version)
       }
-      migrate(connection, { now: () => 1, failpoint: killedAt(points + 1), bodies, migrations })
+      migrate(connection, { now: () => 1, failpoint: killedAt(points + 1), migrations })
       expect(connection.pragma('user_version')).toBe(number)
+      version = number
     }
-    expect(connection.pragma('user_version')).toBe(SCHEMA_VERSION)
     connection.close()
   })
 
-  it('a store of schema 1 opens, and lists, finds and counts what one of today does', async () => {
-    const { folder, path, grown } = await written()
-    const today = await StoreSqlite.open(options(folder))
-    const old = asSchemaOne(path)
-    const store = await StoreSqlite.open(options(old))
-    expect(await told(store)).toEqual(await told(today))
-    const sequences = (await store.tasks({ plan: grown, order: 'sequence' })).items
-    expect(sequences.map(row => [row.name, row.sequence])).toEqual([
-      ['a', 1],
-      ['b', 2],
-      ['c', 3],
-    ])
-    expect(sequences.map(row => row.addedAt - sequences[0]!.addedAt)).toEqual([0, 0, 1_000])
-    expect(await store.search({ text: 'printed' })).toEqual(await today.search({ text: 'printed' }))
-    expect(await store.steps({ by: 'kind' })).toEqual(await today.steps({ by: 'kind' }))
-    expect((await store.check({ readData: true })).faults).toEqual([])
-    await must(store, grown, { type: 'start' })
+  it('a store with plans in it is brought to the next schema, and nothing is lost', async () => {
+    const { path, open } = setup()
+    const store = await open()
+    await given(store, plan('first', task('a')))
     await store.close()
-    await today.close()
-  })
-
-  it('killed at any statement with plans in it, nothing is lost, and the next one to open goes on', async () => {
-    const { path } = await written()
-    const old = asSchemaOne(path)
-    const [, second] = MIGRATIONS
-    const blobs = new BlobsFiles({ folder: join(old, 'blobs'), now: () => 1, newId: () => 'x' })
-    const rows = (connection: Connection) =>
-      connection.prepare('SELECT plan_no, ordinal, name, status FROM tasks ORDER BY 1, 2').all()
-    const connection = openAt(join(old, 'planfold.db'))
-    const before = rows(connection)
-    expect(before).toHaveLength(12)
-    for (let at = 1; at <= second!.statements.length + 2; at++) {
-      expect(() => migrate(connection, { now: () => 1, failpoint: killedAt(at), bodies: blobs })).toThrow('killed')
-      expect(connection.pragma('user_version')).toBe(1)
-      expect(rows(connection)).toEqual(before)
-    }
-    migrate(connection, { now: () => 1, bodies: blobs })
-    expect(rows(connection)).toEqual(before)
+    const connection = openAt(path)
+    migrate(connection, { now: () => 7, migrations: WITH_LATER })
+    expect(connection.prepare('SELECT name, shout FROM plans').all()).toEqual([{ name: 'first', shout: 'FIRST' }])
+    expect(connection.prepare('SELECT count(*) AS count FROM entries').get()).toEqual({ count: 1 })
+    expect(connection.prepare('SELECT number, at FROM migrations ORDER BY number DESC LIMIT 1').get()).toEqual({
+      number: LATER.number,
+      at: 7,
+    })
     connection.close()
   })
 
-  it('is not done under the hands of an older program that drives a plan, and is once that is gone', async () => {
-    const { path } = await written()
-    const old = asSchemaOne(path)
+  it('is not done while an older program drives a plan in it, and is once that is gone', async () => {
+    const { path, open } = setup()
+    await (await open()).close()
     const own = thisHost(process.pid)
-    const owner = (pid: number, start: string) =>
+    const owner = (start: string) =>
       `DELETE FROM owners; INSERT INTO owners (id, host, boot, pids, pid, start_time, expires)
-        VALUES ('old', 'h', '${own.boot}', '${own.pids}', ${pid}, '${start}', ${Number.MAX_SAFE_INTEGER})`
-    const connection = openAt(join(old, 'planfold.db'))
-    connection.exec(owner(own.pid, own.startTime))
-    await expect(StoreSqlite.open(options(old))).rejects.toThrow(`in use by an older planfold (pid ${own.pid})`)
-    expect(connection.pragma('user_version')).toBe(1)
-    connection.exec(owner(own.pid, 'another'))
+        VALUES ('old', 'h', '${own.boot}', '${own.pids}', ${own.pid}, '${start}', ${Number.MAX_SAFE_INTEGER})`
+    const connection = openAt(path)
+    connection.exec(owner(own.startTime))
+    expect(() => refuseWhileDriven(connection, own, 0, LATER.number)).toThrow(
+      `in use by an older planfold (pid ${own.pid})`,
+    )
+    connection.exec(owner('another'))
+    refuseWhileDriven(connection, own, 0, LATER.number)
     connection.close()
-    await (await StoreSqlite.open(options(old))).close()
+  })
+
+  it('a store from before the first release is refused and left as it is, to be written or only read', async () => {
+    const { path, folder, open, raw } = setup()
+    const store = await open()
+    await given(store, plan('first', task('a')))
+    await store.close()
+    raw('DROP TABLE reservations; PRAGMA user_version = 3')
+    const refusals = [
+      await StoreSqlite.open(options(folder)).catch(error => error),
+      await Promise.resolve()
+        .then(() => StoreReading.open(options(folder)))
+        .catch(error => error),
+    ]
+    for (const refusal of refusals) {
+      expect(refusal).toBeInstanceOf(StoreRefused)
+      expect(refusal.message).toBe(
+        `the store has schema 3, from before the first release, and this program reads ${SCHEMA_FIRST} and later; nothing was changed`,
+      )
+      expect(refusal.hint).toBe('export its plans with the planfold that wrote it, or start with a new folder: --dir')
+    }
+    const connection = openAt(path)
+    expect(connection.pragma('user_version')).toBe(3)
+    expect(connection.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'reservations'`).all()).toEqual([])
+    connection.close()
   })
 
   it('done by a newer program meanwhile, nothing more is written', async () => {
@@ -197,26 +134,5 @@ describe('sqlite: migrating', () => {
         `brought to schema ${SCHEMA_VERSION + 1} while it was in use`,
       )
     expect((await store.read(id)).length).toBe(1)
-  })
-
-  it('a plan whose journal is damaged keeps nobody from opening the store', async () => {
-    const { path } = await written()
-    const old = asSchemaOne(path)
-    const hands = new Connection(join(old, 'planfold.db'), { readOnly: false, busyMs: 0 })
-    hands.exec(`UPDATE entries SET actor = 'eve' WHERE version = 1 AND plan_no = 3`)
-    hands.close()
-    const store = await StoreSqlite.open(options(old))
-    expect((await store.plans({})).items).toHaveLength(6)
-    expect((await store.check()).ok).toBe(false)
-    await store.close()
-  })
-
-  it('a store of schema 1 that may only be read is read as a copy, with its lists right', async () => {
-    const { folder, path } = await written()
-    const today = await StoreSqlite.open(options(folder))
-    const reading = StoreReading.open(options(asSchemaOne(path)))
-    expect(await told(reading)).toEqual(await told(today))
-    await reading.close()
-    await today.close()
   })
 })

@@ -1,64 +1,14 @@
-// The schema as numbered steps, forward only. A step is never edited once released: a change is another step. Words that
-// are closed unions in the domain are closed here too.
+// The schema as numbered steps, forward only. A step is never edited once released: a change is another step behind it. The first
+// step makes an empty file into a store; files with a lower number, from before the first release, are refused. Words that are
+// closed unions in the domain are closed here too.
 
-import type { PlanId } from '../../domain/id.ts'
 import type { TaskStatus } from '../../domain/status.ts'
-import { type BodyBlobs, openEntry } from '../journal/entry.ts'
-import { emptyKept, foldEntry, type Kept } from '../journal/plan-states.ts'
-import { taskRecord } from '../journal/projection.ts'
-import type { Connection } from './driver.ts'
-import { ENTRY, entryOf, lastPosition } from './journal-table.ts'
-
-// What the rows of tasks did not say before schema 2, read from the journal: the place in the sequence that a task names itself,
-// whom it names, and when it came, where a revision brought it. A store is not kept from opening by a plan whose journal is damaged.
-
-const PAGE = 500
-
-function fillTasks(sql: Connection, bodies: BodyBlobs): void {
-  // For all others the statements before have said it: their tasks came with the plan and name no place.
-  const plans = sql
-    .prepare(`SELECT p.plan_no, p.id, p.revision FROM plans p JOIN entries e ON e.plan_no = p.plan_no AND e.version = 1
-      WHERE p.revision > 1 OR e.blob IS NOT NULL OR instr(e.body, 'sequence_order') > 0
-        OR EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.status = 'running' AND t.assignee IS NOT NULL)`)
-    .all()
-  // Before, whoever had claimed a task stood in the place of whom it names.
-  const fill = sql.prepare(`UPDATE tasks SET sequence = ?, added_at = ?, assignee = coalesce(?, assignee)
-    WHERE plan_no = ? AND ordinal = ?`)
-  for (const row of plans) {
-    const no = row.plan_no as number
-    const kept = folded(sql, no, row.id as PlanId, row.revision as number, bodies)
-    for (const task of kept?.state.order ?? []) {
-      const { sequence, addedAt, ordinal } = taskRecord(task)
-      fill.run(sequence, addedAt, task.definition.assignee ?? null, no, ordinal)
-    }
-  }
-}
-
-/** Up to the entry that holds the last definition, or a little further. Null when its journal cannot be read. */
-function folded(sql: Connection, no: number, plan: PlanId, revision: number, bodies: BodyBlobs): Kept | null {
-  const kept = emptyKept(no)
-  // As the tables stood then, whatever way to an entry came later.
-  const after = sql.prepareLists(
-    `SELECT ${ENTRY} FROM entries e WHERE plan_no = ? AND version > ? ORDER BY version LIMIT ${PAGE}`,
-  )
-  try {
-    while (kept.state.revision < revision || kept.state.version === 0) {
-      const page = after.all(no, kept.state.version).map(entryOf)
-      if (page.length === 0) return null
-      for (const stored of page) foldEntry(kept, openEntry(kept.hash, plan, stored, bodies))
-    }
-    return kept
-  } catch {
-    return null
-  }
-}
+import { lastPosition } from './journal-table.ts'
 
 export interface Migration {
   readonly number: number
   readonly name: string
   readonly statements: readonly string[]
-  /** What only the journal can tell, in the same transaction. */
-  readonly fill?: (connection: Connection, bodies: BodyBlobs) => void
 }
 
 /**
@@ -73,8 +23,8 @@ export const OFF_COURSE: readonly TaskStatus[] = ['waiting', 'blocked', 'failed'
 
 export const MIGRATIONS: readonly Migration[] = [
   {
-    number: 1,
-    name: 'journal, query tables, owners, output, streams',
+    number: 5,
+    name: 'journal, query tables, leases, output, streams, keys, search, steps, reservations',
     statements: [
       `CREATE TABLE migrations (
         number INTEGER PRIMARY KEY,
@@ -107,10 +57,14 @@ export const MIGRATIONS: readonly Migration[] = [
         archived INTEGER NOT NULL CHECK (archived IN (0, 1)),
         created_at INTEGER NOT NULL,
         started_at INTEGER,
-        ended_at INTEGER
+        ended_at INTEGER,
+        agent TEXT
       ) STRICT`,
-      `CREATE INDEX plans_by_session ON plans (session) WHERE session IS NOT NULL`,
-      `CREATE INDEX plans_by_goal ON plans (goal) WHERE goal IS NOT NULL`,
+      // Behind the columns of an index come the numbers of the plans, so that a page is one stretch of each combination.
+      'CREATE INDEX plans_by_status ON plans (status, archived)',
+      'CREATE INDEX plans_by_session ON plans (session, status, archived) WHERE session IS NOT NULL',
+      'CREATE INDEX plans_by_goal ON plans (goal, status, archived) WHERE goal IS NOT NULL',
+      'CREATE INDEX plans_by_agent ON plans (agent, status, archived) WHERE agent IS NOT NULL',
 
       // Who may write. Where a plan stands is told by its last entry alone, so that a step rewrites no row here; `reached` is
       // a version the journal is known to have reached, against a journal cut short.
@@ -123,10 +77,12 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT`,
       `CREATE INDEX heads_by_owner ON heads (owner_no) WHERE owner_no IS NOT NULL`,
 
+      // Without a reference to plans: for that, SQLite would need every entry in an index. `check` looks instead.
       `CREATE TABLE entries (
         position INTEGER PRIMARY KEY,
-        plan_no INTEGER NOT NULL REFERENCES plans,
+        plan_no INTEGER NOT NULL,
         version INTEGER NOT NULL,
+        behind INTEGER NOT NULL,
         at INTEGER NOT NULL,
         actor TEXT NOT NULL,
         fence INTEGER,
@@ -136,11 +92,11 @@ export const MIGRATIONS: readonly Migration[] = [
         hash BLOB NOT NULL,
         CHECK ((body IS NULL) <> (blob IS NULL))
       ) STRICT`,
-      `CREATE UNIQUE INDEX entries_by_plan ON entries (plan_no, version)`,
+      'CREATE UNIQUE INDEX entries_by_plan ON entries (plan_no, version) WHERE behind = 0',
 
       `CREATE VIEW last_entries AS
         SELECT p.plan_no, e.version, e.at, e.done, e.hash FROM plans p JOIN entries e
-          ON e.plan_no = p.plan_no AND e.version = (SELECT max(version) FROM entries WHERE plan_no = p.plan_no)`,
+          ON e.position = ${lastPosition('p.plan_no')}`,
 
       `CREATE TABLE folds (
         plan_no INTEGER PRIMARY KEY REFERENCES plans,
@@ -170,8 +126,16 @@ export const MIGRATIONS: readonly Migration[] = [
         last_duration_ms INTEGER,
         last_exit INTEGER,
         last_failure_class TEXT CHECK (${oneOf('last_failure_class', 'transient', 'logic', 'policy', 'resource', 'cancelled', 'unknown')}),
+        sequence INTEGER NOT NULL,
+        added_at INTEGER NOT NULL,
         PRIMARY KEY (plan_no, ordinal)
       ) WITHOUT ROWID, STRICT`,
+      // None of these holds what a step of the engine in a healthy plan changes; only claims of assigned tasks do.
+      'CREATE INDEX tasks_by_sequence ON tasks (plan_no, sequence)',
+      'CREATE INDEX tasks_by_time ON tasks (added_at)',
+      'CREATE INDEX tasks_by_assignee ON tasks (assignee, status, added_at) WHERE assignee IS NOT NULL',
+      `CREATE INDEX tasks_waiting ON tasks (plan_no) WHERE status = 'waiting'`,
+      `CREATE INDEX tasks_off_course ON tasks (status, added_at) WHERE ${oneOf('status', ...OFF_COURSE)}`,
 
       // The last attempt of a task stands in the task's own row, which is written anyway; only those before it stand here. Most
       // tasks need one, so a commit touches one page less.
@@ -210,6 +174,7 @@ export const MIGRATIONS: readonly Migration[] = [
         boot TEXT NOT NULL,
         expires INTEGER NOT NULL,
         until INTEGER NOT NULL,
+        lease INTEGER,
         PRIMARY KEY (plan_no, ordinal)
       ) WITHOUT ROWID, STRICT`,
 
@@ -235,6 +200,9 @@ export const MIGRATIONS: readonly Migration[] = [
         row TEXT NOT NULL,
         UNIQUE (kind, id)
       ) STRICT`,
+      'CREATE INDEX streams_by_kind ON streams (kind)',
+      `CREATE INDEX streams_by_status ON streams (kind, json_extract(row, '$.status'))`,
+      `CREATE INDEX streams_by_parent ON streams (kind, json_extract(row, '$.parent'))`,
       `CREATE TABLE stream_entries (
         stream_no INTEGER NOT NULL REFERENCES streams,
         version INTEGER NOT NULL,
@@ -254,39 +222,6 @@ export const MIGRATIONS: readonly Migration[] = [
         position INTEGER NOT NULL,
         at INTEGER NOT NULL
       ) STRICT`,
-    ],
-  },
-  {
-    number: 2,
-    name: 'who is to carry it out, places in a sequence, keys, search, steps; lists in constant time',
-    statements: [
-      'ALTER TABLE plans ADD COLUMN agent TEXT',
-      // How long a claim was asked for; absent for those made before.
-      'ALTER TABLE task_claims ADD COLUMN lease INTEGER',
-      'DROP INDEX plans_by_session',
-      'DROP INDEX plans_by_goal',
-      // Behind the columns of an index come the numbers of the plans, so that a page is one stretch of each combination.
-      'CREATE INDEX plans_by_status ON plans (status, archived)',
-      'CREATE INDEX plans_by_session ON plans (session, status, archived) WHERE session IS NOT NULL',
-      'CREATE INDEX plans_by_goal ON plans (goal, status, archived) WHERE goal IS NOT NULL',
-      'CREATE INDEX plans_by_agent ON plans (agent, status, archived) WHERE agent IS NOT NULL',
-
-      'ALTER TABLE tasks ADD COLUMN sequence INTEGER NOT NULL DEFAULT 0',
-      'ALTER TABLE tasks ADD COLUMN added_at INTEGER NOT NULL DEFAULT 0',
-      `UPDATE tasks SET sequence = ordinal,
-        added_at = (SELECT created_at FROM plans p WHERE p.plan_no = tasks.plan_no)`,
-      // None of these holds what a step of the engine in a healthy plan changes; only claims of assigned tasks do.
-      'CREATE INDEX tasks_by_sequence ON tasks (plan_no, sequence)',
-      'CREATE INDEX tasks_by_time ON tasks (added_at)',
-      'CREATE INDEX tasks_by_assignee ON tasks (assignee, status, added_at) WHERE assignee IS NOT NULL',
-      `CREATE INDEX tasks_waiting ON tasks (plan_no) WHERE status = 'waiting'`,
-      `CREATE INDEX tasks_off_course ON tasks (status, added_at) WHERE ${oneOf('status', ...OFF_COURSE)}`,
-      // A stored fold does not say when a task came that a revision brought; the journal does.
-      'DELETE FROM folds WHERE plan_no IN (SELECT plan_no FROM plans WHERE revision > 1)',
-
-      'CREATE INDEX streams_by_kind ON streams (kind)',
-      `CREATE INDEX streams_by_status ON streams (kind, json_extract(row, '$.status'))`,
-      `CREATE INDEX streams_by_parent ON streams (kind, json_extract(row, '$.parent'))`,
 
       `CREATE TABLE once (
         actor TEXT NOT NULL,
@@ -352,43 +287,7 @@ export const MIGRATIONS: readonly Migration[] = [
       'CREATE INDEX steps_by_plan ON steps (plan_no) WHERE ended_at IS NOT NULL',
       'CREATE INDEX steps_by_time ON steps (ended_at) WHERE ended_at IS NOT NULL',
       'CREATE INDEX steps_by_agent ON steps (agent, ended_at) WHERE ended_at IS NOT NULL',
-    ],
-    fill: fillTasks,
-  },
-  {
-    number: 3,
-    name: 'entries in runs',
-    statements: [
-      'DROP VIEW last_entries',
-      // Made anew without the reference to plans: for that, SQLite would need every entry in an index. `check` looks instead.
-      `CREATE TABLE entries_in_runs (
-        position INTEGER PRIMARY KEY,
-        plan_no INTEGER NOT NULL,
-        version INTEGER NOT NULL,
-        behind INTEGER NOT NULL,
-        at INTEGER NOT NULL,
-        actor TEXT NOT NULL,
-        fence INTEGER,
-        done INTEGER NOT NULL,
-        body TEXT,
-        blob BLOB,
-        hash BLOB NOT NULL,
-        CHECK ((body IS NULL) <> (blob IS NULL))
-      ) STRICT`,
-      `INSERT INTO entries_in_runs
-        SELECT position, plan_no, version, 0, at, actor, fence, done, body, blob, hash FROM entries ORDER BY position`,
-      'DROP TABLE entries',
-      'ALTER TABLE entries_in_runs RENAME TO entries',
-      'CREATE UNIQUE INDEX entries_by_plan ON entries (plan_no, version) WHERE behind = 0',
-      `CREATE VIEW last_entries AS
-        SELECT p.plan_no, e.version, e.at, e.done, e.hash FROM plans p JOIN entries e
-          ON e.position = ${lastPosition('p.plan_no')}`,
-    ],
-  },
-  {
-    number: 4,
-    name: 'files reserved across plans',
-    statements: [
+
       `CREATE TABLE reservations (
         plan_no INTEGER NOT NULL REFERENCES plans,
         ordinal INTEGER NOT NULL,
@@ -406,4 +305,6 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ]
 
+/** The oldest schema this program can bring to its own. */
+export const SCHEMA_FIRST = MIGRATIONS[0]!.number
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.number

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Actor, type PlanId, planId } from '../../domain/id.ts'
 
-import { numberedSha, plan, task } from '../../testing/index.ts'
+import { numberedSha, plan, START, task } from '../../testing/index.ts'
 import { thisHost } from '../leases/host.ts'
 import { StoreBusy, StoreRefused } from '../store.ts'
 import { Connection } from './driver.ts'
@@ -95,7 +95,7 @@ describe('a store that is only read', () => {
     const id = await make(store, 'one')
     await store.close()
     const reading = StoreReading.open(options)
-    await expect(reading.update(id, { type: 'start' }, { actor: ME })).rejects.toBeInstanceOf(StoreRefused)
+    await expect(reading.update(id, START, { actor: ME })).rejects.toBeInstanceOf(StoreRefused)
     await expect(reading.leases.open({ leaseMs: 1_000 })).rejects.toBeInstanceOf(StoreRefused)
     await reading.close()
     expect(() => StoreReading.open({ ...options, folder: join(folder, 'none') })).toThrow()

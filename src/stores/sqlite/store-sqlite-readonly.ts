@@ -114,7 +114,7 @@ function asCopy(path: string, options: StoreSqliteOptions): Opened {
     const writer = new Connection(copy, { readOnly: false, busyMs: BUSY_MS })
     try {
       applySettings(writer)
-      migrate(writer, { now: () => options.clock.now(), bodies: blobsOf(options) })
+      migrate(writer, { now: () => options.clock.now() })
     } finally {
       writer.close()
     }

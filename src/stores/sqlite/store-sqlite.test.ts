@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Sha256 } from '../../domain/id.ts'
-import { plan, task } from '../../testing/index.ts'
+import { plan, START, task } from '../../testing/index.ts'
 import { thisHost } from '../leases/host.ts'
 import { ana, engine, given, must, ok, storeContract } from '../store.contract.ts'
 import { LeaseLost, StoreBusy } from '../store.ts'
@@ -61,7 +61,7 @@ describe('sqlite: a busy writer', () => {
     onTestFinished(() => holder.close())
     holder.exec('BEGIN IMMEDIATE')
     let done = false
-    const update = must(store, id, { type: 'start' }).then(updated => {
+    const update = must(store, id, START).then(updated => {
       done = true
       return updated
     })
@@ -83,12 +83,12 @@ describe('sqlite: a busy writer', () => {
     const holder = new Connection(path, { readOnly: false, busyMs: 0 })
     onTestFinished(() => holder.close())
     holder.exec('BEGIN IMMEDIATE')
-    const update = expect(must(store, id, { type: 'start' })).rejects.toThrow(StoreBusy)
+    const update = expect(must(store, id, START)).rejects.toThrow(StoreBusy)
     await new Promise(resolve => setTimeout(resolve, 5))
     clock.pass(30_000)
     await update
     holder.exec('COMMIT')
-    expect((await must(store, id, { type: 'start' })).version).toBe(2)
+    expect((await must(store, id, START)).version).toBe(2)
   })
 })
 
@@ -107,10 +107,10 @@ describe('sqlite: commits', () => {
       at: 1,
       text: 'x',
     } as const
-    const group = await Promise.allSettled([must(store, id, { type: 'start' }), store.logs.append([chunk])])
+    const group = await Promise.allSettled([must(store, id, START), store.logs.append([chunk])])
     expect(group.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     expect((await store.state(id))!.version).toBe(1)
-    expect((await must(store, id, { type: 'start' })).version).toBe(2)
+    expect((await must(store, id, START)).version).toBe(2)
     expect((await store.check()).faults).toEqual([])
   })
 
@@ -133,7 +133,7 @@ describe('sqlite: a lease kept by its own thread', () => {
     const { open, path } = setup(real)
     const store = await open(real.host)
     const id = await given(store, plan('first', task('a')))
-    await must(store, id, { type: 'start' })
+    await must(store, id, START)
     const leaseMs = 1_500
     const owner = await store.leases.open({ leaseMs })
     const claimed = await store.leases.claim(id, owner)
@@ -161,9 +161,7 @@ describe('sqlite: a lease kept by its own thread', () => {
     const lost = new Promise(resolve => owner.lost.addEventListener('abort', resolve))
     raw('UPDATE owners SET expires = 0')
     await lost
-    await expect(store.update(id, { type: 'start' }, { actor: engine, lease: claimed.lease })).rejects.toThrow(
-      LeaseLost,
-    )
+    await expect(store.update(id, START, { actor: engine, lease: claimed.lease })).rejects.toThrow(LeaseLost)
   })
 })
 

@@ -25,7 +25,7 @@ import {
 import { sqliteIndex } from './index-tables.ts'
 import { NotingJournal, SqliteJournal } from './journal-table.ts'
 import { threadHeartbeat } from './lease-worker.ts'
-import { migrate, refuseWhileDriven } from './migrate.ts'
+import { migrate, refuseForeignFile, refuseWhileDriven } from './migrate.ts'
 import { SqliteQueries } from './query-tables.ts'
 import { applySettings, refuseNetworkFilesystem } from './settings.ts'
 import { sqliteClaims, sqliteLogs, sqliteOnce, sqliteOwners, sqliteReservations, sqliteStreams } from './side-tables.ts'
@@ -112,9 +112,11 @@ export class StoreSqlite extends StoreOnTables {
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
       const writer = new Connection(path, { readOnly: false, busyMs: 0 })
       try {
+        // First: a file that is not ours, or from before the first release, is not touched.
+        refuseForeignFile(writer)
         applySettings(writer)
         refuseWhileDriven(writer, options.host, clock.monotonic())
-        migrate(writer, { now, failpoint, bodies: blobs })
+        migrate(writer, { now, failpoint })
         return new StoreSqlite(options, path, blobs, writer, openReader(path))
       } catch (error) {
         writer.close()

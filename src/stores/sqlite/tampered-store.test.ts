@@ -46,7 +46,7 @@ describe('sqlite: tampering is detected', () => {
     'the name of a task': "UPDATE tasks SET name = 'x' WHERE ordinal = 2",
     'a task deleted': 'DELETE FROM tasks WHERE ordinal = 3',
     'a task added':
-      'INSERT INTO tasks (plan_no, ordinal, name, title, kind, assignee, status, visit, attempt, started_at, ended_at) SELECT plan_no, 9, name, title, kind, assignee, status, visit, attempt, started_at, ended_at FROM tasks LIMIT 1',
+      'INSERT INTO tasks (plan_no, ordinal, name, title, kind, assignee, status, visit, attempt, started_at, ended_at, sequence, added_at) SELECT plan_no, 9, name, title, kind, assignee, status, visit, attempt, started_at, ended_at, sequence, added_at FROM tasks LIMIT 1',
     'the place of a task': 'UPDATE tasks SET sequence = 7 WHERE ordinal = 2',
     'when a task came': 'UPDATE tasks SET added_at = 7 WHERE ordinal = 2',
     'who is to carry it out': "UPDATE plans SET agent = 'eve'",

@@ -136,28 +136,15 @@ test('a stored content that is gone is read again: a capture never names what is
   for (const side of [blobs, reopened]) expect(side.touch([first.manifest, hashOf('3/7')])).toEqual([])
 })
 
-test('a manifest of the first version, which lists every path itself, is compared and restored as ever', async () => {
-  const { ground, workspace, blobs } = setup()
-  const content = await blobs.put(Buffer.from('old'))
-  const old = {
-    manifest: 1,
-    patterns: ['src/d0/**'],
-    entries: [
-      { path: 'src', type: 'directory', mode: 0o755 },
-      { path: 'src/d0', type: 'directory', mode: 0o755 },
-      { path: 'src/d0/f0', type: 'file', mode: 0o600, size: 3, sha256: content },
-      { path: 'src/d0/link', type: 'link', target: 'f0' },
-    ],
-    left: [],
-  }
-  const manifest = await blobs.put(Buffer.from(JSON.stringify(old)))
-  const { changes } = must(await workspace.changesSince(manifest))
-  expect(changes).toHaveLength(FILES / FOLDERS + 1)
-  const restored = must(await workspace.restore(manifest, { keep: new Set(['src/d0/f1']) }))
-  expect(fs.readdirSync(join(ground.root, 'src/d0')).sort()).toEqual(['f0', 'f1', 'link'])
-  expect(fs.readFileSync(join(ground.root, 'src/d0/f0'), 'utf8')).toBe('old')
-  const { changes: told } = must(await workspace.compare(restored.saved, restored.manifest))
-  expect(told.map(({ path }) => path)).toEqual(restored.changed)
+test('a manifest of a version that this program does not know is refused', async () => {
+  const { workspace, blobs } = setup()
+  const manifest = await blobs.put(
+    Buffer.from(JSON.stringify({ manifest: 1, patterns: ['src/d0/**'], entries: [], left: [] })),
+  )
+  expect(await workspace.changesSince(manifest)).toMatchObject({
+    ok: false,
+    failure: { message: expect.stringContaining('of a version this program does not know') },
+  })
 })
 
 test('while many files are looked at it is told how many, and when it is over', async () => {

@@ -1,7 +1,6 @@
 // The workspace as a folder: captures the files of a write scope into blobs and makes the scope as it was again. Whatever
 // a restore is going to change is stored before the first change, so a restore can itself be undone.
 
-import { hash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { advise, quoted } from '../../domain/hint.ts'
 import type { Millis, Sha256 } from '../../domain/id.ts'
@@ -246,19 +245,7 @@ class WorkspaceOfFolder {
       known.set(tree, read)
       return read
     }
-    if ('tree' in manifest) return { ...manifest, load }
-    const { patterns, left, entries } = manifest
-    const made = new Map<Sha256, Tree>()
-    const { tree } = writeTrees(
-      (bytes, rows) => {
-        const id = hash('sha256', bytes) as Sha256
-        made.set(id, rows)
-        return id
-      },
-      partsOf(entries),
-      () => 0o755,
-    )
-    return { patterns, left, tree, load: async id => made.get(id) ?? (await load(id)) }
+    return { ...manifest, load }
   }
 
   async #written({ patterns, left, entries }: Manifest): Promise<Opened & { readonly id: Sha256 }> {

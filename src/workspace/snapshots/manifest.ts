@@ -1,7 +1,6 @@
 // The manifest of a captured scope: what stood at every path the patterns mean, and so also what did not stand there. It is
-// JSON, stored as a blob, and names the tree of the top directory; trees are those of snapshots. Manifests of the first
-// version list every path themselves and are still read. Paths are bytes on Linux; in memory a path is a string with one
-// character per byte, in the manifest it is text, with the bytes beside it when they are no UTF-8.
+// JSON, stored as a blob, and names the tree of the top directory; trees are those of snapshots. Paths are bytes on Linux; in
+// memory a path is a string with one character per byte, in the manifest it is text, with the bytes beside it when they are no UTF-8.
 
 import { isUtf8 } from 'node:buffer'
 import type { Sha256 } from '../../domain/id.ts'
@@ -22,7 +21,7 @@ export interface Manifest {
   readonly left: readonly Left[]
 }
 
-/** As it is stored now. */
+/** As it is stored. */
 export interface TreeManifest {
   readonly patterns: readonly string[]
   readonly tree: Sha256
@@ -42,48 +41,32 @@ export function textOf(path: BytePath): string {
   return isUtf8(bytes) ? bytes.toString('utf8') : path
 }
 
+const MANIFEST_VERSION = 2
+
 export function writeManifest({ patterns, tree, left }: TreeManifest): Buffer {
-  const leftOut = left.map(({ path, reason }) => ({ ...written('path', path), reason }))
-  return Buffer.from(JSON.stringify({ manifest: 2, patterns, tree, left: leftOut }))
+  const leftOut = left.map(({ path, reason }) => ({ ...written(path), reason }))
+  return Buffer.from(JSON.stringify({ manifest: MANIFEST_VERSION, patterns, tree, left: leftOut }))
 }
 
-export function readManifest(bytes: Uint8Array): TreeManifest | Manifest {
+export function readManifest(bytes: Uint8Array): TreeManifest {
   const stored = JSON.parse(Buffer.from(bytes).toString('utf8')) as Stored
-  if (stored.manifest !== 1 && stored.manifest !== 2)
+  if (stored.manifest !== MANIFEST_VERSION)
     refuse('logic', 'The manifest is of a version this program does not know.', 'Update planfold.')
-  const { patterns } = stored
+  const { patterns, tree } = stored
   const left = stored.left.map(({ path, pathBytes, reason }) => ({ path: unwritten(path, pathBytes), reason }))
-  if (stored.manifest === 2) return { patterns, tree: stored.tree, left }
-  const entries = stored.entries.map(({ path, pathBytes, target, targetBytes, ...entry }): [BytePath, Entry] => {
-    const found = entry.type === 'link' ? { type: entry.type, target: unwritten(target ?? '', targetBytes) } : entry
-    return [unwritten(path, pathBytes), found as Entry]
-  })
-  return { patterns, entries: new Map(entries), left }
+  return { patterns, tree, left }
 }
 
-interface StoredPath {
-  readonly path: string
-  readonly pathBytes?: string
-}
-
-type Stored = {
+interface Stored {
+  readonly manifest: number
   readonly patterns: readonly string[]
-  readonly left: readonly (StoredPath & { readonly reason: string })[]
-} & (
-  | {
-      readonly manifest: 1
-      readonly entries: readonly (StoredPath & {
-        readonly type: Entry['type']
-        target?: string
-        targetBytes?: string
-      })[]
-    }
-  | { readonly manifest: 2; readonly tree: Sha256 }
-)
+  readonly tree: Sha256
+  readonly left: readonly { readonly path: string; readonly pathBytes?: string; readonly reason: string }[]
+}
 
-function written(key: 'path' | 'target', path: BytePath): { readonly [key: string]: string } {
+function written(path: BytePath): { readonly path: string; readonly pathBytes?: string } {
   const text = textOf(path)
-  return isUtf8(bytesOf(path)) ? { [key]: text } : { [key]: text, [`${key}Bytes`]: bytesOf(path).toString('base64') }
+  return isUtf8(bytesOf(path)) ? { path: text } : { path: text, pathBytes: bytesOf(path).toString('base64') }
 }
 
 function unwritten(text: string, base64: string | undefined): BytePath {

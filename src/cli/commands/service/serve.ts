@@ -20,7 +20,7 @@ import { type Log, type LogLevel, openLog } from '../../../server/monitoring/log
 import { followJournal, openMeter } from '../../../server/monitoring/metrics.ts'
 import { noteRunning } from '../../../server/monitoring/running-services.ts'
 import { ROUTES } from '../../../server/routes/route-list.ts'
-import { pooled, type Serving, serve } from '../../../server/serve.ts'
+import { type Serving, serve } from '../../../server/serve.ts'
 import type { ServerRooms } from '../../../server/service.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -107,7 +107,7 @@ function roomsOf(
     routes: ROUTES,
     owner: engine.caller.actor,
     now,
-    random: pooled(randomBytes),
+    random: randomBytes,
     root,
     stateDir,
     version: VERSION,
