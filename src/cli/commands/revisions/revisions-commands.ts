@@ -88,7 +88,11 @@ void. \`policy.replan\` says whether proposals wait (ask), take effect by themse
       '--with <command>',
       'a script run for each criterion that does not hold; without it, tasks wait to be claimed',
     )
-    .addOption(new Option('--rounds <n>', 'how often tasks may be added').argParser(count).default(ROUNDS))
+    .addOption(
+      new Option('--rounds <n>', 'how often tasks may be added, earlier calls included')
+        .argParser(count)
+        .default(ROUNDS),
+    )
     .option('--timeout <duration>', 'how long it may take, e.g. 30m', duration)
     .option('-w, --wait', 'stay while the plan waits for people or agents')
     .option('--repeat', 'going on with a failed plan, do again what is unsafe to repeat and has changed')
