@@ -63,6 +63,8 @@ export interface Wrote {
   /** All files afterwards, when they were looked at. */
   readonly snapshot?: Sha256
   readonly git?: GitStanding
+  /** Of these: what somebody had changed since the visit before. Their versions stand in `changes`; at most a hundred are named. */
+  readonly overwrote?: { readonly paths: readonly string[]; readonly more?: number }
 }
 
 /** What stood in the world when a checkpoint was taken. Recorded facts. */

@@ -57,7 +57,7 @@ export interface KeptFile {
   readonly path: string
   /** When it was replaced. */
   readonly at: Millis
-  readonly by: 'retry' | 'rollback' | 'restore'
+  readonly by: 'retry' | 'rollback' | 'restore' | 'task'
   /** The task that was tried again. */
   readonly task: TaskName | null
   /** What stood there; null when there was nothing, because somebody had removed it. */
@@ -408,7 +408,7 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   replay: { ask: { plan: string }; answer: Replay | null }
   checkpoints: { ask: { plan: string }; answer: readonly Checkpoint[] | null }
   /** One of them, with what the plan knew there. */
-  checkpoint: { ask: { plan: string; checkpoint: string }; answer: CheckpointCard | null }
+  checkpoint: { ask: { plan: string; checkpoint: string }; answer: CheckpointFound | null }
   /** Paths that differ between two checkpoints, or one and now. */
   checkpointDiff: { ask: { plan: string; from: string; to?: string }; answer: CheckpointDiff | null }
   /** Files that the plan left different, by path. */
@@ -449,7 +449,9 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   prune: { ask: { before: Millis; dryRun: boolean }; answer: Pruned }
 }
 
-export interface CheckpointCard extends Checkpoint {
+export interface CheckpointCard extends Omit<Checkpoint, 'why'> {
+  /** `entry`: none was taken there. */
+  readonly why: Checkpoint['why'] | 'entry'
   readonly status: PlanStatus
   readonly revision: number
   readonly completed: readonly TaskName[]
@@ -458,6 +460,10 @@ export interface CheckpointCard extends Checkpoint {
   readonly decisions: readonly { readonly task: TaskName; readonly verdict: string; readonly rationale: string }[]
   readonly evidence: readonly { readonly task: TaskName; readonly criterion: string; readonly holds: boolean | null }[]
 }
+
+export type CheckpointFound =
+  | { readonly ok: true; readonly card: CheckpointCard }
+  | { readonly ok: false; readonly refusal: Refusal }
 
 export type CheckpointDiff =
   | {

@@ -67,6 +67,12 @@ describe('after a crash', () => {
       for (const path of ['src/mine.txt', 'src/gone.txt', 'src/new.txt']) expect(said.stdout).toContain(path)
     for (const choice of ['keep', 'take', 'merge'])
       expect(resumed.stdout).toContain(`planfold choose demo build ${choice}`)
+    const shown = await here.planfold('show', 'demo', 'build')
+    expect(shown).toMatchObject({ exit: 0, stderr: '' })
+    expect(shown.stdout).toContain('src/mine.txt')
+    expect(shown.stdout).toContain('answer it: planfold choose demo build keep')
+    expect(await here.json('show', 'demo', 'build')).toMatchObject({ asks: { asks: { type: 'edits' } }, shown: null })
+    expect((await here.planfold('next', 'demo', '--explain')).stdout).toContain("choose 'keep', 'take' or 'merge'")
     expect([file('src/mine.txt'), file('src/new.txt'), existsSync(join(here.folder, 'src/gone.txt'))]).toEqual([
       'one\nfix\n',
       'new\n',
@@ -162,5 +168,44 @@ tasks:
     expect(file('src/out.txt')).toBe('A\nb\nc\nd\ne\nf\ng\nmine\n')
     expect((await here.planfold('show', 'demo')).exit).toBe(0)
     expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+  })
+})
+
+describe('run again by hand', () => {
+  // Done again, it begins with the files as they stand, and here it writes over all of them.
+  const again = `planfold: 1
+name: demo
+tasks:
+  - id: build
+    write: [src/**]
+    network: []
+    run: "echo mine > src/out.txt; test -e go || exit 1; echo mine > src/mine.txt; rm src/gone.txt"
+`
+
+  it('what a person changed since it failed and the task writes over is told, and one command away', async () => {
+    await here.write('plan.yaml', again)
+    expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 1 })
+    sh(here.folder, 'echo hand > src/out.txt; echo hand > src/mine.txt; echo hand > src/gone.txt; touch go')
+    const ran = await here.planfold('run', 'demo')
+    expect(ran).toMatchObject({ exit: 0 })
+    for (const said of [ran, await here.planfold('status', 'demo'), await here.planfold('log', 'demo')])
+      for (const path of ['src/out.txt', 'src/mine.txt', 'src/gone.txt']) expect(said.stdout).toContain(path)
+    expect(ran.stdout).toContain('planfold restore demo')
+    const list = await here.planfold('restore', 'demo')
+    expect(list.stdout.match(/written over .* by build/g)).toHaveLength(3)
+    await here.planfold('prune', '--before', '0s', '--archive')
+    const paths = ['src/out.txt', 'src/mine.txt', 'src/gone.txt']
+    expect(await here.planfold('restore', 'demo', ...paths)).toMatchObject({ exit: 0 })
+    expect(paths.map(file)).toEqual(['hand\n', 'hand\n', 'hand\n'])
+    expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+  })
+
+  it('what the plan itself had left there is nobody’s edit: nothing is said', async () => {
+    await here.write('plan.yaml', again)
+    expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 1 })
+    sh(here.folder, 'touch go')
+    const ran = await here.planfold('run', 'demo')
+    expect(ran.stdout + ran.stderr).not.toContain('restore')
+    expect((await here.json('restore', 'demo')) as object).toMatchObject({ items: [] })
   })
 })

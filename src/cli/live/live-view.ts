@@ -233,7 +233,6 @@ export class LiveReporter implements Reporter {
 
   /** What exactly an approval agrees to, from the stored bytes; nothing when it is bound to none. */
   async #boundTo(waiting: Waiting): Promise<readonly string[]> {
-    if (waiting.shown === undefined || waiting.asks.type === 'edits') return []
     const { consentLines, wrapped } = await import('../text/consent-text.ts')
     const lines = await consentLines({ paint: paint(false) }, this.#composed.engine, waiting, { all: true })
     return wrapped(lines, this.#terminal.columns() - QUESTION_MARGIN)

@@ -12,8 +12,9 @@ import { hintText } from './hint-text.ts'
 const VALUE_MAX = 2_000
 const LABEL_WIDTH = 8
 
-export function briefingLines(briefing: Briefing, paint: Paint): readonly string[] {
-  return rowsOf(briefing).flatMap(([label, text]) => labelled(label, text, paint))
+/** `isCommand`: nothing stops a command from writing elsewhere, and that is said. */
+export function briefingLines(briefing: Briefing, paint: Paint, isCommand = false): readonly string[] {
+  return rowsOf(briefing, isCommand).flatMap(([label, text]) => labelled(label, text, paint))
 }
 
 /** A label, then the text; its further lines stand below its first. */
@@ -22,7 +23,7 @@ export function labelled(label: string, text: string, paint: Paint): readonly st
   return lines.map((line, at) => `  ${paint.dim((at === 0 ? label : '').padEnd(LABEL_WIDTH))} ${line}`.trimEnd())
 }
 
-function rowsOf(briefing: Briefing): readonly (readonly [string, string])[] {
+function rowsOf(briefing: Briefing, isCommand: boolean): readonly (readonly [string, string])[] {
   const { description, instruction, bound, inputs, unresolved, outputs, failureModes, outcomes } = briefing
   const words: readonly (readonly [string, string | null])[] = [
     ['what', description],
@@ -41,7 +42,14 @@ function rowsOf(briefing: Briefing): readonly (readonly [string, string])[] {
     ...briefing.preconditions.map(one => ['before', criterionText(one)] as const),
     ...briefing.accept.map(one => ['accept', criterionText(one)] as const),
     ...briefing.postconditions.map(one => ['after', criterionText(one)] as const),
-    ...(briefing.write === null ? [] : [['write', `only in ${briefing.write.join(', ') || 'nothing'}`] as const]),
+    ...(briefing.write === null
+      ? []
+      : [
+          [
+            'write',
+            `only in ${briefing.write.join(', ') || 'nothing'}${isCommand ? ' (declared, not enforced)' : ''}`,
+          ] as const,
+        ]),
     ...(briefing.effects === null ? [] : [['effects', effectsText(briefing.effects)] as const]),
     ...Object.entries(outputs).map(([name, source]) => ['output', `${name}${sourceText(source)}`] as const),
     ...failureModes.map(({ name, detect, recover, advice }) => {

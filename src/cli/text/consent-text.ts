@@ -271,14 +271,25 @@ function authorWords({ title, description, rationale, risks = [] }: ShownWords, 
   ]
 }
 
+interface Bound {
+  readonly asks: { readonly type: string }
+  readonly shown?: Sha256 | null
+  readonly releases?: Releases | null
+}
+
+/** The hash of what an approval agrees to; null when it is bound to none. A question about edits stores the edits instead. */
+export const boundTo = ({ asks, shown = null }: Bound): Sha256 | null => (asks.type === 'edits' ? null : shown)
+
 /** Empty when nothing was stored. `all`: without leaving anything out; `short`: but the ends of lines without end. */
 export async function consentLines(
   { paint }: Pick<Context, 'paint'>,
   engine: Pick<Engine, 'ask'>,
-  { shown, releases = null }: { readonly shown?: Sha256 | null; readonly releases?: Releases | null },
+  bound: Bound,
   { all = false, short = !all }: { readonly all?: boolean; readonly short?: boolean } = {},
 ): Promise<readonly string[]> {
-  if (shown === null || shown === undefined) return []
+  const shown = boundTo(bound)
+  if (shown === null) return []
+  const { releases = null } = bound
   const content = async (sha256: Sha256) => await engine.ask({ type: 'blob', sha256 })
   const bytes = await content(shown)
   if (bytes === null) return [paint.red(`what it asks about is gone from the store (${shown.slice(0, 12)})`)]

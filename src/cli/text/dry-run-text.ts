@@ -38,7 +38,12 @@ function task(each: Would, paint: Paint): readonly string[] {
   const after = needs.length === 0 ? '' : paint.dim(` after ${needs.join(', ')}`)
   const title = each.title === null ? '' : ` — ${escapeForTerminal(each.title)}`
   const status = each.status === null ? '' : paint.dim(` [${each.status}]`)
-  const text = preview === null ? inWords(each) : preview.trim() === '' ? 'changes nothing as things stand' : preview
+  const text =
+    preview === null
+      ? (endedWords(each) ?? inWords(each))
+      : preview.trim() === ''
+        ? 'changes nothing as things stand'
+        : preview
   return [
     `${paint.bold(each.task)} ${paint.dim(`${each.action}, ${each.effect}`)}${status}${after}${title}`,
     ...(each.conditional ? [paint.dim('    only when an outcome leads here')] : []),
@@ -54,6 +59,22 @@ function task(each: Would, paint: Paint): readonly string[] {
     ...each.postconditions.map(one => paint.dim(`    after: ${judged(one)}`)),
     ...(each.effects === null ? [] : [paint.dim(`    effects: ${escapeForTerminal(effectsText(each.effects))}`)]),
   ]
+}
+
+/** Of a task that has ended nothing is foretold. */
+function endedWords({ status }: Would): string | null {
+  switch (status) {
+    case 'completed':
+      return 'already completed'
+    case 'failed':
+      return 'has failed'
+    case 'skipped':
+    case 'abandoned':
+    case 'cancelled':
+      return `was ${status}`
+    default:
+      return null
+  }
 }
 
 function inWords({ action, asks, gate, releases, alsoWaits, needs, task: name }: Would): string {

@@ -4,9 +4,9 @@ import type { PlanId } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
 import type { PlanStatus } from '../../domain/status.ts'
-import type { Checkpoint, Standing } from '../../domain/views/checkpoints.ts'
+import type { Standing } from '../../domain/views/checkpoints.ts'
 import type { Summary } from '../../domain/views/summary.ts'
-import type { Engine } from '../../engine/engine.ts'
+import type { CheckpointCard, Engine } from '../../engine/engine.ts'
 import type { RollbackEnd } from '../../operations/rollback-plan.ts'
 import { escapeForTerminal, shellWord } from '../../safety/text/terminal.ts'
 import type { Change, TreeEntry } from '../../workspace/workspace.ts'
@@ -152,7 +152,7 @@ function gitWords(operation: GitOperation): string {
 // A checkpoint in words: why it is there, what stands in it, and what does not. Names come from plans and files of others, so
 // whoever prints these lines escapes them.
 
-export function whyWords({ why, task }: Pick<Checkpoint, 'why' | 'task'>): string {
+export function whyWords({ why, task }: Pick<CheckpointCard, 'why' | 'task'>): string {
   switch (why) {
     case 'after':
       return `after ${task ?? 'a task'}`
@@ -166,6 +166,8 @@ export function whyWords({ why, task }: Pick<Checkpoint, 'why' | 'task'>): strin
       return `before ${task ?? 'a task'}, which is risky`
     case 'ended':
       return 'when the fork ended'
+    case 'entry':
+      return 'no checkpoint was taken there'
     default:
       return why satisfies never
   }
@@ -186,7 +188,6 @@ export function standingWords(standing: Standing): readonly (readonly [string, s
       'git',
       `${on}${git.head === null ? ', which has no commits yet' : ` at ${git.head.slice(0, 12)}`}, ${numberOf(git.dirty, 'path')} not committed`,
     ])
-    if (git.index === null) lines.push(['git', 'the index held conflicts'])
   }
   if (about !== undefined) lines.push(['made by', about])
   return lines

@@ -24,6 +24,13 @@ describe('the end of a run', () => {
     ])
   })
 
+  it('counts the failed tasks that it does not name', () => {
+    const failed = ['a', 'b', 'c', 'd', 'e', 'f'].map(name => ({ task: task(name), reason: 'no', handled: false }))
+    const lines = endingLines(summaryOf([], { status: 'failed', failed }), [], NOBODY, 0, paint(false))
+    expect(lines.filter(line => line.startsWith('  failed'))).toHaveLength(5)
+    expect(lines).toContain('           … and 1 more: planfold show demo')
+  })
+
   it('says what waits, with the exact commands', () => {
     const cards = [cardOf('review', 'waiting'), cardOf('push', 'waiting', { effect: 'unsafe' })]
     const summary = summaryOf(cards, {

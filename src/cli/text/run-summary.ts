@@ -77,11 +77,7 @@ export function endingLines(
     lines.push(
       `  longest  ${longest.map(card => `${card.name} ${elapsed(card.endedAt! - card.startedAt!)}`).join(', ')}`,
     )
-  for (const failed of summary.failed.slice(0, 5)) {
-    lines.push(
-      `  ${paint.red('failed')}   ${failed.task}: ${brief(failed.reason)}${failed.handled ? paint.dim(' (handled)') : ''}`,
-    )
-  }
+  lines.push(...failedLines(summary, paint))
   lines.push(...setBackLines(summary, paint))
   const rollback = stoppedIn(summary, how)
   if (rollback !== null) lines.push(`  ${paint.red('rollback')} stopped: ${brief(rollback)}`)
@@ -102,6 +98,21 @@ export function endingLines(
   if (summary.status === 'failed' && how.left === null && stoppedIn(summary, how) === null)
     lines.push('  or change the plan file and run it again: what is done stays done')
   return lines
+}
+
+const FAILED_MAX = 5
+
+export function failedLines({ name, failed }: Summary, paint: Paint): readonly string[] {
+  const more = failed.length - FAILED_MAX
+  return [
+    ...failed
+      .slice(0, FAILED_MAX)
+      .map(
+        ({ task, reason, handled }) =>
+          `  ${paint.red('failed')}   ${task}: ${brief(reason)}${handled ? paint.dim(' (handled)') : ''}`,
+      ),
+    ...(more > 0 ? [paint.dim(`           … and ${more} more: planfold show ${name}`)] : []),
+  ]
 }
 
 /** Of the task that failed, or that stopped the plan; of all when none did. */

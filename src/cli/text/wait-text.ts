@@ -12,18 +12,20 @@ import type { Paint } from '../terminal/paint.ts'
 
 const TIMES_MAX = 3
 
-/** What was set back before tasks were tried again, with the command that brings it back. */
+/** What was set back before tasks were tried again, or written over, with the command that brings it back. */
 export function setBackLines(
   { name, restored = [] }: Pick<Summary, 'name' | 'restored'>,
   paint: Paint,
 ): readonly string[] {
   const shown = restored.slice(-TIMES_MAX)
-  const lines = shown.flatMap(({ task, paths, more }) => {
+  const lines = shown.flatMap(({ task, paths, more, how }) => {
     const first = paths.slice(0, 3).map(path => brief(path))
     const rest = paths.length - first.length + more
     const all = `${first.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`
     return [
-      `  ${paint.yellow('set back')} ${all}: as before ${brief(task)}, which was tried again`,
+      how === 'overwritten'
+        ? `  ${paint.yellow('replaced')} ${all}: ${brief(task)} wrote over edits, which are kept`
+        : `  ${paint.yellow('set back')} ${all}: as before ${brief(task)}, which was tried again`,
       `           planfold restore ${quoted(name)} ${paths[0] === undefined ? '' : quoted(paths[0])}`.trimEnd(),
     ]
   })

@@ -6,9 +6,9 @@ import { CONSENT } from '../gates/consent.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { SIGN_SLACK_MS } from '../limits.ts'
 import { breakersAfter, countsForBreaker } from '../recovery/breaker.ts'
-import type { FailureClass, Prepared } from '../result.ts'
+import type { FailureClass, Prepared, Result } from '../result.ts'
 import type { TaskStatus } from '../status.ts'
-import type { PlanState, TaskState } from './state.ts'
+import type { PlanState, SetBack, TaskState } from './state.ts'
 import { NOBODY, NOTHING, setStatus } from './task-index.ts'
 
 // What happens to one task within its visits: it ends, it completes, its next visit is opened, a rollback sets it. Only `evolve`
@@ -140,6 +140,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       return
     case 'attempt.succeeded':
       task.result = event.result
+      noteOverwritten(state, task, event.result, now)
       task.claim = null
       state.breakers = breakersAfter(state.breakers, task.definition, false)
       endedMeanwhile(state, event.task)
@@ -149,6 +150,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       return
     case 'attempt.failed':
       task.result = event.result
+      noteOverwritten(state, task, event.result, now)
       // Nothing was tried: somebody is asked first.
       if (event.result.failure.code !== CONSENT) task.failures++
       task.handled = false
@@ -193,6 +195,35 @@ const some = (chosen: Prepared['chosen'], ended: Prepared['ended']): Pick<Prepar
   chosen,
   ended,
 })
+
+/** So many times are remembered, each with so many paths; the journal and the manifests it names hold all of them. */
+const RESTORED_MAX = 20
+const PATHS_MAX = 10
+
+export function rememberSetBack(
+  state: PlanState,
+  {
+    task,
+    saved,
+    files = [],
+    more = 0,
+    how,
+  }: Pick<EventOf<'workspace.restored'>, 'task' | 'saved' | 'files' | 'more'> & Pick<SetBack, 'how'>,
+  at: Millis,
+): void {
+  const paths = files.slice(0, PATHS_MAX)
+  const rest = more + files.length - paths.length
+  const one = { task, at, saved, paths, more: rest, ...(how === undefined ? {} : { how }) }
+  state.restored = [...state.restored, one].slice(-RESTORED_MAX)
+}
+
+/** Edits it wrote over can be restored, as those that were set back. */
+function noteOverwritten(state: PlanState, { definition, prepared }: TaskState, { wrote }: Result, at: Millis): void {
+  const saved = prepared?.preimage ?? prepared?.before
+  if (wrote?.overwrote === undefined || saved === undefined) return
+  const { paths: files, more = 0 } = wrote.overwrote
+  rememberSetBack(state, { task: definition.id, saved, files, more, how: 'overwritten' }, at)
+}
 
 /** Remembered where files are looked at: what changed later is a person's work. */
 function endedAt(task: TaskState, ended: NonNullable<Prepared['ended']>): void {

@@ -1,16 +1,16 @@
 // What is true now, after this event? Applies one event to a state the caller owns. No rule is decided here: `evolve`
 // believes every event. The cost of an event depends on the tasks it names and their edges, never on history (law L7).
 
-import type { ClientEvent, Event, EventOf } from '../event.ts'
+import type { ClientEvent, Event } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import { EVALUATIONS_KEPT } from '../limits.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { ENDED } from '../status.ts'
 import { indexAlarms } from './alarms.ts'
-import { end, evolveAttempt, reopen, reset, without } from './evolve-attempt.ts'
+import { end, evolveAttempt, rememberSetBack, reopen, reset, without } from './evolve-attempt.ts'
 import { closeGate, evolveJudgement, openGate } from './evolve-gate.ts'
-import { isUnsealed, type PlanState, type SetBack, type TaskState } from './state.ts'
+import { isUnsealed, type PlanState, type TaskState } from './state.ts'
 import {
   allTasks,
   findDormant,
@@ -332,8 +332,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       leaveRollback(state)
       return
     case 'workspace.restored':
-      if ((event.files?.length ?? 0) > 0)
-        state.restored = [...state.restored, setBackBy(event, now)].slice(-RESTORED_MAX)
+      if ((event.files?.length ?? 0) > 0) rememberSetBack(state, event, now)
       return
     case 'files.restored':
       state.restored = state.restored.flatMap(one => {
@@ -384,14 +383,6 @@ function define(state: PlanState, definition: PlanDefinition, now: Millis): void
   relink(state)
   const dormant = findDormant(state)
   for (const task of order) task.dormant = dormant.has(task.definition.id) && task.routedBy.length === 0
-}
-
-/** So many times are remembered, each with so many paths; the journal and the manifests it names hold all of them. */
-const RESTORED_MAX = 20
-const PATHS_MAX = 10
-
-function setBackBy({ task, saved, files = [], more = 0 }: EventOf<'workspace.restored'>, at: Millis): SetBack {
-  return { task, at, saved, paths: files.slice(0, PATHS_MAX), more: more + Math.max(0, files.length - PATHS_MAX) }
 }
 
 const toCompensate = (state: PlanState): TaskName[] =>

@@ -140,8 +140,9 @@ export interface PlanState {
   readonly alarms: Heap<Alarm>
 }
 
-/** Files that were set back before a task was tried again. */
+/** Files that were set back before a task was tried again, or that it wrote over although somebody had changed them. */
 export interface SetBack {
+  readonly how?: 'overwritten'
   readonly task: TaskName
   readonly at: Millis
   /** The manifest of what stood there. */

@@ -250,6 +250,8 @@ function asks(task: TaskState): string {
       return `agree to it or not: ${task.gate.asks.why}`
     case 'decision':
       return `choose ${task.gate.asks.options.map(option => `'${option.id}'`).join(' or ')}`
+    case 'edits':
+      return "its files were edited: choose 'keep', 'take' or 'merge'"
     case 'question':
       return `answer '${task.gate.asks.question}'`
     case 'verdict':

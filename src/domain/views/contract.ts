@@ -9,7 +9,7 @@ import { DONE_TASK } from '../plan-rules/graph-rules.ts'
 import type { Stage, Verdict } from '../result.ts'
 import { evolve } from '../state/evolve.ts'
 import { newState } from '../state/fold.ts'
-import type { PlanState } from '../state/state.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
 import type { PlanStatus } from '../status.ts'
 import { planStatus } from './summary.ts'
 
@@ -85,6 +85,14 @@ export function contractOf(entries: readonly ContractEntry[]): Contract {
     counts: { holds: count(true), broken: count(false), open: count(null) },
     lines,
   }
+}
+
+/** The verdicts about a task's last attempt; what only a person could judge is judged by their answer. */
+export function judgedVerdicts({ status, result }: Pick<TaskState, 'status' | 'result'>): readonly Verdict[] {
+  // It waited for that answer: completed, it was approved; failed although the attempt succeeded, it was rejected.
+  const holds = status === 'completed' ? true : status === 'failed' && result?.status === 'succeeded' ? false : null
+  const evidence = holds === true ? 'approved by a person' : 'rejected by a person'
+  return (result?.verdicts ?? []).map(one => (one.holds === null && holds !== null ? { ...one, holds, evidence } : one))
 }
 
 type Found = { readonly verdict: Verdict; readonly judged: Omit<Judged, 'isCurrent'> }

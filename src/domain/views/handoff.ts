@@ -11,6 +11,7 @@ import { newState } from '../state/fold.ts'
 import { countedVisits, type TaskState } from '../state/state.ts'
 import { ENDED, type PlanStatus, type TaskStatus } from '../status.ts'
 import { type Checkpoint, checkpointsOf } from './checkpoints.ts'
+import { judgedVerdicts } from './contract.ts'
 import { operationsOf } from './git-operations.ts'
 import { inboxOf } from './inbox.ts'
 import { planStatus } from './summary.ts'
@@ -205,6 +206,8 @@ export interface HandedTask {
   readonly log: { readonly sha256: Sha256; readonly bytes: number } | null
   readonly changes: Sha256 | null
   readonly paths: number
+  /** Tasks without a write scope that ran at the same time, as it did: whose these changes are cannot be told. */
+  readonly beside?: readonly TaskName[]
   readonly verdicts: readonly Verdict[]
 }
 
@@ -241,7 +244,7 @@ export function handoff(entries: readonly HandedEntry[]): Handoff {
     }
     state.version = version
   }
-  const { tries, refs, ...told } = story
+  const { tries, refs, unscoped: _, ...told } = story
   const last = entries.at(-1)
   const checkpoints = checkpointsOf(entries)
   const { definition } = state
@@ -279,11 +282,17 @@ interface Tries {
   workMs: number
   /** Of the last attempt that printed or wrote something: a task that was reopened has left it all the same. */
   log: HandedTask['log']
+  beside: readonly TaskName[]
 }
-const NONE: Tries = { attempts: 0, retries: 0, workMs: 0, log: null }
+const NONE: Tries = { attempts: 0, retries: 0, workMs: 0, log: null, beside: [] }
 type Story = Mutable<
   Pick<Handoff, 'revisions' | 'decisions' | 'setbacks' | 'rollbacks' | 'compensations' | 'notes'>
-> & { readonly tries: Map<TaskName, Tries>; readonly refs: Map<string, string | null> }
+> & {
+  readonly tries: Map<TaskName, Tries>
+  readonly refs: Map<string, string | null>
+  /** Tasks under way around which all files are compared. */
+  readonly unscoped: Set<TaskName>
+}
 
 const newStory = (): Story => ({
   revisions: [],
@@ -294,6 +303,7 @@ const newStory = (): Story => ({
   notes: [],
   tries: new Map(),
   refs: new Map(),
+  unscoped: new Set(),
 })
 
 function tell(story: Story, event: Event, { version, at, by }: { version: number; at: Millis; by: string }): void {
@@ -335,9 +345,11 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
     case 'attempt.started':
       triesOf(story, event.task).attempts++
       if (event.attempt > 1) triesOf(story, event.task).retries++
+      if (event.before !== undefined) tellBeside(story, event.task)
       return
     case 'attempt.succeeded':
     case 'attempt.failed': {
+      story.unscoped.delete(event.task)
       const tries = triesOf(story, event.task)
       tries.workMs += event.result.durationMs ?? 0
       tries.log = event.result.log ?? tries.log
@@ -349,6 +361,7 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
       return
     }
     case 'attempt.lost': {
+      story.unscoped.delete(event.task)
       const { task, visit, attempt, reason } = event
       story.setbacks.push({ at, task, visit, attempt, class: 'lost', message: reason, hint: null })
       return
@@ -393,13 +406,26 @@ function saidIn({ task, verdict, rationale, option, answers, to }: EventOf<'gate
   return { task, verdict, rationale, said }
 }
 
+/** What either writes meanwhile is seen by both. */
+function tellBeside(story: Story, task: TaskName): void {
+  const meet = (one: TaskName, other: TaskName): void => {
+    const tries = triesOf(story, one)
+    if (!tries.beside.includes(other)) tries.beside = [...tries.beside, other]
+  }
+  for (const other of story.unscoped) {
+    meet(task, other)
+    meet(other, task)
+  }
+  story.unscoped.add(task)
+}
+
 function triesOf({ tries }: Story, task: TaskName): Tries {
   const known = tries.get(task) ?? { ...NONE }
   tries.set(task, known)
   return known
 }
 
-function handed(task: TaskState, { attempts, retries, workMs, log }: Tries): HandedTask {
+function handed(task: TaskState, { attempts, retries, workMs, log, beside }: Tries): HandedTask {
   const { definition, status, result, handled, reason } = task
   const outputs = Object.entries(result?.outputs ?? {})
   return {
@@ -421,7 +447,8 @@ function handed(task: TaskState, { attempts, retries, workMs, log }: Tries): Han
     log: log ?? result?.log ?? null,
     changes: result?.wrote?.changes ?? null,
     paths: result?.wrote?.paths ?? 0,
-    verdicts: result?.verdicts ?? [],
+    ...(beside.length === 0 ? {} : { beside }),
+    verdicts: judgedVerdicts(task),
   }
 }
 

@@ -14,6 +14,17 @@ it('ends without a colon where no reason was given', () => {
   )
 })
 
+it('tells what a task changed outside its scope, and whose edits it wrote over', () => {
+  const verdicts = [
+    { criterion: 'changes only src/**', holds: false, evidence: 'also changed other.txt', stage: 'effects' },
+  ] as const
+  const overwrote = { paths: ['src/a'] }
+  const result = { status: 'succeeded', verdicts, wrote: { changes: numberedSha(1), paths: 2, overwrote } } as const
+  expect(sentence({ type: 'attempt.succeeded', task: name('go'), visit: 2, attempt: 1, result })).toBe(
+    'go succeeded; outside its write scope it also changed other.txt; it wrote over edits of src/a, and they are kept',
+  )
+})
+
 it('does not tell that a gate asks which was decided in the same moment', () => {
   const opened: Event = { type: 'gate.opened', task: name('sound'), asks: { type: 'approval', show: [] } }
   const decided: Event = {

@@ -152,9 +152,9 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'attempt.started':
       return `${event.task} started${again(event)}${event.claim === undefined ? '' : `, claimed by ${event.claim.by}`}${unseen(event)}`
     case 'attempt.succeeded':
-      return `${event.task} succeeded${seconds(event.result.durationMs)}`
+      return `${event.task} succeeded${seconds(event.result.durationMs)}${strayed(event)}${overwritten(event, words)}`
     case 'attempt.failed':
-      return `${event.task} failed${again(event)}: ${event.result.failure.message}`
+      return `${event.task} failed${again(event)}: ${event.result.failure.message}${overwritten(event, words)}`
     case 'attempt.lost':
       return `${event.task} interrupted${again(event)}: ${event.reason}`
     case 'attempt.parked':
@@ -235,8 +235,22 @@ export function sentence(event: Event, words?: PlanWording): string {
   }
 }
 
+/** It changed what it does not declare, as far as somebody looked. */
+function strayed({ result }: EventOf<'attempt.succeeded'>): string {
+  const stray = result.verdicts?.find(({ stage, holds }) => stage === 'effects' && holds === false)
+  return stray?.evidence === undefined ? '' : `; outside its write scope it ${stray.evidence}`
+}
+
+/** It wrote over what somebody had changed since it was done before; nothing when it did not. */
+function overwritten({ result }: EventOf<'attempt.succeeded' | 'attempt.failed'>, words?: PlanWording): string {
+  const { paths: files = [], more = 0 } = result.wrote?.overwrote ?? {}
+  if (files.length === 0) return ''
+  const how = words === undefined ? '' : `: ${words.word(restoring({ files }, words.plan))}`
+  return `; it wrote over edits of ${names(files)}${more === 0 ? '' : ` and ${more} more`}, and they are kept${how}`
+}
+
 /** Brings it back, one file or all of them. */
-function restoring({ files = [] }: EventOf<'workspace.restored'>, plan: string): Step {
+function restoring({ files = [] }: Pick<EventOf<'workspace.restored'>, 'files'>, plan: string): Step {
   return next('restore', files.length === 1 ? { plan, file: files[0]! } : { plan })
 }
 

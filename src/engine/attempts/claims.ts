@@ -8,6 +8,7 @@ import type { Found, Prepared, Result } from '../../domain/result.ts'
 import { claimNotHeld } from '../../domain/rules/task-orders.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { asksBeforeClaim, isClaimable } from '../../domain/state/task-index.ts'
+import { withOverwritten } from '../files/overwritten-edits.ts'
 import { reserveScope } from '../files/scope-reservation.ts'
 import { roomsOf } from '../git/plan-worktree.ts'
 import { lazy } from '../lazy-imports.ts'
@@ -256,9 +257,10 @@ async function reported(rooms: Rooms, state: PlanState, order: OrderOf<'report'>
   const task = state.tasks.get(order.task)
   const look = task?.claim == null ? null : task.prepared
   const own = roomsOf(rooms, state)
-  const [result, wrote] = [await judgeReport(own, state, order), await changesSince(own, state, look)]
-  const whole = wrote === null ? result : { ...result, wrote }
-  return task === undefined ? whole : await heldToEffects(own, state, task, whole)
+  const result = await judgeReport(own, state, order)
+  if (task === undefined) return result
+  const wrote = await withOverwritten(own, state, task, look, await changesSince(own, state, look))
+  return await heldToEffects(own, state, task, wrote === null ? result : { ...result, wrote })
 }
 
 /** Zero, negative or absurd leases fall back to sane ones. */

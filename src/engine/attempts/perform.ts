@@ -13,6 +13,7 @@ import { shortageIn } from '../../domain/shortage.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { traceparent } from '../../domain/views/trace.ts'
 import type { Attempt, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
+import { withOverwritten } from '../files/overwritten-edits.ts'
 import { consentObjection } from '../gates/consent.ts'
 import { lazy } from '../lazy-imports.ts'
 import {
@@ -318,11 +319,11 @@ async function looking(
 async function withFootprint(
   rooms: Rooms,
   state: PlanState,
-  { definition }: TaskState,
+  { definition, visit }: Pick<TaskState, 'definition' | 'visit'>,
   look: Look | null,
   result: Result,
 ): Promise<Result> {
-  const wrote = await changesSince(rooms, state, look)
+  const wrote = await withOverwritten(rooms, state, { definition, visit }, look, await changesSince(rooms, state, look))
   const whole = wrote === null ? result : { ...result, wrote }
   if (definition.action.type !== 'checkpoint' || whole.status === 'failed') return whole
   const checkpoint = await standingNow(rooms, state, 'throw')

@@ -16,6 +16,7 @@ import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Writing, write } from '../write-order.ts'
 import { heldFailure, refuseHeldFiles } from './held-files.ts'
+import { overwrittenIn } from './overwritten-edits.ts'
 import { untoldRestores } from './restore-scope.ts'
 
 // A rollback or restore of files that was cut off: the workspace finishes it and tells how it ended, until that is in the journal
@@ -85,6 +86,16 @@ async function keptBy(rooms: Rooms, event: Event, at: Millis): Promise<readonly 
     case 'workspace.restored': {
       const compared = await rooms.workspace.compare(event.saved, event.to)
       return compared.ok ? versionsIn(compared.changes, { at, by: 'retry', task: event.task }) : []
+    }
+    case 'attempt.succeeded':
+    case 'attempt.failed': {
+      const { changes = null, overwrote } = event.result.wrote ?? {}
+      if (changes === null || overwrote === undefined) return []
+      return versionsIn(overwrittenIn(await readChanges(rooms, changes), overwrote), {
+        at,
+        by: 'task',
+        task: event.task,
+      })
     }
     case 'files.restored':
       return versionsIn(await readChanges(rooms, event.changes), { at, by: 'restore', task: null })

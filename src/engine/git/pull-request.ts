@@ -2,6 +2,7 @@
 // looks; nothing is pushed and nobody is asked.
 
 import type { PlanState } from '../../domain/state/state.ts'
+import { judgedVerdicts } from '../../domain/views/contract.ts'
 import { operationsOf } from '../../domain/views/git-operations.ts'
 import { summary } from '../../domain/views/summary.ts'
 import type { Entry } from '../../stores/store.ts'
@@ -14,11 +15,12 @@ import { demandGit, guarded, taken } from './task-commits.ts'
 export async function pullRequest(rooms: Rooms, state: PlanState): Promise<PullRequest> {
   const { id, definition, goal } = state
   const { status } = summary(state)
-  const tasks = state.order.map(({ definition: { id: name, title }, status, result }) => {
-    const criteria = result?.verdicts
+  const tasks = state.order.map(task => {
+    const { id: name, title } = task.definition
+    const criteria = judgedVerdicts(task)
     return {
       name,
-      status,
+      status: task.status,
       title,
       criteria,
     }

@@ -130,9 +130,12 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: W
     ),
     section('Where things are', [
       `- Journal: ${numberOf(facts.version, 'entry')}, the last ${code(facts.head)}`,
-      ...tasks.flatMap(({ task, changes }) =>
-        changes === null ? [] : [`- Change set of ${code(task)}: ${code(changes)}`],
-      ),
+      ...tasks.flatMap(({ task, changes, beside = [] }) => {
+        const doubt = `; ${beside.map(one => code(one)).join(', ')} ran at the same time, so it may be their work`
+        return changes === null
+          ? []
+          : [`- Change set of ${code(task)}: ${code(changes)}${beside.length === 0 ? '' : doubt}`]
+      }),
       ...tasks.flatMap(task => artifactLines(task, linkTo)),
       ...checkpointLines(facts, word),
       ...refLines(facts),

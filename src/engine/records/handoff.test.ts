@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Event } from '../../domain/event.ts'
 import { handoff } from '../../domain/views/handoff.ts'
 import { gate, type Journal, name, numberedSha, plan, started, task } from '../../testing/index.ts'
 import { postmortemText, readmeText } from './handoff-text.ts'
@@ -67,6 +68,38 @@ describe('what is handed on', () => {
     expect(postmortem).toContain('ask bo about the key')
     expect(postmortem).toContain(`Artifact \`build.app\`: \`${numberedSha(8)}\``)
     expect(postmortem).toContain('Done when: people like it')
+  })
+
+  it('names whose work a change set may be, where tasks without a scope ran side by side', () => {
+    const journal = started(plan('p', task('ok'), task('side'), task('later', { needs: ['ok', 'side'] })))
+    journal.succeed('ok', { wrote: { changes: null, paths: 0 } })
+    journal.succeed('side', { wrote: { changes: numberedSha(2), paths: 1 } })
+    journal.turn()
+    journal.succeed('later', { wrote: { changes: numberedSha(3), paths: 1 } })
+    // Around each of them all files were compared.
+    const seen = (event: Event): Event =>
+      event.type === 'attempt.started' ? { ...event, before: numberedSha(1) } : event
+    const entries = journal.entries.map(one => ({
+      ...one,
+      hash: numberedSha(one.version),
+      events: one.events.map(seen),
+    }))
+    const text = postmortemText(handoff(entries))
+    expect(text).toMatch(/Change set of `side`: `\w+`; `ok` ran at the same time, so it may be their work/)
+    expect(text).toMatch(/Change set of `later`: `\w+`\n/)
+  })
+
+  it('tells what a person judged by their answer', () => {
+    const journal = started(plan('p', task('draft'), task('other')))
+    const asks = { verdicts: [{ criterion: 'reads well', holds: null }] }
+    journal.succeed('draft', asks)
+    journal.succeed('other', asks)
+    expect(postmortemText(factsOf(journal))).toContain('`draft`: reads well was left to a person')
+    journal.must({ type: 'decide', task: name('draft'), verdict: 'approved', rationale: '' })
+    journal.must({ type: 'decide', task: name('other'), verdict: 'rejected', rationale: 'too long' })
+    const text = postmortemText(factsOf(journal))
+    expect(text).toContain('`draft`: reads well holds; approved by a person')
+    expect(text).toContain('`other`: reads well does not hold; rejected by a person')
   })
 
   it('keeps what others wrote as text, with what hides made visible', () => {

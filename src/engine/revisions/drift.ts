@@ -14,7 +14,8 @@ import { lostOutputs } from '../files/lost-outputs.ts'
 import { isGone, roomsOf } from '../git/plan-worktree.ts'
 import type { Drift, DriftedFile, UnmetCriterion } from '../queries.ts'
 import { gitStanding, MissingChanges, readChanges, standingNow } from '../rollback/attempt-changes.ts'
-import { changesOf, composeSince, entriesAfter, isSame, scopesIn } from '../rollback/write-set.ts'
+import { changeTime } from '../rollback/change-owner.ts'
+import { changesOf, composeSince, entriesAfter, followFiles, isSame, scopesIn } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 
 /** The stamp for a plan; a draft gets its own when it is started. */
@@ -48,7 +49,7 @@ export async function drift(
     : await rooms.store.read(state.id, { after, limit: 1 })
   const { at, version, standing } = stampIn(entries)
   const since = entries.filter(entry => entry.version > version)
-  const found = wanted && !isGone(rooms) ? await movedFiles(rooms, state, standing, since, entries) : NONE
+  const found = wanted && !isGone(rooms) ? await movedFiles(rooms, state, { at, standing }, since, entries) : NONE
   return {
     revision: state.revision,
     since: { at, version },
@@ -98,7 +99,7 @@ const NONE: Files = { files: [], basis: 'none', lacks: 'files were not looked at
 async function movedFiles(
   rooms: Rooms,
   state: PlanState,
-  then: Standing | null,
+  { at, standing: then }: { readonly at: Millis; readonly standing: Standing | null },
   since: readonly Entry[],
   entries: readonly Entry[],
 ): Promise<Files> {
@@ -107,7 +108,7 @@ async function movedFiles(
     const until = entries.slice(0, entries.length - since.length)
     const written = await composeSince(rooms, since, { until, scopeOf: scopesIn(state) })
     const left = new Map(written.changes.map(({ path, after }) => [path, after]))
-    const writers = await writersIn(rooms, since)
+    const writers = await writersIn(rooms, then?.snapshot === undefined ? entries : since)
     const told = (change: Change): DriftedFile => ({
       path: change.path,
       what: change.before === null ? 'created' : change.after === null ? 'deleted' : 'changed',
@@ -119,7 +120,8 @@ async function movedFiles(
       const now = await nowAt(rooms, [...left.keys()])
       const moved = written.changes.map(change => ({ ...change, after: now.get(change.path) ?? null }))
       const undone = undoneOf(written.changes, now)
-      return { files: [...moved.filter(isMoved), ...undone].map(told), basis: 'written', lacks }
+      const earlier = await movedEarlier(rooms, until, at, left)
+      return { files: [...moved.filter(isMoved), ...undone, ...earlier].map(told), basis: 'written', lacks }
     }
     const found = await rooms.snapshots.diff(then.snapshot, 'now')
     if (!found.ok) return { ...NONE, lacks: found.failure.message }
@@ -137,6 +139,28 @@ async function movedFiles(
     if (!(error instanceof MissingChanges)) throw error
     return { ...NONE, lacks: error.message }
   }
+}
+
+/** What the plan wrote before the revision and not since, where somebody has changed it since. */
+async function movedEarlier(
+  rooms: Rooms,
+  until: readonly Entry[],
+  stampedAt: Millis,
+  since: ReadonlyMap<string, TreeEntry | null>,
+): Promise<readonly Change[]> {
+  const all = await followFiles(
+    until,
+    changes => readChanges(rooms, changes),
+    () => true,
+  )
+  const earlier = [...all].filter(([path]) => !since.has(path))
+  const now = await nowAt(
+    rooms,
+    earlier.map(([path]) => path),
+  )
+  return earlier
+    .map(([path, before]) => ({ path, before, after: now.get(path) ?? null }))
+    .filter(change => isMoved(change) && changeTime(rooms.root, change.path) > stampedAt)
 }
 
 /** Changes of the plan that are gone: what stands there now stood there before it. */

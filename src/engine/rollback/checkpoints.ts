@@ -1,14 +1,13 @@
 // What is asked about checkpoints: all of them, one with what the plan knew there, and what differs between two.
 
-import { advise, quoted } from '../../domain/hint.ts'
-import { isCheckpointName } from '../../domain/id.ts'
+import { type CheckpointName, isCheckpointName } from '../../domain/id.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { type Checkpoint, checkpointsOf } from '../../domain/views/checkpoints.ts'
 import { planStatus } from '../../domain/views/summary.ts'
 import type { Entry } from '../../stores/store.ts'
 
-import type { CheckpointCard, CheckpointDiff } from '../queries.ts'
+import type { CheckpointCard, CheckpointDiff, CheckpointFound } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 import { resolveEntry } from './entry-reference.ts'
 import { foldTo } from './rollback-preview.ts'
@@ -18,14 +17,13 @@ export async function checkpoints(rooms: Rooms, state: PlanState): Promise<reado
   return checkpointsOf(await entriesAfter(rooms.store, state.id, 0))
 }
 
-export async function checkpoint(rooms: Rooms, state: PlanState, name: string): Promise<CheckpointCard | null> {
+export async function checkpoint(rooms: Rooms, state: PlanState, name: string): Promise<CheckpointFound> {
   const entries = await entriesAfter(rooms.store, state.id, 0)
-  const meant = resolveEntry(entries, name)
-  const found = 'code' in meant ? null : meant.checkpoint
-  if (found === null) return null
+  const found = checkpointAt(entries, name)
+  if ('code' in found) return { ok: false, refusal: found }
   const then = foldTo(entries, found.version)
   const decided = entries.filter(({ version }) => version <= found.version).flatMap(({ events }) => events)
-  return {
+  const card: CheckpointCard = {
     ...found,
     status: planStatus(then),
     revision: then.revision,
@@ -42,6 +40,7 @@ export async function checkpoint(rooms: Rooms, state: PlanState, name: string): 
       (result?.verdicts ?? []).map(({ criterion, holds }) => ({ task: definition.id, criterion, holds })),
     ),
   }
+  return { ok: true, card }
 }
 
 export async function difference(
@@ -68,11 +67,17 @@ export async function difference(
   return { ok: true, basis: 'written', changes: isBack ? turned : seen, left: [] }
 }
 
-function checkpointAt(entries: readonly Entry[], word: string): Checkpoint | Refusal {
+/** What the word means; an entry without a checkpoint has no files, and what the plan knew there is known all the same. */
+function checkpointAt(
+  entries: readonly Entry[],
+  word: string,
+): (Omit<Checkpoint, 'why'> & Pick<CheckpointCard, 'why'>) | Refusal {
   const meant = resolveEntry(entries, word)
   if ('code' in meant) return meant
-  if (meant.checkpoint !== null) return meant.checkpoint
-  return refuse('not-found', `there is no checkpoint at entry ${meant.version}`, advise`see ${quoted('checkpoints')}`)
+  const { version, checkpoint: taken } = meant
+  if (taken !== null) return taken
+  const at = entries.find(entry => entry.version === version)?.now ?? 0
+  return { name: word as CheckpointName, version, at, task: null, why: 'entry', paths: null, standing: {} }
 }
 
 /** Each name stands for one checkpoint, and for nothing else that can be gone to. */

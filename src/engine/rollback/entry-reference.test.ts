@@ -35,11 +35,21 @@ async function rolledBack(to: string): Promise<string> {
 it('goes to a task, to before a task, and to the beginning of a name; fork and checkpoints mean the same', async () => {
   const points = (await place.engine.ask({ type: 'checkpoints', plan: 'plan' })) ?? []
   const after = (task: string) => points.find(one => one.task === task)!
-  expect(await place.engine.ask({ type: 'checkpoint', plan: 'plan', checkpoint: 'cp-pack' })).toMatchObject(
-    after('pack'),
-  )
+  expect(await place.engine.ask({ type: 'checkpoint', plan: 'plan', checkpoint: 'cp-pack' })).toMatchObject({
+    ok: true,
+    card: after('pack'),
+  })
   expect(await place.engine.ask({ type: 'checkpoint', plan: 'plan', checkpoint: 'good' })).toMatchObject({
-    name: 'good-one',
+    ok: true,
+    card: { name: 'good-one' },
+  })
+  expect(await place.engine.ask({ type: 'checkpoint', plan: 'plan', checkpoint: 'before:pack' })).toMatchObject({
+    ok: true,
+    card: { why: 'entry', completed: ['build'] },
+  })
+  expect(await place.engine.ask({ type: 'checkpoint', plan: 'plan', checkpoint: 'cp-' })).toMatchObject({
+    ok: false,
+    refusal: { message: expect.stringContaining("'cp-' is the beginning of") },
   })
   const diff = await place.engine.ask({ type: 'checkpointDiff', plan: 'plan', from: 'build', to: 'cp-ship' })
   expect(diff).toMatchObject({ ok: true, changes: [{ path: 'out' }] })

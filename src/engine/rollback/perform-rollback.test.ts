@@ -420,7 +420,7 @@ describe('going back', () => {
     const diff = await place.engine.ask({ type: 'checkpointDiff', plan: 'plan', from: 'before-two', to: 'mine' })
     expect(diff).toMatchObject({ ok: true, basis: 'whole', changes: [{ path: 'a' }] })
     const card = await place.engine.ask({ type: 'checkpoint', plan: 'plan', checkpoint: 'before-two' })
-    expect(card).toMatchObject({ completed: ['one', 'safe'], standing: { files: 1 } })
+    expect(card).toMatchObject({ ok: true, card: { completed: ['one', 'safe'], standing: { files: 1 } } })
     await roll({ type: 'rollback', to: 'before-two' })
     expect(text('a')).toBe('one\n')
   })

@@ -106,7 +106,7 @@ function isRestorable(
         if (event.type === 'workspace.restored') saved.add(event.saved)
         if (event.type === 'plan.created' || event.type === 'plan.revised')
           keptMs = event.definition.policy?.retention?.restoredMs ?? RESTORED_KEPT_MS
-        else if (SETS_BACK.has(event.type)) last = entry.at
+        else if (SETS_BACK.has(event.type) || hasOverwritten(event)) last = entry.at
       }
     }
     if (page.length === 0) break
@@ -130,6 +130,8 @@ type Notes = readonly (readonly [name: string, note: string])[]
 const notesOf = (notes: Notes, plan: PlanId): Notes => notes.filter(([name]) => name.startsWith(restoreNotesOf(plan)))
 
 const SETS_BACK: ReadonlySet<Event['type']> = new Set(['workspace.restored', 'rollback.finished', 'files.restored'])
+
+const hasOverwritten = (event: Event): boolean => 'result' in event && event.result.wrote?.overwrote !== undefined
 
 /** Every blob that a kept entry names, directly or through a manifest. */
 function reach(tables: Tables, blobs: PruneBlobs, gone: ReadonlySet<number>): ReadonlySet<Sha256> {

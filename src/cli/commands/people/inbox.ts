@@ -38,9 +38,7 @@ export async function inbox(context: Context, options: InboxOptions): Promise<nu
     const items = options.for === undefined ? all : all.filter(item => isFor(item, options.for!))
     const { paint } = context
     const { consentLines } = await import('../../text/consent-text.ts')
-    const asked = await Promise.all(
-      items.map(async item => (item.asks.type === 'edits' ? [] : await consentLines(context, engine, item))),
-    )
+    const asked = await Promise.all(items.map(async item => await consentLines(context, engine, item)))
     answer(context, { items, restored, unreadable }, () => [
       ...(items.length === 0 ? ['nothing waits for a person'] : []),
       ...items.flatMap((item, at) => [...(at === 0 ? [] : ['']), ...inboxLines(item, context.now(), paint, asked[at])]),

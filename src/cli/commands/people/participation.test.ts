@@ -8,6 +8,7 @@ import { log } from '../plans/log.ts'
 import { next } from '../plans/next.ts'
 import { run } from '../plans/run.ts'
 import { show } from '../plans/show.ts'
+import { status } from '../plans/status.ts'
 import { revise } from '../revisions/revise.ts'
 import { claim, done, type FailOptions, fail, retry } from './claim.ts'
 
@@ -244,4 +245,11 @@ it('a failed plan says how it is opened again, and can be revised then', async (
   expect((await place.say(context => retry(context, 'p', 'a', {}))).exit).toBe(0)
   expect((await revising()).exit).toBe(0)
   expect((await runs()).exit).toBe(0)
+})
+
+it('whose claim has run out is not said to be at work', async () => {
+  await place.write('plan.yaml', 'planfold: 1\nname: p\ntasks:\n  - { id: a, instruction: write it }\n')
+  await runs()
+  await place.say(context => claim(context, 'p', 'a', { lease: 1 }))
+  expect(await data(context => status(context, 'p'))).toMatchObject({ running: [], claimable: 1 })
 })

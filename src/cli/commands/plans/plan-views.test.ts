@@ -242,3 +242,16 @@ test('commands that are named lead to the state folder that was told', () => {
     'planfold resume x',
   )
 })
+
+test('a write scope of a command is called declared; what it changed elsewhere is told where all files are compared', async () => {
+  await ran(`planfold: 1
+name: scoped
+tasks:
+  - { id: stray, write: [dist/**], run: "mkdir -p dist; echo a > dist/a; echo b > other.txt" }
+  - { id: bare, needs: [stray], write: [dist/**], network: [], run: "echo b > dist/b" }
+`)
+  expect(await text(context => log(context, 'scoped', undefined, {}))).toContain(
+    'outside its write scope it also changed other.txt',
+  )
+  expect(await text(context => show(context, 'scoped', 'bare'))).toContain('only in dist/** (declared, not enforced)')
+})

@@ -151,7 +151,9 @@ function whenGone(removed: Removed | null): Omit<Removed, 'card' | 'definition'>
 
 /** The stored bytes of what an approval agrees to; null when it is bound to none. */
 async function shownTo(engine: Engine, waiting: Waiting | null): Promise<Shown | null> {
-  const bytes = waiting?.shown === undefined ? null : await engine.ask({ type: 'blob', sha256: waiting.shown })
+  const { boundTo } = await import('../../text/consent-text.ts')
+  const sha256 = waiting === null ? null : boundTo(waiting)
+  const bytes = sha256 === null ? null : await engine.ask({ type: 'blob', sha256 })
   return bytes === null ? null : (JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown)
 }
 
@@ -224,7 +226,7 @@ function taskLines(
   const lines = [`${symbol(paint, card.status)} ${paint.bold(card.name)} ${tint(paint, card.status)(card.status)}`]
   for (const [name, text] of fields)
     if (text !== null) lines.push(`  ${paint.dim(name.padEnd(8))} ${escapeForTerminal(text)}`)
-  if (briefing !== null) lines.push(...briefingLines(briefing, paint))
+  if (briefing !== null) lines.push(...briefingLines(briefing, paint, card.action === 'run'))
   if (attempts.length > 0) {
     const rows = attempts.map(each => [
       `${each.visit}.${each.attempt}`,

@@ -16,7 +16,7 @@ import { brief } from '../../terminal/one-line.ts'
 import { planSymbol, planWords, tint } from '../../terminal/paint.ts'
 import { troubleLines, waitingLines } from '../../text/inbox-text.ts'
 import { rollbackLine, stoppedRollback } from '../../text/rollback-result.ts'
-import { counted } from '../../text/run-summary.ts'
+import { counted, failedLines } from '../../text/run-summary.ts'
 import { scopeWaitLines, setBackLines, shortageLines } from '../../text/wait-text.ts'
 
 import { planTable } from './list.ts'
@@ -46,10 +46,11 @@ export async function status(
       return EXIT.done
     }
     const { plan } = word === undefined ? { plan: open[0]!.id } : await findPlan(engine, word)
+    // Asked first: claims that have run out are given back by it.
+    const held = (await engine.ask({ type: 'next', plan }))?.held ?? []
     const summary = await engine.ask({ type: 'summary', plan })
     const moved = summary === null || context.settings.json ? null : await movedLine(engine, summary)
     const stopped = summary === null || context.settings.json ? null : await rollbackStopped(engine, summary, context)
-    const held = summary === null ? [] : ((await engine.ask({ type: 'next', plan }))?.held ?? [])
     const more = [...scopeWaitLines(held, context.paint), ...[stopped, moved].filter(line => line !== null)]
     const told = summary === null ? null : { ...summary, held }
     const data = word === undefined ? { items: [told], halted } : told === null ? null : { ...told, halted }
@@ -100,8 +101,7 @@ function statusLines(context: Context, summary: Held, isHalted: boolean): readon
   lines.push(`  revision ${summary.revision}, created ${ago(summary.createdAt, now)}${tookOf(summary, now)}`)
   if (summary.running.length > 0)
     lines.push(`  running  ${summary.running.slice(0, 8).join(', ')}${summary.running.length > 8 ? ', …' : ''}`)
-  for (const failed of summary.failed.slice(0, 5))
-    lines.push(`  ${paint.red('failed')}   ${failed.task}: ${brief(failed.reason)}`)
+  lines.push(...failedLines(summary, paint))
   lines.push(...setBackLines(summary, paint))
   lines.push(...shortageLines(summary, paint))
   lines.push(...troubleLines(summary, now, paint))

@@ -75,7 +75,11 @@ Running tasks continue. A proposal is for the current revision; if the plan chan
     .description('run the final checks, add tasks for failed ones, run; repeat until all pass')
     .argument('<plan-or-file>', 'plan file, or name or UUID of a plan, also a finished one')
     .option('--with <command>', 'run this script for each failed check (default: add tasks to claim)')
-    .addOption(new Option('--rounds <n>', 'add tasks at most this many times').argParser(count).default(ROUNDS))
+    .addOption(
+      new Option('--rounds <n>', 'add tasks at most this many times, earlier calls included')
+        .argParser(count)
+        .default(ROUNDS),
+    )
     .option('--timeout <duration>', 'stop after this time, e.g. 30m', duration)
     .option('-w, --wait', 'keep running while the plan waits for people or agents')
     .option('--repeat', 're-run completed unsafe tasks that changed')

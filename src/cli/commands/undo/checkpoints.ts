@@ -7,10 +7,9 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Composed } from '../../../compose.ts'
 import { isSha256 } from '../../../domain/id.ts'
-import { numberOf, suggest } from '../../../domain/phrases.ts'
+import { numberOf } from '../../../domain/phrases.ts'
 import type { Checkpoint } from '../../../domain/views/checkpoints.ts'
-import type { CheckpointCard, CheckpointDiff, Engine } from '../../../engine/engine.ts'
-import type { PlanTarget } from '../../../operations/find-target.ts'
+import type { CheckpointCard, CheckpointDiff } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Change, TreeEntry } from '../../../workspace/workspace.ts'
 import { answer, printNote } from '../../answer.ts'
@@ -243,8 +242,10 @@ function listLines(
 export async function showCheckpoint(context: Context, word: string, checkpoint: string): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
     const meant = await findPlan(engine, word, { looking: true })
-    const card = await engine.ask({ type: 'checkpoint', plan: meant.plan, checkpoint })
-    if (card === null) throw await unknown(engine, meant, checkpoint)
+    const found = await engine.ask({ type: 'checkpoint', plan: meant.plan, checkpoint })
+    if (found === null) throw new Error(`bug: the plan ${meant.plan} was found and is gone`)
+    if (!found.ok) throw refused(found.refusal)
+    const { card } = found
     answer(context, { plan: meant.plan, name: meant.name, checkpoint: card }, () =>
       cardLines(context, meant.name, card),
     )
@@ -278,16 +279,4 @@ function cardLines({ paint }: Context, plan: string, card: CheckpointCard): read
       : []),
     paint.dim(`  files since then: planfold checkpoints diff ${plan} ${escapeForTerminal(card.name)}`),
   ]
-}
-
-async function unknown(engine: Engine, { plan, name }: PlanTarget, word: string): Promise<Error> {
-  const all = (await engine.ask({ type: 'checkpoints', plan })) ?? []
-  const near = suggest(
-    word,
-    all.map(one => one.name),
-  )
-  return notFound(
-    `plan '${name}' has no checkpoint '${word}'`,
-    near === null ? `planfold checkpoints list ${name} shows them` : `did you mean '${near}'?`,
-  )
 }

@@ -189,10 +189,12 @@ async function unforetold(
   return (await changedBy(engine, ended)).filter(({ path }) => !known.has(path))
 }
 
-/** What the preview said would stay, or a person chose to keep, is no surprise; anything else is. */
+/** What the preview said would stay, or a person chose to keep, and the folders it lies in, are no surprise; anything else is. */
 function isExpected({ preview, choiceOf }: Asked, left: string): boolean {
+  const stays = ({ path, will, conflict }: FilePreview): boolean =>
+    will === 'leave' || (conflict !== undefined && choiceOf(path) === 'mine')
   const file = preview.files.find(({ path }) => path === left)
-  if (file !== undefined) return file.will === 'leave' || (file.conflict !== undefined && choiceOf(left) === 'mine')
+  if (file !== undefined) return stays(file) || preview.files.some(one => one.path.startsWith(`${left}/`) && stays(one))
   return preview.git.some(step => step.do === 'refuse' && step.target === left)
 }
 

@@ -80,7 +80,9 @@ function versionLine({ path, at, by, task, kept }: KeptFile, now: number): strin
       ? `before ${brief(task ?? '')} was tried again`
       : by === 'rollback'
         ? 'by a rollback'
-        : 'by a restore'
+        : by === 'task'
+          ? `by ${brief(task ?? '')}`
+          : 'by a restore'
   const what =
     kept === null
       ? 'removed   '
@@ -89,5 +91,5 @@ function versionLine({ path, at, by, task, kept }: KeptFile, now: number): strin
         : kept.type === 'link'
           ? 'link      '
           : 'folder    '
-  return `${what}  ${shownPath(path)}  set back ${ago(at, now)} ${why}`
+  return `${what}  ${shownPath(path)}  ${by === 'task' ? 'written over' : 'set back'} ${ago(at, now)} ${why}`
 }

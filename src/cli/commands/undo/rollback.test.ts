@@ -1,9 +1,11 @@
+import { execFileSync } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { newPlace, type Place } from '../../place.fixture.ts'
 import { log } from '../plans/log.ts'
 import { resume } from '../plans/resume.ts'
 import { run } from '../plans/run.ts'
 import { handoff } from '../records/handoff.ts'
+import { checkpoint, diffCheckpoints, showCheckpoint } from './checkpoints.ts'
 import { compare } from './compare.ts'
 import { rollback, undo } from './rollback.ts'
 
@@ -93,4 +95,43 @@ test('visits that were opened by going back count as retries nowhere', async () 
   const handed = await place.say(context => handoff(context, 'release', {}), { json: true })
   const { postmortem } = (JSON.parse(handed.stdout) as { data: { postmortem: string } }).data
   expect(postmortem).not.toContain('Tried again')
+})
+
+test('--keep-mine is no failure: what was to stay stays, and so does the folder it lies in', async () => {
+  await place.write(
+    'kept.yaml',
+    "planfold: 1\nname: kept\ntasks:\n  - { id: make, run: 'mkdir made; echo a > made/a; echo b > made/b' }\n",
+  )
+  await place.say(context => run(context, 'kept.yaml', { start: true }))
+  await place.write('made/a', 'mine')
+  const back = await place.say(context => rollback(context, 'kept', { keepMine: ['made/a'] }))
+  expect(back).toMatchObject({ exit: 0 })
+  expect(await place.read('made/a')).toBe('mine')
+  expect(await place.read('made/b').catch(() => null)).toBeNull()
+})
+
+test('checkpoints show takes the words rollback takes, and says when one means several', async () => {
+  const before = await place.say(context => showCheckpoint(context, 'release', 'before:pack'))
+  expect(before).toMatchObject({ exit: 0, stdout: expect.stringContaining('completed build') })
+  expect(await place.say(context => diffCheckpoints(context, 'release', 'before:pack', undefined, {}))).toMatchObject({
+    exit: 0,
+  })
+  const several = await place.say(context => showCheckpoint(context, 'release', 'cp-'))
+  expect(several).toMatchObject({
+    stderr: expect.stringContaining("'cp-' is the beginning of 2 checkpoints: cp-build-"),
+  })
+})
+
+test('a checkpoint in a repository without commits tells of no conflicts', async () => {
+  execFileSync('git', ['init', '--quiet'], { cwd: place.folder })
+  await place.say(context => checkpoint(context, 'release', { name: 'fresh' }))
+  const shown = await place.say(context => showCheckpoint(context, 'release', 'fresh'))
+  expect(shown.stdout).toContain('no commits yet')
+  expect(shown.stdout).not.toContain('conflict')
+})
+
+test('a dry run of a plan that has ended says so of each task', async () => {
+  const { stdout } = await place.say(context => run(context, 'release', { start: true, dryRun: true }))
+  expect(stdout.match(/already completed/g)).toHaveLength(2)
+  expect(stdout).not.toContain('later release')
 })

@@ -217,14 +217,14 @@ Examples:
     )
   word('show', 'show the state of the plan at a checkpoint, and what is not saved')
     .argument('<plan>', PLAN)
-    .argument('<checkpoint>', 'name of the checkpoint')
+    .argument('<checkpoint>', 'a checkpoint, TASK (after it), before:TASK, or the number of a log entry')
     .action((plan: string, checkpoint: string) =>
       act(async context => (await import('./checkpoints.ts')).showCheckpoint(context, plan, checkpoint)),
     )
   word('diff', 'compare two checkpoints, or one with the current files')
     .argument('<plan>', PLAN)
-    .argument('<from>', 'a checkpoint')
-    .argument('[to]', 'another checkpoint (default: the current files)')
+    .argument('<from>', 'a checkpoint, TASK (after it), before:TASK, or the number of a log entry')
+    .argument('[to]', 'another one (default: the current files)')
     .option('-p, --patch', 'show the changed lines too')
     .action((plan: string, from: string, to: string | undefined, options: DiffOptions) =>
       act(async context => (await import('./checkpoints.ts')).diffCheckpoints(context, plan, from, to, options)),

@@ -1,0 +1,86 @@
+// When a task is done once more, by hand or because an outcome leads back to it, it begins with the files as they stand: nothing is
+// set back. Somebody may have worked on them since its visit before. Where the task writes over that, it is found here, so that it
+// is told and can be restored.
+
+import type { TaskName } from '../../domain/id.ts'
+import type { Wrote } from '../../domain/result.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import type { Change, TreeEntry } from '../../workspace/workspace.ts'
+import { type Look, readChanges } from '../rollback/attempt-changes.ts'
+import { isSame } from '../rollback/write-set.ts'
+import type { Rooms } from '../rooms.ts'
+import { changesOf, entriesAfter } from './other-plans.ts'
+
+/** So many paths are named in the journal. */
+const PATHS_TOLD_MAX = 100
+
+/** What was written, with the paths that somebody had changed since the visit before. */
+export async function withOverwritten(
+  rooms: Rooms,
+  state: PlanState,
+  task: Pick<TaskState, 'definition' | 'visit'>,
+  look: Look | null,
+  wrote: Wrote | null,
+): Promise<Wrote | null> {
+  if (wrote === null || wrote.changes === null || look === null || task.visit < 2) return wrote
+  const replaced = (await readChanges(rooms, wrote.changes)).filter(isReplaced)
+  if (replaced.length === 0) return wrote
+  const edited = await editedBetween(rooms, state, task, look)
+  const paths = replaced.map(({ path }) => path).filter(path => edited.has(path))
+  if (paths.length === 0) return wrote
+  const more = paths.length - PATHS_TOLD_MAX
+  return { ...wrote, overwrote: { paths: paths.slice(0, PATHS_TOLD_MAX), ...(more > 0 ? { more } : {}) } }
+}
+
+/** The versions that were written over; where there were too many to name them, all that were replaced. */
+export const overwrittenIn = (changes: readonly Change[], { paths, more }: NonNullable<Wrote['overwrote']>) =>
+  changes.filter(change => isReplaced(change) && (more !== undefined || paths.includes(change.path)))
+
+const isReplaced = ({ before }: Change): boolean => before !== null && before.type !== 'directory'
+
+/** The paths that stood otherwise when the visit began than the plan had left them. */
+async function editedBetween(
+  rooms: Rooms,
+  state: PlanState,
+  { definition: { id }, visit }: Pick<TaskState, 'definition' | 'visit'>,
+  look: Look,
+): Promise<ReadonlySet<string>> {
+  const { earlier, left } = await leftSince(rooms, state, id, visit)
+  const found =
+    look.preimage !== undefined && earlier.preimage !== undefined
+      ? await rooms.workspace.compare(earlier.preimage, look.preimage)
+      : look.before !== undefined && earlier.before !== undefined
+        ? await rooms.snapshots?.diff(earlier.before, look.before)
+        : undefined
+  if (found?.ok !== true) return new Set()
+  const isEdit = ({ path, after }: Change) => !left.has(path) || !isSame(left.get(path) ?? null, after)
+  return new Set(found.changes.filter(isEdit).map(({ path }) => path))
+}
+
+/** How the files stood before the last attempt of an earlier visit, and what the plan has left at each path since. */
+async function leftSince(
+  rooms: Rooms,
+  { id: plan }: PlanState,
+  task: TaskName,
+  visit: number,
+): Promise<{ readonly earlier: Look; readonly left: ReadonlyMap<string, TreeEntry | null> }> {
+  let earlier: Look = {}
+  const left = new Map<string, TreeEntry | null>()
+  for (const { events } of await entriesAfter(rooms.store, plan, 0)) {
+    for (const event of events) {
+      if (event.type === 'attempt.started' && event.task === task && event.visit >= visit) return { earlier, left }
+      if (event.type === 'attempt.started' && event.task === task) {
+        const { preimage, before } = event
+        // A later attempt of a visit around which all files are compared is held against the first look.
+        if (preimage === undefined && before === undefined) continue
+        earlier = { ...(preimage === undefined ? {} : { preimage }), ...(before === undefined ? {} : { before }) }
+        left.clear()
+      }
+      // What was set back stands as it stood before.
+      if (event.type === 'workspace.restored') for (const path of event.files ?? []) left.delete(path)
+      const changes = event.type === 'files.restored' ? event.changes : changesOf(event)
+      if (changes !== null) for (const { path, after } of await readChanges(rooms, changes)) left.set(path, after)
+    }
+  }
+  return { earlier, left }
+}
