@@ -61,7 +61,7 @@ function partsOf(imports) {
   const start = all('cli/main.js')
   const core = all('compose.js', 'engine/engine-local.js', 'engine/loop/worker.js', 'stores/sqlite/store-sqlite.js')
   const face = all(
-    ...['list', 'next', 'status'].map(name => `cli/commands/${name}.js`),
+    ...['list', 'next', 'status'].map(name => `cli/commands/plans/${name}.js`),
     ...['plan-file', 'order'].map(name => `cli/${name}.js`),
   )
   const reading = all('format/plan/parse.js')
