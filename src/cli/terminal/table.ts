@@ -1,14 +1,19 @@
 // A table for the terminal: columns as wide as their content, the last one cut to what is left. Cells are plain text,
 // escaped here; colour is laid on after measuring.
 
-import stringWidth from 'string-width'
+import stringWidth from 'fast-string-width'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { Paint } from './paint.ts'
 
 // How many columns a text takes on a terminal, and how to cut it to fit. The text must be escaped; colours take no column. It is cut
 // between clusters: a letter with its accents, an emoji made of several characters.
 
-const clusters = new Intl.Segmenter()
+// Made when the first text is cut: making it takes longer than printing most tables.
+let segmenter: Intl.Segmenter | undefined
+const clusters = (text: string): Intl.Segments => {
+  segmenter ??= new Intl.Segmenter()
+  return segmenter.segment(text)
+}
 
 export const width = (text: string): number => stringWidth(text)
 
@@ -37,7 +42,7 @@ export function wrap(text: string, columns: number): readonly string[] {
 export function fitting(text: string, columns: number): string {
   if (width(text) <= columns) return text
   let taken = 0
-  for (const { segment, index } of clusters.segment(text)) {
+  for (const { segment, index } of clusters(text)) {
     taken += width(segment)
     if (taken <= columns) continue
     // Marks upon marks make a cluster as wide as one likes. No character takes more than two columns.
@@ -50,7 +55,7 @@ export function fitting(text: string, columns: number): string {
 export function fittingEnd(text: string, columns: number): string {
   let taken = 0
   let from = text.length
-  for (const { segment, index } of [...clusters.segment(text)].reverse()) {
+  for (const { segment, index } of [...clusters(text)].reverse()) {
     taken += width(segment)
     if (taken > columns) break
     from = index
