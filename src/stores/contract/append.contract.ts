@@ -55,7 +55,8 @@ export function appendingContract(what: string, setup: Setup): void {
         events: started.events,
       })
       expect(entries[2]!.events).toEqual(turned.events)
-      expect(entries[3]).toMatchObject({ command, events: settled.events })
+      expect(entries[3]!.command).toEqual(command)
+      expect(entries[3]!.events).toEqual(settled.events)
       expect(await store.read(id, { after: 2, limit: 1 })).toEqual([entries[2]])
     })
 
