@@ -63,7 +63,7 @@ describe('a plan from the command line', () => {
       '           planfold approve hello review',
       "           planfold reject hello review -m 'why'",
       "           planfold push-back hello review -m 'what to change'",
-      '  then go on with: planfold resume hello',
+      '  Next: answer it, then planfold resume hello',
       '',
     ])
 

@@ -136,7 +136,7 @@ describe('an agent', () => {
     const early = await here.planfold('done', 'p', 'a', '--token', token, '--output', 'tests=3')
     expect(early).toMatchObject({ exit: 1 })
     expect(early.stdout).toBe(
-      "the report of a is refused, and its claim stays: not accepted: 'outputs.tests >= 10' does not hold (outputs.tests is 3)\n",
+      "report of a not accepted, the claim stays: not accepted: 'outputs.tests >= 10' does not hold (outputs.tests is 3)\n",
     )
     expect(early.stderr).toContain('not met: outputs.tests >= 10 (outputs.tests is 3)')
     expect(early.stderr).toContain(`planfold done p a --token ${token}`)

@@ -21,7 +21,7 @@ const why = (journal: Journal, one: string) =>
 const stopped = ({ state, clock }: Journal) => whatStopped(state, clock.now())
 const busy = { class: 'transient', retryable: true, message: 'busy' } as const
 
-const changed = advise`in its file, then ${quoted('run', { file: 'FILE' })}: what is done stays done`
+const changed = advise`in the plan file, then ${quoted('run', { file: 'FILE' })}; completed tasks are not run again`
 
 describe('a recovery under way', () => {
   const recover = [
@@ -86,7 +86,7 @@ describe('a plan that stands still says what stopped it and what to do next', ()
         'look at the log',
         [next('retry', { plan: 'p', task: 'a' })],
         [next('skip', { plan: 'p', task: 'a', reason: 'why' })],
-        advise`change it ${changed}`,
+        advise`fix it ${changed}`,
       ],
       task: 'a',
     }
@@ -105,7 +105,7 @@ describe('a plan that stands still says what stopped it and what to do next', ()
     expect(stopped(journal)).toMatchObject({
       why: 'the plan has had all of its 1 attempts (policy.limits.attempts)',
       next: [
-        advise`look at why it goes round: ${next('log', { plan: 'p' })}`,
+        advise`see why it loops: ${next('log', { plan: 'p' })}`,
         [next('retry', { plan: 'p', task: 'a' })],
         advise`raise policy.limits.attempts ${changed}`,
       ],
@@ -148,7 +148,7 @@ describe('a plan that stands still says what stopped it and what to do next', ()
       gates: prepare.flatMap(one => questionFor(journal.state, one)),
     })
     expect(stopped(journal)).toEqual({
-      why: "a person must decide about 'g'; 'e' waits to be claimed",
+      why: "'g' needs a decision of a person; 'e' waits to be claimed",
       next: [[next('inbox')], [next('claim', { plan: 'p' })]],
       task: 'g',
     })
@@ -159,12 +159,12 @@ describe('a plan that stands still says what stopped it and what to do next', ()
     const journal = begun(task('a'))
     expect(stopped(journal)).toBeNull()
     journal.must({ type: 'pause', reason: 'lunch' })
-    expect(stopped(journal)).toEqual({ why: 'it is paused: lunch', next: [[next('resume', { plan: 'p' })]] })
+    expect(stopped(journal)).toEqual({ why: 'paused: lunch', next: [[next('resume', { plan: 'p' })]] })
     journal.must({ type: 'resume' })
     journal.succeed('a')
     expect(stopped(journal)).toBeNull()
     const gone = begun(task('a'))
     gone.must({ type: 'cancel', reason: 'enough', force: true })
-    expect(stopped(gone)?.why).toBe('it was cancelled: enough')
+    expect(stopped(gone)?.why).toBe('cancelled: enough')
   })
 })

@@ -7,10 +7,10 @@ import { sentence, visibleEvents } from './timeline.ts'
 
 it('ends without a colon where no reason was given', () => {
   const voted = { type: 'gate.voted', task: name('go'), by: 'ana', rationale: '' } as const
-  expect(sentence(voted)).toBe('go approved by ana, who is not the last that must')
-  expect(sentence({ ...voted, rationale: 'fine' })).toBe('go approved by ana, who is not the last that must: fine')
+  expect(sentence(voted)).toBe('go approved by ana; more approvals are needed')
+  expect(sentence({ ...voted, rationale: 'fine' })).toBe('go approved by ana; more approvals are needed: fine')
   expect(sentence({ type: 'revision.declined', id: 'p1', by: 'ana', rationale: '' })).toBe(
-    'ana declines the proposed revision p1',
+    'ana declined the proposed revision p1',
   )
 })
 

@@ -10,7 +10,7 @@ import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, refused, usage } from '../../exit.ts'
 import { findPlanOrTask, findTask } from '../../find-target.ts'
-import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn, submit } from '../../order.ts'
+import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
@@ -130,7 +130,7 @@ export async function done(
   const outputs = await outputsOf(context, options)
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
-    const { name, events, claim } = await orderAndTell(context, composed, plan, {
+    const accepted = await submit(composed, plan, {
       type: 'report',
       task,
       ...(options.token === undefined ? {} : { token: options.token }),
@@ -140,18 +140,23 @@ export async function done(
         ...(outputs === null ? {} : { outputs }),
       },
     })
+    const { name, events, claim } = accepted
     const unaccepted = unacceptedIn(events)
+    printAccepted(context, accepted)
+    // Whose report is not accepted reports again, whether or not the plan runs.
+    if (unaccepted?.kept === true) await tellPeople(composed, plan)
+    else await remarkHowToGoOn(context, composed, plan)
     if (unaccepted === null) return EXIT.done
     for (const { criterion, holds, evidence } of unaccepted.verdicts)
       if (holds === false)
         printNote(
           context,
-          `not met: ${escapeForTerminal(`${criterion}${evidence === undefined ? '' : ` (${evidence})`}`)}`,
+          `check failed: ${escapeForTerminal(`${criterion}${evidence === undefined ? '' : ` (${evidence})`}`)}`,
         )
     if (unaccepted.kept)
       printNote(
         context,
-        `${task} is still yours${claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`}: mend it, then report again: planfold done ${name} ${task}${claim === undefined ? '' : ` --token ${claim.token}`}`,
+        `${task} is still yours${claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`}: fix it, then report again. Next: planfold done ${name} ${task}${claim === undefined ? '' : ` --token ${claim.token}`}`,
       )
     // A report that was not accepted is a failure, and a script must see it.
     return EXIT.failed
@@ -180,13 +185,13 @@ async function readOutputs(context: Context, path: string): Promise<JsonObject> 
   }
   const { value } = read.document
   if (value === null || typeof value !== 'object' || Array.isArray(value))
-    throw usage(`${path} does not hold an object`, 'write {"name": value, …}')
+    throw usage(`${path} is not a JSON object`, 'write {"name": value, …}')
   return value as JsonObject
 }
 
 function pair(text: string): readonly [string, Json] {
   const at = text.indexOf('=')
-  if (at < 1) throw usage(`'${text}' is no output`, 'write --output name=value')
+  if (at < 1) throw usage(`'${text}' is not an output`, 'write --output name=value')
   const name = text.slice(0, at)
   if (name === '__proto__') throw usage(`an output cannot be called '${name}'`, 'choose another name')
   const value = text.slice(at + 1)
@@ -270,8 +275,7 @@ async function claimNow(
   { wait, timeout }: ClaimOptions,
   ask: ClaimAsk,
 ): Promise<Accepted | number> {
-  if (wait !== true && timeout !== undefined)
-    throw usage('--timeout says how long to wait, and nothing is waited for', 'say --wait as well')
+  if (wait !== true && timeout !== undefined) throw usage('--timeout needs --wait', 'add --wait')
   const stop = new AbortController()
   let interrupted = false
   const unlisten = context.onSignal(() => {
@@ -283,7 +287,7 @@ async function claimNow(
     const room = { engine, now: context.now }
     const claimed = wait === true ? await claimWhenReady(room, ask, stop.signal) : await claimTask(room, ask)
     if (claimed === null) {
-      printNote(context, interrupted ? 'interrupted; nothing was claimed' : 'nothing became ready in time')
+      printNote(context, interrupted ? 'interrupted; nothing was claimed' : 'no task became ready in time')
       return interrupted ? EXIT.interrupted : EXIT.waits
     }
     if (!claimed.ok) throw refused(claimed.refusal)

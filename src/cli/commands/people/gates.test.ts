@@ -57,7 +57,7 @@ describe('a decision', () => {
       "'mongo' is none of the options",
     )
     const said = await says(context => choose(context, ['store', 'postgres'], { message: 'known' }))
-    expect(said.stdout).toContain('store chosen: postgres')
+    expect(said.stdout).toContain('chose postgres')
     expect(said.stdout).toContain('ready: serve')
     expect((await says(context => choose(context, ['p', 'store', 'sqlite'], {}))).exit).not.toBe(0)
   })
@@ -91,7 +91,7 @@ describe('a gate', () => {
     await reach()
     for (const answer of [approve, reject]) {
       const said = await says(context => answer(context, 'p', 'review', { hash: '0123456789abcdef' }))
-      expect([said.exit, said.stderr]).toEqual(['conflict', expect.stringContaining('not about 0123456789ab')])
+      expect([said.exit, said.stderr]).toEqual(['conflict', expect.stringContaining('not 0123456789ab')])
     }
     expect((await says(context => approve(context, 'p', 'review', {}))).exit).toBe(0)
   })

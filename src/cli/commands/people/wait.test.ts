@@ -159,8 +159,8 @@ it('a rollback that was stopped when the plan failed is named at its end, with w
 `,
   )
   expect(said.stdout).toContain('  rollback stopped: ')
-  expect(said.stdout.trimEnd().split('\n').at(-1)).toBe('  continue with: planfold inbox')
-  expect(await out(context => status(context, 'p'))).toContain('answer it: planfold inbox')
+  expect(said.stdout.trimEnd().split('\n').at(-1)).toBe('  Next: planfold inbox')
+  expect(await out(context => status(context, 'p'))).toContain('Next: planfold inbox')
   const again = await here.say(context => resume(context, 'p', {}))
-  expect(again).toMatchObject({ exit: 'ended', stderr: expect.stringContaining('its rollback was stopped') })
+  expect(again).toMatchObject({ exit: 'ended', stderr: expect.stringContaining('its rollback stopped') })
 })

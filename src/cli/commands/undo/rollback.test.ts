@@ -66,8 +66,8 @@ test("a rollback of some tasks or files says what it does, and what undo put bac
   const files = await place.say(context => rollback(context, 'release', { files: ['b'] }))
   expect(files.stdout).toMatch(/^set b of release back to before its first task \(entry 2\)\n/)
   const told = await place.say(context => log(context, 'release', undefined, {}))
-  expect(told.stdout).toContain('taking back what pack wrote')
-  expect(told.stdout).toContain('plan paused: what pack wrote was taken back')
+  expect(told.stdout).toContain('reverting what pack wrote')
+  expect(told.stdout).toContain('plan paused: reverted what pack wrote')
 })
 
 test('the place it goes to is said once', async () => {
