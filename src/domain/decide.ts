@@ -18,7 +18,7 @@ import { rollback } from './rollback/rollback-rules.ts'
 import { type DecisionDraft, emit, unknownTask } from './rules/decision.ts'
 import { finish } from './rules/finish.ts'
 import * as lifecycle from './rules/lifecycle.ts'
-import * as people from './rules/task-orders.ts'
+import * as taskOrders from './rules/task-orders.ts'
 import { recover, turn } from './rules/turn.ts'
 import type { PlanState } from './state/state.ts'
 
@@ -79,11 +79,11 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
       turn(draft, command)
       return undefined
     case 'claim':
-      return people.claim(draft, command)
+      return taskOrders.claim(draft, command)
     case 'report':
-      return people.report(draft, command)
+      return taskOrders.report(draft, command)
     case 'lapse':
-      return people.lapse(draft, command)
+      return taskOrders.lapse(draft, command)
     case 'decide':
       return decideGate(draft, command)
     case 'review':
@@ -99,9 +99,9 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
     case 'assess':
       return replanning.assess(draft, command)
     case 'retry':
-      return people.retry(draft, command)
+      return taskOrders.retry(draft, command)
     case 'skip':
-      return people.skip(draft, command)
+      return taskOrders.skip(draft, command)
     case 'checkpoint':
       return takeCheckpoint(draft, command)
     case 'place':

@@ -24,7 +24,7 @@ import type { Shortage } from './shortage.ts'
 import type { TaskStatus } from './status.ts'
 
 // What clients say about a plan they keep here: tasks added one by one to a draft, annotations that are kept and never followed,
-// evaluations of what a task did. Part of the union in event.ts.
+// evaluations of what a task did.
 
 export type ClientEvent =
   /** Appended to a draft, which is unsealed by it: its definition has no hash until the next revision. */
@@ -49,7 +49,7 @@ interface Said {
 }
 
 // What was judged and decided when things went wrong or somebody had to be asked: recovery, breakers, votes, questions,
-// proposals, assessments, notices. Part of the union in event.ts.
+// proposals, assessments, notices.
 
 export type JudgementEvent =
   /** What is done about a failure, and why this. `rule` is the index in `recover`; absent for what `retry` and edges say. */

@@ -4,8 +4,7 @@
 import type { PlanName, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 
-// Small parts of a definition that stand by themselves: who decides, what a form asks, an edit, what is gated. Part of plan.ts,
-// which hands them on.
+// Small parts of a definition: who decides, what a form asks, an edit, what is gated.
 
 /** Who may decide: anybody when no role is said; so many different people must approve, one can reject. */
 export interface Approvers {

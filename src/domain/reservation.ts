@@ -4,9 +4,10 @@
 // waits for another, and two plans cannot wait for each other for ever.
 
 import { advise, quoted } from './hint.ts'
+import type { PlanId } from './id.ts'
 import type { PlanDefinition, TaskDefinition } from './plan.ts'
 import { heldScope, usesTaskWorktrees } from './plan-rules/effect.ts'
-import { type Refusal, refuse } from './refusal.ts'
+import { type Refusal, type RefusalCode, refuse } from './refusal.ts'
 import type { Reserves } from './result.ts'
 import type { PlanState, TaskState } from './state/state.ts'
 
@@ -55,28 +56,46 @@ export function reservationOf(task: TaskState): Reservation | null {
 }
 
 interface Holder {
+  readonly plan: PlanId
   readonly name: string
   readonly task: string
   readonly paths: readonly string[]
 }
 
+/** A refusal because another plan holds the files: it says which, for whoever may not know of that plan is told less. */
+interface HeldRefusal extends Refusal {
+  readonly holder: PlanId
+}
+
+/** The plan that holds the files; null for every other refusal. */
+export const holderOf = (refusal: Refusal): PlanId | null =>
+  'holder' in refusal ? (refusal as HeldRefusal).holder : null
+
 /** A task cannot be claimed, because another plan holds its files. */
-export function reservedBy(task: string | null, holder: Holder): Refusal {
-  const { name } = holder
-  return refuse(
+export function reservedBy(task: string | null, holder: Holder): HeldRefusal {
+  const { plan, name } = holder
+  const refusal = refuse(
     'not-ready',
     `${filesOf(task)} are reserved by ${holderWords(holder)}`,
     advise`wait until it has ended; if nobody drives that plan, ${quoted('resume', { plan: name })} continues it and ${quoted('cancel', { plan: name })} gives it up`,
   )
+  return { ...refusal, holder: plan }
 }
 
-/** A task cannot be claimed with what was captured, because another plan held and released its files meanwhile. */
-export function reservedMeanwhile(task: string | null, holder: Holder): Refusal {
-  return refuse(
-    'conflict',
-    `${filesOf(task)} were reserved by ${holderWords(holder)} while they were looked at`,
-    'claim it again',
+/** The same for whoever may not know of that plan. */
+export const reservedByOthers = (code: RefusalCode): Refusal =>
+  refuse(
+    code,
+    'the files are reserved by a task of another plan; nothing was changed',
+    code === 'conflict' ? AGAIN : 'wait until it has ended; if it never does, ask somebody who may use all plans',
   )
+
+const AGAIN = 'claim it again'
+
+/** A task cannot be claimed with what was captured, because another plan held and released its files meanwhile. */
+export function reservedMeanwhile(task: string | null, holder: Holder): HeldRefusal {
+  const message = `${filesOf(task)} were reserved by ${holderWords(holder)} while they were looked at`
+  return { ...refuse('conflict', message, AGAIN), holder: holder.plan }
 }
 
 const filesOf = (task: string | null): string =>

@@ -285,7 +285,7 @@ async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | nul
 }
 
 /** Of the outputs of a task, those that stand for stored bytes. */
-const artifactsIn = (outputs: Json): readonly Json[] =>
+export const artifactsIn = (outputs: Json | undefined): readonly Json[] =>
   isMap(outputs) ? Object.values(outputs).flatMap(value => (isMap(value) ? (value.artifact ?? []) : [])) : []
 
 const isMap = (value: Json | undefined): value is JsonObject =>

@@ -1,12 +1,9 @@
 // The Engine door in this process: turns orders into commands, queries into answers. It makes the ids, hashes and tokens that
 // commands carry, and holds no state of its own.
 
-import type { Reset } from '../domain/command.ts'
 import { type Actor, type CheckpointName, checkpointName, type PlanId, type TaskName } from '../domain/id.ts'
 import { keepItems } from '../domain/plan-rules/for-each.ts'
-import type { Refusal } from '../domain/refusal.ts'
 import { hasDueAlarm } from '../domain/state/alarms.ts'
-import type { PlanState } from '../domain/state/state.ts'
 import { definitionHash } from '../format/plan/hash.ts'
 import type { Entry, Found } from '../stores/store.ts'
 import { answer } from './answer-query.ts'
@@ -18,8 +15,9 @@ import { lazy } from './lazy-imports.ts'
 import { noteOrder } from './loop/attendant.ts'
 import { killSwitch, refuseHalted } from './loop/kill-switch.ts'
 import type { Order, Submitted } from './orders.ts'
+import { offerAnswers } from './permissions/inbox-answers.ts'
 import { ORDER_RIGHTS, QUERY_RIGHTS } from './permissions/needed-rights.ts'
-import { answerInScope, isScoped, refuseOutOfScope, watchInScope } from './permissions/scope.ts'
+import { answerInScope, hideHolder, isScoped, refuseOutOfScope, watchInScope } from './permissions/scope.ts'
 import { ownGoals, ownSessions } from './permissions/streams.ts'
 import type { AnswerOf, QueryOf, QueryType } from './queries.ts'
 import { create, startOf } from './revisions/create-plan.ts'
@@ -27,7 +25,7 @@ import { SEALS, sealed } from './revisions/edit-tasks.ts'
 import { actingAs, type Caller, denyWithout, NotAllowed, type Right, requireRight } from './roles.ts'
 import { standingNow } from './rollback/attempt-changes.ts'
 import type { Rooms } from './rooms.ts'
-import { noPlan, type Objection, submitted, unnamed, type Writing, write, writingOf } from './write-order.ts'
+import { noPlan, submitted, unnamed, type Writing, write, writingOf } from './write-order.ts'
 
 const ROLLBACK_TRIES_MAX = 5
 /** What a program without types asks for and nobody has heard of is only for those who may do everything. */
@@ -69,24 +67,22 @@ export class EngineLocal implements EngineInProcess {
       denyWithout(caller, ORDER_RIGHTS[order.type] ?? UNKNOWN) ??
       (isScoped(caller) ? await refuseOutOfScope(this.#rooms, caller, plan, order) : null)
     if (refusal !== null) return { ok: false, refusal }
-    if (caller.rights.has('decide')) return await this.#carryOut(plan, order, options)
-    const { submitKeepingGates } = await lazy.gateRules()
-    return await submitKeepingGates(
-      {
-        ask: query => answer(this.#rooms, query),
-        carryOut: (kept, asked, objection) => this.#carryOut(plan, kept, asked, objection),
-      },
-      plan,
-      order,
-      options,
-    )
+    const done = await this.#carryOutAsCaller(plan, order, options)
+    return isScoped(caller) ? await hideHolder(this.#rooms, caller, done) : done
+  }
+
+  async #carryOutAsCaller(plan: string | null, order: Order, options: SubmitOptions): Promise<Submitted> {
+    if (this.caller.rights.has('decide')) return await this.#carryOut(plan, order, options)
+    const { keepGates, gateObjection } = await lazy.gateRules()
+    const kept = keepGates(order)
+    if ('code' in kept) return { ok: false, refusal: kept }
+    return await this.#carryOut(plan, kept, { ...options, objection: gateObjection })
   }
 
   async #carryOut(
     plan: string | null,
     order: Order,
-    options: SubmitOptions,
-    objection?: Objection,
+    options: SubmitOptions & Pick<Writing, 'objection'>,
   ): Promise<Submitted> {
     const rooms = this.#rooms
     const { actor } = this.caller
@@ -100,8 +96,8 @@ export class EngineLocal implements EngineInProcess {
       return order.type === 'claim' ? await withClaim(rooms, order, submitted(before)) : submitted(before)
     noteOrder(rooms.store, found.plan)
     const done = SEALS.has(order.type)
-      ? await sealed(rooms, found.plan, writing, again => this.#write(found, order, again, objection))
-      : await this.#write(found, order, writing, objection)
+      ? await sealed(rooms, found.plan, writing, again => this.#write(found, order, again))
+      : await this.#write(found, order, writing)
     // In a draft nothing becomes true by itself.
     if (done.ok && done.events[0]?.type !== 'task.added') await this.#tend(found.plan)
     if (done.ok && done.events.some(({ type }) => type === 'plan.finished'))
@@ -113,7 +109,6 @@ export class EngineLocal implements EngineInProcess {
     { plan, name }: Found,
     order: Exclude<Order, { readonly type: 'create' }>,
     writing: Writing,
-    objection: Objection | undefined,
   ): Promise<Submitted> {
     const rooms = this.#rooms
     const by: string = writing.actor
@@ -172,7 +167,7 @@ export class EngineLocal implements EngineInProcess {
       case 'remove':
       case 'reorder':
       case 'outline':
-        return await (await lazy.editing()).edit(rooms, plan, order, writing, objection)
+        return await (await lazy.editing()).edit(rooms, plan, order, writing)
       case 'annotate':
       case 'evaluate':
       case 'finish':
@@ -206,8 +201,10 @@ export class EngineLocal implements EngineInProcess {
     const { caller } = this
     const denial = denyWithout(caller, QUERY_RIGHTS[query.type] ?? UNKNOWN)
     if (denial !== null) return Promise.reject(new NotAllowed(denial))
-    if (!isScoped(caller)) return answer(this.#rooms, query)
-    return answerInScope(this.#rooms, caller, query as AnyQuery) as Promise<AnswerOf<T>>
+    const asked = query as AnyQuery
+    const found = isScoped(caller) ? answerInScope(this.#rooms, caller, asked) : answer(this.#rooms, query)
+    const isOffering = asked.type === 'inbox' || asked.type === 'reviews'
+    return (isOffering ? found.then(all => offerAnswers(caller, asked, all)) : found) as Promise<AnswerOf<T>>
   }
 
   watch(options: Parameters<Engine['watch']>[0]): AsyncIterable<Entry> {
@@ -275,7 +272,7 @@ export class EngineLocal implements EngineInProcess {
       if (state === null) return noPlan(plan)
       const worked = await workOut(roomsOf(this.#rooms, state), state, kind, order)
       if (!worked.ok) return worked
-      const refusal = objection(worked, name) ?? (await this.#refuseResets(state, worked.command.resets))
+      const refusal = objection(worked, name)
       if (refusal !== null) return { ok: false, refusal }
       const id = Buffer.from(this.#rooms.random(16)).toString('base64url')
       const command = { ...worked.command, id, at: this.#rooms.clock.now() }
@@ -283,11 +280,5 @@ export class EngineLocal implements EngineInProcess {
       const hasMoved = !updated.ok && updated.refusal.code === 'conflict' && writing.expectedVersion === undefined
       if (!hasMoved || tries >= ROLLBACK_TRIES_MAX) return updated
     }
-  }
-
-  /** Whoever may not decide gets no approval back by going back. The order holds for the version that was looked at. */
-  async #refuseResets(state: PlanState, resets: readonly Reset[]): Promise<Refusal | null> {
-    if (this.caller.rights.has('decide')) return null
-    return (await lazy.gateRules()).refuseResets(state, resets)
   }
 }

@@ -435,7 +435,7 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   digest: { ask: { plan: string; since: Millis }; answer: Digest | null }
   /** Every criterion, and how it was judged last. */
   contract: { ask: { plan: string }; answer: Contract | null }
-  /** Everything that waits for a person, in all plans, oldest first. */
+  /** Everything that waits for a person, in all plans, oldest first, each with the answers that whoever asks may give. */
   inbox: { ask: object; answer: Inbox }
   /** Questions asked in the middle of work: those that wait, or the one of this id, with its answer. */
   questions: { ask: { plan: string; id?: string }; answer: readonly AskedQuestion[] | null }
@@ -482,6 +482,7 @@ export interface ScopeWait {
   /** Where it works, relative to the state folder, and what it would write there. */
   readonly root: string
   readonly paths: readonly string[]
+  /** Without plans that lie outside the scope of whoever asks. */
   readonly by: readonly ScopeBlocker[]
 }
 

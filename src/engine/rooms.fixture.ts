@@ -29,10 +29,10 @@ export const exited = (exit: number, stdout = '', stderr = ''): Outcome => ({
   truncated: false,
 })
 
-export function setup(script: Script = async () => exited(0), faults: Faults = {}) {
+/** On a disk that another stands on as well, it is another process. */
+export function setup(script: Script = async () => exited(0), faults: Faults = {}, disk = new MemoryDisk()) {
   let ids = 0
   const dead = new Set<number>()
-  const disk = new MemoryDisk()
   const host = {
     host: 'here',
     boot: 'boot',

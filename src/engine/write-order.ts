@@ -13,20 +13,26 @@ import type { SubmitOptions } from './engine.ts'
 import type { Order, Submitted } from './orders.ts'
 import type { Rooms } from './rooms.ts'
 
-/** What somebody has against an order, asked inside the transaction that would write it; null when nothing. */
-export type Objection = (state: PlanState) => Refusal | null
+/** What stands against a command, asked inside the transaction that would write it, of the plan as it then is; null when nothing. */
+export type Objection = (state: PlanState, command: Command) => Refusal | null
 
 export interface Writing {
   readonly actor: Actor
+  readonly objection?: Objection
   readonly expectedVersion?: number
   readonly once?: Once
 }
 
 /** The key counts for exactly this order to exactly this plan. */
-export function writingOf(plan: PlanId | null, order: Order, actor: Actor, options: SubmitOptions): Writing {
-  const { expectedVersion, once } = options
+export function writingOf(
+  plan: PlanId | null,
+  order: Order,
+  actor: Actor,
+  { expectedVersion, once, objection }: SubmitOptions & Pick<Writing, 'objection'>,
+): Writing {
   return {
     actor,
+    ...(objection === undefined ? {} : { objection }),
     ...(expectedVersion === undefined ? {} : { expectedVersion }),
     ...(once === undefined ? {} : { once: { key: once, hash: hashOf({ plan, order } as unknown as Json) } }),
   }
@@ -34,8 +40,14 @@ export function writingOf(plan: PlanId | null, order: Order, actor: Actor, optio
 
 const hashOf = (asked: Json): Sha256 => digest('sha256', canonicalJson(asked)) as Sha256
 
-export async function write(rooms: Rooms, plan: PlanId, command: Command, writing: Writing): Promise<Submitted> {
-  return submitted(await rooms.store.update(plan, command, writing))
+export async function write(
+  { store }: Rooms,
+  plan: PlanId,
+  command: Command,
+  { objection, ...options }: Writing,
+): Promise<Submitted> {
+  if (objection === undefined) return submitted(await store.update(plan, command, options))
+  return submitted(await store.updateFrom(plan, state => objection(state, command) ?? command, options))
 }
 
 export function submitted(updated: Updated): Submitted {

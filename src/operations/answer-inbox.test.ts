@@ -3,12 +3,13 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { PlanId, PlanName } from '../domain/id.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
+import type { EngineInProcess } from '../engine/engine.ts'
+import { RIGHTS, type Role } from '../engine/roles.ts'
 import { exited, ME, name, setup } from '../engine/rooms.fixture.ts'
 import { type AnswerOptions, answerInbox, type InboxAnswer } from './answer-inbox.ts'
-import type { CallerEngine } from './run-plan.ts'
 
 let room: ReturnType<typeof setup>
-let engine: CallerEngine
+let engine: EngineInProcess
 beforeEach(() => {
   room = setup(async () => exited(0))
   engine = room.engine
@@ -62,6 +63,33 @@ it('a word that is no answer is told with those that are', async () => {
   expect(await give({ answer: 'aprove' })).toMatchObject({ status: 'no-answer', near: 'approve' })
 })
 
+it('whoever may not give an answer is offered none, and refused', async () => {
+  const as = (role: Role) => room.engine.as({ ...room.engine.caller, rights: RIGHTS[role] })
+  await open(APPROVAL, { ...WORK, id: name('work') })
+  const items = (await engine.ask({ type: 'inbox' })).items
+  const offered = async (role: Role) =>
+    Object.fromEntries((await as(role).ask({ type: 'inbox' })).items.map(one => [one.task, one.answers.length > 0]))
+  expect([
+    await offered('viewer'),
+    await offered('operator'),
+    await offered('approver'),
+    await offered('admin'),
+  ]).toEqual([
+    { ask: false, work: false },
+    { ask: false, work: true },
+    { ask: true, work: false },
+    { ask: true, work: true },
+  ])
+  const reviewed = (await as('operator').ask({ type: 'reviews', plan: items[0]!.plan }))!
+  expect(reviewed.map(({ items: each }) => each.map(({ answers }) => answers))).toEqual([[[]]])
+  const [gate, work] = ['ask', 'work'].map(task => items.find(item => item.task === task)!.id) as [string, string]
+  const said = (role: Role, id: string, answer: string) => answerInbox(as(role), id, () => ({ answer }))
+  expect(await said('operator', gate, 'approve')).toMatchObject({ status: 'refused', refusal: { lacks: 'decide' } })
+  expect(await said('approver', work, 'claim')).toMatchObject({ status: 'refused', refusal: { lacks: 'operate' } })
+  expect(await said('operator', work, 'claim')).toMatchObject({ status: 'answered' })
+  expect(await said('approver', gate, 'approve')).toMatchObject({ status: 'answered' })
+})
+
 it('the hash of what was seen must be that of what is asked', async () => {
   await open(APPROVAL)
   expect(await give({ answer: 'approve', hash: 'f'.repeat(64) })).toMatchObject({ status: 'other-hash' })
@@ -87,7 +115,8 @@ it('an answer arrives although the plan moved, as long as the question is the sa
   const plan = await open(APPROVAL)
   let moved = false
   const said = () => ({ answer: 'approve' })
-  const moving: CallerEngine = {
+  const moving: Parameters<typeof answerInbox>[0] = {
+    caller: engine.caller,
     ask: query => engine.ask(query),
     submit: async (of, order, options) => {
       if (!moved) await engine.submit(plan, { type: 'note', text: 'meanwhile' })

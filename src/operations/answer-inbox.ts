@@ -6,9 +6,13 @@ import type { TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import { VERDICTS } from '../domain/views/inbox.ts'
-import type { InboxEntry, InboxFate, Order, RollbackAsk, Submitted } from '../engine/engine.ts'
+import { type Unaccepted, unacceptedIn } from '../domain/views/board.ts'
+import { VERDICTS } from '../domain/views/gate-answers.ts'
+import type { EngineInProcess, InboxEntry, InboxFate, Order, RollbackAsk, Submitted } from '../engine/engine.ts'
+import { ANSWER_RIGHTS } from '../engine/permissions/needed-rights.ts'
+import { denyWithout } from '../engine/roles.ts'
 import { isSeen } from './decide-gate.ts'
+import { reportOrder } from './report-task.ts'
 import type { CallerEngine } from './run-plan.ts'
 
 export interface InboxAnswer {
@@ -33,6 +37,8 @@ export type InboxAnswered =
       readonly item: InboxEntry
       readonly answer: string
       readonly accepted: Extract<Submitted, { readonly ok: true }>
+      /** Work was said to be done, and its criteria say otherwise. */
+      readonly unaccepted: Unaccepted | null
     }
   /** Nothing waits under this id, and nothing did. */
   | { readonly status: 'unknown'; readonly near: string | null }
@@ -73,7 +79,7 @@ const TRIES_MAX = 20
 
 /** `said` may look at what is asked first, to read the answer as its form says. */
 export async function answerInbox(
-  engine: CallerEngine,
+  engine: CallerEngine & Pick<EngineInProcess, 'caller'>,
   id: string,
   said: (item: Asked) => InboxAnswer,
   { once, passOn = () => false }: AnswerOptions = {},
@@ -91,6 +97,8 @@ export async function answerInbox(
     const over = { status: 'over', item, by: fate?.by ?? null } as const
     // Answered already: only who asks again under the same key may get the same answer again.
     if (waiting === undefined && once === undefined) return over
+    const denial = denyWithout(engine.caller, ANSWER_RIGHTS[item.asks.type])
+    if (denial !== null) return { status: 'refused', item, refusal: denial }
     const given = said(item)
     const answer = answerMeant(item, given.answer)
     const fault = answerFault(item, answer, given)
@@ -102,7 +110,11 @@ export async function answerInbox(
       expectedVersion: item.version,
       ...(once === undefined ? {} : { once }),
     })
-    if (submitted.ok) return { status: 'answered', item: { ...item, id }, answer, accepted: submitted }
+    if (submitted.ok) {
+      const isDoneWork = item.asks.type === 'work' && answer === 'done'
+      const unaccepted = isDoneWork ? unacceptedIn(submitted.events) : null
+      return { status: 'answered', item: { ...item, id }, answer, accepted: submitted, unaccepted }
+    }
     if (waiting === undefined) return over
     // Somebody moved the plan between the look and the answer: is the question still the same?
     const hasMoved =
@@ -161,13 +173,9 @@ function orderFor(item: Asked, answer: string, said: InboxAnswer): Order | Lacki
 
 function workOrder(task: TaskName, answer: string, { outputs, outcome, rationale }: InboxAnswer): Order | Lacking {
   if (answer === 'claim') return { type: 'claim', task }
-  if (answer === 'done') {
-    const made = outputs === undefined ? {} : { outputs }
-    return { type: 'report', task, result: { status: 'succeeded', ...made, ...(outcome && { outcome }) } }
-  }
+  if (answer === 'done') return reportOrder(task, { status: 'done', outputs, outcome: outcome || undefined })
   if (rationale === undefined) return lacking('fail')
-  const failure = { class: 'logic', message: rationale, retryable: false } as const
-  return { type: 'report', task, result: { status: 'failed', failure } }
+  return reportOrder(task, { status: 'failed', why: { message: rationale } })
 }
 
 function gateOrder(item: Asked, answer: string, said: InboxAnswer): Order | Lacking {

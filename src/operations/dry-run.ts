@@ -54,8 +54,6 @@ interface AlsoWaits {
   readonly for: readonly TaskName[]
 }
 
-// `run FILE` again, told to whoever typed it; what happens is decided in operations/run-plan.ts.
-
 /** Null when there is no such plan. */
 export async function dryRun(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise<readonly DryRunTask[] | null> {
   const current = await engine.ask({ type: 'definition', plan })

@@ -1,10 +1,20 @@
 // Takes a plan back, or takes the last rollback back: what would happen, the paths somebody must choose about first, the order, and
-// seeing it through. Whoever has worked on a file since is never overwritten without a choice.
+// seeing it through. Whoever has worked on a file since is never overwritten without a choice. And brings single files back again.
 
 import type { Event, EventOf } from '../domain/event.ts'
 import type { PlanId } from '../domain/id.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import type { FilePreview, Order, RollbackAsk, RollbackPreview, SubmitOptions, Submitted } from '../engine/engine.ts'
+import type {
+  Engine,
+  FilePreview,
+  KeptFile,
+  Order,
+  RestoreAsk,
+  RollbackAsk,
+  RollbackPreview,
+  SubmitOptions,
+  Submitted,
+} from '../engine/engine.ts'
 import type { Choice } from '../workspace/workspace.ts'
 import type { CallerEngine } from './run-plan.ts'
 
@@ -145,5 +155,40 @@ export async function pauseIdlePlan(engine: CallerEngine, plan: PlanId, reason: 
     resume: async () => {
       await engine.submit(plan, { type: 'resume' })
     },
+  }
+}
+
+// Bringing back what was set back: which kept versions are meant by the words of a face, and the order that restores them.
+
+/** All versions of one path that are kept, oldest first. */
+export interface KeptPath {
+  readonly path: string
+  readonly versions: readonly KeptFile[]
+}
+
+/** By path, the path whose version was replaced last at the end. */
+export async function listKeptFiles(engine: Engine, plan: PlanId): Promise<readonly KeptPath[]> {
+  const kept = (await engine.ask({ type: 'keptFiles', plan })) ?? []
+  const byPath = new Map<string, KeptFile[]>()
+  for (const one of kept) {
+    const versions = byPath.get(one.path) ?? []
+    // Put last, so that the order of paths is that of their latest version.
+    byPath.delete(one.path)
+    byPath.set(one.path, [...versions, one])
+  }
+  return [...byPath].map(([path, versions]) => ({ path, versions }))
+}
+
+/** `overwrite` and `merge` say what happens where something else stands by now. */
+export function restoreOrder(
+  paths: readonly string[],
+  options: { readonly hash?: string; readonly overwrite?: boolean; readonly merge?: boolean },
+): { readonly type: 'restore' } & RestoreAsk {
+  const every = options.merge === true ? 'merge' : options.overwrite === true ? 'theirs' : undefined
+  return {
+    type: 'restore',
+    paths,
+    ...(options.hash === undefined ? {} : { hash: options.hash }),
+    ...(every === undefined ? {} : { every }),
   }
 }

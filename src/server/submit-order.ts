@@ -1,7 +1,7 @@
 // Hands an order to the engine in the caller's name, with their key and the version they saw. A refusal becomes a problem; what
 // happened is told the same way everywhere.
 
-import type { Engine, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
+import type { EngineInProcess, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { PlanTarget } from '../operations/find-target.ts'
 import type { CallerEngine } from '../operations/run-plan.ts'
 import { inTokenWords } from './auth/denial-text.ts'
@@ -16,7 +16,8 @@ export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'engine' | 'who' | '
 /** The engine of the request, whose refusals are worded for the token. */
 export const engineOf = (
   call: Pick<Call<unknown, unknown>, 'engine' | 'who'>,
-): CallerEngine & Pick<Engine, 'watch'> => ({
+): CallerEngine & Pick<EngineInProcess, 'caller' | 'watch'> => ({
+  caller: call.engine.caller,
   ask: query => call.engine.ask(query),
   submit: (plan, what, asked) => submit(call, plan, what, asked),
   watch: what => call.engine.watch(what),

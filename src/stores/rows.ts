@@ -123,10 +123,17 @@ export interface SearchQuery {
   /** All of them when absent. Plans are found first, then tasks, then output; each newest first. */
   readonly kinds?: readonly SearchHit['kind'][]
   readonly plan?: PlanId
+  /** Only in these plans, and in all plans of these sessions. */
+  readonly within?: PlanSet
   /** Also plans that are archived. */
   readonly archived?: boolean
   readonly limit?: number
   readonly cursor?: string
+}
+/** Some plans, and all plans of some sessions. */
+export interface PlanSet {
+  readonly plans?: readonly PlanId[]
+  readonly sessions?: readonly string[]
 }
 export interface SearchHit {
   readonly kind: 'plan' | 'task' | 'log'

@@ -13,6 +13,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { Field, Option } from '../../domain/plan.ts'
 import { fillIn } from '../../domain/plan-rules/form.ts'
+import { directQuestion, editedLines, whyNotAgain } from '../../domain/views/gate-text.ts'
 import type { Waiting } from '../../domain/views/summary.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import { valueFrom } from '../commands/people/form-values.ts'
@@ -21,7 +22,6 @@ import type { Paint } from '../terminal/paint.ts'
 import { cut, width, wrap } from '../terminal/table.ts'
 import { hintText } from '../text/hint-text.ts'
 import { answerLines, detailLines as beside, fieldWords } from '../text/inbox-text.ts'
-import { editedLines } from '../text/wait-text.ts'
 
 export interface Question {
   readonly waiting: Waiting
@@ -80,7 +80,7 @@ export function questionLines(question: Question, columns: number, paint: Paint)
   const { waiting, title, details, reason, filling } = question
   const say = (text: string): string => cut(escapeForTerminal(text), columns - 4)
   const whole = (text: string): readonly string[] => wrap(escapeForTerminal(text), columns - 4)
-  const lines = whole(`${waiting.task}: ${asked(waiting)}`).map(line => paint.bold(line))
+  const lines = whole(`${waiting.task}: ${directQuestion(waiting.asks)}`).map(line => paint.bold(line))
   if (filling !== undefined) return framed([...lines, ...fillingLines(waiting, filling, columns - 4, paint)], paint)
   if (title !== null) lines.push(...whole(title))
   for (const detail of particulars(waiting)) lines.push(...whole(detail))
@@ -208,37 +208,13 @@ function choices({ asks, back }: Waiting): readonly Choice[] {
   }
 }
 
-function asked({ asks }: Waiting): string {
-  switch (asks.type) {
-    case 'approval':
-      return 'may the plan go on?'
-    case 'verdict':
-      return 'does this hold?'
-    case 'unknown-outcome':
-      return 'nobody knows whether it happened. Did it?'
-    case 'edits':
-      return 'somebody has worked on its files since its last attempt. What becomes of these edits?'
-    case 'consent':
-      return 'may it begin?'
-    case 'decision':
-      return 'which of these?'
-    case 'question':
-      return asks.question
-    case 'recovery':
-    case 'replan':
-      return 'it failed. What then?'
-    default:
-      return asks satisfies never
-  }
-}
-
 function particulars(waiting: Waiting): readonly string[] {
   const { asks } = waiting
   switch (asks.type) {
     case 'verdict':
       return asks.criteria.map(criterion => `- ${criterion}`)
     case 'unknown-outcome':
-      return [`${asks.evidence.reason}; its effect is ${asks.evidence.effect}, so it is not run again by itself`]
+      return [`${asks.evidence.reason}; ${whyNotAgain(asks)}`]
     case 'edits':
       return editedLines(asks)
     case 'consent':

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { ShownGate, ShownTask } from '../../domain/gates/consent.ts'
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
-import type { Releases } from '../../domain/views/releases.ts'
+import type { Releases } from '../../domain/views/gate-releases.ts'
 import { paint } from '../terminal/paint.ts'
 import { consentWords, wrapped } from './consent-text.ts'
 

@@ -4,7 +4,7 @@ import type { Shown, ShownChange, ShownGate, ShownTask, ShownWords } from '../..
 import type { Sha256 } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { IMPACT_WORDS } from '../../domain/plan-rules/impact.ts'
-import type { Releases } from '../../domain/views/releases.ts'
+import type { Releases } from '../../domain/views/gate-releases.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { nonAscii, quotedWord, visible, visibleLines } from '../../safety/text/terminal.ts'
 import type { Context } from '../context.ts'

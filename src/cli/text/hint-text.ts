@@ -26,6 +26,12 @@ export function commandText(step: Step): string {
   return ['planfold', ...words.filter(word => word !== undefined)].join(' ')
 }
 
+/** The same step where no reason need be given. */
+export function withoutReason(step: Step): Step {
+  const { reason: _, ...rest } = step as Step & { readonly reason?: string }
+  return rest as Step
+}
+
 export function partText(part: Step | Allowed): string {
   if ('may' in part) return allowedText(part.may)
   const command = commandText(part)

@@ -1,15 +1,24 @@
 // Sentences about what waits for a person: gates, questions, troubles, verdicts, and the commands that answer them.
 
+import type { Step } from '../../domain/hint.ts'
 import type { Millis, PlanId } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
-import type { Field, GateAction, Option, PlanDefinition } from '../../domain/plan.ts'
+import type { Field, Option, PlanDefinition } from '../../domain/plan.ts'
 import { IMPACT_WORDS, impactOf, isAskedAbout, isGated } from '../../domain/plan-rules/impact.ts'
 import type { Verdict } from '../../domain/result.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import { breakerLine } from '../../domain/views/board.ts'
-import { askedSentence } from '../../domain/views/gate-text.ts'
+import { gateAnswers, type InboxAnswer, proposalAnswers, questionAnswers } from '../../domain/views/gate-answers.ts'
+import {
+  askedSentence,
+  editedLines,
+  proposalSentence,
+  questionSentence,
+  votesSentence,
+  whyNotAgain,
+} from '../../domain/views/gate-text.ts'
 import type { InboxItem, Left } from '../../domain/views/inbox.ts'
 import type { Summary, Waiting } from '../../domain/views/summary.ts'
 import type { AskedQuestion, Engine, InboxEntry } from '../../engine/engine.ts'
@@ -21,8 +30,7 @@ import { CliError, EXIT } from '../exit.ts'
 import { ago, elapsed } from '../terminal/elapsed-time.ts'
 import { brief, briefLine, brief as say } from '../terminal/one-line.ts'
 import type { Paint } from '../terminal/paint.ts'
-import { commandText, hintText } from './hint-text.ts'
-import { editedLines } from './wait-text.ts'
+import { commandText, hintText, withoutReason } from './hint-text.ts'
 
 // What was judged before a person is asked: what holds, what does not and what it printed; and what is theirs to judge.
 
@@ -113,12 +121,9 @@ const roleWords = ({ name, people }: NonNullable<InboxItem['role']>): string =>
 
 /** How far it is: who was called, who has approved, how long there still is. */
 function standing({ called, votes, expiresAt }: InboxItem, now: number): readonly string[] {
-  const names = votes?.given.map(({ by }) => say(by)).join(', ') ?? ''
   return [
     ...(called === null ? [] : [`nobody answered in time: ${roleWords(called)} was called`]),
-    ...(votes === null
-      ? []
-      : [`${votes.given.length} of ${votes.wanted} have approved${names === '' ? '' : `: ${names}`}`]),
+    ...(votes === null ? [] : [votesSentence(votes.given, votes.wanted, say)]),
     ...(expiresAt === null
       ? []
       : [expiresAt <= now ? 'its time is over' : `answer within ${elapsed(expiresAt - now)}`]),
@@ -141,7 +146,7 @@ function inboxParticulars({ asks }: InboxItem): readonly string[] {
     case 'approval':
       return asks.show.slice(0, INBOX_MAX).map(shown => `look at ${say(shown)}`)
     case 'unknown-outcome':
-      return [`its effect is ${asks.evidence.effect}, so it is not run again by itself`]
+      return [whyNotAgain(asks)]
     case 'work':
       return [
         ...(asks.instruction === null ? [] : [say(asks.instruction)]),
@@ -239,33 +244,6 @@ export async function showQuestion(context: Context, engine: Engine, plan: strin
   return true
 }
 
-// What a gate does when it is reached, in a few words.
-
-/** `who` is empty for anybody. */
-export function gateWords(action: GateAction, who: string): string {
-  const whom = who === '' ? 'a person' : who
-  const many = (action.approvers?.count ?? 1) > 1 ? `, ${action.approvers?.count} of them` : ''
-  switch (action.gate) {
-    case 'approval':
-      return `asks ${whom} for approval${many}`
-    case 'diff':
-      return `asks ${whom} to look at what changed${many}`
-    case 'decision':
-      return `asks ${whom} to choose: ${(action.options ?? []).map(({ id }) => id).join(', ')}`
-    case 'question':
-      return `asks ${whom}: ${action.question ?? (action.form ?? []).map(({ label, name }) => label ?? name).join(', ')}`
-    case 'schema':
-      return `checks that ${action.schema?.file ?? ''} follows ${action.schema?.against ?? ''}`
-    case 'invariant':
-    case 'tests':
-      return 'goes on when its checks hold'
-    case 'budget':
-      return 'goes on when the plan has not used up more than it may'
-    default:
-      return action.gate satisfies never
-  }
-}
-
 // What waits for a person or an agent, each with the exact commands that answer it.
 
 const WAITING_MAX = 5
@@ -280,17 +258,17 @@ export function waitingLines(
     .flatMap(each => [
       `  ${paint.yellow('waits')}    ${asked(each)}`,
       ...detailLines(each).map(line => `           ${paint.dim(line)}`),
-      ...answers(name, each).map(line => `           ${line}`),
+      ...answerCommands(name, each).map(line => `           ${line}`),
     ])
   if (waiting.length > WAITING_MAX)
     lines.push(paint.dim(`           … and ${waiting.length - WAITING_MAX} more: planfold inbox`))
   for (const { id, what, by, text } of questions.slice(0, WAITING_MAX)) {
-    const [does, commands] =
+    const [sentence, ways] =
       what === 'question'
-        ? ['asks', [`planfold answer ${name} ${id} NAME=VALUE`]]
-        : ['proposes a revision', [`planfold accept ${name} ${id}`, `planfold decline ${name} ${id} -m 'why'`]]
-    lines.push(`  ${paint.yellow('waits')}    ${brief(by)} ${does}: ${brief(text)}`)
-    lines.push(...commands.map(line => `           ${line}`))
+        ? [questionSentence({ by, text, task: null }, brief), questionAnswers(name, id)]
+        : [proposalSentence({ by, rationale: text }, brief), proposalAnswers(name, id)]
+    lines.push(`  ${paint.yellow('waits')}    ${sentence}`)
+    lines.push(...ways.map(({ step }) => `           ${shortCommand(step)}`))
   }
   if (questions.length > WAITING_MAX)
     lines.push(paint.dim(`           … and ${questions.length - WAITING_MAX} more: planfold inbox`))
@@ -311,47 +289,41 @@ export function detailLines({ asks, evidence = [], votes, expiresAt, escalated =
     ...(approvers?.role === undefined ? [] : [`decided by: ${brief(approvers.role)}`]),
     ...(approvers?.count === undefined || approvers.count < 2
       ? []
-      : [`${votes?.length ?? 0} of ${approvers.count} have approved${by(votes)}`]),
+      : [votesSentence(votes ?? [], approvers.count, brief)]),
     ...(expiresAt === undefined ? [] : [`asks until ${new Date(expiresAt).toISOString()}`]),
     ...(escalated.length === 0 ? [] : [`somebody was called: ${escalated.join(', ')}`]),
   ]
 }
 
-const by = (votes: Waiting['votes']): string =>
-  votes === undefined || votes.length === 0 ? '' : `: ${votes.map(vote => brief(vote.by)).join(', ')}`
-
 /** What a gate asks, in one sentence. */
 export const asked = ({ task, asks }: Pick<Waiting, 'task' | 'asks'>): string =>
   briefLine(askedSentence({ task, asks: { ...asks, on: null } }, brief))
 
-function answers(plan: string, { task, asks, back: sent }: Waiting): readonly string[] {
-  if (asks.type === 'unknown-outcome') {
-    return [
-      `planfold approve ${plan} ${task}   it happened`,
-      `planfold retry ${plan} ${task}     it did not: try again`,
-      `planfold reject ${plan} ${task}    give up: it failed`,
-    ]
+/** The commands that answer it, with what they mean where the command alone does not say it. */
+function answerCommands(plan: string, { task, asks, back }: Waiting): readonly string[] {
+  const ways = gateAnswers(asks.type, { plan, task, mayGoBack: back !== undefined })
+  switch (asks.type) {
+    case 'unknown-outcome':
+      return meantCommands(ways)
+    case 'edits':
+      return [
+        ...meantCommands(ways.filter(({ step }) => step.next === 'choose')),
+        'for a single file: --keep PATH, --take PATH or --merge PATH',
+      ]
+    default:
+      return ways.map(({ step }) => shortCommand(step))
   }
-  if (asks.type === 'decision')
-    return [`planfold choose ${plan} ${task} OPTION`, `planfold reject ${plan} ${task} -m 'why'`]
-  if (asks.type === 'edits')
-    return [
-      `planfold choose ${plan} ${task} keep    the edits stay; the task goes on with them`,
-      `planfold choose ${plan} ${task} take    back to before the task; the edits can be restored`,
-      `planfold choose ${plan} ${task} merge   keep the edits, take out what the task wrote`,
-      'for a single file: --keep PATH, --take PATH or --merge PATH',
-    ]
-  if (asks.type === 'question')
-    return [`planfold answer ${plan} ${task} NAME=VALUE`, `planfold reject ${plan} ${task} -m 'why'`]
-  if (asks.type === 'recovery' || asks.type === 'replan')
-    return [
-      `planfold retry ${plan} ${task}`,
-      `planfold skip ${plan} ${task} -m 'why'`,
-      `planfold reject ${plan} ${task} -m 'why'`,
-    ]
-  const back = sent === undefined ? [] : [`planfold push-back ${plan} ${task} -m 'what to change'`]
-  return [`planfold approve ${plan} ${task}`, `planfold reject ${plan} ${task} -m 'why'`, ...back]
 }
+
+function meantCommands(ways: readonly InboxAnswer[]): readonly string[] {
+  const commands = ways.map(({ step }) => commandText(withoutReason(step)))
+  const width = Math.max(...commands.map(({ length }) => length))
+  return ways.map(({ means }, at) => `${commands[at]!.padEnd(width)}   ${hintText(means)}`)
+}
+
+/** Whoever agrees need not say why. */
+export const shortCommand = (step: Step): string =>
+  commandText(step.next === 'choose' || step.next === 'accept' ? withoutReason(step) : step)
 
 // What a plan does that cannot be taken back and that its policy lets begin without asking anybody: said before it starts.
 

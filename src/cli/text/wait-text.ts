@@ -1,6 +1,5 @@
-// Sentences about what keeps a plan from going on: edits of a person, files that another plan holds, and what the machine lacks.
+// Sentences about what keeps a plan from going on: files that were set back, files that another plan holds, and what the machine lacks.
 
-import type { EditedPaths } from '../../domain/event.ts'
 import type { Shortage } from '../../domain/shortage.ts'
 import { type ScopeWaitFacts, scopeHolders, stalledPlans } from '../../domain/views/scope-wait.ts'
 import type { Summary } from '../../domain/views/summary.ts'
@@ -9,20 +8,9 @@ import { CliError, EXIT } from '../exit.ts'
 import { brief } from '../terminal/one-line.ts'
 import type { Paint } from '../terminal/paint.ts'
 
-// Words about a person's edits that a retry would set back, and about files that were set back: the same in every view.
+// Words about files that were set back: the same in every view.
 
-const PATHS_MAX = 10
 const TIMES_MAX = 3
-
-/** Each edited path on a line of its own; the caller makes the text safe for its terminal. */
-export function editedLines({ paths, more = 0, unmerged = [] }: EditedPaths): readonly string[] {
-  const rest = Math.max(0, paths.length - PATHS_MAX) + more
-  return [
-    ...paths.slice(0, PATHS_MAX).map(path => `edited: ${path}`),
-    ...(rest === 0 ? [] : [`… and ${rest} more`]),
-    ...unmerged.slice(0, PATHS_MAX).map(path => `cannot be merged: ${path}; choose keep or take`),
-  ]
-}
 
 /** What was set back before tasks were tried again, with the command that brings it back. */
 export function setBackLines(

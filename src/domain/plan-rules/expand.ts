@@ -29,7 +29,7 @@ import type {
 } from '../plan.ts'
 
 // A remedy: a task that a rule of `recover` leads to, as an alternate or to repair something. It stands among the others and
-// sleeps until then, whatever it needs, unless the task it helps comes after it anyway. What it must keep: remedy-faults.ts.
+// sleeps until then, whatever it needs, unless the task it helps comes after it anyway.
 
 /** The task that a rule leads to, when it leads to one. */
 export const remedyIn = (rule: RecoveryRule): TaskName | null =>
@@ -56,7 +56,7 @@ export function withRemedies(
 }
 
 // A task that compensates another one: `compensate: { task: undo-push }`. It stands among the others and sleeps; only the
-// engine wakes it, when what the other did is to be undone. The rules it must keep: compensator-faults.ts.
+// engine wakes it, when what the other did is to be undone.
 
 /** The task that undoes what this one did, when a task of the plan does. */
 export function compensatorOf({ compensate }: TaskDefinition): TaskName | null {

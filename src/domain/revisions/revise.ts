@@ -164,7 +164,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
 }
 
 /** It failed for good, or a person is asked what then. */
-const hasFailed = ({ status, gate }: TaskState): boolean =>
+export const hasFailed = ({ status, gate }: TaskState): boolean =>
   status === 'failed' || gate?.asks.type === 'replan' || gate?.asks.type === 'recovery'
 
 /** Is a person asked about exactly what the definition said? */

@@ -110,7 +110,7 @@ export function reopen(
 const NONE: ReadonlySet<TaskName> = new Set()
 
 /** Under way or parked, and not to be run twice. */
-function isLetAlone({ state }: DecisionDraft, task: TaskState): boolean {
+export function isLetAlone({ state }: Pick<DecisionDraft, 'state'>, task: TaskState): boolean {
   const isOpen = task.status === 'running' || task.gate?.asks.type === 'unknown-outcome'
   return isOpen && !mayRunAgain(effectOf(state.definition, task.definition))
 }

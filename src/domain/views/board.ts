@@ -158,7 +158,7 @@ const unmetIn = (verdicts: readonly Verdict[] = []): EarlierAttempt['unmet'] =>
   verdicts.flatMap(({ criterion, holds, evidence = null }) => (holds === false ? [{ criterion, evidence }] : []))
 
 /** A report that said `done` and was not accepted. */
-interface Unaccepted {
+export interface Unaccepted {
   /** The claim stays, and so does the attempt. */
   readonly kept: boolean
   readonly failure: Failure

@@ -1,7 +1,6 @@
-// What waits for a person in a plan: each item, the answers it takes, and approvals that are reviewed together.
+// What waits for a person in a plan: each item with the answers it takes, and approvals that are reviewed together.
 
-import type { EventOf, GateAsks, GateVerdict, Proposal, Question, Vote } from '../event.ts'
-import { advise, type Hint, next, type Step, type StepOf } from '../hint.ts'
+import type { EventOf, GateAsks, Proposal, Question, Vote } from '../event.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { Verdict } from '../result.ts'
 import { type SemanticDiff, semanticDiff } from '../revisions/semantic-diff.ts'
@@ -9,158 +8,17 @@ import { escalationOf } from '../state/alarms.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import { isClaimable } from '../state/task-index.ts'
 import { PLAN_ENDED, type TaskStatus } from '../status.ts'
-import { type Releases, releasesOf } from './releases.ts'
-
-// The answers to what waits for a person: each a word, what it means, and the step that says the same without an id.
-
-interface Asked {
-  readonly plan: string
-  readonly task: TaskName
-  /** There is something before it that could be done again. */
-  readonly mayGoBack: boolean
-}
-
-function answersTo(type: InboxAsks['type'], { plan, task, mayGoBack }: Asked): readonly InboxAnswer[] {
-  const of = { plan, task }
-  const why = { ...of, reason: 'why' }
-  const reject = (means: string): InboxAnswer => ({ answer: 'reject', means, step: next('reject', why) })
-  switch (type) {
-    case 'approval':
-    case 'consent':
-      return [
-        { answer: 'approve', means: 'go on', step: next('approve', of) },
-        reject('no'),
-        ...(mayGoBack
-          ? [
-              {
-                answer: 'push-back',
-                means: 'do it again',
-                step: next('push-back', { ...of, reason: 'what to change' }),
-              },
-            ]
-          : []),
-      ]
-    case 'verdict':
-      return [{ answer: 'approve', means: 'it holds', step: next('approve', of) }, reject('it does not hold')]
-    case 'unknown-outcome':
-      return [
-        { answer: 'done', means: 'it happened', step: next('approve', of) },
-        { answer: 'again', means: 'it did not: try again', step: next('retry', of) },
-        reject('give up: it failed'),
-      ]
-    case 'work':
-      return [
-        { answer: 'claim', means: 'take it in hand', step: next('claim', of) },
-        { answer: 'done', means: 'it is done', step: next('done', of) },
-        { answer: 'fail', means: 'it cannot be done', step: next('fail', why) },
-      ]
-    case 'decision':
-      return [
-        { answer: 'choose', means: 'take one of the options', step: next('choose', { ...why, option: 'OPTION' }) },
-        reject('none of them'),
-      ]
-    case 'edits':
-      return [
-        {
-          answer: 'keep',
-          means: 'the edits stay; the task works on with them',
-          step: next('choose', { ...of, option: 'keep' }),
-        },
-        {
-          answer: 'take',
-          means: advise`set back to before the task; the edited versions are kept: ${next('restore')}`,
-          step: next('choose', { ...of, option: 'take' }),
-        },
-        {
-          answer: 'merge',
-          means: 'keep the edits, take out what the task wrote, where both join cleanly',
-          step: next('choose', { ...of, option: 'merge' }),
-        },
-        reject('give up: the task failed'),
-      ]
-    case 'question':
-      return [
-        { answer: 'answer', means: 'fill in the form', step: next('answer', { ...of, fields: ['NAME=VALUE'] }) },
-        reject('there is no answer'),
-      ]
-    case 'recovery':
-    case 'replan':
-      return [
-        { answer: 'again', means: 'try again', step: next('retry', of) },
-        { answer: 'skip', means: 'go on without it', step: next('skip', why) },
-        reject('give up: it failed'),
-      ]
-    case 'agent-question':
-    case 'proposal':
-    case 'rollback':
-      return []
-    default:
-      return type satisfies never
-  }
-}
-
-const questionAnswers = (plan: string, id: string): readonly InboxAnswer[] => [
-  { answer: 'answer', means: 'fill in the form', step: next('answer', { plan, task: id, fields: ['NAME=VALUE'] }) },
-]
-
-const proposalAnswers = (plan: string, id: string): readonly InboxAnswer[] => [
-  { answer: 'accept', means: 'it becomes the plan', step: next('accept', { plan, proposal: id, reason: 'why' }) },
-  { answer: 'decline', means: 'the plan stays as it is', step: next('decline', { plan, proposal: id, reason: 'why' }) },
-]
-
-/** An adoption is ordered for the fork, not for this plan: here it can only be left. */
-const adoptionAnswers = (plan: string, fork: string): readonly InboxAnswer[] => [
-  {
-    answer: 'leave',
-    means: advise`leave it at that; ${next('adopt', { plan: fork })} tries again`,
-    step: next('note', { plan, reason: 'why' }),
-  },
-]
-
-function rollbackAnswers(
-  plan: string,
-  kind: 'rollback' | 'undo' | 'adopt',
-  to: number,
-  { paths = [], tasks = [], filesOnly, keepGit }: RollbackBounds,
-): readonly InboxAnswer[] {
-  const bounds = {
-    plan,
-    ...(paths.length === 0 ? {} : { paths }),
-    ...(tasks.length === 0 ? {} : { tasks }),
-    ...(filesOnly === true && paths.length === 0 ? { filesOnly } : {}),
-    ...(keepGit === true ? { keepGit } : {}),
-  }
-  const step = (conflicts?: StepOf<'undo'>['conflicts']): Step => {
-    const all = conflicts === undefined ? bounds : { ...bounds, conflicts }
-    return kind === 'undo' ? next('undo', all) : next('rollback', { ...all, to })
-  }
-  return [
-    { answer: 'again', means: 'try it once more', step: step() },
-    { answer: 'mine', means: 'keep what stands where somebody worked since', step: step('mine') },
-    {
-      answer: 'theirs',
-      means: "take the checkpoint's side; what stands there is stored",
-      step: step('theirs'),
-    },
-    { answer: 'merge', means: 'join both where they join cleanly', step: step('merge') },
-    { answer: 'leave', means: 'leave it at that', step: next('note', { plan, reason: 'why' }) },
-  ]
-}
-
-/** What the words of a gate's answers decide. */
-export const VERDICTS: { readonly [word: string]: GateVerdict } = {
-  approve: 'approved',
-  reject: 'rejected',
-  'push-back': 'pushed-back',
-  choose: 'chosen',
-  answer: 'answered',
-  done: 'done',
-  again: 'again',
-  skip: 'skipped',
-  keep: 'chosen',
-  take: 'chosen',
-  merge: 'chosen',
-}
+import {
+  adoptionAnswers,
+  gateAnswers,
+  type InboxAnswer,
+  proposalAnswers,
+  questionAnswers,
+  type RollbackBounds,
+  rollbackAnswers,
+  workAnswers,
+} from './gate-answers.ts'
+import { type Releases, releasesOf } from './gate-releases.ts'
 
 // Everything in a plan that waits for a person: gates, verdicts, unknown outcomes, failures nobody can mend, questions and proposals
 // of agents, work that has somebody's name on it, and a rollback that was stopped. Each names its question so that an answer cannot
@@ -216,15 +74,6 @@ type InboxAsks =
       readonly message: string
       readonly conflicts: readonly string[]
     }
-
-type RollbackBounds = Pick<EventOf<'rollback.started'>, 'paths' | 'tasks' | 'filesOnly' | 'keepGit'>
-
-/** A word that answers it, what that means, and the step that says the same without an id. */
-interface InboxAnswer {
-  readonly answer: string
-  readonly means: Hint
-  readonly step: Step
-}
 
 export interface Left {
   readonly task: TaskName
@@ -306,7 +155,9 @@ export function itemOf(state: PlanState, task: TaskState): InboxItem | null {
   const { definition, visit, attempt, gate } = task
   const { name } = state.definition
   const since = gate?.since ?? task.readiedAt ?? state.updatedAt
-  const answers = answersTo(asks.type, { plan: name, task: definition.id, mayGoBack: hasBefore(task) })
+  const asked = { plan: name, task: definition.id }
+  const answers =
+    asks.type === 'work' ? workAnswers(asked) : gateAnswers(asks.type, { ...asked, mayGoBack: hasBefore(task) })
   return {
     ...unasked(state, since),
     key: [state.id, definition.id, visit, attempt, asks.type, ...(gate === null ? [] : [since, gate.hash ?? ''])].join(
@@ -357,7 +208,11 @@ export function isFor({ who, role, called }: InboxItem, name: string): boolean {
   return who === name || [role, called].some(one => one !== null && (one.name === name || one.people.includes(name)))
 }
 
-function asksOf(state: PlanState, task: TaskState): InboxAsks | null {
+/** Of a task: a gate, or work that has somebody's name on it. */
+function asksOf(
+  state: PlanState,
+  task: TaskState,
+): Extract<InboxAsks, { readonly type: GateAsks['type'] | 'work' }> | null {
   if (task.gate !== null) return PLAN_ENDED.has(state.status) ? null : { ...task.gate.asks, on: task.gate.hash }
   const { assignee, instruction, outputs } = task.definition
   if (state.status !== 'active' || state.rollback !== null || assignee === undefined || !isClaimable(state, task))

@@ -15,8 +15,9 @@ export interface ScopeWaitFacts {
 
 const SHOWN_MAX = 3
 
-/** `task 'a' of plan 'p' holds sc/**`, for each who holds some of its files. */
+/** `task 'a' of plan 'p' holds sc/**`, for each who holds some of its files and may be named. */
 export function scopeHolders({ by }: ScopeWaitFacts): string {
+  if (by.length === 0) return 'a task of another plan holds them'
   const shown = by.slice(0, SHOWN_MAX).map(({ name, task, paths }) => {
     const more = paths.length > SHOWN_MAX ? ` and ${paths.length - SHOWN_MAX} more` : ''
     return `task '${task}' of plan '${name}' holds ${paths.slice(0, SHOWN_MAX).join(', ')}${more}`

@@ -12,7 +12,7 @@ import type { OpenGate, PlanState, RollbackUnderWay, SetBack, TaskState } from '
 import { isClaimable } from '../state/task-index.ts'
 import { BLOCKS, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../status.ts'
 import { recoveryLine } from './board.ts'
-import { type Releases, releasesOf } from './releases.ts'
+import { type Releases, releasesOf } from './gate-releases.ts'
 
 // How far a plan has come. Success rates are computed from the one vocabulary of statuses, here and nowhere else: of attempts for
 // everything that is measured, of tasks for how a plan stands.

@@ -52,8 +52,8 @@ export async function refuseHeldFiles(
     if (mine !== undefined) return heldByOwn(path, mine, tasks.get(mine.task)?.status === 'running')
     const holder = holders.find(holds)
     if (holder === undefined) continue
-    const { message, hint } = reservedBy(null, holder)
-    return refuse('not-ready', `'${path}' would be written, and ${message}; nothing was changed`, hint)
+    const refusal = reservedBy(null, holder)
+    return { ...refusal, message: `'${path}' would be written, and ${refusal.message}; nothing was changed` }
   }
   return null
 }

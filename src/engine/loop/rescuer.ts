@@ -7,11 +7,9 @@ import type { RescueOptions, Worker } from '../engine.ts'
 import type { Rooms } from '../rooms.ts'
 import { Bell } from './bell.ts'
 
-// Small duties that nobody waits for: claims whose lease ran out are given back to whoever claims next.
-
 const JANITOR = 'janitor' as Actor
 
-/** Ends lapsed claims, of one plan or of all; returns how many. */
+/** Ends lapsed claims, of one plan or of all, so that others can claim the tasks; returns how many. */
 export async function sweepClaims(store: Store, plan?: PlanId): Promise<number> {
   const lapsed = await store.claims.lapsed(plan)
   for (const { plan: of, task, token } of lapsed) {

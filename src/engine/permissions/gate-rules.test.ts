@@ -1,15 +1,19 @@
 // Whoever runs a plan does not get past its gates, whatever the order is called and whichever face it came from.
 
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { CommandOf, Reset } from '../../domain/command.ts'
+import type { ImportedTask } from '../../domain/event.ts'
 import { plainHint } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanDefinition, Policy, TaskDefinition } from '../../domain/plan.ts'
+import type { Store } from '../../stores/store.ts'
 import { external, gate, Journal, name, plan, task } from '../../testing/index.ts'
 import type { EngineInProcess } from '../engine.ts'
+import { EngineLocal } from '../engine-local.ts'
 import type { Order } from '../orders.ts'
 import { RIGHTS, type Role } from '../roles.ts'
 import { setup } from '../rooms.fixture.ts'
-import { refuseResets } from './gate-rules.ts'
+import { gateObjection } from './gate-rules.ts'
 
 let engine: EngineInProcess
 beforeEach(() => {
@@ -42,6 +46,29 @@ const codeOf = async (role: Role, id: PlanId | null, order: Order): Promise<stri
 }
 const statusesOf = async (id: PlanId) =>
   Object.fromEntries(((await engine.ask({ type: 'board', plan: id })) ?? []).map(card => [card.name, card.status]))
+
+/** The same store, in which something else happens once, right before the plan is written to. */
+function before(store: Store, plan: PlanId, happens: () => Promise<void>): Store {
+  let isDue = true
+  const first = async (): Promise<void> => {
+    if (isDue) {
+      isDue = false
+      await happens()
+    }
+  }
+  const late: Store = Object.create(store)
+  const { update, updateFrom } = store
+  return Object.assign(late, {
+    update: async (...asked: Parameters<Store['update']>) => {
+      if (asked[0] === plan) await first()
+      return await update(...asked)
+    },
+    updateFrom: async (...asked: Parameters<Store['updateFrom']>) => {
+      if (asked[0] === plan) await first()
+      return await updateFrom(...asked)
+    },
+  })
+}
 
 const WAYS: { readonly [what: string]: Order } = {
   'to skip it': { type: 'skip', task: name('g'), reason: 'x' },
@@ -119,6 +146,18 @@ describe('an operator may', () => {
     }
   })
 
+  test('change it only as long as it is one', async () => {
+    const room = setup()
+    engine = room.engine
+    const id = await make(shape(), { isDraft: true })
+    // Somebody starts it after the operator was looked at, and before the order is written.
+    const start = async () => void (await engine.submit(id, { type: 'start' }))
+    const late = new EngineLocal({ ...room.rooms, store: before(room.rooms.store, id, start) }, as('operator').caller)
+    const done = await late.submit(id, WAYS['to revise the plan']!)
+    expect(done.ok ? 'ok' : done.refusal.code).toBe('not-allowed')
+    expect(await statusesOf(id)).toMatchObject({ g: 'waiting' })
+  })
+
   test('work before a gate, behind one that was passed, and beside it', async () => {
     const id = await make(shape())
     const ok = async (order: Order, role: Role = 'operator') =>
@@ -171,21 +210,40 @@ describe('nobody who may not decide has', () => {
     expect(await codeOf('operator', null, said('failed'))).toBe('ok')
   })
 
+  test('a plan that says so of a group with a gate in it', async () => {
+    const group = task('group', { action: { type: 'subplan', tasks: [gate('g'), external('m', { needs: ['g'] })] } })
+    const said = (...imported: readonly ImportedTask[]): Order => ({
+      type: 'create',
+      definition: plan('kept', group, external('dep', { needs: ['group'] })),
+      taken: 'number',
+      imported,
+    })
+    const done = { task: name('group'), status: 'completed' } as const
+    const open = { task: name('group/g'), status: 'failed' } as const
+    expect(await codeOf('operator', null, said(done))).toBe('not-allowed')
+    expect(await codeOf('operator', null, said({ ...open, status: 'completed' }))).toBe('not-allowed')
+    expect(await codeOf('admin', null, said(done))).toBe('ok')
+    // Where the gate is named itself, its group says nothing about it.
+    expect(await codeOf('operator', null, said(open, done))).not.toBe('not-allowed')
+  })
+
   test('an approval back by a rollback or undo, nor an answer to what a person is asked', () => {
     const journal = new Journal().create(plan('p', gate('g'), external('m', { needs: ['g'] }), task('x')))
     journal.must({ type: 'start' })
     journal.turn()
     const completed = { task: name('g'), status: 'completed' } as const
-    expect(refuseResets(journal.state, [completed])).toMatchObject({
+    const refused = (resets: readonly Reset[]) =>
+      gateObjection(journal.state, { type: 'rollback', resets } as CommandOf<'rollback'>)
+    expect(refused([completed])).toMatchObject({
       code: 'not-allowed',
       message: expect.stringContaining("the gate 'g' has not been passed"),
     })
-    expect(refuseResets(journal.state, [{ task: name('x'), status: 'pending' }])).toBeNull()
+    expect(refused([{ task: name('x'), status: 'pending' }])).toBeNull()
     journal.must({ type: 'recover', reason: 'died' })
     expect(journal.state.tasks.get(name('x'))?.gate?.asks.type).toBe('unknown-outcome')
-    expect(refuseResets(journal.state, [{ task: name('x'), status: 'pending' }])).toMatchObject({ code: 'not-allowed' })
+    expect(refused([{ task: name('x'), status: 'pending' }])).toMatchObject({ code: 'not-allowed' })
     journal.must({ type: 'decide', task: name('g'), verdict: 'approved', rationale: '', by: 'ana' })
-    expect(refuseResets(journal.state, [completed])).toBeNull()
+    expect(refused([completed])).toBeNull()
   })
 
   test('a second task that does what a gate holds back', async () => {

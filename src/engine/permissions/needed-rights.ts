@@ -1,7 +1,7 @@
-// The right that each order and each query needs. What is missing here does not compile.
+// The right that each order, each query, and each answer to what waits for a person needs. What is missing here does not compile.
 
+import type { InboxItem } from '../../domain/views/inbox.ts'
 import type { Order } from '../orders.ts'
-
 import type { QueryType } from '../queries.ts'
 import type { Right } from '../roles.ts'
 
@@ -41,6 +41,23 @@ export const ORDER_RIGHTS: { readonly [T in Order['type']]: Right } = {
   review: 'decide',
   answer: 'decide',
   judge: 'decide',
+}
+
+/** By what is asked: an answer is an order like any other, see operations/answer-inbox.ts. */
+export const ANSWER_RIGHTS: { readonly [T in InboxItem['asks']['type']]: Right } = {
+  approval: 'decide',
+  consent: 'decide',
+  decision: 'decide',
+  question: 'decide',
+  verdict: 'decide',
+  'unknown-outcome': 'decide',
+  recovery: 'decide',
+  replan: 'decide',
+  edits: 'decide',
+  'agent-question': 'decide',
+  proposal: 'decide',
+  work: 'operate',
+  rollback: 'operate',
 }
 
 export const QUERY_RIGHTS: { readonly [T in QueryType]: Right } = {

@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Actor, PlanId, Sha256 } from '../../domain/id.ts'
-import { external, gate, plan } from '../../testing/index.ts'
+import { external, gate, name, plan } from '../../testing/index.ts'
 import type { EngineInProcess } from '../engine.ts'
 import type { Order } from '../orders.ts'
 import type { QueryOf, QueryType } from '../queries.ts'
@@ -10,12 +10,14 @@ import { type Caller, NotAllowed, RIGHTS, type Right, type Role, type Scope, tru
 import { ME, setup } from '../rooms.fixture.ts'
 import { ORDER_RIGHTS, QUERY_RIGHTS } from './needed-rights.ts'
 
+let room: ReturnType<typeof setup>
 let engine: EngineInProcess
 /** In the session `ours`, and in `theirs`. */
 let own: PlanId
 let other: PlanId
 beforeEach(async () => {
-  engine = setup().engine
+  room = setup()
+  engine = room.engine
   own = await make('own', 'ours')
   other = await make('other', 'theirs')
 })
@@ -171,6 +173,82 @@ describe.each([
     const inbox = await within().ask({ type: 'inbox' })
     expect(inbox.items.map(({ plan: id }) => id)).toEqual([own])
     expect(inbox).toMatchObject({ unreadable: [], restored: [] })
+  })
+
+  test('is answered although the journal of another plan is damaged', async () => {
+    const damaged = room.disk.plans.get(room.disk.numbers.get(other)!)!
+    damaged.entries[0] = { ...damaged.entries[0]!, hash: '0'.repeat(64) as Sha256 }
+    // Another process, which has read nothing yet.
+    engine = setup(undefined, {}, room.disk).engine
+    await expect(engine.ask({ type: 'summary', plan: other })).rejects.toThrow()
+    const ours = within()
+    expect((await ours.ask({ type: 'plans' })).items.map(({ id }) => id)).toEqual([own])
+    expect(new Set((await ours.ask({ type: 'tasks' })).items.map(({ plan: id }) => id))).toEqual(new Set([own]))
+    const { items, unreadable } = await ours.ask({ type: 'inbox' })
+    expect([items.map(({ plan: id }) => id), unreadable]).toEqual([[own], []])
+    expect((await ours.ask({ type: 'search', text: 'own' })).items.map(({ plan: id }) => id)).toEqual([own])
+    expect(await ours.ask({ type: 'summary', plan: other })).toBeNull()
+    expect(await ours.submit(own, { type: 'note', text: 'x' })).toMatchObject({ ok: true })
+  })
+
+  test('searches only in it, and tells nothing of what is found elsewhere', async () => {
+    const hits: string[] = []
+    let pages = 0
+    for (let cursor: string | null = ''; cursor !== null; pages++) {
+      const more: { readonly cursor?: string } = cursor === '' ? {} : { cursor }
+      // Every plan has such a task.
+      const page = await within().ask({ type: 'search', text: 'a', kinds: ['task'], limit: 1, ...more })
+      hits.push(...page.items.map(({ plan: id }) => id))
+      cursor = page.next
+    }
+    expect({ hits, pages }).toEqual({ hits: [own], pages: 1 })
+    expect((await engine.ask({ type: 'search', text: 'a', kinds: ['task'], limit: 1 })).next).not.toBeNull()
+    expect(await within().ask({ type: 'search', text: 'a', plan: other })).toMatchObject({ items: [], next: null })
+  })
+
+  test('names no other plan that holds the files of a task', async () => {
+    const make = async (called: string, session: string) => {
+      const definition = plan(called, external('w', { write: ['shared/**'] }))
+      const made = await engine.submit(null, { type: 'create', definition, session })
+      if (!made.ok) throw new Error(made.refusal.message)
+      await engine.submit(made.plan, { type: 'start' })
+      return made.plan
+    }
+    const [secret, mine] = [await make('secret', 'theirs'), await make('mine', 'ours')]
+    await engine.submit(secret, { type: 'claim' })
+    const reach = scope().sessions === undefined ? { plans: [mine] } : scope()
+    const limited = engine.as(caller('operator', reach))
+    const order = { type: 'claim', task: name('w') } as const
+    const told = [
+      await limited.submit(mine, order),
+      await limited.submit(mine, { type: 'claim' }),
+      await limited.ask({ type: 'next', plan: mine, explain: true }),
+    ]
+    expect(told[0]).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
+    expect(told[2]).toMatchObject({ ready: [], held: [{ task: 'w', by: [] }] })
+    expect(JSON.stringify(told)).not.toMatch(new RegExp(`secret|${secret}`))
+    // Whoever may use all plans is told which one it is.
+    expect(JSON.stringify(await engine.submit(mine, order))).toContain("plan 'secret'")
+    expect(JSON.stringify(await engine.ask({ type: 'next', plan: mine, explain: true }))).toContain("plan 'secret'")
+  })
+
+  test('gets no stored bytes by reporting their hash as an output', async () => {
+    const bytes = new TextEncoder().encode('a file of somebody else')
+    const sha256 = await room.rooms.store.blobs.put(bytes)
+    const outputs = { mine: { artifact: sha256, bytes: bytes.length } }
+    const result = { status: 'succeeded', outputs } as const
+    const report = { type: 'report', task: name('a'), result } as const
+    const limited = within('operator')
+    expect(await limited.submit(own, report)).toMatchObject({ ok: false, refusal: { code: 'not-allowed' } })
+    const imported = [{ task: name('a'), status: 'completed', result }] as const
+    const definition = plan('made', external('a'))
+    const made = await limited.submit(null, { type: 'create', definition, session: 'ours', imported })
+    expect(made).toMatchObject({ ok: false, refusal: { code: 'not-allowed' } })
+    expect(await limited.ask({ type: 'artifact', plan: own, sha256 })).toBeNull()
+    // Whoever may see all stored bytes may name them; then they belong to the plan, and can be handed on in it.
+    expect(await engine.submit(own, report)).toMatchObject({ ok: true })
+    expect(await limited.ask({ type: 'artifact', plan: own, sha256 })).toEqual(bytes)
+    await expect(limited.ask({ type: 'blob', sha256 })).rejects.toEqual(denied('all plans'))
   })
 
   test('takes orders only about what is in it', async () => {

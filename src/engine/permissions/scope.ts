@@ -1,11 +1,15 @@
 // What a caller of some plans may order, and what they are answered: what lies outside is as if it were not there.
 
 import type { PlanId } from '../../domain/id.ts'
-import type { Refusal } from '../../domain/refusal.ts'
+import type { Json } from '../../domain/json.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import { holderOf, reservedByOthers } from '../../domain/reservation.ts'
+import type { Result } from '../../domain/result.ts'
+import { explainScopeWait } from '../../domain/views/scope-wait.ts'
 import { type Entry, type Page, type PlanRow, StoreDamaged, type TaskRow } from '../../stores/store.ts'
-import { answer } from '../answer-query.ts'
+import { answer, artifactsIn } from '../answer-query.ts'
 import type { AnyQuery, Engine } from '../engine.ts'
-import type { Order } from '../orders.ts'
+import type { Order, Submitted } from '../orders.ts'
 import type { AnswerOf } from '../queries.ts'
 import { type Caller, deny, isPlanInScope, isSessionInScope, NotAllowed, type Scope } from '../roles.ts'
 import type { Rooms } from '../rooms.ts'
@@ -57,16 +61,39 @@ export async function refuseOutOfScope(
   order: Order,
 ): Promise<Refusal | null> {
   // A plan made outside the scope of its maker would be lost to them: only in a session of theirs may they make one.
-  if (order.type === 'create') return denyMaking(caller, order.session ?? null)
+  if (order.type === 'create')
+    return (
+      denyMaking(caller, order.session ?? null) ??
+      refuseArtifacts(
+        [],
+        order.imported?.map(({ result }) => result),
+      )
+    )
   // About no plan at all: the engine says what is missing.
   if (plan === null || plan === '') return null
   const isSeen = seenBy(rooms, caller)
   const found = await rooms.store.find(plan)
   if (found === null || !(await isSeen(found.plan))) return noPlanRefusal(plan)
+  if (order.type === 'report') {
+    const board = await answer<'board'>(rooms, { type: 'board', plan: found.plan })
+    const left = (board ?? []).flatMap(({ outputs }) => artifactsIn(outputs))
+    return refuseArtifacts(left, [order.result])
+  }
   if (order.type === 'adopt') return await adoptionOutOfScope(rooms, isSeen, found.plan, order.into)
   if (order.type !== 'fork') return null
   // It is another plan, in the session of this one.
   return denyMaking(caller, (await rooms.store.state(found.plan))?.session ?? null)
+}
+
+/** Whoever says that a task left certain bytes could then ask for them. They may hand on what the plan has, and no more. */
+function refuseArtifacts(left: readonly Json[], results: readonly (Result | undefined)[] = []): Refusal | null {
+  const said = results.flatMap(result => artifactsIn(result?.outputs))
+  if (said.every(sha256 => left.includes(sha256))) return null
+  return refuse(
+    'not-allowed',
+    'an output names stored bytes that no task of this plan left',
+    'leave it out, or report what the bytes say',
+  )
 }
 
 const denyMaking = (caller: ScopedCaller, session: string | null): Refusal | null =>
@@ -113,11 +140,9 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
       )
     case 'attempts':
       return (await isSeen(query.plan)) ? await answer<'attempts'>(rooms, query) : { items: [], next: null }
-    case 'search': {
-      if (query.plan !== undefined && !(await isSeen(query.plan))) return { items: [], next: null, complete: true }
-      const found = await answer<'search'>(rooms, query)
-      return { ...found, items: await seenOf(found.items, isSeen) }
-    }
+    // Looked for in these plans alone, so that `next` tells nothing of what is found in others.
+    case 'search':
+      return await answer<'search'>(rooms, { ...query, within: caller.scope })
     case 'inbox': {
       const { items, unreadable, restored } = await answer<'inbox'>(rooms, query)
       const inbox: AnswerOf<'inbox'> = {
@@ -145,9 +170,27 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
       if (other !== undefined && !(await isReferenceSeen(rooms, isSeen, other))) return null
       if (query.type === 'adoption' && (await adoptionOutOfScope(rooms, isSeen, found.plan, query.into)) !== null)
         return null
-      return await answer(rooms, query)
+      return query.type === 'next'
+        ? await hideHolders(isSeen, await answer<'next'>(rooms, query))
+        : await answer(rooms, query)
     }
   }
+}
+
+/** Tasks that wait for files say so, and name the plans that hold them as far as these are within reach. */
+async function hideHolders(isSeen: Seen, found: AnswerOf<'next'>): Promise<AnswerOf<'next'>> {
+  if (found === null || found.held.length === 0) return found
+  const held = await Promise.all(found.held.map(async wait => ({ ...wait, by: await seenOf(wait.by, isSeen) })))
+  const why = new Map(held.map(wait => [wait.task, explainScopeWait(wait)]))
+  const explained = found.explained.map(each => ({ ...each, why: why.get(each.task) ?? each.why }))
+  return { ...found, held, explained }
+}
+
+/** The same of what was submitted: a refusal because another plan holds the files names only a plan within reach. */
+export async function hideHolder(rooms: Rooms, caller: ScopedCaller, done: Submitted): Promise<Submitted> {
+  const holder = done.ok ? null : holderOf(done.refusal)
+  if (done.ok || holder === null || (await seenBy(rooms, caller)(holder))) return done
+  return { ok: false, refusal: reservedByOthers(done.refusal.code) }
 }
 
 async function seenOf<T extends { readonly plan: PlanId }>(items: readonly T[], isSeen: Seen): Promise<readonly T[]> {

@@ -162,7 +162,7 @@ describe('changes of a plan that has begun', () => {
       seen.push(order.length)
       return refuse('not-allowed', 'no')
     }
-    const second = edit(room.rooms, room.id, add('c') as never, { actor: ME }, objection)
+    const second = edit(room.rooms, room.id, add('c') as never, { actor: ME, objection })
     await settled()
     room.looks[0]!()
     await first

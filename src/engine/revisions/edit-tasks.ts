@@ -101,19 +101,22 @@ export async function keep(rooms: Rooms, plan: PlanId, order: KeepingOrder, writ
 
 /**
  * Worked out inside the transaction, from the plan as it stands there: whoever else writes meanwhile is no reason to refuse it. A
- * plan that has begun is stamped with how the workspace stands, and so its changes queue (edit-queue.ts).
+ * plan that has begun is stamped with how the workspace stands, and so its changes queue.
  */
 export async function edit(
   rooms: Rooms,
   plan: PlanId,
   order: RevisingOrder,
-  writing: Writing,
-  objection: Objection = NO_OBJECTION,
+  { objection = NO_OBJECTION, ...options }: Writing,
 ): Promise<Submitted> {
   const state = await rooms.store.state(plan)
   if (state === null) return noPlan(plan)
+  const workOut = (now: PlanState, stamp: Stamp | null): Command | Refusal => {
+    const command = commandFor(now, order, stamp)
+    return 'code' in command ? command : (objection(now, command) ?? command)
+  }
   const written = async (stamp: Stamp | null): Promise<Submitted> =>
-    submitted(await rooms.store.updateFrom(plan, now => objection(now) ?? commandFor(now, order, stamp), writing))
+    submitted(await rooms.store.updateFrom(plan, now => workOut(now, stamp), options))
   if (state.status === 'draft') {
     const made = await written(null)
     if (made.ok || made.refusal !== HAS_BEGUN) return made

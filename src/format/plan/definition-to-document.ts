@@ -27,7 +27,7 @@ import type {
 import { specOf } from '../../domain/plan-rules/expand.ts'
 import { printDuration, printDurationRange, printMoney } from '../text/units.ts'
 
-// The reverse of lower-parts.ts: commands, criteria and retries as a person would write them.
+// Commands, criteria and retries as a person would write them.
 
 function raiseCriterion(criterion: Criterion): Json {
   if (criterion.type === 'prose') return criterion.text
@@ -54,7 +54,7 @@ function written(document: { readonly [key: string]: Json | undefined }): JsonOb
   return Object.fromEntries(Object.entries(document).filter(([, item]) => item !== undefined)) as JsonObject
 }
 
-// The reverse of lower-judgement.ts: gates, recovery, policy and notices as a person would write them.
+// Gates, recovery, policy and notices as a person would write them.
 
 /** One word, when nothing else is said about it. */
 function raiseGate(action: GateAction): { readonly [key: string]: Json | undefined } {

@@ -16,8 +16,7 @@ import {
 import { raisePlan, raiseTask } from './definition-to-document.ts'
 import { canonicalJson } from './hash.ts'
 
-// A semantic diff in the words of the document: one line for each thing that changed, for remarks and gates. In full, with
-// what it was and what it is: diff-text.ts.
+// In short: one line for each thing that changed, for remarks and gates.
 
 export const diffDefinitions = (before: PlanDefinition, after: PlanDefinition): SemanticDiff =>
   semanticDiff(before, after)

@@ -35,7 +35,7 @@ import type { EditDocument, GitDocument, PlanDocument, TaskDocument } from './sc
 import type { FieldDocument, GateDocument, NotifyDocument, RecoveryDocument } from './schema-gates.ts'
 import type { CommandDocument, CriterionDocument, RetryDocument } from './schema-parts.ts'
 
-// Lowering of what stands in more than one place of a document: commands, criteria, retries. See document-to-definition.ts.
+// What stands in more than one place of a document: commands, criteria, retries.
 
 function lowerCommand(command: CommandDocument): CommandLine {
   return typeof command === 'string' ? { script: command } : { argv: command }
@@ -68,7 +68,7 @@ type Unsparse<T> = T extends unknown
     }
   : never
 
-// Lowering of what a document says about judgement: gates, recovery, policy, notices. Part of document-to-definition.ts.
+// What a document says about judgement: gates, recovery, policy, notices.
 
 /** `show` may stand beside the gate or inside it. */
 function lowerGate(gate: GateDocument, show: readonly string[] | undefined): GateAction {

@@ -8,8 +8,7 @@ import { fillIn, isPattern } from '../../domain/plan-rules/form.ts'
 import type { DocumentFault, Path } from '../text/diagnostic.ts'
 import { FAILURE_KINDS } from './schema-gates.ts'
 
-// Rules about gates, recovery and notices that no schema says well: which keys fit which gate, that a rule does exactly one
-// thing, that a form can be filled in. They look at the document as it was written, like rules.ts.
+// Gates, recovery and notices: which keys fit which gate, that a rule does exactly one thing, that a form can be filled in.
 
 type Raw = { readonly [key: string]: unknown }
 

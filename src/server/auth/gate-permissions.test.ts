@@ -120,6 +120,34 @@ describe('an operator may not get past a gate:', () => {
   })
 })
 
+test('the inbox offers each token what it may answer, and takes that answer', async () => {
+  const definition = plan(fresh(), gate('g'), external('w', { assignee: 'olga' }))
+  const id = await make(definition)
+  interface Item {
+    readonly id: string
+    readonly task: string
+    readonly answers: readonly unknown[]
+  }
+  const look = async (who: Bearer) => {
+    const { items } = (await service.ask('GET', `/inbox?plan_id=${id}`, undefined, who)).body
+    return new Map((items as Item[]).map(item => [item.task, item]))
+  }
+  const [hers, theirs] = [await look(olga), await look(ana)]
+  expect([hers.get('g')!.answers.length, hers.get('w')!.answers.length > 0]).toEqual([0, true])
+  expect([theirs.get('g')!.answers.length > 0, theirs.get('w')!.answers.length]).toEqual([true, 0])
+  const say = (who: Bearer, task: string, answer: string) =>
+    service.ask('POST', `/inbox/${hers.get(task)!.id}/answer`, { answer }, who)
+  expect((await say(olga, 'g', 'approve')).body).toMatchObject({
+    status: 403,
+    detail: "a token with the role 'operator' may not do this",
+    hint: 'use one with the role approver or admin',
+  })
+  expect((await say(ana, 'w', 'claim')).status).toBe(403)
+  expect((await say(vera, 'w', 'claim')).status).toBe(403)
+  expect((await say(olga, 'w', 'claim')).status).toBe(200)
+  expect((await say(ana, 'g', 'approve')).status).toBe(200)
+})
+
 describe('an operator may', () => {
   test('change a draft freely', async () => {
     for (const what of ['to revise the plan', 'to change the gate', 'to let a task depend on nothing']) {

@@ -11,9 +11,10 @@ import type { Guard, Who } from './guard.ts'
 import type { From, Origins } from './origins.ts'
 import { sha256Of, type Token } from './token-file.ts'
 
-// Counts wrong tokens and codes by where they come from. Nobody can guess 256 bits; what this saves is our time and the log. Whoever
-// has the right one is let in, however many wrong ones came from the same place.
-
+/**
+ * Wrong tokens and codes, counted by where they come from. Nobody can guess 256 bits; what this saves is our time and the log. Whoever
+ * has the right one is let in, however many wrong ones came from the same place.
+ */
 export interface Tries {
   /** One more wrong one: a problem when there were too many of late. */
   wrong(source: string): Problem | null

@@ -5,14 +5,13 @@
 
 import type { JsonObject } from '../../domain/json.ts'
 import { CLAIM_LEASE_MAX_MS } from '../../domain/limits.ts'
-import type { Result } from '../../domain/result.ts'
 import { claimNotHeld } from '../../domain/rules/task-orders.ts'
 import { ENDED, SATISFIES, type TaskStatus } from '../../domain/status.ts'
 import type { AnswerOf, Order, TaskRecord } from '../../engine/engine.ts'
 import { planWord, taskWord } from '../../format/wire/planstore-fields.ts'
+import { reportOrder, type WorkReport } from '../../operations/report-task.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
 import { type Accepted, type Asking, order } from '../submit-order.ts'
-import { presentFields } from './patch.ts'
 import { startPlan, unversioned } from './set-plan-status.ts'
 
 /** A task, how its plan stands, and how what it needs does. */
@@ -77,19 +76,14 @@ export async function taskBecomes(
   const claimed = claimedBy === null ? await inWords(left, standing, claim) : null
   if (wanted.status === 'running' || (claimed !== null && isProblem(claimed))) return claimed
   const token = claimed?.claim?.token ?? wanted.token
-  return await inWords(claimed === null ? left : unversioned(call), standing, {
-    type: 'report',
-    task,
-    result: resultOf(wanted),
-    ...presentFields({ token }),
-  })
+  const report = reportOrder(task, reportOf(wanted), token)
+  return await inWords(claimed === null ? left : unversioned(call), standing, report)
 }
 
-function resultOf({ status, outputs, error, reason }: WantedStatus): Result {
-  const left = outputs === null ? {} : { outputs }
-  if (status === 'completed') return { status: 'succeeded', ...left }
-  const message = error ?? reason ?? 'reported as failed'
-  return { status: 'failed', failure: { class: 'logic', message, retryable: false }, ...left }
+function reportOf({ status, outputs, error, reason }: WantedStatus): WorkReport {
+  const left = { outputs: outputs ?? undefined }
+  if (status === 'completed') return { status: 'done', ...left }
+  return { status: 'failed', why: { message: error ?? reason ?? 'reported as failed' }, ...left }
 }
 
 function allowedFrom({ record: { card }, needs, summary }: Standing): readonly TaskStatus[] {

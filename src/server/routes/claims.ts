@@ -2,9 +2,8 @@
 
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import type { Failure, Result } from '../../domain/result.ts'
 import { ENDED, SATISFIES, type TaskStatus } from '../../domain/status.ts'
-import { type Card, unacceptedIn } from '../../domain/views/board.ts'
+import type { Card } from '../../domain/views/board.ts'
 import type { Order, ScopeWait } from '../../engine/engine.ts'
 import { asLiteral } from '../../format/expression/template.ts'
 import * as wire from '../../format/wire/claims.ts'
@@ -12,14 +11,26 @@ import { run, runBody } from '../../format/wire/claims.ts'
 
 import type { TaskTarget } from '../../operations/find-target.ts'
 import { readyTasks } from '../../operations/next-step.ts'
+import { type FailureReport, keepClaim, reportTask, type WorkReport } from '../../operations/report-task.ts'
 import { hintText } from '../hint-text.ts'
 import { claimNext, claimTask } from '../planstore/claim-task.ts'
 import { stale } from '../planstore/patch.ts'
 import { startPlan } from '../planstore/set-plan-status.ts'
 import { showTask, showTasks } from '../planstore/show-task.ts'
-import { invalidRequest, isProblem, type Problem, problem } from '../problem.ts'
+import { invalidRequest, isProblem, type Problem, problem, refused } from '../problem.ts'
+import { options } from '../request.ts'
 import { type Answer, type AnyRoute, nothing, ok, type Route, route } from '../route.ts'
-import { type Accepted, type Asking, answerOf, gone, order, orderAlso, withPlan, withTask } from '../submit-order.ts'
+import {
+  type Accepted,
+  type Asking,
+  answerOf,
+  engineOf,
+  gone,
+  order,
+  orderAlso,
+  withPlan,
+  withTask,
+} from '../submit-order.ts'
 import { iso } from '../wire-names.ts'
 
 // Agents at work: claim a task, say that one is still at it, report how it went. At `/tasks/:task/…`, and with the plan before it.
@@ -72,11 +83,11 @@ export const claimRoutes: readonly AnyRoute[] = [
     handle: async call =>
       await withTask(call, async ({ plan, task }) => {
         const { token, lease_seconds: seconds } = call.body
-        const lease = seconds === undefined ? {} : { leaseMs: seconds * 1_000 }
-        const beaten = await order(call, plan, { type: 'heartbeat', task, token, ...lease })
-        if (isProblem(beaten)) return beaten
-        const expires = (beaten.claim?.expiresInMs ?? 0) / 1_000
-        return ok({ task, token, expires_in_seconds: expires, ...(await answerOf(call, beaten)) })
+        const held = { token, leaseMs: seconds === undefined ? undefined : seconds * 1_000 }
+        const kept = await keepClaim(engineOf(call), { plan, task }, held, options(call))
+        if (kept.status === 'refused') return refused(kept.refusal, { plan, task })
+        const expires = (kept.expiresInMs ?? 0) / 1_000
+        return ok({ task, token, expires_in_seconds: expires, ...(await answerOf(call, kept.accepted)) })
       }),
   }),
   ...ofTask('/report', {
@@ -88,15 +99,15 @@ export const claimRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'it is recorded', body: wire.taskMoved, tag: true } },
     handle: async call =>
       await withTask(call, async found => {
-        const result = resultOf(call.body)
-        if (isProblem(result)) return result
+        const { plan, task } = found
+        const report = reportOf(call.body)
+        if (isProblem(report)) return report
         const { token } = call.body
-        const said = token === undefined ? {} : { token }
-        const done = await order(call, found.plan, { type: 'report', task: found.task, ...said, result })
-        if (isProblem(done)) return done
-        const unaccepted = unacceptedIn(done.events)
+        const reported = await reportTask(engineOf(call), found, report, { token, submit: options(call) })
+        if (reported.status === 'refused') return refused(reported.refusal, { plan, task })
+        const { accepted: done, unaccepted } = reported
         const answer = await taskMoved(call, found, done)
-        if (result.status === 'failed' || unaccepted === null || isProblem(answer)) return answer
+        if (unaccepted === null || isProblem(answer)) return answer
         const { kept, failure, verdicts } = unaccepted
         const held = done.claim === undefined ? {} : { expires_in_seconds: done.claim.expiresInMs / 1_000 }
         return problem(422, 'not-accepted', `the report is recorded, and was not accepted: ${failure.message}`, {
@@ -179,17 +190,16 @@ async function taskMoved(call: Asking, { plan, task }: TaskTarget, done: Paramet
   return ok({ task: shown.body, ...moved }, moved.version)
 }
 
-/** What was said about the work, as the engine takes it. */
-function resultOf({ status, outputs, output_data, outcome, error, mode }: wire.ReportBody): Result | Problem {
-  const left = outputs ?? output_data
-  const given = left === undefined ? {} : { outputs: left as JsonObject }
+/** What was said about the work. */
+function reportOf({ status, outputs, output_data, outcome, error, mode }: wire.ReportBody): WorkReport | Problem {
+  const left = { outputs: (outputs ?? output_data) as JsonObject | undefined }
   if (status !== 'failed') {
     const strange = error !== undefined ? 'error' : mode !== undefined ? 'mode' : null
     if (strange !== null)
       return invalidRequest('body', [
         { path: strange, message: 'is said of what failed', hint: 'leave it out, or say status: failed' },
       ])
-    return { status: 'succeeded', ...given, ...(outcome === undefined ? {} : { outcome }) }
+    return { status: 'done', ...left, outcome }
   }
   if (error === undefined || (typeof error === 'string' ? error : error.message).trim() === '')
     return invalidRequest('body', [{ path: 'error', message: 'says nothing', hint: 'say what went wrong' }])
@@ -197,20 +207,13 @@ function resultOf({ status, outputs, output_data, outcome, error, mode }: wire.R
     return invalidRequest('body', [
       { path: 'outcome', message: 'is said of what was done', hint: 'a failure has a `mode`' },
     ])
-  return { status: 'failed', failure: failureOf(error), ...given, ...(mode === undefined ? {} : { mode }) }
+  return { status: 'failed', why: whyFailed(error), ...left, mode }
 }
 
-function failureOf(error: NonNullable<wire.ReportBody['error']>): Failure {
-  if (typeof error === 'string') return { class: 'logic', message: error, retryable: false }
-  const retryable = error.retryable ?? error.class === 'transient'
-  return {
-    class: error.class ?? (retryable ? 'transient' : 'logic'),
-    message: error.message,
-    retryable,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    ...(error.code === undefined ? {} : { code: error.code }),
-    ...(error.retry_after_seconds === undefined ? {} : { retryAfterMs: error.retry_after_seconds * 1_000 }),
-  }
+function whyFailed(error: NonNullable<wire.ReportBody['error']>): FailureReport {
+  if (typeof error === 'string') return { message: error }
+  const { retry_after_seconds: seconds, ...said } = error
+  return { ...said, retryAfterMs: seconds === undefined ? undefined : seconds * 1_000 }
 }
 
 const heldOnWire = ({ task, paths, by }: ScopeWait) => ({

@@ -3,6 +3,7 @@
 import type { GateAsks } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
+import { gateAnswers, VERDICTS } from '../../domain/views/gate-answers.ts'
 import {
   answerBody,
   approveBody,
@@ -25,17 +26,6 @@ import { iso, onWire } from '../wire-names.ts'
 import { readRevision } from './revisions.ts'
 
 const noun = 'gates'
-const ANSWERS: { readonly [asks in GateAsks['type']]: readonly string[] } = {
-  approval: ['approve', 'reject', 'push-back'],
-  consent: ['approve', 'reject', 'push-back'],
-  verdict: ['approve', 'reject'],
-  'unknown-outcome': ['done', 'again', 'reject'],
-  decision: ['choose', 'reject'],
-  question: ['answer', 'reject'],
-  recovery: ['again', 'skip', 'reject'],
-  replan: ['again', 'skip', 'reject'],
-  edits: ['choose', 'reject'],
-}
 
 interface Said extends GateAnswer {
   readonly hash: string | undefined
@@ -65,7 +55,7 @@ export const gateRoutes: readonly AnyRoute[] = [
           title: cards.get(task)?.title ?? null,
           asks: asks.type,
           asked: onWire(asks),
-          answers: ANSWERS[asks.type],
+          answers: routesFor(asks.type, { plan, task }),
           since: iso(since),
           hash,
           ...(onWire(more) as object),
@@ -133,6 +123,12 @@ export const gateRoutes: readonly AnyRoute[] = [
     hash: body.hash,
   })),
 ]
+
+/** The last word of each route that may answer it; one option or another is chosen at the same one. */
+function routesFor(type: GateAsks['type'], of: { readonly plan: string; readonly task: TaskName }): readonly string[] {
+  const ways = gateAnswers(type, { ...of, mayGoBack: true })
+  return [...new Set(ways.map(({ answer }) => (VERDICTS[answer] === 'chosen' ? 'choose' : answer)))]
+}
 
 function answering<B>(
   word: string,

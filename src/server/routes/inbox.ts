@@ -3,7 +3,6 @@
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
-import { unacceptedIn } from '../../domain/views/board.ts'
 import { type InboxItem, isFor } from '../../domain/views/inbox.ts'
 import { fateWords, type ProposalCard } from '../../domain/views/proposals.ts'
 import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
@@ -19,6 +18,7 @@ import {
   type LackingFor,
 } from '../../operations/answer-inbox.ts'
 import { decideReview } from '../../operations/decide-gate.ts'
+import { inTokenWords } from '../auth/denial-text.ts'
 import { findPlan, findTask } from '../find-plan.ts'
 import { hintText } from '../hint-text.ts'
 import { LIMITS } from '../limits.ts'
@@ -35,12 +35,14 @@ async function answerInbox(call: Asking, id: string, body: InboxAnswerBody): Pro
   const { answers, outputs, ...rest } = body
   const said = { ...rest, answers: answers as JsonObject | undefined, outputs: outputs as JsonObject | undefined }
   const done = await giveAnswer(engineOf(call), id, () => said, { once: call.once })
-  return done.status === 'answered' ? done : unanswered(id, done)
+  if (done.status === 'answered') return done
+  if (done.status === 'refused') return refused(inTokenWords(call.who, done.refusal), { plan: done.item.plan })
+  return unanswered(id, done)
 }
 
 type Answered = Extract<InboxAnswered, { readonly status: 'answered' }>
 
-function unanswered(id: string, done: Exclude<InboxAnswered, Answered>): Problem {
+function unanswered(id: string, done: Exclude<InboxAnswered, { readonly status: 'answered' | 'refused' }>): Problem {
   switch (done.status) {
     case 'unknown':
       return unknown(id)
@@ -57,8 +59,6 @@ function unanswered(id: string, done: Exclude<InboxAnswered, Answered>): Problem
       return problem(409, 'conflict', 'it asks about something else by now', { hint: 'look at it again: GET /inbox' })
     case 'lacking':
       return invalidRequest('body', [{ path: done.field, message: 'is missing', hint: LACKING[done.to] }])
-    case 'refused':
-      return refused(done.refusal, { plan: done.item.plan })
     case 'passed-on':
       throw new Error('bug: nothing is passed on here')
     default:
@@ -101,7 +101,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     path: '/inbox',
     right: 'read',
     noun,
-    about: 'Everything that waits for a person, in all plans, oldest first.',
+    about: 'Everything that waits for a person, in all plans, oldest first, each with the answers this token may give.',
     query: wire.inboxQuery,
     answers: { 200: { about: 'what waits', body: wire.inbox } },
     handle: async call => {
@@ -118,24 +118,25 @@ export const inboxRoutes: readonly AnyRoute[] = [
   route({
     method: 'POST',
     path: '/inbox/:id/answer',
-    right: 'decide',
+    // Whoever works on plans or decides about them; the engine knows who may answer what.
+    right: 'inspect',
     noun,
-    about: 'Answers one of them, and no other: when it waits no longer, what became of it is told.',
+    about:
+      'Answers one of them, and no other: when it waits no longer, what became of it is told. Work and stopped rollbacks are for operators, everything else for approvers.',
     body: wire.inboxAnswer,
     answers: { 200: { about: 'it is answered', body: wire.inboxAnswered, tag: true } },
     handle: async call => {
       const done = await answerInbox(call, call.params.id!, call.body)
       if (isProblem(done)) return done
-      const { accepted, answer } = done
+      const { accepted, answer, unaccepted } = done
       const { claim, events } = accepted
       const moved = await answerOf(call, accepted)
       const held =
         claim === undefined
           ? {}
           : { claim: { task: claim.task, token: claim.token, expires_in_seconds: claim.expiresInMs / 1_000 } }
-      const unaccepted = unacceptedIn(events)
       // Said to be done, and not accepted: whoever said it must see that.
-      if (answer === 'done' && unaccepted !== null) {
+      if (unaccepted !== null) {
         const { failure, verdicts, kept } = unaccepted
         return problem(422, 'not-accepted', `it is recorded, and was not accepted: ${failure.message}`, {
           hint: failure.hint ?? 'see what was asked of it: GET /plans/…/contract',

@@ -2,13 +2,16 @@
 
 import { join } from 'node:path'
 import { isPlanName } from '../../domain/id.ts'
-import type { PlanDefinition } from '../../domain/plan.ts'
-import { writtenTasks } from '../../domain/plan-rules/structure.ts'
 import type { Template } from '../../format/templates/document.ts'
-import { saveTemplate } from '../../format/templates/save.ts'
-import { readTemplateFile, type Shelved, shelfWith, writeTemplate } from '../../format/templates/shelf.ts'
+import { readTemplateFile, type Shelved, shelfWith } from '../../format/templates/shelf.ts'
 import * as wire from '../../format/wire/templates.ts'
-import { findTemplate, planFromTemplate } from '../../operations/use-template.ts'
+import {
+  findTemplate,
+  keepTemplate,
+  planFromTemplate,
+  planToSave,
+  printAsTemplate,
+} from '../../operations/templates.ts'
 import { refuseScoped } from '../auth/denial-text.ts'
 
 import { faulty } from '../documents/read-document.ts'
@@ -59,19 +62,22 @@ export const templateRoutes = [
       if (refusal !== null) return refusal
       const plan = await findPlan(call, plan_id)
       if (isProblem(plan)) return plan
-      const current = await call.engine.ask({ type: 'definition', plan: plan.plan })
+      const current = await planToSave(call.engine, plan.plan)
       if (current === null) return gone()
-      if (isTooLarge(current.definition)) return TOO_LARGE
-      const saved = saveTemplate(current.definition, name, Object.entries(parameters))
-      if (!saved.ok) return problem(422, 'invalid', saved.message, { hint: saved.hint })
-      const kept = await writeTemplate(folderOf(call.rooms), name, saved.text, { replace })
-      if (!kept.ok && !(await isSame(call.rooms, name, saved.text)))
+      const ask = { name, parameters: Object.entries(parameters), tasksMax: TEMPLATE_TASKS_MAX }
+      const printed = printAsTemplate(current.definition, ask)
+      if (printed.status === 'too-large') return TOO_LARGE
+      if (printed.status === 'unfit') return problem(422, 'invalid', printed.message, { hint: printed.hint })
+      const { template } = printed
+      const kept = await keepTemplate(folderOf(call.rooms), template, { replace })
+      // Whoever asks twice asks once.
+      if (kept.status === 'taken' && !kept.isSame)
         return problem(409, 'exists', `there is a template '${name}' already`, {
           hint: "choose another name, or say 'replace'",
         })
       const found = await find(call.rooms, name)
       if (isProblem(found)) return found
-      return created({ ...shown(found.shelved, found.template), notes: saved.notes }, `/templates/${name}`)
+      return created({ ...shown(found.shelved, found.template), notes: template.notes }, `/templates/${name}`)
     },
   }),
   route({
@@ -110,12 +116,6 @@ const TEMPLATE_TASKS_MAX = 2_000
 const TOO_LARGE = problem(422, 'limit', `a template has at most ${TEMPLATE_TASKS_MAX} tasks`, {
   hint: 'keep the plan itself: GET /plans/PLAN?as=planfold, and POST it again',
 })
-
-function isTooLarge(definition: PlanDefinition): boolean {
-  let count = 0
-  for (const _ of writtenTasks(definition)) if (++count > TEMPLATE_TASKS_MAX) return true
-  return false
-}
 
 const folderOf = ({ stateDir }: RouteRooms): string => join(stateDir, 'templates')
 
@@ -176,12 +176,6 @@ function shown({ name, origin, hides }: Shelved, template: Template): wire.Templ
     parameters: parameters as unknown as wire.TemplateBody['parameters'],
     document: text,
   }
-}
-
-/** Saved before, word for word: whoever asks twice asks once. */
-async function isSame(rooms: RouteRooms, name: string, text: string): Promise<boolean> {
-  const found = await find(rooms, name)
-  return !isProblem(found) && found.shelved.origin === 'own' && found.template.text === text
 }
 
 /** Where files lie is nobody's business outside. */

@@ -3,9 +3,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
-import { external, name, numberedSha, plan, task } from '../../testing/index.ts'
+import { external, name, numberedPlanId, numberedSha, plan, task } from '../../testing/index.ts'
 import { BadCursor, type SearchHit, type SearchQuery, type Store } from '../store.ts'
-import { carryOut, given, must, one, type Setup } from './harness.contract.ts'
+import { ana, carryOut, given, must, one, type Setup } from './harness.contract.ts'
 
 const log = (plan: PlanId, text: string, to = 'a') =>
   ({ plan, task: name(to), visit: 1, attempt: 1, stream: 'stdout', at: 7, text }) as const
@@ -79,6 +79,28 @@ export function searchContract(what: string, setup: Setup): void {
       expect(matches.map(([from, to]) => snippet.slice(from, to))).toEqual(['café'])
       expect(snippet.length).toBeLessThanOrEqual(200)
       expect(snippet).not.toMatch(/\p{Cc}/u)
+    })
+
+    it('looks only in some plans and in all plans of some sessions, and pages end with what is found there', async () => {
+      const { store } = await one(setup)
+      const [a, b] = [await given(store, plan('one', task('kilo'))), await given(store, plan('two', task('kilo')), 2)]
+      const created = { type: 'create', plan: numberedPlanId(3), hash: numberedSha(1), session: 's' } as const
+      await store.create({ ...created, definition: plan('three', task('kilo')) }, ana)
+      for (const id of [a, b]) {
+        await must(store, id, { type: 'start' })
+        await store.logs.append([log(id, 'kilo', 'kilo')])
+      }
+      expect(await found(store, 'kilo', { within: {} })).toEqual([])
+      expect(await found(store, 'kilo', { within: { sessions: ['s', 'other'] } })).toEqual(['three/kilo'])
+      expect(await found(store, 'kilo', { within: { plans: [a] } })).toEqual(['one/kilo', 'one/kilo:1'])
+      expect(await found(store, 'kilo', { within: { plans: [a] }, plan: b })).toEqual([])
+      const first = await store.search({ text: 'kilo', limit: 1, within: { plans: [a] } })
+      const second = await store.search({ text: 'kilo', limit: 1, within: { plans: [a] }, cursor: first.next! })
+      expect([first.items.map(label), second.items.map(label), second.next]).toEqual([
+        ['one/kilo'],
+        ['one/kilo:1'],
+        null,
+      ])
     })
 
     it('follows the journal: revisions and tasks that are gone; and archived plans only when asked', async () => {

@@ -3,6 +3,7 @@
 import type { PlanId } from '../../domain/id.ts'
 import type { Doc, EndedStep, FoundText, IndexTable, Marks, SearchWhere, Step } from '../search/search-tables.ts'
 import { holdsWords, printed } from '../search/words.ts'
+import type { PlanSet } from '../store.ts'
 import type { OnceRecord, OnceTable } from '../tables.ts'
 import type { MemoryDisk, MemoryPlan } from './memory-disk.ts'
 
@@ -131,8 +132,11 @@ function ofPlan<R extends { readonly no: number }>(rows: ReadonlyMap<string, R>,
 const docOf = ({ key: _, no: __, ...doc }: MemoryDoc): Doc => doc
 const stepOf = ({ key: _, no: __, ...step }: MemoryStep): Step => step
 
-const isAsked = (plan: MemoryPlan, { no, archived }: SearchWhere): boolean =>
-  (no === null || plan.no === no) && (archived || !plan.record.archived)
+const isAsked = (plan: MemoryPlan, { no, within, archived }: SearchWhere): boolean =>
+  (no === null || plan.no === no) && (within === null || isWithin(plan, within)) && (archived || !plan.record.archived)
+
+const isWithin = ({ id, record: { session } }: MemoryPlan, { plans = [], sessions = [] }: PlanSet): boolean =>
+  plans.includes(id) || (session !== null && sessions.includes(session))
 
 function docsOf(disk: MemoryDisk, plan: MemoryPlan, kind: 'plan' | 'task'): readonly FoundText[] {
   const added = new Map(Array.from(plan.tasks.values(), task => [task.name, task.addedAt]))

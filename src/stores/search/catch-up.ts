@@ -32,7 +32,7 @@ export function search(tables: Tables, query: SearchQuery): Page<SearchHit> {
   const words = wordsOf(query.text)
   const no = query.plan === undefined ? null : tables.journal.planNo(query.plan)
   if (words.length === 0 || (query.plan !== undefined && no === null)) return EMPTY
-  const where = { words, no, archived: query.archived === true }
+  const where = { words, no, within: query.within ?? null, archived: query.archived === true }
   const rows: { readonly at: number; readonly kind: SearchHit['kind']; readonly found: FoundText }[] = []
   for (const [at, kind] of KINDS.entries()) {
     if (at < first! || query.kinds?.includes(kind) === false) continue

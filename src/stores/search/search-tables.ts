@@ -3,7 +3,7 @@
 // up to a number.
 
 import type { Millis, PlanId, PlanName, TaskName } from '../../domain/id.ts'
-import type { Position, SearchHit, StepsQuery } from '../store.ts'
+import type { PlanSet, Position, SearchHit, StepsQuery } from '../store.ts'
 
 /** How far it was caught up: the position of an entry, and the number of a piece of output. */
 export interface Marks {
@@ -68,6 +68,7 @@ export interface SearchWhere {
   /** As they were written; at least one. */
   readonly words: readonly string[]
   readonly no: number | null
+  readonly within: PlanSet | null
   readonly archived: boolean
 }
 

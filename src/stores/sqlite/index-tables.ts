@@ -12,7 +12,7 @@ import type {
   StepEnd,
   StepsWhere,
 } from '../search/search-tables.ts'
-import type { LogChunk, SearchHit } from '../store.ts'
+import type { LogChunk, PlanSet, SearchHit } from '../store.ts'
 import type { Connection, Row, Value } from './driver.ts'
 import { Conditions } from './projection-tables.ts'
 
@@ -120,10 +120,15 @@ function addWords(sql: Connection, docNo: number, task: TaskName | null, text: s
     .run(docNo, task === null ? text : '', task === null ? '' : text)
 }
 
+function addWithin(where: Conditions, { plans = [], sessions = [] }: PlanSet): void {
+  const listed = (column: string): string => `${column} IN (SELECT value FROM json_each(?))`
+  where.add(`(${listed('p.id')} OR ${listed('p.session')})`, JSON.stringify(plans), JSON.stringify(sessions))
+}
+
 function findDocs(
   sql: Connection,
   kind: 'plan' | 'task',
-  { words, no, archived }: SearchWhere,
+  { words, no, within, archived }: SearchWhere,
   before: number,
   limit: number,
 ): readonly FoundText[] {
@@ -135,6 +140,7 @@ function findDocs(
     where.add('d.plan_no = ?', no)
   }
   if (!archived) where.add('p.archived = ?', 0)
+  if (within !== null) addWithin(where, within)
   return sql
     .prepare(`SELECT w.rowid AS key, p.id, p.name, p.created_at, d.task, d.text, t.added_at FROM doc_words w
       CROSS JOIN docs d ON d.doc_no = w.rowid CROSS JOIN plans p ON p.plan_no = d.plan_no
@@ -153,7 +159,7 @@ function findDocs(
 
 function findLogs(
   sql: Connection,
-  { words, no, archived }: SearchWhere,
+  { words, no, within, archived }: SearchWhere,
   before: number,
   limit: number,
 ): readonly FoundText[] {
@@ -166,6 +172,7 @@ function findLogs(
     where.add('l.plan_no = ?', no)
   }
   if (!archived) where.add('p.archived = ?', 0)
+  if (within !== null) addWithin(where, within)
   return sql
     .prepare(`SELECT l.*, p.id, p.name, t.name AS task FROM log_words w CROSS JOIN task_logs l ON l.seq = w.rowid
       CROSS JOIN plans p ON p.plan_no = l.plan_no CROSS JOIN tasks t ON t.plan_no = l.plan_no AND t.ordinal = l.ordinal

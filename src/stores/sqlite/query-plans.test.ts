@@ -68,7 +68,7 @@ describe('sqlite: what lists cost', () => {
       ),
     }
     for (const [what, filter] of Object.entries(filters)) {
-      for (const archived of [{}, { archived: false }, { archived: true }]) {
+      for (const archived of [{}, { within: null, archived: false }, { archived: true }]) {
         for (const at of [{}, { cursor: cursor('plans', 7) }]) {
           const query = { ...filter, ...archived, ...at }
           isOneStretch(
@@ -135,7 +135,7 @@ describe('sqlite: what lists cost', () => {
     }
     // Through the plans that are open, in their order; the newest first of what is found there.
     for (const status of ['ready', 'running'] as const) {
-      for (const archived of [{}, { archived: false }])
+      for (const archived of [{}, { within: null, archived: false }])
         for (const order of [{}, sequence])
           for (const at of [
             {},
@@ -145,7 +145,9 @@ describe('sqlite: what lists cost', () => {
               meaning(() => tables.projections.tasks(sealed({ ...order, ...archived, status, ...at }), null)),
               status,
             )
-      const steps = meaning(() => tables.projections.tasks(sealed({ ...recent, status, archived: false }), null))
+      const steps = meaning(() =>
+        tables.projections.tasks(sealed({ ...recent, status, within: null, archived: false }), null),
+      )
       expect(steps[0]).toBe('SEARCH p USING INDEX plans_by_status (status=? AND archived=?)')
       expect(steps.join()).not.toMatch(/SCAN/)
     }
@@ -173,7 +175,7 @@ describe('sqlite: what lists cost', () => {
     for (const no of [null, 1]) {
       for (const kind of ['plan', 'task', 'log'] as const)
         isOneStretch(
-          meaning(() => tables.index.find(kind, { words: ['x'], no, archived: false }, 9, 10)).filter(
+          meaning(() => tables.index.find(kind, { words: ['x'], no, within: null, archived: false }, 9, 10)).filter(
             // The first and last of a plan's rows, once for a page.
             step => !/^SEARCH (docs|task_logs) USING/.test(step),
           ),

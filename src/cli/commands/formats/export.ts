@@ -4,27 +4,30 @@
 import { join, resolve } from 'node:path'
 import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
-import { suggest } from '../../../domain/phrases.ts'
-import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { Engine } from '../../../engine/engine.ts'
-import type { Printed } from '../../../format/dialects/dialect.ts'
+import {
+  allPlans,
+  documentFiles,
+  type ExportedPlan,
+  exportOriginal,
+  type PlanExport,
+  exportPlan as printPlan,
+} from '../../../operations/export-plan.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
-import { readJournal, readRevisions } from '../../../operations/read-journal.ts'
+import { readJournal } from '../../../operations/read-journal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, entryEnvelope, envelope, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { EXIT, notFound, usage } from '../../exit.ts'
+import { type CliError, EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { clearStale, type MirrorOption, mirrorFolder, writeMirror } from '../../plan-mirror.ts'
 
 // `planfold export [PLAN] --mirror`: writes the mirror of one plan, or of all, anew from the journal.
 
-const PAGE = 200
-
 export async function exportMirror(context: Context, word: string | undefined, option: MirrorOption): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const folder = mirrorFolder(context, composed, option) ?? composed.root
-    const plans = word === undefined ? await allPlans(composed) : [(await findPlan(composed.engine, word)).plan]
+    const plans = word === undefined ? await allPlans(composed.engine) : [(await findPlan(composed.engine, word)).plan]
     const files: string[] = []
     for (const plan of plans) {
       const file = await writeMirror(composed.engine, plan, folder)
@@ -36,16 +39,6 @@ export async function exportMirror(context: Context, word: string | undefined, o
     )
     return EXIT.done
   })
-}
-
-async function allPlans({ engine }: Composed): Promise<readonly PlanId[]> {
-  const plans: PlanId[] = []
-  for (let cursor: string | undefined; ; ) {
-    const page = await engine.ask({ type: 'plans', limit: PAGE, ...(cursor === undefined ? {} : { cursor }) })
-    plans.push(...page.items.map(row => row.id))
-    if (page.next === null) return plans
-    cursor = page.next
-  }
 }
 
 export interface ExportOptions {
@@ -85,8 +78,7 @@ export async function exportPlan(
   word: string | undefined,
   options: ExportOptions = {},
 ): Promise<number> {
-  if (options.mirror !== undefined)
-    return await (await import('./export.ts')).exportMirror(context, word, options.mirror)
+  if (options.mirror !== undefined) return await exportMirror(context, word, options.mirror)
   const format = options.to ?? options.format ?? 'yaml'
   if (options.original === true && (options.to ?? options.format) !== undefined)
     throw usage('--original gives the text as it was, and --to another one', 'choose one of the two')
@@ -99,88 +91,70 @@ export async function exportPlan(
     const meant = await findPlan(composed.engine, word, { looking: true })
     if (options.original === true) return await original(context, composed.engine, meant, options.out)
     if (format === 'journal') return await journal(context, composed, meant.plan)
-    const current = await composed.engine.ask({ type: 'definition', plan: meant.plan })
-    if (current === null) throw new Error(`the plan ${meant.plan} has gone`)
-    const { text, lost } = await printAs(composed.engine, meant.plan, current.definition, format)
-    for (const line of lostLines(format, lost)) printNote(context, line)
-    const { revision, hash } = current
-    return await give(context, { ...meant, revision, hash, format, text, lost }, options.out)
+    const done = await printPlan(composed.engine, meant, format)
+    if (done.status === 'gone') throw new Error(`the plan ${meant.plan} has gone`)
+    if (done.status !== 'exported') throw unexported(format, done)
+    for (const line of lostLines(format, done.document.lost)) printNote(context, line)
+    return await give(context, done.document, options.out)
   })
 }
 
-async function printAs(engine: Engine, plan: PlanId, definition: PlanDefinition, format: string): Promise<Printed> {
-  if (format === 'yaml' || format === 'planfold' || format === 'json') {
-    const { printJson, printYaml } = await import('../../../format/plan/print.ts')
-    return { text: format === 'json' ? printJson(definition) : printYaml(definition), lost: [] }
+/** Why there is no document. */
+function unexported(format: string, done: Exclude<PlanExport, { readonly status: 'exported' | 'gone' }>): CliError {
+  switch (done.status) {
+    case 'no-format':
+      return usage(
+        `there is no dialect '${format}'`,
+        done.near === null ? 'see `planfold formats`' : `did you mean '${done.near}'?`,
+      )
+    case 'read-only':
+      return usage(`${format} can only be read`, 'see `planfold formats` for those that are printed')
+    case 'refused':
+      return usage(done.message, done.hint)
+    case 'unreadable':
+      return usage(
+        `as ${format}, this plan could not be read again: ${done.message ?? 'it is not understood'}`,
+        'choose another dialect: see `planfold formats`',
+      )
+    default:
+      return done satisfies never
   }
-  const { DIALECTS, dialectNamed } = await import('../../../format/dialects/dialect-list.ts')
-  const dialect = dialectNamed(format)
-  if (dialect === null) {
-    const near = suggest(format, ['yaml', 'json', 'journal', ...DIALECTS.map(one => one.name)])
-    throw usage(`there is no dialect '${format}'`, near === null ? 'see `planfold formats`' : `did you mean '${near}'?`)
-  }
-  if (dialect.print === undefined)
-    throw usage(`${format} can only be read`, 'see `planfold formats` for those that are printed')
-  const statuses = new Map((await engine.ask({ type: 'board', plan }))?.map(card => [card.name, card.status]))
-  const printed = dialect.print(definition, task => statuses.get(task) ?? 'pending')
-  if (printed.refused !== undefined) throw usage(printed.refused.message, printed.refused.hint)
-  const { parsePlan } = await import('../../../format/plan/parse.ts')
-  const again = parsePlan(printed.text, { dialect, fallbackName: definition.name })
-  if (!again.ok)
-    throw usage(
-      `as ${format}, this plan could not be read again: ${again.diagnostics[0]?.message ?? 'it is not understood'}`,
-      'choose another dialect: see `planfold formats`',
-    )
-  return printed
 }
 
 /** The text the current revision was read from. */
 async function original(context: Context, engine: Engine, meant: PlanTarget, out: string | undefined): Promise<number> {
-  const revisions = await readRevisions(engine, meant.plan)
-  const { revision, hash, source } = revisions.at(-1)!
-  if (source === null) {
-    const last = revisions.findLast(one => one.source !== null)
+  const done = await exportOriginal(engine, meant)
+  if (done.status === 'no-text')
     throw notFound(
-      `revision ${revision} of '${meant.name}' was not made of a text`,
-      last === undefined
+      `revision ${done.revision} of '${meant.name}' was not made of a text`,
+      done.last === null
         ? `print it instead: planfold export ${meant.name}`
-        : `the last text is that of revision ${last.revision}: planfold revisions show ${meant.name} ${last.revision} --original`,
+        : `the last text is that of revision ${done.last}: planfold revisions show ${meant.name} ${done.last} --original`,
     )
-  }
-  return await give(context, { ...meant, revision, hash, format: source.dialect, text: source.text, lost: [] }, out)
+  return await give(context, done.document, out)
 }
 
-interface Given extends PlanTarget {
-  readonly revision: number
-  readonly hash: string
-  readonly format: string
-  readonly text: string
-  readonly lost: readonly string[]
-}
-
-async function give(context: Context, given: Given, out: string | undefined): Promise<number> {
-  const { plan, name, revision, hash, format, text, lost } = given
-  const data = { plan, name, revision, hash, format, lost }
+async function give(context: Context, given: ExportedPlan, out: string | undefined): Promise<number> {
+  const { text, ...data } = given
   if (out !== undefined) {
     const files = await writeOut(context, out, given)
-    answer(context, { ...data, files }, () => files.map(file => `${name} is written to ${file}`))
+    answer(context, { ...data, files }, () => files.map(file => `${given.name} is written to ${file}`))
   } else if (context.settings.json) context.stdout.write(envelope({ data: { ...data, text } }))
   else context.stdout.write(context.terminal === null ? text : escapeForTerminal(text, { keepLines: true }))
   return EXIT.done
 }
 
 /** One file; or several in a folder, for a dialect that is a folder. */
-async function writeOut(context: Context, out: string, { format, text }: Given): Promise<readonly string[]> {
+async function writeOut(context: Context, out: string, given: ExportedPlan): Promise<readonly string[]> {
   const { isFolder } = await import('../../plan-file.ts')
   if (!/[\\/]$/.test(out) && !(await isFolder(context, out))) {
-    await writeWhole(resolve(context.cwd, out), text)
+    await writeWhole(resolve(context.cwd, out), given.text)
     return [out]
   }
-  const { bundleFault, unbundle } = await import('../../../format/dialects/backlogs/backlog-md-files.ts')
-  const files = format === 'backlog-md' ? unbundle(text) : null
-  if (files === null) throw usage(`'${out}' is a folder, and ${format} is one file`, 'name a file')
-  const fault = bundleFault(files)
-  if (fault !== null) throw usage(fault, 'name a file instead of a folder: --out backlog.md')
+  const split = await documentFiles(given)
+  if (split.status === 'one-file') throw usage(`'${out}' is a folder, and ${given.format} is one file`, 'name a file')
+  if (split.status === 'unfit') throw usage(split.message, 'name a file instead of a folder: --out backlog.md')
+  const { files } = split
   const { mkdir } = await import('node:fs/promises')
   await mkdir(resolve(context.cwd, out), { recursive: true })
   for (const file of files) await writeWhole(resolve(context.cwd, out, file.name), file.text)

@@ -124,7 +124,7 @@ export async function templateNew(context: Context, name: string, options: NewOp
   const { shelved, template } = await findTemplate(context, name)
   const given = await readSettings(context, template.parameters, options)
   const called = await planName(options)
-  const { planFromTemplate } = await import('../../../operations/use-template.ts')
+  const { planFromTemplate } = await import('../../../operations/templates.ts')
   const made = planFromTemplate(template, given, { name: called })
   if (!made.ok && made.problems.length > 0) throw missing(context, template, made.problems)
   if (!made.ok) throw faulty(shelved.path, template.text, made.diagnostics)
@@ -151,7 +151,7 @@ export async function readFilledIn(context: Context, path: string, options: SetO
   const read = readTemplate(text)
   if (!read.ok) throw faulty(path, text, read.diagnostics)
   const { template } = read
-  const { planFromTemplate } = await import('../../../operations/use-template.ts')
+  const { planFromTemplate } = await import('../../../operations/templates.ts')
   const made = planFromTemplate(template, await readSettings(context, template.parameters, options))
   if (!made.ok && made.problems.length > 0) throw missing(context, template, made.problems, `planfold run ${path}`)
   if (!made.ok) throw faulty(path, text, made.diagnostics)

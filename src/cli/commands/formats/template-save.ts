@@ -4,11 +4,12 @@ import { dirname } from 'node:path'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { EXIT, usage } from '../../exit.ts'
+import { CliError, EXIT, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { isFile, readPlanFile } from '../../plan-file.ts'
+import { hintText } from '../../text/hint-text.ts'
 import { halves } from './template-new.ts'
-import { keepTemplate, ownFolder } from './template-shelf.ts'
+import { ownFolder } from './template-shelf.ts'
 
 export interface SaveOptions {
   readonly name?: string
@@ -21,14 +22,20 @@ export async function templateSave(context: Context, word: string, options: Save
   if (name === undefined) throw usage('the template has no name yet', 'say it with --name NAME')
   const parameters = (options.parameter ?? []).map(each => halves(each, '--parameter'))
   const { definition, remarks } = await definitionOf(context, word)
-  const { saveTemplate } = await import('../../../format/templates/save.ts')
-  const saved = saveTemplate(definition, name, parameters)
-  if (!saved.ok) throw usage(saved.message, saved.hint)
+  const { keepTemplate, printAsTemplate } = await import('../../../operations/templates.ts')
+  const printed = printAsTemplate(definition, { name, parameters })
+  if (printed.status === 'too-large') throw new Error('bug: a template has no limit here')
+  if (printed.status === 'unfit') throw usage(printed.message, printed.hint)
+  const { template } = printed
   const folder = await ownFolder(context)
-  const path = await withState(context, { create: true, dir: dirname(folder) }, () =>
-    keepTemplate(folder, name, saved.text, { replace: options.replace === true }),
+  const { replace } = options
+  const kept = await withState(context, { create: true, dir: dirname(folder) }, () =>
+    keepTemplate(folder, template, { replace }),
   )
-  const notes = [...remarks, ...saved.notes]
+  if (kept.status === 'taken')
+    throw new CliError(EXIT.refused, 'exists', kept.message, `${hintText(kept.hint)}, or say --replace`)
+  const { path } = kept
+  const notes = [...remarks, ...template.notes]
   for (const note of notes) printNote(context, `note: ${note}`)
   answer(
     context,
@@ -48,12 +55,10 @@ async function definitionOf(
   }
   return await withState(context, { create: false }, async ({ engine }) => {
     const { plan, name } = await findPlan(engine, word, { looking: true })
-    const [current, summary] = [
-      await engine.ask({ type: 'definition', plan }),
-      await engine.ask({ type: 'summary', plan }),
-    ]
-    if (current === null || summary === null) throw new Error(`the plan ${plan} has gone`)
-    const remarks = summary.status === 'completed' ? [] : [`the plan '${name}' is ${summary.status}, not completed`]
-    return { definition: current.definition, remarks }
+    const { planToSave } = await import('../../../operations/templates.ts')
+    const found = await planToSave(engine, plan)
+    if (found === null) throw new Error(`the plan ${plan} has gone`)
+    const { definition, status } = found
+    return { definition, remarks: status === 'completed' ? [] : [`the plan '${name}' is ${status}, not completed`] }
   })
 }

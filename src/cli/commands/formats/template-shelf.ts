@@ -7,7 +7,6 @@ import type { Diagnostic } from '../../../format/text/diagnostic.ts'
 import type { Context } from '../../context.ts'
 import { CliError, EXIT, notFound, usage } from '../../exit.ts'
 import { locator } from '../../plan-file.ts'
-import { hintText } from '../../text/hint-text.ts'
 
 export type { Shelved } from '../../../format/templates/shelf.ts'
 
@@ -21,7 +20,7 @@ export async function findTemplate(
   context: Context,
   name: string,
 ): Promise<{ readonly shelved: Shelved; readonly template: Template }> {
-  const { findTemplate: find } = await import('../../../operations/use-template.ts')
+  const { findTemplate: find } = await import('../../../operations/templates.ts')
   const found = await find(await ownFolder(context), name)
   if (found.status === 'found') return found
   if (found.status === 'unusable') throw unusable(found.shelved, found.why)
@@ -49,19 +48,6 @@ export function faulty(path: string, text: string, diagnostics: readonly Diagnos
   const message =
     first === undefined ? `${path} is no template` : `${path}:${first.line}:${first.column}: ${first.message}`
   return new CliError(EXIT.usage, 'invalid-template', message, first?.hint, placed)
-}
-
-/** Writes a template of one's own; never over another one unless `replace`. */
-export async function keepTemplate(
-  folder: string,
-  name: string,
-  text: string,
-  options: { readonly replace: boolean },
-): Promise<string> {
-  const { writeTemplate: shelve } = await import('../../../format/templates/shelf.ts')
-  const kept = await shelve(folder, name, text, options)
-  if (kept.ok) return kept.path
-  throw new CliError(EXIT.refused, 'exists', kept.message, `${hintText(kept.hint)}, or say --replace`)
 }
 
 export async function ownFolder(context: Context): Promise<string> {

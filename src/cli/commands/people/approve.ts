@@ -4,6 +4,7 @@ import type { Composed } from '../../../compose.ts'
 import type { EditChoices } from '../../../domain/event.ts'
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import type { Field } from '../../../domain/plan.ts'
+import { gateAnswers } from '../../../domain/views/gate-answers.ts'
 import type { Engine, OpenReview, Order } from '../../../engine/engine.ts'
 import { decideReview } from '../../../operations/decide-gate.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
@@ -14,6 +15,7 @@ import { CliError, EXIT, refused, usage } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { answerGate, type GateOptions, orderAndTell, printAccepted, remarkHowToGoOn } from '../../order.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
+import { hintText } from '../../text/hint-text.ts'
 import { endedUnanswered, fieldWords, inboxLines, optionWords } from '../../text/inbox-text.ts'
 import { valuesFor } from './form-values.ts'
 
@@ -218,14 +220,15 @@ async function optionMissing(context: Context, words: readonly string[]): Promis
         `'${task}' asks for no choice now`,
         `see where it stands: planfold show ${name} ${task}`,
       )
-    const ids = asks.type === 'decision' ? asks.options.map(({ id }) => id) : ['keep', 'take', 'merge']
-    printNote(
-      context,
-      [
-        `options of '${task}':`,
-        ...(asks.type === 'decision' ? asks.options.map(optionWords) : EDITS).map(line => `  ${line}`),
-      ].join('\n'),
+    const edits = gateAnswers('edits', { plan: name, task, mayGoBack: false }).filter(
+      ({ step }) => step.next === 'choose',
     )
+    const ids = asks.type === 'decision' ? asks.options.map(({ id }) => id) : edits.map(({ answer }) => answer)
+    const words =
+      asks.type === 'decision'
+        ? asks.options.map(optionWords)
+        : edits.map(({ answer, means }) => `${answer}: ${hintText(means)}`)
+    printNote(context, [`options of '${task}':`, ...words.map(line => `  ${line}`)].join('\n'))
     return new CliError(
       EXIT.usage,
       'usage',
@@ -236,12 +239,6 @@ async function optionMissing(context: Context, words: readonly string[]): Promis
     )
   })
 }
-
-const EDITS = [
-  'keep: the edits stay; the task goes on with them',
-  'take: back to before the task; the edits can be restored',
-  'merge: keep the edits, take out what the task wrote',
-]
 
 const each = (paths: readonly string[] = [], choice: 'keep' | 'take' | 'merge'): EditChoices =>
   Object.fromEntries(paths.map(path => [path, choice]))

@@ -8,6 +8,7 @@ import { suggest } from '../../../domain/phrases.ts'
 import type { Field } from '../../../domain/plan.ts'
 import { isFieldName } from '../../../domain/plan-rules/form.ts'
 import type { AskedQuestion } from '../../../engine/engine.ts'
+import { keepClaim } from '../../../operations/report-task.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -196,8 +197,7 @@ async function waitFor(context: Context, composed: Composed, asked: Asked, optio
   })
   const { token, timeout } = options
   const beat = async () => {
-    if (token !== undefined && task !== undefined)
-      await composed.engine.submit(plan, { type: 'heartbeat', task, token })
+    if (token !== undefined && task !== undefined) await keepClaim(composed.engine, { plan, task }, { token })
   }
   const beating = setInterval(() => void beat().catch(() => {}), HEARTBEAT_MS)
   const timer = timeout === undefined ? undefined : setTimeout(() => resolve('late'), timeout)

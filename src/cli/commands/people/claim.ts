@@ -3,14 +3,15 @@
 import type { Composed } from '../../../compose.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import { REPEAT } from '../../../domain/rules/unsafe-repeat.ts'
-import { unacceptedIn } from '../../../domain/views/board.ts'
 import { type ClaimAsk, claimTask, claimWhenReady } from '../../../operations/claim-task.ts'
+import type { TaskTarget } from '../../../operations/find-target.ts'
+import { keepClaim, reportTask, type TaskReported, type WorkReport } from '../../../operations/report-task.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, refused, usage } from '../../exit.ts'
 import { findPlanOrTask, findTask } from '../../find-target.ts'
-import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
+import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn, tellPeople } from '../../order.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
@@ -30,13 +31,10 @@ export async function heartbeat(
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
-    const { claim } = await submit(composed, plan, {
-      type: 'heartbeat',
-      task,
-      token: options.token,
-      ...(options.lease === undefined ? {} : { leaseMs: options.lease }),
-    })
-    const expiresInMs = claim?.expiresInMs ?? null
+    const { token, lease } = options
+    const kept = await keepClaim(composed.engine, { plan, task }, { token, leaseMs: lease })
+    if (kept.status === 'refused') throw refused(kept.refusal)
+    const { expiresInMs } = kept
     answer(
       context,
       { plan, task, expiresInMs },
@@ -94,19 +92,10 @@ export async function fail(
   second: string | undefined,
   options: FailOptions,
 ): Promise<number> {
-  const retryable = options.retryable === true
+  const { message, retryable, mode, token } = options
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await findTask(composed.engine, first, second)
-    await orderAndTell(context, composed, plan, {
-      type: 'report',
-      task,
-      ...(options.token === undefined ? {} : { token: options.token }),
-      result: {
-        status: 'failed',
-        ...(options.mode === undefined ? {} : { mode: options.mode }),
-        failure: { class: retryable ? 'transient' : 'logic', message: options.message, retryable },
-      },
-    })
+    const target = await findTask(composed.engine, first, second)
+    await report(context, composed, target, { status: 'failed', why: { message, retryable }, mode }, token)
     return EXIT.done
   })
 }
@@ -129,23 +118,11 @@ export async function done(
 ): Promise<number> {
   const outputs = await outputsOf(context, options)
   return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await findTask(composed.engine, first, second)
-    const accepted = await submit(composed, plan, {
-      type: 'report',
-      task,
-      ...(options.token === undefined ? {} : { token: options.token }),
-      result: {
-        status: 'succeeded',
-        ...(options.outcome === undefined ? {} : { outcome: options.outcome }),
-        ...(outputs === null ? {} : { outputs }),
-      },
-    })
-    const { name, events, claim } = accepted
-    const unaccepted = unacceptedIn(events)
-    printAccepted(context, accepted)
-    // Whose report is not accepted reports again, whether or not the plan runs.
-    if (unaccepted?.kept === true) await tellPeople(composed, plan)
-    else await remarkHowToGoOn(context, composed, plan)
+    const target = await findTask(composed.engine, first, second)
+    const { task } = target
+    const said = { status: 'done', outcome: options.outcome, outputs: outputs ?? undefined } as const
+    const { accepted, unaccepted } = await report(context, composed, target, said, options.token)
+    const { name, claim } = accepted
     if (unaccepted === null) return EXIT.done
     for (const { criterion, holds, evidence } of unaccepted.verdicts)
       if (holds === false)
@@ -161,6 +138,23 @@ export async function done(
     // A report that was not accepted is a failure, and a script must see it.
     return EXIT.failed
   })
+}
+
+/** Reports, tells what then happened, and how to go on. */
+async function report(
+  context: Context,
+  composed: Composed,
+  target: TaskTarget,
+  said: WorkReport,
+  token: string | undefined,
+): Promise<Extract<TaskReported, { readonly status: 'recorded' }>> {
+  const done = await reportTask(composed.engine, target, said, { token })
+  if (done.status === 'refused') throw refused(done.refusal)
+  printAccepted(context, done.accepted)
+  // Whose report is not accepted reports again, whether or not the plan runs.
+  if (done.unaccepted?.kept === true) await tellPeople(composed, done.accepted.plan)
+  else await remarkHowToGoOn(context, composed, done.accepted.plan)
+  return done
 }
 
 export async function outputsOf(

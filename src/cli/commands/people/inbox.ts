@@ -1,7 +1,6 @@
 // `planfold inbox`: everything that waits for a person; `planfold inbox answer`: answers one of them by its id.
 
 import type { Composed } from '../../../compose.ts'
-import { unacceptedIn } from '../../../domain/views/board.ts'
 import { isFor } from '../../../domain/views/inbox.ts'
 import { sentence, visibleEvents } from '../../../domain/views/timeline.ts'
 import type { InboxEntry } from '../../../engine/engine.ts'
@@ -99,9 +98,7 @@ export async function answerInbox(
       visibleEvents(events).map(event => escapeForTerminal(sentence(event, wordsFor(name)))),
     )
     await remarkHowToGoOn(context, composed, plan)
-    return done.item.asks.type === 'work' && done.answer === 'done' && unacceptedIn(events) !== null
-      ? EXIT.failed
-      : EXIT.done
+    return done.unaccepted === null ? EXIT.done : EXIT.failed
   })
   if (typeof found === 'number') return found
   const { claim } = await import('./claim.ts')

@@ -9,6 +9,7 @@ import type { Budget, Option, PlanDefinition, TaskDefinition } from '../../../do
 import { allTasks } from '../../../domain/state/task-index.ts'
 import { ENDED } from '../../../domain/status.ts'
 import type { Briefing, Card, Removed } from '../../../domain/views/board.ts'
+import { gateAnswers } from '../../../domain/views/gate-answers.ts'
 import type { Waiting } from '../../../domain/views/summary.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { printMoney } from '../../../format/text/units.ts'
@@ -24,7 +25,7 @@ import { type Paint, planSymbol, planWord, symbol, tint } from '../../terminal/p
 import { cut, table } from '../../terminal/table.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
-import { asked, optionWords, showQuestion, verdictLines } from '../../text/inbox-text.ts'
+import { asked, optionWords, shortCommand, showQuestion, verdictLines } from '../../text/inbox-text.ts'
 import { rollbackLine } from '../../text/rollback-result.ts'
 import { taskWord } from '../../text/run-summary.ts'
 
@@ -168,15 +169,6 @@ async function shownTo(engine: Engine, waiting: Waiting | null): Promise<Shown |
   return bytes === null ? null : (JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown)
 }
 
-/** What has failed cannot be approved, and a choice must be named. */
-const VERBS: { readonly [asks: string]: string } = {
-  recovery: 'retry',
-  replan: 'retry',
-  decision: 'choose',
-  question: 'answer',
-}
-const REST: { readonly [asks: string]: string } = { decision: ' OPTION', question: ' NAME=VALUE' }
-
 /** What it asks, and what exactly an approval would agree to. */
 async function askedLines(
   context: Context,
@@ -188,15 +180,16 @@ async function askedLines(
   const { paint } = context
   const { consentLines } = await import('../../text/consent-text.ts')
   const lines = await consentLines(context, engine, waiting, { all })
-  const verb = VERBS[waiting.asks.type] ?? 'approve'
-  const seen = waiting.hash === undefined || lines.length === 0 ? '' : ` --hash ${waiting.hash.slice(0, 12)}`
-  const rest = REST[waiting.asks.type] ?? (verb === 'approve' ? seen : '')
+  const { task, asks, hash } = waiting
+  const { step } = gateAnswers(asks.type, { plan, task, mayGoBack: false })[0]!
+  const isSeen = step.next === 'approve' && hash !== undefined && lines.length > 0
+  const seen = isSeen ? ` --hash ${hash.slice(0, 12)}` : ''
   return [
     '',
     paint.yellow(asked(waiting)),
     ...verdictLines(waiting.evidence ?? []).map(line => `  ${line}`),
     ...lines.map(line => `  ${line}`),
-    paint.dim(`answer it: planfold ${verb} ${plan} ${waiting.task}${rest}; see planfold inbox for other answers`),
+    paint.dim(`answer it: ${shortCommand(step)}${seen}; see planfold inbox for other answers`),
   ]
 }
 

@@ -234,7 +234,7 @@ function stoppedBySignal(
 
 const messageOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
 
-// `planfold serve`: what was asked for is checked before anything is loaded or opened; then `serving.ts` runs the service.
+// What was asked for is checked before anything is loaded or opened.
 
 export interface ServeOptions {
   readonly port: number

@@ -1,7 +1,7 @@
 // `planfold restore PLAN [PATH…]`: lists what was set back and is kept, by time and task; with paths, brings these back.
 
 import type { KeptFile } from '../../../engine/engine.ts'
-import { listKeptFiles, restoreOrder } from '../../../operations/restore-files.ts'
+import { listKeptFiles, restoreOrder } from '../../../operations/rollback-plan.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'

@@ -5,8 +5,8 @@ import { create, external, gate, Journal, name, numberedSha, plan, task } from '
 import type { GateAsks } from '../event.ts'
 import type { TaskName } from '../id.ts'
 import type { TaskDefinition } from '../plan.ts'
+import { releasesOf } from './gate-releases.ts'
 import { inboxOf } from './inbox.ts'
-import { releasesOf } from './releases.ts'
 import { summary } from './summary.ts'
 
 const ASKS: GateAsks = { type: 'approval', show: [] }

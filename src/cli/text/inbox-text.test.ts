@@ -1,0 +1,60 @@
+// What waits for a person, with the exact commands that answer it.
+
+import { expect, it } from 'vitest'
+import type { TaskName } from '../../domain/id.ts'
+import type { Waiting } from '../../domain/views/summary.ts'
+import { paint } from '../terminal/paint.ts'
+import { summaryOf } from './cards.fixture.ts'
+import { waitingLines } from './inbox-text.ts'
+
+const commands = (asks: Waiting['asks'], more: Partial<Waiting> = {}): readonly string[] =>
+  waitingLines(summaryOf([], { waiting: [{ task: task('a'), asks, since: 0, ...more }] }), paint(false))
+    .slice(1)
+    .map(line => line.trim())
+const task = (name: string) => name as TaskName
+const failure = { class: 'logic', message: 'no', retryable: false } as const
+
+it('a gate is approved, rejected, or sent back where it can be', () => {
+  const both = ['planfold approve demo a', "planfold reject demo a -m 'why'"]
+  expect(commands({ type: 'approval', show: [] })).toEqual(both)
+  expect(commands({ type: 'consent', why: 'it deploys' } as Waiting['asks'], { back: task('b') })).toEqual([
+    ...both,
+    "planfold push-back demo a -m 'what to change'",
+  ])
+  expect(commands({ type: 'verdict', criteria: ['good'] })).toEqual(both)
+})
+
+it('a decision, a question and a failure have answers of their own', () => {
+  const no = "planfold reject demo a -m 'why'"
+  expect(commands({ type: 'decision', options: [{ id: 'x' }] })).toEqual(['planfold choose demo a OPTION', no])
+  expect(commands({ type: 'question', question: 'q', form: [] })).toEqual(['planfold answer demo a NAME=VALUE', no])
+  for (const type of ['recovery', 'replan'] as const)
+    expect(commands({ type, failure } as Waiting['asks'])).toEqual([
+      'planfold retry demo a',
+      "planfold skip demo a -m 'why'",
+      no,
+    ])
+})
+
+it('of edits, each answer says what it means', () => {
+  expect(commands({ type: 'edits', paths: ['x'] } as Waiting['asks'])).toEqual([
+    'planfold choose demo a keep    the edits stay; the task goes on with them',
+    'planfold choose demo a take    back to before the task; the edits can be restored',
+    'planfold choose demo a merge   keep the edits, take out what the task wrote',
+    'for a single file: --keep PATH, --take PATH or --merge PATH',
+  ])
+})
+
+it('questions and proposals of others are told with who asks', () => {
+  const asked = [
+    { id: 'q1', what: 'question', by: 'bo', text: 'how many?', task: task('a'), since: 0 },
+    { id: 'r1', what: 'proposal', by: 'bo', text: 'more', task: null, since: 0 },
+  ] as const
+  expect(waitingLines(summaryOf([], { asked }), paint(false))).toEqual([
+    '  waits    bo asks: how many?',
+    '           planfold answer demo q1 NAME=VALUE',
+    '  waits    bo proposes a revision: more',
+    '           planfold accept demo r1',
+    "           planfold decline demo r1 -m 'why'",
+  ])
+})

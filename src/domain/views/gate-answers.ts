@@ -1,0 +1,165 @@
+// The answers to what waits for a person: each a word, what it means, and the step that says the same without an id. The words are the
+// same in every face; how a step is taken there, each face says itself.
+
+import type { EventOf, GateAsks, GateVerdict } from '../event.ts'
+import { advise, type Hint, next, type Step, type StepOf } from '../hint.ts'
+import type { TaskName } from '../id.ts'
+
+/** A word that answers it, what that means, and the step that says the same without an id. */
+export interface InboxAnswer {
+  readonly answer: string
+  readonly means: Hint
+  readonly step: Step
+}
+
+/** What a rollback was bound to. */
+export type RollbackBounds = Pick<EventOf<'rollback.started'>, 'paths' | 'tasks' | 'filesOnly' | 'keepGit'>
+
+interface AskedTask {
+  readonly plan: string
+  readonly task: TaskName
+}
+
+interface AskedGate extends AskedTask {
+  /** There is something before it that could be done again. */
+  readonly mayGoBack: boolean
+}
+
+export function gateAnswers(type: GateAsks['type'], { plan, task, mayGoBack }: AskedGate): readonly InboxAnswer[] {
+  const of = { plan, task }
+  const why = { ...of, reason: 'why' }
+  const reject = (means: string): InboxAnswer => ({ answer: 'reject', means, step: next('reject', why) })
+  switch (type) {
+    case 'approval':
+    case 'consent':
+      return [
+        { answer: 'approve', means: 'go on', step: next('approve', of) },
+        reject('no'),
+        ...(mayGoBack
+          ? [
+              {
+                answer: 'push-back',
+                means: 'do it again',
+                step: next('push-back', { ...of, reason: 'what to change' }),
+              },
+            ]
+          : []),
+      ]
+    case 'verdict':
+      return [{ answer: 'approve', means: 'it holds', step: next('approve', of) }, reject('it does not hold')]
+    case 'unknown-outcome':
+      return [
+        { answer: 'done', means: 'it happened', step: next('approve', of) },
+        { answer: 'again', means: 'it did not: try again', step: next('retry', of) },
+        reject('give up: it failed'),
+      ]
+    case 'decision':
+      return [
+        { answer: 'choose', means: 'take one of the options', step: next('choose', { ...why, option: 'OPTION' }) },
+        reject('none of them'),
+      ]
+    case 'edits':
+      return [
+        {
+          answer: 'keep',
+          means: 'the edits stay; the task goes on with them',
+          step: next('choose', { ...of, option: 'keep' }),
+        },
+        {
+          answer: 'take',
+          means: 'back to before the task; the edits can be restored',
+          step: next('choose', { ...of, option: 'take' }),
+        },
+        {
+          answer: 'merge',
+          means: 'keep the edits, take out what the task wrote',
+          step: next('choose', { ...of, option: 'merge' }),
+        },
+        reject('give up: the task failed'),
+      ]
+    case 'question':
+      return [
+        { answer: 'answer', means: 'fill in the form', step: next('answer', { ...of, fields: ['NAME=VALUE'] }) },
+        reject('there is no answer'),
+      ]
+    case 'recovery':
+    case 'replan':
+      return [
+        { answer: 'again', means: 'try again', step: next('retry', of) },
+        { answer: 'skip', means: 'go on without it', step: next('skip', why) },
+        reject('give up: it failed'),
+      ]
+    default:
+      return type satisfies never
+  }
+}
+
+/** Of work that has somebody's name on it. */
+export const workAnswers = (of: AskedTask): readonly InboxAnswer[] => [
+  { answer: 'claim', means: 'take it in hand', step: next('claim', of) },
+  { answer: 'done', means: 'it is done', step: next('done', of) },
+  { answer: 'fail', means: 'it cannot be done', step: next('fail', { ...of, reason: 'why' }) },
+]
+
+export const questionAnswers = (plan: string, id: string): readonly InboxAnswer[] => [
+  { answer: 'answer', means: 'fill in the form', step: next('answer', { plan, task: id, fields: ['NAME=VALUE'] }) },
+]
+
+export const proposalAnswers = (plan: string, id: string): readonly InboxAnswer[] => [
+  { answer: 'accept', means: 'it becomes the plan', step: next('accept', { plan, proposal: id, reason: 'why' }) },
+  { answer: 'decline', means: 'the plan stays as it is', step: next('decline', { plan, proposal: id, reason: 'why' }) },
+]
+
+/** An adoption is ordered for the fork, not for this plan: here it can only be left. */
+export const adoptionAnswers = (plan: string, fork: string): readonly InboxAnswer[] => [
+  {
+    answer: 'leave',
+    means: advise`leave it at that; ${next('adopt', { plan: fork })} tries again`,
+    step: next('note', { plan, reason: 'why' }),
+  },
+]
+
+export function rollbackAnswers(
+  plan: string,
+  kind: 'rollback' | 'undo' | 'adopt',
+  to: number,
+  { paths = [], tasks = [], filesOnly, keepGit }: RollbackBounds,
+): readonly InboxAnswer[] {
+  const bounds = {
+    plan,
+    ...(paths.length === 0 ? {} : { paths }),
+    ...(tasks.length === 0 ? {} : { tasks }),
+    ...(filesOnly === true && paths.length === 0 ? { filesOnly } : {}),
+    ...(keepGit === true ? { keepGit } : {}),
+  }
+  const step = (conflicts?: StepOf<'undo'>['conflicts']): Step => {
+    const all = conflicts === undefined ? bounds : { ...bounds, conflicts }
+    return kind === 'undo' ? next('undo', all) : next('rollback', { ...all, to })
+  }
+  return [
+    { answer: 'again', means: 'try it once more', step: step() },
+    { answer: 'mine', means: 'keep what stands where somebody worked since', step: step('mine') },
+    {
+      answer: 'theirs',
+      means: "take the checkpoint's side; what stands there is stored",
+      step: step('theirs'),
+    },
+    { answer: 'merge', means: 'join both where they join cleanly', step: step('merge') },
+    { answer: 'leave', means: 'leave it at that', step: next('note', { plan, reason: 'why' }) },
+  ]
+}
+
+/** What the words of a gate's answers decide. */
+export const VERDICTS: { readonly [word: string]: GateVerdict } = {
+  approve: 'approved',
+  reject: 'rejected',
+  'push-back': 'pushed-back',
+  choose: 'chosen',
+  answer: 'answered',
+  done: 'done',
+  again: 'again',
+  skip: 'skipped',
+  keep: 'chosen',
+  take: 'chosen',
+  merge: 'chosen',
+}

@@ -1,0 +1,395 @@
+// Which commit, which setting, which input is the first bad one? A binary search as a plan: one task for each try, added by a revision
+// when it is known what to try next, and a last task that takes the answer. The journal holds every verdict, so whoever asks the same
+// question again goes on where it stood. Commits are tried in a scratch worktree.
+//
+//   find the plan again ──► next try ──► it is in the plan, its commit checked out ──► driven, judged ──► …
+//                              └──► nothing left to try ──► answered, the scratch worktree removed
+
+import { createHash } from 'node:crypto'
+import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
+import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { Failure } from '../domain/result.ts'
+import type { Shortage } from '../domain/shortage.ts'
+import type { Driven, Order, Submitted } from '../engine/engine.ts'
+import {
+  type Bisection,
+  type BisectStep,
+  type BisectVerdict,
+  type CommitLine,
+  type Git,
+  type GitAnswer,
+  judgeProbe,
+  nextProbe,
+  startBisection,
+} from '../workspace/git/git.ts'
+import type { PlanTarget } from './find-target.ts'
+import { reportOrder } from './report-task.ts'
+import type { CallerEngine } from './run-plan.ts'
+
+export interface BisectQuestion {
+  readonly over: 'commits' | 'toggles' | 'inputs'
+  /** In order: all before the first bad one are good. */
+  readonly candidates: readonly Candidate[]
+}
+
+export type Candidate =
+  | ({ readonly type: 'commit' } & CommitLine)
+  | { readonly type: 'toggle'; readonly name: string; readonly value: string }
+  | { readonly type: 'input'; readonly input: string }
+
+export interface BisectAsk {
+  readonly question: BisectQuestion
+  readonly command: readonly string[]
+  readonly timeoutMs?: number
+  /** Where commits are checked out. */
+  readonly scratch: string
+  /** Begin afresh, whatever is known already. */
+  readonly again?: boolean | undefined
+  /** Leave the last commit checked out. */
+  readonly keep?: boolean | undefined
+}
+
+/** One try that has ended. */
+export interface Probed {
+  readonly task: TaskName
+  readonly index: number
+  readonly exit: number
+}
+
+const ANSWER = 'answer' as TaskName
+/** The command says so when it cannot tell. */
+const EXIT_SKIP = 125
+
+/** The same question has the same name, so that it is found again. */
+export function bisectionName({ question, command, timeoutMs = 0 }: Omit<BisectAsk, 'scratch'>): PlanName {
+  const said = JSON.stringify([question, command, timeoutMs])
+  return `bisect-${createHash('sha256').update(said).digest('hex').slice(0, 12)}` as PlanName
+}
+
+export function verdictOf(exit: number): BisectVerdict {
+  return exit === 0 ? 'good' : exit === EXIT_SKIP ? 'skip' : 'bad'
+}
+
+/** Where the search stands after these tries, in order. Null when they do not belong to it. */
+function searched({ question }: BisectAsk, probed: readonly Probed[]): Bisection<Candidate> | null {
+  let state = startBisection(question.candidates, { last: question.over === 'commits' ? 'known' : 'unknown' })
+  for (const { index, exit } of probed) {
+    const step = nextProbe(state)
+    if (step.status !== 'probe' || step.index !== index) return null
+    state = judgeProbe(state, verdictOf(exit))
+  }
+  return state
+}
+
+/** The plan with these tries, by index, in the order in which they are made. */
+function definitionOf(asked: BisectAsk, indexes: readonly number[]): PlanDefinition {
+  const probes = indexes.map((index, at) => probeTask(asked, index, at + 1))
+  const answer: TaskDefinition = {
+    id: ANSWER,
+    title: 'The first bad one',
+    action: { type: 'external' },
+    instruction: 'Is answered by the search itself; nobody needs to claim it.',
+    needs: probes.map(({ id }) => id),
+  }
+  return {
+    name: bisectionName(asked),
+    title: `Find the first bad one of ${asked.question.candidates.length} ${asked.question.over}`,
+    // Tries write nothing that anybody would want back.
+    policy: { checkpoints: { files: 'declared', before: 'never' } },
+    concurrency: 1,
+    tasks: [...probes, answer],
+  }
+}
+
+const probeName = (number: number): TaskName => `probe-${number}` as TaskName
+
+function probeTask(asked: BisectAsk, index: number, number: number): TaskDefinition {
+  const { question, command, timeoutMs, scratch } = asked
+  const candidate = question.candidates[index]
+  if (candidate === undefined) throw new RangeError(`bug: there is no candidate ${index}`)
+  const input = candidate.type === 'input' ? candidate.input : null
+  const argv = input === null ? command : command.map(word => word.replaceAll('{}', () => input))
+  return {
+    id: probeName(number),
+    title: candidateLabel(candidate),
+    action: {
+      type: 'run',
+      command: {
+        argv: (question.over === 'commits' ? ['sh', '-c', 'cd -- "$0" && exec "$@"', scratch, ...argv] : argv).map(
+          plain,
+        ),
+      },
+    },
+    inputs: { index },
+    env: environmentOf(question, index),
+    // A try that was cut off is made again.
+    effect: 'idempotent',
+    // Whatever the command says is an answer, unless it could not be run at all.
+    expect: 'exit != 126 && exit != 127',
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  }
+}
+
+/** All switches up to this one are on. */
+function environmentOf({ candidates }: BisectQuestion, index: number): { readonly [name: string]: string } {
+  const given: [string, string][] = []
+  for (const [at, candidate] of candidates.entries()) {
+    if (candidate.type === 'toggle' && at <= index) given.push([candidate.name, plain(candidate.value)])
+    if (candidate.type === 'input' && at === index) given.push(['PLANFOLD_INPUT', plain(candidate.input)])
+  }
+  return Object.fromEntries(given)
+}
+
+export function candidateLabel(candidate: Candidate): string {
+  switch (candidate.type) {
+    case 'commit':
+      return `${candidate.commit.slice(0, 12)} ${candidate.subject}`.trim()
+    case 'toggle':
+      return `${candidate.name}=${candidate.value}`
+    case 'input':
+      return candidate.input
+    default:
+      return candidate satisfies never
+  }
+}
+
+/** Text that stays text: nothing in it is taken for a reference. */
+const plain = (text: string): string => text.replaceAll('${{', () => '$${{')
+
+/** The commits after the good one, up to the bad one; none when they are the same. */
+export async function commitsQuestion(
+  git: Pick<Git, 'commitsBetween'>,
+  range: { readonly good: string; readonly bad: string },
+): Promise<GitAnswer<BisectQuestion>> {
+  const lines = await git.commitsBetween(range)
+  if (!lines.ok) return lines
+  const candidates = lines.value.map(line => ({ type: 'commit', ...line }) as const)
+  return { ok: true, value: { over: 'commits', candidates } }
+}
+
+// The search, step by step.
+
+export interface BisectRoom {
+  readonly engine: CallerEngine
+  readonly git: Pick<Git, 'checkOutScratch' | 'removeScratch'>
+  /** Drives the plan of the search until it rests or `stop` fires. */
+  readonly drive: (plan: PlanId) => Promise<Driven>
+  readonly stop: AbortSignal
+  readonly tell: (tried: ProbeTold) => void
+}
+
+export interface ProbeTold {
+  readonly number: number
+  readonly verdict: BisectVerdict
+  readonly candidate: Candidate
+  /** How many were left when it was tried. */
+  readonly remaining: number
+}
+
+export type BisectEnd = Exclude<BisectStep<Candidate>, { readonly status: 'probe' }>
+
+export type Bisected =
+  | {
+      readonly status: 'ended'
+      readonly end: BisectEnd
+      /** Null when there was nothing to try. */
+      readonly plan: PlanTarget | null
+      readonly tries: readonly Probed[]
+      /** Why the scratch worktree could not be removed. */
+      readonly left: Failure | null
+    }
+  | { readonly status: 'interrupted'; readonly tries: number }
+  | Halted
+
+/** Why the search could not go on; asked again, it goes on from here. */
+type Halted =
+  /** The tries in the plan are not those of this search: somebody revised it. */
+  | { readonly status: 'strange'; readonly name: string }
+  /** A try could not be judged. */
+  | { readonly status: 'not-judged'; readonly name: string; readonly task: TaskName; readonly why: string | null }
+  | { readonly status: 'git'; readonly failure: Failure }
+  | { readonly status: 'held'; readonly name: string; readonly pid: number }
+  | { readonly status: 'lost'; readonly name: string }
+  | { readonly status: 'short'; readonly name: string; readonly shortage: Shortage }
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+
+/** Thrown inside a search, and nowhere else. */
+class SearchHalted extends Error {
+  override readonly name = 'SearchHalted'
+  readonly why: Halted
+
+  constructor(why: Halted) {
+    super(why.status)
+    this.why = why
+  }
+}
+
+export async function bisect(room: BisectRoom, ask: BisectAsk): Promise<Bisected> {
+  try {
+    return await new Search(room, ask).run()
+  } catch (error) {
+    if (error instanceof SearchHalted) return error.why
+    throw error
+  }
+}
+
+class Search {
+  readonly #room: BisectRoom
+  readonly #asked: BisectAsk
+  #plan: PlanTarget | null = null
+  #probed: readonly Probed[] = []
+
+  constructor(room: BisectRoom, ask: BisectAsk) {
+    this.#room = room
+    this.#asked = ask
+  }
+
+  async run(): Promise<Bisected> {
+    await this.#open()
+    for (;;) {
+      this.#probed = await this.#ended()
+      const state = searched(this.#asked, this.#probed)
+      if (state === null) throw new SearchHalted({ status: 'strange', name: this.#plan!.name })
+      const step = nextProbe(state)
+      if (step.status !== 'probe') {
+        const left = await this.#conclude(step)
+        return { status: 'ended', end: step, plan: this.#plan, tries: this.#probed, left }
+      }
+      const { index, candidate, remaining } = step
+      const number = this.#probed.length + 1
+      await this.#ready(index, candidate, number)
+      if (this.#room.stop.aborted || !(await this.#drive()))
+        return { status: 'interrupted', tries: this.#probed.length }
+      const last = (await this.#ended())[number - 1]
+      if (last === undefined) throw await this.#notJudged(probeName(number))
+      this.#room.tell({ number, verdict: verdictOf(last.exit), candidate, remaining })
+    }
+  }
+
+  /** Finds the plan of this question again; one that is to begin afresh is put out of the way. */
+  async #open(): Promise<void> {
+    const { engine, git } = this.#room
+    const name = bisectionName(this.#asked)
+    const rows = (await engine.ask({ type: 'plans', text: name, archived: false, limit: 200 })).items
+    const mine = rows
+      .filter(row => row.name === name || row.name.startsWith(`${name}-`))
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    const open = mine.findLast(row => row.status !== 'completed' && row.status !== 'cancelled')
+    if (this.#asked.again === true) {
+      if (open !== undefined) await this.#submit(open.id, { type: 'cancel', reason: 'asked again', force: true })
+      for (const { id } of mine) await git.removeScratch({ plan: id, path: this.#asked.scratch })
+      return
+    }
+    const known = open ?? mine.findLast(row => row.status === 'completed')
+    if (known === undefined) return
+    this.#plan = { plan: known.id, name: known.name }
+    const holder = (await engine.ask({ type: 'summary', plan: known.id }))?.holder
+    if (holder?.alive === true) throw new SearchHalted({ status: 'held', name: known.name, pid: holder.pid })
+  }
+
+  /** The tries that have ended, in order. */
+  async #ended(): Promise<readonly Probed[]> {
+    if (this.#plan === null) return []
+    const { plan } = this.#plan
+    const { engine } = this.#room
+    const found = new Map<TaskName, number>()
+    for (let after = 0; ; ) {
+      const page = (await engine.ask({ type: 'entries', plan, after, limit: 500 })) ?? []
+      for (const { events } of page) {
+        for (const event of events) {
+          if (event.type !== 'attempt.succeeded' || event.task === ANSWER) continue
+          found.set(event.task, event.result.exit ?? 0)
+        }
+      }
+      const last = page.at(-1)
+      if (last === undefined) break
+      after = last.version
+    }
+    const definition = await engine.ask({ type: 'definition', plan })
+    const probed: Probed[] = []
+    for (const { id, inputs } of definition?.definition.tasks ?? []) {
+      const exit = found.get(id)
+      if (exit !== undefined && id !== ANSWER) probed.push({ task: id, index: Number(inputs?.index), exit })
+    }
+    return probed
+  }
+
+  /** The task of the next try is in the plan, and its commit stands in the scratch folder before it may start. */
+  async #ready(index: number, candidate: Candidate, number: number): Promise<void> {
+    const { engine, git } = this.#room
+    const indexes = [...this.#probed.map(each => each.index), index]
+    if (this.#plan === null) {
+      const definition = definitionOf(this.#asked, indexes)
+      const made = await this.#submit(null, { type: 'create', definition, taken: 'number' })
+      this.#plan = { plan: made.plan, name: made.name }
+    }
+    const { plan, name } = this.#plan
+    if (candidate.type === 'commit') {
+      const { commit } = candidate
+      const there = await git.checkOutScratch({ plan, path: this.#asked.scratch, commit })
+      if (!there.ok) throw new SearchHalted({ status: 'git', failure: there.failure })
+    }
+    const task = await engine.ask({ type: 'task', plan, task: probeName(number) })
+    if (task === null) {
+      const definition = { ...definitionOf(this.#asked, indexes), name: name as PlanName }
+      const rationale = `try ${candidateLabel(candidate)}`.slice(0, 200)
+      await this.#submit(plan, { type: 'revise', definition, rationale })
+    }
+    const status = (await engine.ask({ type: 'summary', plan }))?.status
+    if (status === 'draft') await this.#submit(plan, { type: 'start' })
+    if (status === 'paused') await this.#submit(plan, { type: 'resume' })
+    if (task?.status === 'failed') await this.#submit(plan, { type: 'retry', task: task.name })
+  }
+
+  /** False when it was stopped. */
+  async #drive(): Promise<boolean> {
+    const { plan, name } = this.#plan!
+    const driven = await this.#room.drive(plan)
+    switch (driven.status) {
+      case 'rested':
+        return true
+      case 'stopped':
+        return false
+      case 'held':
+        throw new SearchHalted({ status: 'held', name, pid: driven.holder.pid })
+      case 'lost':
+        throw new SearchHalted({ status: 'lost', name })
+      case 'short':
+        throw new SearchHalted({ status: 'short', name, shortage: driven.shortage })
+      default:
+        return driven satisfies never
+    }
+  }
+
+  /** The answer is in the journal, and the scratch worktree is gone; else why it is not. */
+  async #conclude(end: BisectEnd): Promise<Failure | null> {
+    if (this.#plan === null) return null
+    const { plan } = this.#plan
+    const card = await this.#room.engine.ask({ type: 'task', plan, task: ANSWER })
+    if (card !== null && card.status !== 'completed') {
+      const outputs =
+        end.status === 'found'
+          ? { status: end.status, index: end.index, culprit: candidateLabel(end.culprit) }
+          : { status: end.status, suspects: end.status === 'narrowed' ? end.suspects.map(candidateLabel) : [] }
+      await this.#submit(plan, reportOrder(ANSWER, { status: 'done', outputs }))
+      await this.#drive()
+    }
+    const { question, keep, scratch } = this.#asked
+    if (question.over !== 'commits' || keep === true) return null
+    const removed = await this.#room.git.removeScratch({ plan, path: scratch })
+    return removed.ok ? null : removed.failure
+  }
+
+  async #notJudged(task: TaskName): Promise<SearchHalted> {
+    const { plan, name } = this.#plan!
+    const card = await this.#room.engine.ask({ type: 'task', plan, task })
+    return new SearchHalted({ status: 'not-judged', name, task, why: card?.reason ?? null })
+  }
+
+  async #submit(plan: string | null, order: Order): Promise<Extract<Submitted, { readonly ok: true }>> {
+    const done = await this.#room.engine.submit(plan, order)
+    if (!done.ok) throw new SearchHalted({ status: 'refused', refusal: done.refusal })
+    return done
+  }
+}

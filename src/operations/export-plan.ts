@@ -1,0 +1,116 @@
+// A plan as a document to take away: printed in a format with where its tasks stand now, or the text its current revision was made
+// of, verbatim. What is handed out as a document of a format can be read again as one; what the format cannot say is told.
+
+import type { Hint } from '../domain/hint.ts'
+import type { PlanId } from '../domain/id.ts'
+import { suggest } from '../domain/phrases.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import type { TaskStatus } from '../domain/status.ts'
+import type { PlanTarget } from './find-target.ts'
+import { readRevisions } from './read-journal.ts'
+import type { CallerEngine } from './run-plan.ts'
+
+type Asking = Pick<CallerEngine, 'ask'>
+
+export interface ExportedPlan extends PlanTarget {
+  readonly revision: number
+  readonly hash: string
+  readonly format: string
+  readonly text: string
+  /** What the format has no words for. */
+  readonly lost: readonly string[]
+}
+
+export type PlanExport =
+  | { readonly status: 'exported'; readonly document: ExportedPlan }
+  | { readonly status: 'gone' }
+  | NotPrinted
+
+type NotPrinted =
+  | { readonly status: 'no-format'; readonly near: string | null }
+  /** It can be read here, but not written. */
+  | { readonly status: 'read-only' }
+  /** The format has no words for this plan. */
+  | { readonly status: 'refused'; readonly message: string; readonly hint: Hint }
+  /** Whoever read it again would be told this. */
+  | { readonly status: 'unreadable'; readonly message: string | null }
+
+export async function exportPlan(engine: Asking, { plan, name }: PlanTarget, format: string): Promise<PlanExport> {
+  const current = await engine.ask({ type: 'definition', plan })
+  if (current === null) return { status: 'gone' }
+  const { definition, revision, hash } = current
+  const printed = await print(engine, plan, definition, format)
+  if (printed.status !== 'printed') return printed
+  const { text, lost } = printed
+  return { status: 'exported', document: { plan, name, revision, hash, format, lost, text } }
+}
+
+async function print(
+  engine: Asking,
+  plan: PlanId,
+  definition: PlanDefinition,
+  format: string,
+): Promise<{ readonly status: 'printed'; readonly text: string; readonly lost: readonly string[] } | NotPrinted> {
+  if (format === 'yaml' || format === 'planfold' || format === 'json') {
+    const { printJson, printYaml } = await import('../format/plan/print.ts')
+    return { status: 'printed', text: format === 'json' ? printJson(definition) : printYaml(definition), lost: [] }
+  }
+  const { DIALECTS, dialectNamed } = await import('../format/dialects/dialect-list.ts')
+  const dialect = dialectNamed(format)
+  if (dialect === null) {
+    const near = suggest(format, ['yaml', 'json', 'journal', ...DIALECTS.map(one => one.name)])
+    return { status: 'no-format', near }
+  }
+  const { printDocument, readDocument } = await import('./read-document.ts')
+  const board = (await engine.ask({ type: 'board', plan })) ?? []
+  const statuses = new Map<string, TaskStatus>(board.map(card => [card.name, card.status]))
+  const printed = printDocument(definition, dialect, task => statuses.get(task) ?? 'pending')
+  if (printed.status !== 'printed') return printed
+  const again = readDocument(printed.text, { dialect, fallbackName: definition.name, check: null })
+  return again.ok ? printed : { status: 'unreadable', message: again.diagnostics[0]?.message ?? null }
+}
+
+export type OriginalExport =
+  | { readonly status: 'exported'; readonly document: ExportedPlan }
+  /** The current revision was made of no text; the last that was, when there is one. */
+  | { readonly status: 'no-text'; readonly revision: number; readonly last: number | null }
+
+/** The text the current revision was read from. */
+export async function exportOriginal(engine: Asking, { plan, name }: PlanTarget): Promise<OriginalExport> {
+  const revisions = await readRevisions(engine, plan)
+  const { revision, hash, source } = revisions.at(-1)!
+  if (source === null) {
+    const last = revisions.findLast(one => one.source !== null)
+    return { status: 'no-text', revision, last: last?.revision ?? null }
+  }
+  const document = { plan, name, revision, hash, format: source.dialect, lost: [], text: source.text }
+  return { status: 'exported', document }
+}
+
+export type DocumentFiles =
+  | { readonly status: 'files'; readonly files: readonly { readonly name: string; readonly text: string }[] }
+  /** This format is no folder. */
+  | { readonly status: 'one-file' }
+  | { readonly status: 'unfit'; readonly message: string }
+
+/** The files of a document whose format is a folder. */
+export async function documentFiles({ format, text }: Pick<ExportedPlan, 'format' | 'text'>): Promise<DocumentFiles> {
+  const { bundleFault, unbundle } = await import('../format/dialects/backlogs/backlog-md-files.ts')
+  const files = format === 'backlog-md' ? unbundle(text) : null
+  if (files === null) return { status: 'one-file' }
+  const fault = bundleFault(files)
+  return fault === null ? { status: 'files', files } : { status: 'unfit', message: fault }
+}
+
+const PAGE = 200
+
+/** Every plan there is. */
+export async function allPlans(engine: Asking): Promise<readonly PlanId[]> {
+  const plans: PlanId[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await engine.ask({ type: 'plans', limit: PAGE, ...(cursor === undefined ? {} : { cursor }) })
+    plans.push(...page.items.map(row => row.id))
+    if (page.next === null) return plans
+    cursor = page.next
+  }
+}

@@ -1,0 +1,116 @@
+// Templates: found on the shelf by name and made into plans that are checked as every plan is; and plans saved as templates of one's
+// own, never over another one unless that is said. The folder is where one's own are kept.
+
+import type { Hint } from '../domain/hint.ts'
+import type { PlanId } from '../domain/id.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { suggest } from '../domain/phrases.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import { writtenTasks } from '../domain/plan-rules/structure.ts'
+import type { PlanStatus } from '../domain/status.ts'
+import type { Template } from '../format/templates/document.ts'
+import { type Instantiated, instantiate } from '../format/templates/instantiate.ts'
+import { type Given, saveTemplate } from '../format/templates/save.ts'
+import {
+  readTemplateFile,
+  type Shelved,
+  type ShelvedRead,
+  shelfWith,
+  writeTemplate,
+} from '../format/templates/shelf.ts'
+import { checkPlan } from './check-plan.ts'
+import type { CallerEngine } from './run-plan.ts'
+
+export type TemplateLookup =
+  | { readonly status: 'found'; readonly shelved: Shelved; readonly template: Template }
+  | { readonly status: 'unknown'; readonly near: string | null }
+  /** It is there, and is no template. */
+  | {
+      readonly status: 'unusable'
+      readonly shelved: Shelved
+      readonly why: Extract<ShelvedRead, { readonly ok: false }>
+    }
+
+export async function findTemplate(folder: string, name: string): Promise<TemplateLookup> {
+  const all = await shelfWith(folder)
+  const shelved = all.find(one => one.name === name)
+  if (shelved === undefined) {
+    const names = all.map(one => one.name)
+    return { status: 'unknown', near: suggest(name.slice(0, 60), names) }
+  }
+  const read = await readTemplateFile(shelved)
+  return read.ok ? { status: 'found', shelved, template: read.template } : { status: 'unusable', shelved, why: read }
+}
+
+/** The plan that a template becomes with these values. */
+export const planFromTemplate = (
+  template: Template,
+  values: JsonObject,
+  options: { readonly name?: string | undefined } = {},
+): Instantiated =>
+  instantiate(template, values, { check: checkPlan, ...(options.name === undefined ? {} : { name: options.name }) })
+
+/** The plan to be saved, and how it stands: only one that completed is known to work. Null when there is none. */
+export async function planToSave(
+  engine: Pick<CallerEngine, 'ask'>,
+  plan: PlanId,
+): Promise<{ readonly definition: PlanDefinition; readonly status: PlanStatus } | null> {
+  const current = await engine.ask({ type: 'definition', plan })
+  const summary = await engine.ask({ type: 'summary', plan })
+  return current === null || summary === null ? null : { definition: current.definition, status: summary.status }
+}
+
+export interface TemplateAsk {
+  readonly name: string
+  /** Each with the value that stands for it in the plan. */
+  readonly parameters: Given
+  /** No limit when absent. */
+  readonly tasksMax?: number
+}
+
+export interface PrintedTemplate {
+  readonly name: string
+  readonly text: string
+  /** What is not as it was in the plan. */
+  readonly notes: readonly string[]
+}
+
+export type TemplatePrinting =
+  | { readonly status: 'printed'; readonly template: PrintedTemplate }
+  | { readonly status: 'too-large' }
+  | { readonly status: 'unfit'; readonly message: string; readonly hint: Hint }
+
+/** Writes nothing. */
+export function printAsTemplate(
+  definition: PlanDefinition,
+  { name, parameters, tasksMax = Number.POSITIVE_INFINITY }: TemplateAsk,
+): TemplatePrinting {
+  if (hasMoreTasks(definition, tasksMax)) return { status: 'too-large' }
+  const saved = saveTemplate(definition, name, parameters)
+  if (!saved.ok) return { status: 'unfit', message: saved.message, hint: saved.hint }
+  return { status: 'printed', template: { name, text: saved.text, notes: saved.notes } }
+}
+
+function hasMoreTasks(definition: PlanDefinition, max: number): boolean {
+  let count = 0
+  for (const _ of writtenTasks(definition)) if (++count > max) return true
+  return false
+}
+
+export type TemplateKeeping =
+  | { readonly status: 'kept'; readonly path: string }
+  /** There is one of this name already; `isSame` when it was saved before, word for word. */
+  | { readonly status: 'taken'; readonly isSame: boolean; readonly message: string; readonly hint: Hint }
+
+/** Never over another one, unless `replace`. */
+export async function keepTemplate(
+  folder: string,
+  { name, text }: Pick<PrintedTemplate, 'name' | 'text'>,
+  { replace = false }: { readonly replace?: boolean | undefined } = {},
+): Promise<TemplateKeeping> {
+  const kept = await writeTemplate(folder, name, text, { replace })
+  if (kept.ok) return { status: 'kept', path: kept.path }
+  const found = await findTemplate(folder, name)
+  const isSame = found.status === 'found' && found.shelved.origin === 'own' && found.template.text === text
+  return { status: 'taken', isSame, message: kept.message, hint: kept.hint }
+}
