@@ -274,7 +274,7 @@ async function refuseTwice(
   if (done.length === 0) return null
   return refuse(
     'not-allowed',
-    `plan '${name}' is ${status}, but ${done.map(card => `'${card.name}'`).join(', ')} completed and ${done.length === 1 ? 'is' : 'are'} unsafe to repeat`,
+    `plan '${name}' ${status === 'failed' ? 'failed' : `is ${status}`}, but ${done.map(card => `'${card.name}'`).join(', ')} completed and ${done.length === 1 ? 'is' : 'are'} unsafe to repeat`,
     advise`to run everything again: ${next('run', { file: 'FILE', again: true })}`,
   )
 }

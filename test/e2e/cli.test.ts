@@ -59,7 +59,7 @@ describe('a plan from the command line', () => {
       '◆ hello waits for a person after 0.0s',
       '  tasks    2 pending · 1 waiting · 3 completed',
       '  retried  flaky (2 attempts)',
-      '  waits    review asks for approval',
+      '  answer   review waits for approval',
       '           planfold approve hello review',
       "           planfold reject hello review -m 'why'",
       "           planfold push-back hello review -m 'what to change'",
@@ -347,7 +347,7 @@ describe('the other commands', () => {
     await run.ended
     const resumed = await here.planfold('resume')
     expect(resumed.exit).toBe(4)
-    expect(resumed.stdout).toContain('planfold approve parked push   it happened')
+    expect(resumed.stdout).toContain('planfold approve parked push   it happened: mark as completed')
     expect(await here.planfold('approve', 'push')).toMatchObject({
       exit: 0,
       stdout: expect.stringContaining('push done'),

@@ -140,7 +140,7 @@ describe('planfold rollback', () => {
     const before = hash()
     const [, second] = await checkpoints()
     const said = await here.planfold('rollback', 'work', '--to', second!.name, '--dry-run')
-    expect(said).toMatchObject({ exit: 0, stderr: 'nothing was changed: this was a dry run\n' })
+    expect(said).toMatchObject({ exit: 0, stderr: 'dry run: nothing was changed\n' })
     expect(said.stdout).toMatch(/^roll work back to cp-move-\S+ \(entry \d+, after move, /)
     for (const line of [
       'restore  src/a.txt',

@@ -23,10 +23,7 @@ test('a step is a command, set off where it stands in a sentence', () => {
     ],
     [[next('undo', { ...p, conflicts: 'theirs' })], 'planfold undo p --take-theirs all'],
     [advise`say ${quoted('unsafe-work', { choice: 'keep' })}`, 'say `--keep-done`'],
-    [
-      advise`from here you can: ${[{ may: 'run' }, ', ', { may: 'archive' }]}`,
-      'from here you can: run, prune --archive',
-    ],
+    [advise`you can: ${[{ may: 'run' }, ', ', { may: 'archive' }]}`, 'you can: run, prune --archive'],
   ]
   for (const [hint, text] of told) expect(hintText(hint)).toBe(text)
 })

@@ -40,13 +40,13 @@ describe('the end of a run', () => {
     expect(endingLines(summary, cards, NOBODY, 5_000, paint(false))).toEqual([
       '◆ demo waiting for approval (review, push) after 5.0s',
       '  tasks    2 waiting',
-      '  waits    review asks for approval',
+      '  answer   review waits for approval',
       '           planfold approve demo review',
       "           planfold reject demo review -m 'why'",
-      '  waits    push: nobody knows whether it happened (its owner died)',
-      '           planfold approve demo push   it happened',
-      '           planfold retry demo push     it did not: try again',
-      '           planfold reject demo push    give up: it failed',
+      '  answer   push: outcome unknown, needs your decision (its owner died)',
+      '           planfold approve demo push   it happened: mark as completed',
+      '           planfold retry demo push     it did not: run it again',
+      '           planfold reject demo push    mark as failed',
       '  Next: answer it, then planfold resume demo',
     ])
   })

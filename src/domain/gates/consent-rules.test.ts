@@ -172,7 +172,7 @@ describe('an external task with a high impact', () => {
     const now: Command = { type: 'start', rules: 4 }
     expect(given(deploying, now).when(claim).thenRefused('not-ready')).toEqual({
       code: 'not-ready',
-      message: "somebody must approve 'ship' before it can be claimed: it deploys",
+      message: "'ship' must be approved before it can be claimed: it deploys",
       hint: advise`${quoted('inbox')} shows what it would do; ${quoted('approve', { plan: 'p', task: 'ship' })} approves it`,
     })
     given(deploying, now).when(found()).then(asked('it deploys'))

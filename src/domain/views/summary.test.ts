@@ -32,7 +32,7 @@ describe('a recovery under way', () => {
   it('is told with the rule, who helps, and which rule comes next', () => {
     const journal = begun(task('a', { recover }), task('b'))
     journal.fail('a', { message: 'wrong' })
-    const how = "rule 1 is followed: 'b' instead (running); then rule 2 (ask a person), if it is logic"
+    const how = "recovery rule 1: 'b' instead (running); then rule 2 (ask a person), if it is logic"
     expect(why(journal, 'a')).toBe(`'a' failed: wrong; ${how}`)
     expect(card(journal.state, journal.state.order[0]!).recovery).toBe(how)
     expect(summary(journal.state).recovering).toEqual([{ task: 'a', how }])
@@ -46,9 +46,7 @@ describe('a recovery under way', () => {
       task('b'),
     )
     journal.fail('a', busy)
-    expect(why(journal, 'a')).toBe(
-      "'a' is tried again in 2 s: busy; should that fail for good, rule 1 ('b' instead) follows",
-    )
+    expect(why(journal, 'a')).toBe("'a' will be retried in 2 s: busy; if that fails too: rule 1 ('b' instead)")
   })
 
   it('is over when it has helped', () => {
@@ -65,9 +63,7 @@ it('an open breaker is told, with what it holds back and until when', () => {
   const policy = { breaker: { failures: 1, cooldownMs: 30_000 } }
   const journal = begun(net('a'), net('b'), { policy, concurrency: 1 } as PlanOptions)
   journal.fail('a', busy)
-  expect(why(journal, 'b')).toBe(
-    "'b' is ready, but 'net' failed too often in a row: nothing that needs it begins for 30 s",
-  )
+  expect(why(journal, 'b')).toBe("'b' is ready, but 'net' failed too often in a row: tasks that need it wait for 30 s")
   expect(summary(journal.state).breakers).toEqual([
     { capability: 'net', until: journal.clock.now() + 30_000, failures: 1 },
   ])

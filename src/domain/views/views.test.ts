@@ -209,9 +209,9 @@ describe('explain', () => {
       ),
     )
     expect([why(journal, 'more'), why(journal, 'e'), why(journal, 'cond')]).toEqual([
-      "'more' is ready; 2 of 2 places are taken",
-      "'e' is ready to be claimed",
-      "'cond' is ready; 2 of 2 places are taken",
+      "'more' is ready; 2 of at most 2 tasks are running",
+      "'e' is ready to claim",
+      "'cond' is ready; 2 of at most 2 tasks are running",
     ])
     journal.must({ type: 'claim', token: 'k', by: 'ana' })
     expect(why(journal, 'e')).toBe("'e' is claimed by ana")
@@ -234,9 +234,9 @@ describe('explain', () => {
     })
     journal.must({ type: 'recover', reason: 'its owner died' })
     expect([why(journal, 'g'), why(journal, 'u'), why(journal, 'v')]).toEqual([
-      "'g' waits for a person: approve or reject",
-      "'u' waits for a person: nobody knows whether it happened (its owner died)",
-      "'v' waits for a person: judge 'good'",
+      "'g' waits for approval",
+      "'u' needs your decision: outcome unknown (its owner died)",
+      "'v' waits for a person to confirm: 'good'",
     ])
   })
 
@@ -253,9 +253,9 @@ describe('explain', () => {
     )
     journal.fail('a', { retryable: true })
     expect([why(journal, 'a'), why(journal, 'z'), why(journal, 'done')]).toEqual([
-      "'a' is tried again in 2 s: it said no",
-      "'z' waits: no outcome has led here yet",
-      "'done' is judged when everything else has ended",
+      "'a' will be retried in 2 s: it said no",
+      "'z' runs only if another task leads to it",
+      "'done' (the final checks) runs when all other tasks have finished",
     ])
     journal.must({ type: 'claim', token: 'k', by: 'ana' })
     journal.must({ type: 'cancel' })

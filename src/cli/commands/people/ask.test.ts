@@ -109,7 +109,7 @@ tasks:
   it('are answered by id: an option, a form, a quorum of a role, a push back', async () => {
     const said = await here.say(context => inbox(context, {}))
     expect(said.stdout).toContain('pg: + known; - heavy; costs 2 days')
-    expect(said.stdout).toContain('0 of 2 have approved')
+    expect(said.stdout).toContain('0 of 2 approved')
     const [db, where, sign] = [await waits('db'), await waits('where'), await waits('sign')]
     expect(await answerAs('ana', db.id, 'choose', {}, ['mysql'])).toMatchObject({ exit: 'invalid' })
     expect(await answerAs('ana', db.id, 'choose')).toMatchObject({ exit: 'usage' })

@@ -44,7 +44,7 @@ tasks:
 `,
     )
     const asked = await says(context => run(context, 'plan.yaml', { start: true }))
-    expect(asked.stdout).toMatch(/g asks for approval\n +\? Sources are good: yours to judge\n +\? It reads well/)
+    expect(asked.stdout).toMatch(/g waits for approval\n +\? Sources are good: for you to check\n +\? It reads well/)
     const said = await says(context => approve(context, 'p', 'g', { message: 'they are' }))
     expect(said.stdout).toContain('plan completed')
   })
@@ -54,7 +54,7 @@ describe('a decision', () => {
   it('is taken by its option, once, and leads there', async () => {
     await begin()
     expect((await says(context => choose(context, ['p', 'store', 'mongo'], {}))).stderr).toContain(
-      "'mongo' is none of the options",
+      "unknown option 'mongo'",
     )
     const said = await says(context => choose(context, ['store', 'postgres'], { message: 'known' }))
     expect(said.stdout).toContain('chose postgres')
@@ -73,8 +73,8 @@ describe('a gate', () => {
   it('asks without anybody driving, and shows what there is to look at', async () => {
     await reach()
     const { stdout } = await says(context => status(context, 'p'))
-    expect(stdout).toContain('review asks for approval')
-    expect(stdout).toContain('look at: diff')
+    expect(stdout).toContain('review waits for approval')
+    expect(stdout).toContain('see: diff')
     expect(stdout).toContain("planfold push-back p review -m 'what to change'")
   })
 

@@ -138,7 +138,7 @@ describe('choose without an option', () => {
       expect(said.stderr).toContain(
         '  postgres: PostgreSQL; + solid; - heavy; costs 20 USD a month\n  sqlite: + small\n',
       )
-      expect(said.stderr).toContain("which option of 'db' is taken?")
+      expect(said.stderr).toContain("missing option for 'db': choose postgres or sqlite")
     }
     expect(await place.say(context => choose(context, ['shop', 'use'], {}))).toMatchObject({
       exit: 'illegal-transition',

@@ -181,13 +181,13 @@ async function endedAs({ engine, worker }: Composed, { id, name, status }: Summa
     return new CliError(
       EXIT.refused,
       'ended',
-      `plan '${name}' is ${status}, and its rollback stopped and needs your decision`,
+      `plan '${name}' ${status === 'failed' ? 'has failed' : `is ${status}`}, and its rollback stopped and needs your decision`,
       'planfold inbox',
     )
   return new CliError(
     EXIT.refused,
     'ended',
-    `plan '${name}' is ${status}`,
+    `plan '${name}' ${status === 'failed' ? 'has failed' : `is ${status}`}`,
     status === 'failed'
       ? `planfold run ${name} continues it; planfold retry ${name} TASK retries one task; planfold run FILE --again starts over`
       : 'planfold run FILE starts over as a new plan',

@@ -189,7 +189,7 @@ async function askedLines(
     paint.yellow(asked(waiting)),
     ...verdictLines(waiting.evidence ?? []).map(line => `  ${line}`),
     ...lines.map(line => `  ${line}`),
-    paint.dim(`answer it: ${shortCommand(step)}${seen}; see planfold inbox for other answers`),
+    paint.dim(`Next: ${shortCommand(step)}${seen}`),
   ]
 }
 
