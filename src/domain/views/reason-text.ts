@@ -17,6 +17,7 @@ export function reasonText(reason: string, verb = ''): string {
 
 const REASONS: { readonly [reason: string]: string } = {
   'every required task is completed': 'all required tasks completed',
+  'the plan failed and goes on': 'continuing after the failure',
   'tried again by hand': 'manual retry',
   'the plan was given up': 'the plan was aborted',
 }
