@@ -128,9 +128,7 @@ tasks:
   expect(inbox).toContain('your answer starts: note')
   expect(inbox).toContain('writes    nothing (declared read-only)')
   await here.planfold('approve', 'truth', 'g2')
-  expect((await here.planfold('show', 'truth', 'g1')).stdout).toContain(
-    'if you approve, this runs:',
-  )
+  expect((await here.planfold('show', 'truth', 'g1')).stdout).toContain('if you approve, this runs:')
 
   const approved = await here.planfold('approve', 'truth', 'q')
   expect([approved.exit, approved.stderr]).toEqual([3, expect.stringContaining('`planfold answer truth q where=…`')])

@@ -180,7 +180,7 @@ describe('planfold replay', () => {
         encoding: 'utf8',
       },
     )
-    expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining("replay matches") })
+    expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('replay matches') })
     const lines = (await here.read('.planfold/trace')).split('\n').filter(line => !/ = -1 E/.test(line))
     expect(lines.filter(line => /execve\(/.test(line))).toHaveLength(1)
     expect(lines.filter(line => /connect\(/.test(line))).toEqual([])

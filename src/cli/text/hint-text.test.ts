@@ -40,14 +40,14 @@ test('in JSON, hints are text and answers have their command; what tasks put out
   const data = {
     hint: advise`see ${quoted('list')}`,
     stopped: { next: ['look', [next('resume', { plan: 'p' })]] },
-    answers: [{ answer: 'approve', means: 'go on', step: next('approve', { plan: 'p', task: 'a' }) }],
+    answers: [{ answer: 'approve', means: 'continue', step: next('approve', { plan: 'p', task: 'a' }) }],
     page: { next: null },
     outputs: { steps: [{ next: 'log' }], next: [{ next: 'log' }], hint: ['a', 'b'] },
   }
   expect(JSON.parse(JSON.stringify(data, wordHints))).toEqual({
     hint: 'see `planfold list`',
     stopped: { next: ['look', 'planfold resume p'] },
-    answers: [{ answer: 'approve', means: 'go on', command: 'planfold approve p a' }],
+    answers: [{ answer: 'approve', means: 'continue', command: 'planfold approve p a' }],
     page: { next: null },
     outputs: data.outputs,
   })

@@ -55,7 +55,7 @@ export function previewLines(context: Context, asked: Asked): readonly string[] 
     ]),
     ...staying(preview.stays).map(({ tasks, why, declared }) =>
       line(
-        'not undone',
+        'remains',
         `${tasks.join(', ')}: ${why}${declared ? ' (--force continues)' : ''}`,
         declared ? paint.yellow : paint.dim,
       ),

@@ -119,7 +119,7 @@ export function resultLines(
     ...kept.flatMap(({ path, sha256 }) => storedLines(path, sha256)),
   ]
   const undone = failed.map(({ task, why }) =>
-    line('not undone', `what ${task} did: ${escapeForTerminal(why)}; undo it manually`, paint.red),
+    line('remains', `what ${task} did: ${escapeForTerminal(why)}; undo it manually`, paint.red),
   )
   if (ended.type === 'rollback.stopped') {
     const { failure, conflicts = [] } = ended

@@ -158,7 +158,7 @@ export function report(draft: DecisionDraft, command: CommandOf<'report'>): Refu
       'illegal-transition',
       `task '${id}' ${task.definition.action.type === 'gate' ? 'is a gate' : 'runs automatically'}; only external tasks can be reported`,
       task.definition.action.type === 'gate'
-        ? advise`to answer it: ${quoted('inbox')}`
+        ? advise`to approve it: ${quoted('approve', { plan: draft.state.definition.name, task: id })}`
         : advise`to continue without it: ${quoted('skip')}`,
     )
   const wanting = lacks(task, command.result)
