@@ -145,7 +145,7 @@ tasks:
     await says(3, "only the role 'lead'", 'skip', 'guarded', 'go', '-m', 'hurry')
     await says(2, 'what to change', 'push-back', 'guarded', 'go', '-m', '', '--as', 'ana')
     await says(2, "did you mean 'draft'?", 'push-back', 'guarded', 'go', '-m', 'no', '--to', 'drft', '--as', 'ana')
-    await says(3, 'all of its 1 visits', 'push-back', 'guarded', 'go', '-m', 'no', '--as', 'ana')
+    await says(3, 'all of its 1 runs', 'push-back', 'guarded', 'go', '-m', 'no', '--as', 'ana')
     for (const name of ['', 'ana ', 'a\u200bna', 'a\u202ena'])
       await says(2, 'cannot be the name of who acts', 'approve', 'guarded', 'go', '--as', name)
     expect(await here.planfold('skip', 'guarded', 'go', '-m', 'hurry', '--as', 'Bo')).toMatchObject({

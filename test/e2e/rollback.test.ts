@@ -220,7 +220,7 @@ describe('planfold rollback', () => {
     expect(await here.json('status', 'work')).toMatchObject({ status: 'completed', progress: { done: 6 } })
     // Mistakes are told, and change nothing.
     for (const [argv, message] of [
-      [['--files', 'nothing'], /wrote nothing since then that matches 'nothing' means/],
+      [['--files', 'nothing'], /wrote nothing since then that matches 'nothing'/],
       [['--files', '../elsewhere'], /is outside the workspace/],
       [['--tasks', 'lst'], /has no task 'lst'[\s\S]*did you mean 'last'/],
       [['--to', 'cp-nowhere'], /no task, checkpoint or entry 'cp-nowhere'/],
@@ -300,7 +300,7 @@ line'; printf 'again\\n' > docs/zeros`
     expect(forced, forced.stdout).toMatchObject({ exit: 0 })
     expect(hash()).toBe(expected[0])
     for (const content of Object.values(human)) {
-      const shas = [...forced.stdout.matchAll(/stored as ([0-9a-f]{64})/g)].map(match => match[1]!)
+      const shas = [...forced.stdout.matchAll(/backed up as ([0-9a-f]{64})/g)].map(match => match[1]!)
       const stored = await Promise.all(
         shas.map(async sha256 => (await here.planfold('checkpoints', 'cat', 'work', sha256)).stdout),
       )
@@ -319,7 +319,7 @@ line'; printf 'again\\n' > docs/zeros`
     const merged = await here.planfold('undo', 'work', '--merge', 'src/a.txt')
     expect(merged.exit).toBe(1)
     expect(merged.stdout).toContain('! work: the last rollback was undone, except 1 path; ')
-    expect(merged.stdout).toContain('left     src/a.txt: the edits do not merge cleanly')
+    expect(merged.stdout).toContain('kept     src/a.txt: the edits do not merge cleanly')
     expect(await here.read('src/a.txt')).toBe('something else altogether\n')
   })
 
