@@ -37,7 +37,7 @@ describe('a recovery under way', () => {
     expect(card(journal.state, journal.state.order[0]!).recovery).toBe(how)
     expect(summary(journal.state).recovering).toEqual([{ task: 'a', how }])
     journal.fail('b')
-    expect(why(journal, 'a')).toBe("'a' waits for a person: it failed (wrong): retry, skip or reject it")
+    expect(why(journal, 'a')).toBe("'a' failed (wrong) and needs your decision: retry, skip or reject it")
   })
 
   it('by trying again names what would follow', () => {
@@ -69,7 +69,7 @@ it('an open breaker is told, with what it holds back and until when', () => {
   ])
   journal.clock.advance(30_000)
   journal.turn()
-  expect(why(journal, 'b')).toBe("'b' is ready, but 'net' failed too often in a row, and another task tries it first")
+  expect(why(journal, 'b')).toBe("'b' is ready, but 'net' failed too often in a row; another task tries it first")
 })
 
 describe('a plan that stands still says what stopped it and what to do next', () => {

@@ -217,8 +217,8 @@ describe('explain', () => {
     expect(why(journal, 'e')).toBe("'e' is claimed by ana")
     journal.turn({ settled: [{ task: name('b'), visit: 1, attempt: 1, result: succeeded() }], start: false })
     expect([why(journal, 'more'), why(journal, 'same')]).toEqual([
-      "'more' is ready and starts as soon as an engine drives the plan",
-      "'same' is ready, but others are before it or write the same files",
+      "'more' is ready and starts as soon as the plan runs",
+      "'same' is ready, but other tasks come first or write the same files",
     ])
     journal.must({ type: 'pause' })
     expect(why(journal, 'more')).toBe("'more' is ready, but the plan is paused")
@@ -259,7 +259,7 @@ describe('explain', () => {
     ])
     journal.must({ type: 'claim', token: 'k', by: 'ana' })
     journal.must({ type: 'cancel' })
-    expect([why(journal, 'a'), why(journal, 'e')]).toEqual(["'a' is cancelled", "'e' was abandoned: plan cancelled"])
+    expect([why(journal, 'a'), why(journal, 'e')]).toEqual(["'a' is cancelled", "'e' was cancelled: plan cancelled"])
   })
 })
 
