@@ -32,9 +32,9 @@ const saidOf = async (summary: object, notify: readonly object[]): Promise<reado
 it('a drive that only waits until people are told says so once, and no other does', async () => {
   const hook = [{ run: ['sleep'] }]
   const ended = summaryOf([cardOf('a', 'completed')], { status: 'completed', endedAt: 1 })
-  expect(await saidOf(ended, hook)).toEqual(['the plan has ended; waiting until people are told'])
+  expect(await saidOf(ended, hook)).toEqual(['the plan has finished; waiting until notifications are sent'])
   expect(await saidOf(ended, [])).toEqual([])
   expect(await saidOf(summaryOf([cardOf('a', 'running')], { status: 'active' }), hook)).toEqual([])
   const rests = summaryOf([cardOf('a', 'waiting')], { status: 'blocked' })
-  expect(await saidOf(rests, hook)).toEqual(['nothing more can begin; waiting until people are told'])
+  expect(await saidOf(rests, hook)).toEqual(['nothing more can start; waiting until notifications are sent'])
 })

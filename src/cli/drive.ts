@@ -60,7 +60,7 @@ export class NoticeWait {
     if (this.#isOver || (current?.definition.notify?.length ?? 0) === 0) return
     this.close()
     this.#say(
-      `${summary.endedAt === null ? 'nothing more can begin' : 'the plan has ended'}; waiting until people are told`,
+      `${summary.endedAt === null ? 'nothing more can start' : 'the plan has finished'}; waiting until notifications are sent`,
     )
   }
 }
@@ -118,7 +118,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   })
   const unlisten = context.onSignal(signal => {
     if (interrupted !== null) {
-      reporter.say('stopping at once; what was under way is parked')
+      reporter.say('stopping at once; unsafe tasks that were running will need your decision')
       return force.abort()
     }
     interrupted = signal
@@ -137,11 +137,11 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     })
     const unsafe = await unsafeRunning(composed, plan)
     if (unsafe.length > 0)
-      reporter.say(`pausing: waiting for ${unsafe.join(', ')}, which may not be run twice (Ctrl-C again to force)`)
+      reporter.say(`pausing: waiting for ${unsafe.join(', ')} to finish (unsafe to interrupt; Ctrl-C again to force)`)
   }
 
   async function attached(holder: Holder): Promise<'free' | 'over'> {
-    reporter.say(`driven by pid ${holder.pid} on ${holder.host}; watching (Ctrl-C leaves it running)`)
+    reporter.say(`already running in pid ${holder.pid} on ${holder.host}; watching (Ctrl-C leaves it running)`)
     for (;;) {
       await new Promise<void>(resolve => {
         const timer = setTimeout(resolve, ATTACHED_POLL_MS)
@@ -241,14 +241,14 @@ async function lostTo(composed: Composed, plan: PlanId, name: string): Promise<C
     return new CliError(
       EXIT.refused,
       'lease-lost',
-      `'${name}' is driven by pid ${holder.pid} on ${holder.host} now`,
+      `plan '${name}' is now running in pid ${holder.pid} on ${holder.host}`,
       `follow it with: planfold log ${name} --follow`,
     )
   return new CliError(
     EXIT.refused,
     'lease-lost',
-    `the lease on '${name}' could not be renewed in time, so this process stopped; nobody drives it now`,
-    `go on with: planfold resume ${name}`,
+    `the lease on '${name}' could not be renewed in time, so this process stopped; the plan is not running`,
+    `planfold resume ${name}`,
   )
 }
 
@@ -256,12 +256,12 @@ function heldBy(holder: Holder, name: string): CliError {
   return new CliError(
     EXIT.refused,
     'held',
-    `plan '${name}' is driven by pid ${holder.pid} on ${holder.host}`,
+    `plan '${name}' is already running (pid ${holder.pid} on ${holder.host})`,
     `follow it with: planfold log ${name} --follow`,
   )
 }
 
-async function unsafeRunning(composed: Composed, plan: PlanId): Promise<readonly string[]> {
+export async function unsafeRunning(composed: Composed, plan: PlanId): Promise<readonly string[]> {
   const summary = await composed.engine.ask({ type: 'summary', plan })
   const cards = await Promise.all(
     (summary?.running ?? []).map(task => composed.engine.ask({ type: 'task', plan, task })),

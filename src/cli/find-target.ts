@@ -16,6 +16,7 @@ import {
   type TaskTarget,
 } from '../operations/find-target.ts'
 import { isSessionKnown } from '../operations/session-plans.ts'
+import type { PlanRow } from '../stores/store.ts'
 import { type CliError, notFound, usage } from './exit.ts'
 
 export async function findPlan(
@@ -43,9 +44,9 @@ export async function findPlanOrTask(
 }
 
 export async function demandSession(engine: Engine, session: string, word: string | undefined): Promise<void> {
-  if (word !== undefined) throw usage(`'${word}' names a plan, and --session a session`, 'say one of them')
+  if (word !== undefined) throw usage(`a plan ('${word}') and --session cannot be used together`, 'use one of them')
   if (await isSessionKnown(engine, session)) return
-  throw notFound(`there is no session '${session}'`, 'a plan says its session in its document: `session: ID`')
+  throw notFound(`there is no session '${session}'`, 'a plan names its session in its file: `session: ID`')
 }
 
 async function demand<T>(engine: Engine, looked: Lookup<T>): Promise<T> {
@@ -60,7 +61,7 @@ async function complaintOf(engine: Engine, missing: Missing): Promise<CliError> 
     case 'plan':
       return notFound(`there is no plan '${missing.reference}'`, guess ?? 'planfold list shows all plans')
     case 'only-plan':
-      return whichPlan(missing)
+      return whichPlan(missing, missing.plans.length > 0 ? null : await lastFinished(engine))
     case 'task': {
       const { plan, reference } = missing
       if (plan === null) return notFound(`there is no task '${reference}'`, 'planfold list shows all plans')
@@ -76,24 +77,36 @@ async function complaintOf(engine: Engine, missing: Missing): Promise<CliError> 
     }
     case 'task-name':
       return usage(
-        `which task of plan '${missing.plan.name}' is meant?`,
-        `planfold show ${missing.plan.name} lists them`,
+        `no task named; '${missing.plan.name}' is a plan`,
+        `name one of its tasks: planfold show ${missing.plan.name}`,
       )
     default:
       return missing satisfies never
   }
 }
 
-function whichPlan({ plans }: Extract<Missing, { readonly what: 'only-plan' }>): CliError {
+function whichPlan({ plans }: Extract<Missing, { readonly what: 'only-plan' }>, last: PlanRow | null): CliError {
   const [first] = plans
   if (first === undefined)
-    return usage('no plan is open here', 'name a plan (`planfold list` shows them), or run one: planfold run plan.yaml')
+    return usage(
+      'no unfinished plan here',
+      last?.status === 'failed'
+        ? `the last one failed. Next: planfold run ${last.name}`
+        : 'name a plan (`planfold list` shows them), or run one: planfold run plan.yaml',
+    )
   const names = plans
     .slice(0, 6)
     .map(row => row.name)
     .join(', ')
   const which = PLAN_ENDED.has(first.status)
-    ? `no plan is open, and ${plans.length} have ended`
-    : `${plans.length} plans are open`
-  return usage(`${which}: ${names}${plans.length > 6 ? ', …' : ''}`, 'say which one is meant')
+    ? `no unfinished plan, and ${plans.length} finished ones`
+    : `${plans.length} unfinished plans`
+  return usage(`${which}: ${names}${plans.length > 6 ? ', …' : ''}`, `name one, for example '${first.name}'`)
+}
+
+/** The one that finished last; null when none has. */
+async function lastFinished(engine: Engine): Promise<PlanRow | null> {
+  const { items } = await engine.ask({ type: 'plans', archived: false, limit: 50 })
+  const finished = items.filter(({ endedAt }) => endedAt !== null).toSorted((a, b) => b.endedAt! - a.endedAt!)
+  return finished[0] ?? null
 }

@@ -49,7 +49,7 @@ const TELL_MAX_MS = 15_000
 export function printAccepted(context: Context, { plan, name, version, events, claim }: Accepted): void {
   answer(context, { plan, name, version, events, ...(claim === undefined ? {} : { claim }) }, () =>
     events.length === 0
-      ? 'nothing changed: it is so already'
+      ? 'no changes'
       : visibleEvents(events).map(event => escapeForTerminal(sentence(event, wordsFor(name)))),
   )
 }
@@ -58,10 +58,14 @@ export async function remarkHowToGoOn(context: Context, composed: Composed, plan
   await tellPeople(composed, plan)
   if (context.settings.json || context.settings.quiet) return
   const summary = await composed.engine.ask({ type: 'summary', plan })
-  if (summary === null || summary.status !== 'active' || summary.holder?.alive === true) return
+  if (summary === null || summary.holder?.alive === true) return
+  const failed = summary.status === 'failed' ? (summary.failed[0]?.task ?? summary.stopped?.task) : undefined
+  if (failed !== undefined)
+    printNote(context, `Next: planfold retry ${summary.name} ${failed}, or fix the plan file and run it again`)
+  if (summary.status !== 'active') return
   const { ready, running } = summary.progress.counts
   if (ready + running > summary.claimable || summary.rollback !== undefined)
-    printNote(context, `nobody drives the plan now; go on with: planfold resume ${summary.name}`)
+    printNote(context, `Next: planfold resume ${summary.name}`)
 }
 
 // An answer to what a task asks, given with one command. It is bound to what the gate asked when it was looked at: when it asks
@@ -99,6 +103,8 @@ const otherHash = (on: string | null, seen: string): CliError =>
   new CliError(
     EXIT.refused,
     'conflict',
-    on === null ? 'it is bound to no hash' : `it asks about ${on.slice(0, 12)}, not about ${seen.slice(0, 12)}`,
+    on === null
+      ? 'the request has no hash'
+      : `the request has the hash ${on.slice(0, 12)}, not ${seen.slice(0, 12)}: it asks about something else`,
     'look at it again with `planfold inbox`, then decide; nothing was changed',
   )

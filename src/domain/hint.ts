@@ -118,6 +118,13 @@ export function advise(texts: TemplateStringsArray, ...values: readonly (Hint | 
   return tidy(parts)
 }
 
+/** A step to look at a log that names no plan is about this task. */
+export function aimHint(hint: Hint, target: { readonly plan: string; readonly task: string }): Hint {
+  const isOpen = (part: HintPart): part is StepOf<'log'> =>
+    typeof part !== 'string' && 'next' in part && part.next === 'log' && part.plan === undefined
+  return tidy(partsOf(hint).map(part => (isOpen(part) ? { ...part, ...target } : part)))
+}
+
 /** One hint of several. */
 export function joinHints(hints: readonly Hint[], separator: string): Hint {
   return tidy(hints.flatMap((hint, at) => [...(at === 0 ? [] : [separator]), ...partsOf(hint)]))

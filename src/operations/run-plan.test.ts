@@ -38,7 +38,7 @@ it('a plan that failed and was archived is not run afresh by itself when somethi
   const { again } = await archived({})
   expect(await again()).toMatchObject({
     how: 'refused',
-    refusal: { code: 'not-allowed', message: "'p' failed, but 'deploy' happened and may not happen twice" },
+    refusal: { code: 'not-allowed', message: "plan 'p' failed, but 'deploy' completed and is unsafe to repeat" },
   })
   expect(await again({ again: true })).toMatchObject({ how: 'afresh', name: 'p-2' })
 })
@@ -71,7 +71,7 @@ it('an unsafe task that is done is not done again under another id', async () =>
   for (const more of [{}, { unsafe: 'keep' }] as const)
     expect(await again(more)).toMatchObject({
       how: 'refused',
-      refusal: { message: "'publish' does the work of 'deploy', which happened and may not happen twice" },
+      refusal: { message: "task 'publish' does the same as 'deploy', which is completed and unsafe to repeat" },
     })
   expect(done).toEqual(['deploy', 'test'])
   expect(await again({ unsafe: 'repeat' })).toMatchObject({ how: 'went-on' })
@@ -91,11 +91,11 @@ it('a plan that is open does not begin afresh, and one that is completed is not 
     )
   expect(await again({ again: true })).toMatchObject({
     how: 'refused',
-    refusal: { message: "'p' has not ended, so it cannot begin afresh" },
+    refusal: { message: "plan 'p' is not finished, so it cannot start over" },
   })
   await room.drive(plan)
   expect(await again({ unsafe: 'keep' })).toMatchObject({
     how: 'refused',
-    refusal: { message: "'p' is completed: nothing is left to go on with" },
+    refusal: { message: "plan 'p' is completed: nothing is left to continue" },
   })
 })

@@ -114,8 +114,8 @@ async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'sinc
       how: 'refused',
       refusal: refuse(
         'not-allowed',
-        `'${name}' has not ended, so it cannot begin afresh`,
-        advise`leave out --again to go on with it, or end it first: ${next('cancel', { plan: name })}`,
+        `plan '${name}' is not finished, so it cannot start over`,
+        advise`leave out --again to continue it, or cancel it first: ${next('cancel', { plan: name })}`,
       ),
     }
   // A clone bears another name; everything else decides whether it is the same plan. What was found while it ran stands in no text.
@@ -180,7 +180,7 @@ export async function goOnWithPlan(
 /** "3 tasks stay done, 2 run again" and what else there is to say of them. */
 export function continuationText({ stay, again, added, open }: OnwardCounts): string {
   const parts = [
-    stay === 0 ? null : `${tasks(stay)} ${stay === 1 ? 'stays' : 'stay'} done`,
+    stay === 0 ? null : `${tasks(stay)} ${stay === 1 ? 'stays' : 'stay'} completed`,
     again.length === 0 ? null : `${counted(again.length, stay === 0)} ${again.length === 1 ? 'runs' : 'run'} again`,
     added.length === 0 ? null : `${added.length} ${added.length === 1 ? 'is' : 'are'} new`,
     open === 0 ? null : `${open} ${open === 1 ? 'has' : 'have'} not run yet`,
@@ -225,8 +225,8 @@ async function runAfresh(
       how: 'refused',
       refusal: refuse(
         'not-allowed',
-        `'${latest.name}' is completed: nothing is left to go on with`,
-        advise`to run everything once more: ${next('run', { file: 'FILE', again: true })}`,
+        `plan '${latest.name}' is completed: nothing is left to continue`,
+        advise`to run everything again: ${next('run', { file: 'FILE', again: true })}`,
       ),
     }
   if (status !== null && status !== 'completed' && ask.again !== true) {
@@ -256,8 +256,8 @@ async function refuseRenamed(
     if (twin !== undefined)
       return refuse(
         'not-allowed',
-        `'${twin.id}' does the work of '${card.name}', which happened and may not happen twice`,
-        `keep the id '${card.name}', or do it once more with --repeat`,
+        `task '${twin.id}' does the same as '${card.name}', which is completed and unsafe to repeat`,
+        `keep the id '${card.name}', or run it again with --repeat`,
       )
   }
   return null
@@ -274,8 +274,8 @@ async function refuseTwice(
   if (done.length === 0) return null
   return refuse(
     'not-allowed',
-    `'${name}' ${status}, but ${done.map(card => `'${card.name}'`).join(', ')} happened and may not happen twice`,
-    advise`to run everything once more: ${next('run', { file: 'FILE', again: true })}`,
+    `plan '${name}' ${status === 'failed' ? 'failed' : `is ${status}`}, but ${done.map(card => `'${card.name}'`).join(', ')} completed and ${done.length === 1 ? 'is' : 'are'} unsafe to repeat`,
+    advise`to run everything again: ${next('run', { file: 'FILE', again: true })}`,
   )
 }
 

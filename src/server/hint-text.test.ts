@@ -57,10 +57,10 @@ test('what only whoever runs the service can do is said in plain words', () => {
 
 test('what is allowed is told in the verbs of the service, in the list and in the hint', () => {
   const words = ['run', 'cancel', 'archive']
-  const hint = advise`from here you can: ${[{ may: 'run' }, ', ', { may: 'cancel' }, ', ', { may: 'archive' }]}`
+  const hint = advise`you can: ${[{ may: 'run' }, ', ', { may: 'cancel' }, ', ', { may: 'archive' }]}`
   expect(refused(refuse('illegal-transition', 'no', hint, words), { plan: 'p' }).problem).toMatchObject({
     detail: 'no',
-    hint: 'from here you can: execute, cancel, delete',
+    hint: 'you can: execute, cancel, delete',
     allowed: ['execute', 'cancel', 'delete'],
   })
 })

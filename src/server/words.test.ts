@@ -118,5 +118,5 @@ test('a hint names the task it is about', async () => {
     document({ name: 'gated', tasks: [{ id: 'g', gate: 'approval' }] }),
   )
   const { body } = await ask('POST', `/plans/${plan.id}/tasks/g/report`, { status: 'completed' })
-  expect(body.hint).toContain('/tasks/g/')
+  expect(body.hint).toContain('/gates/g/approve')
 })

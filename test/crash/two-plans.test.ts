@@ -63,7 +63,7 @@ describe('two plans with one scope, in two processes', () => {
     const rested = await q.end()
     expect(rested.code).toBe(4)
     expect(rested.out).toMatch(/waits for another plan[\s\S]*planfold resume p[\s\S]*planfold cancel p/)
-    await r.says(/nobody drives it: planfold resume p, or planfold cancel p/)
+    await r.says(/p is not running: planfold resume p, or planfold cancel p/)
     expect([there('sc/q'), there('sc/r')]).toEqual([false, false])
     expect(await said('status', 'q')).toMatch(
       /write-q: task 'write-p' of plan 'p'[\s\S]*planfold resume p[\s\S]*planfold cancel p/,

@@ -244,7 +244,7 @@ describe('planfold digest and inbox', () => {
         next: [{ task: 'last' }],
       },
     ])
-    expect((await here.planfold('digest', 'release')).stdout).toMatch(/waits\s+review asks for approval, since/)
+    expect((await here.planfold('digest', 'release')).stdout).toMatch(/waits\s+review waits for approval, since/)
 
     const inbox = (await here.json('inbox')) as { items: readonly InboxEntry[] }
     const [item] = inbox.items

@@ -51,19 +51,19 @@ describe('a plan from the command line', () => {
         'HH:MM:SS plan started',
         'HH:MM:SS count │ 6',
         'HH:MM:SS count │ evil \\u{1b}[31m',
-        expect.stringContaining('flaky will be tried again'),
-        'HH:MM:SS review asks for a decision',
+        expect.stringContaining('flaky: retrying in'),
+        'HH:MM:SS review waits for approval',
       ]),
     )
     expect(lines.slice(-9)).toEqual([
-      '◆ hello waits for a person after 0.0s',
+      '◆ hello waiting for approval (review) after 0.0s',
       '  tasks    2 pending · 1 waiting · 3 completed',
       '  retried  flaky (2 attempts)',
-      '  waits    review asks for approval',
+      '  answer   review waits for approval',
       '           planfold approve hello review',
       "           planfold reject hello review -m 'why'",
       "           planfold push-back hello review -m 'what to change'",
-      '  then go on with: planfold resume hello',
+      '  Next: answer it, then planfold resume hello',
       '',
     ])
 
@@ -85,7 +85,7 @@ describe('a plan from the command line', () => {
     expect(await here.planfold('approve', 'review')).toMatchObject({ exit: 3 })
 
     const explained = await here.planfold('next', 'hello', '--explain')
-    expect(explained.stdout).toContain("'agent' is ready to be claimed\n'last' needs 'agent' (ready)\n")
+    expect(explained.stdout).toContain("'agent' is ready to claim\n'last' needs 'agent' (ready)\n")
     const claim = (await here.json('claim', 'hello', '--lease', '5m')) as {
       task: string
       token: string
@@ -108,7 +108,7 @@ describe('a plan from the command line', () => {
       '--output',
       'by=ana',
     )
-    expect(done).toMatchObject({ exit: 0, stderr: 'nobody drives the plan now; go on with: planfold resume hello\n' })
+    expect(done).toMatchObject({ exit: 0, stderr: 'Next: planfold resume hello\n' })
 
     const resumed = await here.planfold('resume')
     expect(resumed.exit).toBe(0)
@@ -118,7 +118,7 @@ describe('a plan from the command line', () => {
     })
     expect(await here.planfold('check', '--read-data')).toMatchObject({
       exit: 0,
-      stdout: expect.stringContaining('sound'),
+      stdout: expect.stringContaining('store OK'),
     })
   })
 
@@ -138,14 +138,14 @@ tasks:
     const run = await here.planfold('run', 'guarded.yaml')
     expect(run.exit).toBe(4)
     expect(run.stdout).toContain('sound approved by engine: its check holds')
-    expect(run.stdout).not.toContain('sound asks for a decision')
-    expect(run.stdout).toContain('go asks for a decision')
+    expect(run.stdout).not.toContain('sound waits for approval')
+    expect(run.stdout).toContain('go waits for approval')
     const says = async (exit: number, stderr: string, ...argv: readonly string[]) =>
       expect(await here.planfold(...argv)).toMatchObject({ exit, stderr: expect.stringContaining(stderr) })
-    await says(3, "the plan gives the role 'lead'", 'skip', 'guarded', 'go', '-m', 'hurry')
-    await says(2, 'say what to change', 'push-back', 'guarded', 'go', '-m', '', '--as', 'ana')
+    await says(3, "only the role 'lead'", 'skip', 'guarded', 'go', '-m', 'hurry')
+    await says(2, 'what to change', 'push-back', 'guarded', 'go', '-m', '', '--as', 'ana')
     await says(2, "did you mean 'draft'?", 'push-back', 'guarded', 'go', '-m', 'no', '--to', 'drft', '--as', 'ana')
-    await says(3, 'all of its 1 visits', 'push-back', 'guarded', 'go', '-m', 'no', '--as', 'ana')
+    await says(3, 'all of its 1 runs', 'push-back', 'guarded', 'go', '-m', 'no', '--as', 'ana')
     for (const name of ['', 'ana ', 'a\u200bna', 'a\u202ena'])
       await says(2, 'cannot be the name of who acts', 'approve', 'guarded', 'go', '--as', name)
     expect(await here.planfold('skip', 'guarded', 'go', '-m', 'hurry', '--as', 'Bo')).toMatchObject({
@@ -205,17 +205,17 @@ tasks:
     await here.write('plan.yaml', plan('true'))
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({
       exit: 4,
-      stderr: 'plan.yaml has changed; again becomes revision 2:\n  ~ task b: run\n',
+      stderr: 'plan.yaml changed: again becomes revision 2:\n  ~ task b: run\n',
     })
     await here.planfold('approve', 'ask')
     expect((await here.planfold('resume', 'again')).exit).toBe(0)
     expect(await here.planfold('resume', 'again')).toMatchObject({
       exit: 3,
-      stderr: expect.stringContaining('has ended: completed'),
+      stderr: expect.stringContaining('is completed'),
     })
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({
       exit: 4,
-      stderr: 'again has ended (completed); running it afresh as again-2\n',
+      stderr: 'again is finished (completed); starting over as again-2\n',
     })
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 4, stderr: '' })
     expect(await here.json('list')).toMatchObject({ items: [{ name: 'again-2' }, { name: 'again' }], next: null })
@@ -242,7 +242,7 @@ describe('interrupted', () => {
     run.kill('SIGINT')
     const { exit, stdout } = await run.ended
     expect(exit).toBe(130)
-    expect(stdout).toContain('paused; resume with: planfold resume slow')
+    expect(stdout).toContain('Next: planfold resume slow')
     expect(await here.json('status', 'slow')).toMatchObject({ status: 'paused', running: [] })
   })
 
@@ -252,7 +252,7 @@ describe('interrupted', () => {
     await run.until('nap │ up')
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({
       exit: 3,
-      stderr: expect.stringMatching(/driven by pid \d+ on .*\n.*planfold log slow --follow/),
+      stderr: expect.stringMatching(/already running \(pid \d+ on .*\n.*planfold log slow --follow/),
     })
     const log = here.start('log', 'slow', '--output', '--follow')
     await log.until('up')
@@ -310,7 +310,7 @@ describe('the other commands', () => {
     await here.write('plan.yaml', 'planfold: 1\nname: work\ntasks:\n  - id: a\n  - { id: b, needs: [a] }\n')
     expect(await here.planfold('run', 'plan.yaml', '--no-start')).toMatchObject({
       exit: 0,
-      stdout: 'work is there, not started; start it with: planfold run work\n',
+      stdout: 'created work, not started. Next: planfold run work\n',
     })
     expect((await here.planfold('run', 'work')).exit).toBe(4)
     expect(await here.planfold('fail', 'a', '--message', 'cannot')).toMatchObject({
@@ -320,7 +320,7 @@ describe('the other commands', () => {
     expect(await here.json('status', 'work')).toMatchObject({ status: 'failed' })
     expect(await here.planfold('retry', 'work', 'a')).toMatchObject({
       exit: 0,
-      stdout: expect.stringContaining('next visit of a'),
+      stdout: expect.stringContaining('a will run again'),
     })
     expect((await here.planfold('done', 'a')).exit).toBe(0)
     expect(await here.planfold('skip', 'b', '--reason', 'not needed')).toMatchObject({
@@ -347,10 +347,10 @@ describe('the other commands', () => {
     await run.ended
     const resumed = await here.planfold('resume')
     expect(resumed.exit).toBe(4)
-    expect(resumed.stdout).toContain('planfold approve parked push   it happened')
+    expect(resumed.stdout).toContain('planfold approve parked push   it happened: mark as completed')
     expect(await here.planfold('approve', 'push')).toMatchObject({
       exit: 0,
-      stdout: expect.stringContaining('push done'),
+      stdout: expect.stringContaining('push confirmed as completed'),
     })
     expect(await here.json('status', 'parked')).toMatchObject({ status: 'completed' })
   })

@@ -64,7 +64,7 @@ describe('an approval on the command line', () => {
     expect(done()).toEqual([])
     const asked = (await here.planfold('inbox')).stdout
     expect(asked).toContain('ship.sh changed since')
-    expect(asked).toContain('said by whoever wrote the plan, a person or a model; nothing of it is checked:')
+    expect(asked).toContain("from the plan's author (not verified):")
     expect(asked).toContain('Ship \\u{202e}it')
 
     // The approval of then, said again, is for something else.
@@ -125,12 +125,10 @@ tasks:
   expect(inbox).toContain('also waits for g2')
   expect(inbox).toContain('also waits for g1')
   expect(inbox).not.toContain('approving it lets this task begin')
-  expect(inbox).toContain('answering it lets begin: note')
-  expect(inbox).toContain('writes    nothing: it is declared to only read')
+  expect(inbox).toContain('your answer starts: note')
+  expect(inbox).toContain('writes    nothing (declared read-only)')
   await here.planfold('approve', 'truth', 'g2')
-  expect((await here.planfold('show', 'truth', 'g1')).stdout).toContain(
-    'approving it lets this task begin, exactly so:',
-  )
+  expect((await here.planfold('show', 'truth', 'g1')).stdout).toContain('if you approve, this runs:')
 
   const approved = await here.planfold('approve', 'truth', 'q')
   expect([approved.exit, approved.stderr]).toEqual([3, expect.stringContaining('`planfold answer truth q where=…`')])

@@ -25,7 +25,7 @@ describe('a plan that failed', () => {
     const again = await here.planfold('run', 'p.yaml')
     expect(again).toMatchObject({ exit: 0 })
     expect(again.stderr).toBe(
-      'p.yaml has changed; p becomes revision 2:\n  ~ task test: run\nplan p failed; going on with it: 1 task stays done, 1 runs again, 1 has not run yet\n',
+      'p.yaml changed: p becomes revision 2:\n  ~ task test: run\nplan p failed; continuing: 1 task stays completed, 1 runs again, 1 has not run yet\n',
     )
     expect(await here.read('log')).toBe('built\ntested\nshipped\n')
     expect(await here.json('list')).toMatchObject({ items: [{ name: 'p', status: 'completed' }] })
@@ -39,7 +39,7 @@ describe('a plan that failed', () => {
     expect(await here.planfold('run', 'p.yaml')).toMatchObject({ exit: 1 })
     expect(await here.planfold('run', 'p.yaml')).toMatchObject({
       exit: 1,
-      stderr: 'plan p failed; going on with it: 1 task stays done, 1 runs again, 1 has not run yet\n',
+      stderr: 'plan p failed; continuing: 1 task stays completed, 1 runs again, 1 has not run yet\n',
     })
     await here.write('ready', '')
     expect(await here.planfold('run', 'p')).toMatchObject({ exit: 0 })
@@ -53,7 +53,7 @@ describe('a plan that failed', () => {
     await here.planfold('run', 'p.yaml')
     expect(await here.planfold('run', 'p.yaml', '--again')).toMatchObject({
       exit: 1,
-      stderr: 'p has ended (failed); running it afresh as p-2\n',
+      stderr: 'p is finished (failed); starting over as p-2\n',
     })
     expect(await here.read('log')).toBe('built\nbuilt\n')
   })
@@ -78,7 +78,7 @@ describe('a plan that failed', () => {
     await here.write('p.yaml', plan('id: build, run: "echo other >> log"', test('true')))
     const kept = await here.planfold('run', 'p.yaml', '--keep-done')
     expect(kept).toMatchObject({ exit: 0 })
-    expect(kept.stderr).toContain('1 task stays done, 1 runs again')
+    expect(kept.stderr).toContain('1 task stays completed, 1 runs again')
     expect(await here.read('log')).toBe('built\n')
   })
 
@@ -98,7 +98,7 @@ describe('a plan that failed', () => {
     await here.write('b.yaml', back('cat out'))
     const went = await here.planfold('run', 'b.yaml')
     expect(went).toMatchObject({ exit: 0 })
-    expect(went.stderr).toContain('plan b failed; going on with it: 2 tasks run again')
+    expect(went.stderr).toContain('plan b failed; continuing: 2 tasks run again')
     expect(await here.read('out')).toBe('one\n')
   })
 
@@ -108,7 +108,7 @@ describe('a plan that failed', () => {
     await here.write('p.yaml', plan(BUILD))
     const over = await here.planfold('run', 'p.yaml')
     expect(over).toMatchObject({ exit: 0 })
-    expect(over.stderr).toContain('going on with it: 1 task stays done')
+    expect(over.stderr).toContain('continuing: 1 task stays completed')
   })
 
   it('goes on under converge too, and keeps the tasks that were added', async () => {
@@ -119,7 +119,7 @@ describe('a plan that failed', () => {
     await here.write('c.yaml', done('true'))
     const converged = await here.planfold('converge', 'c.yaml', '--with', 'touch made')
     expect(converged).toMatchObject({ exit: 0 })
-    expect(converged.stderr).toContain('plan c failed; going on with it: 1 task runs again')
+    expect(converged.stderr).toContain('plan c failed; continuing: 1 task runs again')
     const shown = (await here.json('show', 'c')) as { readonly tasks: readonly { readonly name: string }[] }
     expect(JSON.stringify(shown)).toContain('converge-1-1')
   })
@@ -136,9 +136,9 @@ describe('an agent', () => {
     const early = await here.planfold('done', 'p', 'a', '--token', token, '--output', 'tests=3')
     expect(early).toMatchObject({ exit: 1 })
     expect(early.stdout).toBe(
-      "the report of a is refused, and its claim stays: not accepted: 'outputs.tests >= 10' does not hold (outputs.tests is 3)\n",
+      "report of a not accepted, the claim stays: not accepted: 'outputs.tests >= 10' does not hold (outputs.tests is 3)\n",
     )
-    expect(early.stderr).toContain('not met: outputs.tests >= 10 (outputs.tests is 3)')
+    expect(early.stderr).toContain('check failed: outputs.tests >= 10 (outputs.tests is 3)')
     expect(early.stderr).toContain(`planfold done p a --token ${token}`)
     expect(await here.planfold('claim', 'p', 'a', '--as', 'bo')).toMatchObject({ exit: 3 })
     await here.write('ready', '')
@@ -189,11 +189,11 @@ describe('output files that are gone', () => {
     rmSync(join(here.folder, 'out/r.json'))
     await here.write('out/t.txt', 'mine\n')
     expect((await here.planfold('resume', 'o')).stdout).toContain(
-      "not as it was left: output 'r' of make (out/r.json is missing), output 't' of make (out/t.txt is changed)",
+      "changed or missing: output 'r' of make (out/r.json is missing), output 't' of make (out/t.txt is changed)",
     )
     expect((await here.planfold('resume', 'o')).stdout).not.toContain('not as it was left')
     const drifted = await here.planfold('drift', 'o')
-    expect(drifted.stdout).toContain("make: 'r' is missing (out/r.json); planfold retry o make makes it again")
+    expect(drifted.stdout).toContain("make: 'r' is missing (out/r.json); planfold retry o make rebuilds it")
     expect(drifted.stdout).toContain("make: 't' is changed (out/t.txt)")
     expect(await here.planfold('replay', 'o')).toMatchObject({ exit: 0 })
     expect(await here.planfold('check')).toMatchObject({ exit: 0 })
@@ -208,7 +208,7 @@ describe('output files that are gone', () => {
     expect(await here.read('out/t.txt')).toBe('mine\n')
     await here.write('out/t.txt', 'text\n')
     const resumed = await here.planfold('resume', 'o')
-    expect(resumed.stdout).toContain('make succeeded')
+    expect(resumed.stdout).toContain('make completed')
     expect(await here.read('out/r.json')).toBe('{}\n')
     expect(await here.planfold('replay', 'o')).toMatchObject({ exit: 0 })
   })

@@ -89,7 +89,7 @@ describe('after a crash', () => {
       'base\npart\ndone\n',
     ])
     // What the dead attempt had written may have been either's: set back, and said.
-    expect(again.stdout).toContain('set back')
+    expect(again.stdout).toContain('reverted')
     expect(again.stdout).toContain('planfold restore demo')
     // Equal to what stood before, it was not touched.
     const now = statSync(join(here.folder, 'src/same.txt'))
@@ -145,7 +145,7 @@ tasks:
     sh(here.folder, 'echo by-hand > src/new.txt; touch on')
     const ran = await running
     expect(ran).toMatchObject({ exit: 0 })
-    expect(ran.stdout).toMatch(/set back.*src\/new\.txt/)
+    expect(ran.stdout).toMatch(/reverted.*src\/new\.txt/)
     expect(existsSync(join(here.folder, 'src/new.txt'))).toBe(false)
     for (const command of ['status', 'log'])
       expect((await here.planfold(command, 'demo')).stdout).toContain('src/new.txt')
@@ -157,7 +157,7 @@ tasks:
     sh(here.folder, "printf 'a\\nb\\nc\\nd\\ne\\nf\\ng\\n' > src/out.txt")
     await here.write('plan.yaml', retrying.replace('BACKOFF', '5s').replace('touch begun;', 'touch begun on;'))
     const running = here.start('run', 'plan.yaml')
-    await running.until('will be tried again')
+    await running.until('retrying in')
     sh(here.folder, "sed -i 's/^a$/A/' src/out.txt")
     const waits = await running.ended
     expect(waits, waits.stdout + waits.stderr).toMatchObject({ exit: 4 })

@@ -98,7 +98,7 @@ describe('a notice', () => {
     expect((await here.planfold('run', 'p.yaml')).exit).toBe(null)
     expect(await told()).toEqual([])
     const ended = await here.planfold('resume', 'p')
-    expect(ended.stderr).toContain('has ended: completed')
+    expect(ended.stderr).toContain('is completed')
     expect(await told()).toMatchObject([{ kind: 'completed', task: null }])
     await here.planfold('resume', 'p')
     expect(await told()).toHaveLength(1)

@@ -57,7 +57,7 @@ describe('several processes start the same plan', () => {
         const driver = runners.find(each => !ends.has(each))
         for (const end of ends.values()) {
           expect(end).toMatchObject({ code: 3 })
-          expect(end.err).toContain(`is driven by pid ${driver?.pid}`)
+          expect(end.err).toContain(`is already running (pid ${driver?.pid}`)
         }
         await recorder.release(name)
         expect((await driver!.end()).code).toBe(0)
@@ -112,7 +112,7 @@ describe('an owner that is stopped for longer than its lease', () => {
         old.kill('SIGCONT')
         const ended = await old.end()
         expect(ended.code).toBe(3)
-        expect(ended.err).toMatch(/is driven by pid|lease/)
+        expect(ended.err).toMatch(/is (?:already|now) running|lease/)
       }
       if (wakes === 'while another drives') await wake()
       await recorder.release(name)

@@ -167,11 +167,11 @@ esac`
     await begin()
     const said = await converge()
     expect(said.exit).toBe(0)
-    expect(said.stdout).toContain('c has converged: all 2 criteria hold after 3 rounds')
+    expect(said.stdout).toContain('c is done: all 2 checks passed after 3 rounds')
     expect(await here.read('seen.txt')).toBe('exit 1\n')
     expect(await told('c', 'assessment.made')).toEqual([
-      'round 1: 2 of 2 criteria do not hold',
-      'round 2: 1 of 2 criteria does not hold',
+      'round 1: 2 of 2 checks do not hold',
+      'round 2: 1 of 2 checks did not pass',
       'round 3: all of the definition of done holds',
     ])
     await here.write('b.txt', 'gone\n')
@@ -184,7 +184,7 @@ esac`
     await begin('echo no > c.txt')
     const stuck = await converge()
     expect(stuck.exit).toBe(1)
-    expect(stuck.stdout).toContain('the last round changed nothing')
+    expect(stuck.stdout).toContain('the last round fixed nothing')
     expect(stuck.stdout).toContain('✗ test -f a.txt (exit 1)')
     const over = await converge('--rounds', '1')
     expect(over.exit).toBe(1)
@@ -207,7 +207,7 @@ esac`
     expect((await here.planfold('converge', 'c')).exit).toBe(0)
   })
 
-  it.each(['round 1: 2 of 2 criteria', 'converge-1-1 started'])(
+  it.each(['round 1: 2 of 2 checks', 'converge-1-1 started'])(
     'killed at "%s" and called again, goes on and makes no round twice',
     async moment => {
       await begin(`until test -f go; do sleep 0.05; done

@@ -72,7 +72,7 @@ describe('planfold replay', () => {
     const before = await everything()
     const said = await here.planfold('replay', 'one')
     expect(said).toMatchObject({ exit: 0, stderr: '' })
-    expect(said.stdout).toMatch(/^✔ the same again: \d+ entries of one/)
+    expect(said.stdout).toMatch(/^✔ replay matches: \d+ entries of one/)
     expect(said.stdout).toMatch(/re-enacted \d+ turns of 2 owners: 5 attempts and 3 preparations answered/)
     expect(await here.json('replay', 'one')).toMatchObject({
       ok: true,
@@ -180,7 +180,7 @@ describe('planfold replay', () => {
         encoding: 'utf8',
       },
     )
-    expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('the same again') })
+    expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('replay matches') })
     const lines = (await here.read('.planfold/trace')).split('\n').filter(line => !/ = -1 E/.test(line))
     expect(lines.filter(line => /execve\(/.test(line))).toHaveLength(1)
     expect(lines.filter(line => /connect\(/.test(line))).toEqual([])

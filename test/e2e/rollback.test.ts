@@ -115,8 +115,8 @@ describe('planfold rollback', () => {
     const [first] = await checkpoints()
     const back = await here.planfold('rollback', 'work', '--to', first!.name, '--as', 'bea@example.com')
     expect(back.stdout).toContain(`✔ work: rolled back to ${first!.name}; `)
-    expect(back.stdout).toContain('take it back with: planfold undo work')
-    expect(back.stdout).toContain('go on from here with: planfold resume work')
+    expect(back.stdout).toContain('Undo: planfold undo work')
+    expect(back.stdout).toContain('Next: planfold resume work')
     expect(await here.planfold('status', 'work')).toMatchObject({
       stdout: expect.stringContaining(`work paused (rolled back to ${first!.name})`),
     })
@@ -140,7 +140,7 @@ describe('planfold rollback', () => {
     const before = hash()
     const [, second] = await checkpoints()
     const said = await here.planfold('rollback', 'work', '--to', second!.name, '--dry-run')
-    expect(said).toMatchObject({ exit: 0, stderr: 'nothing was changed: this was a dry run\n' })
+    expect(said).toMatchObject({ exit: 0, stderr: 'dry run: nothing was changed\n' })
     expect(said.stdout).toMatch(/^roll work back to cp-move-\S+ \(entry \d+, after move, /)
     for (const line of [
       'restore  src/a.txt',
@@ -154,8 +154,8 @@ describe('planfold rollback', () => {
       'restore  old.txt',
     ])
       expect(said.stdout).toContain(line)
-    expect(said.stdout).toContain('tasks     open again: gen, links, agent, last')
-    expect(said.stdout).toContain('stays     gen, links, last: ran a command that may have reached outside')
+    expect(said.stdout).toContain('tasks     will run again: gen, links, agent, last')
+    expect(said.stdout).toContain('remains   gen, links, last: ran a command that may have reached outside')
     const json = (await here.json('rollback', 'work', '--to', second!.name, '--dry-run')) as {
       preview: { files: unknown[] }
     }
@@ -203,7 +203,7 @@ describe('planfold rollback', () => {
     worked()
     const inSrc = await run(['rollback', 'work', '--files', 'a.txt', '../docs'], { cwd: join(here.folder, 'src') })
     expect(inSrc, inSrc.stdout + inSrc.stderr).toMatchObject({ exit: 0 })
-    expect(inSrc.stdout).toContain('tasks     stay as they are')
+    expect(inSrc.stdout).toContain('tasks     unchanged')
     expect(await here.read('src/a.txt')).toBe('one\ntwo\nthree\nfour\nfive\n')
     expect(await here.files()).toEqual(expect.arrayContaining([' odd name', 'out', 'new\nline']))
     expect(sh(here.folder, 'stat -c %a docs; stat -c %s docs/zeros')).toBe('755\n300\n')
@@ -220,7 +220,7 @@ describe('planfold rollback', () => {
     expect(await here.json('status', 'work')).toMatchObject({ status: 'completed', progress: { done: 6 } })
     // Mistakes are told, and change nothing.
     for (const [argv, message] of [
-      [['--files', 'nothing'], /has written nothing since that 'nothing' means/],
+      [['--files', 'nothing'], /wrote nothing since then that matches 'nothing'/],
       [['--files', '../elsewhere'], /is outside the workspace/],
       [['--tasks', 'lst'], /has no task 'lst'[\s\S]*did you mean 'last'/],
       [['--to', 'cp-nowhere'], /no task, checkpoint or entry 'cp-nowhere'/],
@@ -244,11 +244,11 @@ line'; printf 'again\\n' > docs/zeros`
     const before = hash()
     const said = await here.planfold('rollback', 'work')
     expect(said.exit).toBe(3)
-    expect(said.stdout).toContain('! restore  src/a.txt  edited since by somebody else')
-    expect(said.stdout).toContain('! delete   src/c.txt  edited since by somebody else')
-    expect(said.stdout).toContain('! restore  docs/zeros  put there since by somebody else')
+    expect(said.stdout).toContain('! restore  src/a.txt  edited since by someone else')
+    expect(said.stdout).toContain('! delete   src/c.txt  edited since by someone else')
+    expect(said.stdout).toContain('! restore  docs/zeros  created since by someone else')
     expect(said.stdout).toContain('  planfold rollback work --keep-mine all\n')
-    expect(said.stderr).toMatch(/^error: nothing was changed: somebody has worked on 3 paths since\nhint: /)
+    expect(said.stderr).toMatch(/^error: nothing was changed: 3 paths edited by someone else since\nhint: /)
     const json = JSON.parse((await here.planfold('rollback', 'work', '--json')).stdout) as {
       error: { code: string; conflicts: { path: string }[]; ways: { run: string }[] }
     }
@@ -278,15 +278,14 @@ line'; printf 'again\\n' > docs/zeros`
       'all',
     )
     expect(said, said.stdout + said.stderr).toMatchObject({ exit: 0, stderr: '' })
-    expect(said.stdout).toMatch(/left +src\/c.txt: kept/)
+    expect(said.stdout).toMatch(/kept +src\/c.txt: kept/)
     expect(await here.read('src/c.txt')).toBe('mine\n')
     // Their line at the top, the plan's lines gone.
     expect(await here.read('src/a.txt')).toBe('zero\none\ntwo\nthree\nfour\nfive\n')
     const kept = new Map(
-      [...said.stdout.matchAll(/kept +(\S+), as it was, is stored as ([0-9a-f]{64})/g)].map(([, path, sha256]) => [
-        path,
-        sha256,
-      ]),
+      [...said.stdout.matchAll(/kept +the previous version of (\S+) is backed up as ([0-9a-f]{64})/g)].map(
+        ([, path, sha256]) => [path, sha256],
+      ),
     )
     expect([...kept.keys()].sort()).toEqual(['docs/zeros', 'src/a.txt'])
     for (const [path, sha256] of kept) {
@@ -301,7 +300,7 @@ line'; printf 'again\\n' > docs/zeros`
     expect(forced, forced.stdout).toMatchObject({ exit: 0 })
     expect(hash()).toBe(expected[0])
     for (const content of Object.values(human)) {
-      const shas = [...forced.stdout.matchAll(/stored as ([0-9a-f]{64})/g)].map(match => match[1]!)
+      const shas = [...forced.stdout.matchAll(/backed up as ([0-9a-f]{64})/g)].map(match => match[1]!)
       const stored = await Promise.all(
         shas.map(async sha256 => (await here.planfold('checkpoints', 'cat', 'work', sha256)).stdout),
       )
@@ -316,11 +315,11 @@ line'; printf 'again\\n' > docs/zeros`
     const stopped = await here.planfold('undo', 'work')
     expect(stopped).toMatchObject({ exit: 3 })
     expect(stopped.stdout).toContain('planfold undo work --merge src/a.txt')
-    expect(stopped.stdout).toMatch(/! restore {2}src\/a.txt {2}edited since by somebody else/)
+    expect(stopped.stdout).toMatch(/! restore {2}src\/a.txt {2}edited since by someone else/)
     const merged = await here.planfold('undo', 'work', '--merge', 'src/a.txt')
     expect(merged.exit).toBe(1)
-    expect(merged.stdout).toContain('! work: the last rollback was undone, apart from 1 path; ')
-    expect(merged.stdout).toContain('left     src/a.txt: the edits do not merge cleanly')
+    expect(merged.stdout).toContain('! work: the last rollback was undone, except 1 path; ')
+    expect(merged.stdout).toContain('kept     src/a.txt: the edits do not merge cleanly')
     expect(await here.read('src/a.txt')).toBe('something else altogether\n')
   })
 
@@ -435,7 +434,7 @@ describe('a rollback that is cut off', () => {
     await here.write('.planfold/go', '')
     const [drove, waited] = [await driver.ended, await going.ended]
     expect(waited, waited.stdout + waited.stderr).toMatchObject({ exit: 0 })
-    expect(waited.stdout).toContain('compensation of make succeeded')
+    expect(waited.stdout).toContain('compensation of make completed')
     expect(waited.stdout).toContain('✔ slow: rolled back to before its first task')
     expect(drove.stdout).toContain('rolled back')
     expect(drove.exit).toBe(4)
@@ -470,7 +469,7 @@ tasks:
     )
     const forced = await here.planfold('rollback', 'failing', '--force')
     expect(forced.exit).toBe(1)
-    expect(forced.stdout).toMatch(/stays +what make did: exit 7/)
+    expect(forced.stdout).toMatch(/remains +what make did: exit 7/)
     expect(await here.files()).not.toContain('made.txt')
   })
 
@@ -479,7 +478,7 @@ tasks:
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 4 })
     const said = await here.planfold('cancel', 'failing')
     expect(said.exit).toBe(1)
-    expect(said.stderr).toMatch(/^error: 'failing' was cancelled, but what 'make' did could not be undone: exit 7/)
+    expect(said.stderr).toMatch(/^error: plan 'failing' was cancelled, but the compensation of 'make' failed: exit 7/)
     expect(await here.json('status', 'failing')).toMatchObject({ status: 'cancelled' })
   })
 })

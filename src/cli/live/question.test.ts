@@ -101,7 +101,7 @@ describe('a gate at the terminal', () => {
       '',
       '┃ review: Where?',
       '┃ region (eu | us): The region',
-      "┃ 'region' is none of the choices: The region: give one of eu, us",
+      "┃ 'region' is not one of the choices: The region: give one of eu, us",
       '┃ > asia  Enter goes on, Esc goes back',
     ])
     const nothing = type(asking(form), keys('f\r'))
@@ -138,10 +138,10 @@ describe('a gate at the terminal', () => {
       },
     }
     expect(questionLines(question, 80, paint(false)).slice(2, 6)).toEqual([
-      '┃ look at: diff',
+      '┃ see: diff',
       '┃ ✘ npm test (exit 1)',
-      '┃ 1 of 2 have approved: ana',
-      '┃ asks until 2026-01-01T00:00:00.000Z',
+      '┃ 1 of 2 approved: ana',
+      '┃ answer before 2026-01-01T00:00:00.000Z',
     ])
   })
 
@@ -172,8 +172,8 @@ describe('a gate at the terminal', () => {
     expect(type(asking(PARKED), ['g', '\r'])).toMatchObject({ verdict: 'rejected' })
     expect(questionLines(asking(PARKED), 80, paint(false))).toEqual([
       '',
-      '┃ review: nobody knows whether it happened. Did it?',
-      '┃ its owner died; its effect is unsafe, so it is not run again by itself',
+      '┃ review: its outcome is unknown. Did it happen?',
+      '┃ its owner died; its effect is unsafe, so it is not run again automatically',
       '┃ [h] it happened  [t]ry again  [g]ive up  [s]kip for now',
     ])
   })

@@ -97,7 +97,7 @@ export function questionLines(question: Question, columns: number, paint: Paint)
     )
   else
     lines.push(
-      `${reason.verdict === 'pushed-back' ? 'what is to change?' : 'why?'} ${say(reason.typed.slice(-(columns - 40)))}${paint.inverse(' ')} ${paint.dim('Enter sends, Esc goes back')}`,
+      `${reason.verdict === 'pushed-back' ? 'what should change?' : 'why?'} ${say(reason.typed.slice(-(columns - 40)))}${paint.inverse(' ')} ${paint.dim('Enter sends, Esc goes back')}`,
     )
   return framed(lines, paint)
 }

@@ -40,12 +40,12 @@ describe('the live view', () => {
         '▶ demo  A demo                                             █░░░░░░░░░░░ 1/7  1m 00s',
         '✔ fetch     2.5s  after 2 attempts',
         '⠋ build      12s  compiling main.ts',
-        '↻ flaky           again in 3s: exit 75',
-        '◆ review          asks for a decision',
-        '○ agent           ready to be claimed: planfold claim demo agent',
+        '↻ flaky           retry in 3s: exit 75',
+        '◆ review          needs your decision',
+        '○ agent           ready to claim: planfold claim demo agent',
         '✖ broken    0.1s  exit 3',
         '· last',
-        '1 running · 1 waiting · 1 failed · Ctrl-C pauses, resumably',
+        '1 running · 1 waiting · 1 failed · Ctrl-C: pause',
       ].map(line =>
         expect.stringMatching(new RegExp(`^${line.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/ {2,}/g, ' +')}$`)),
       ),
@@ -81,7 +81,7 @@ describe('the live view', () => {
     ]
     const lines = draw(sightOf(cards), { rows: 8 })
     expect(lines).toHaveLength(8)
-    expect(lines[1]).toBe('  … 37 ended')
+    expect(lines[1]).toBe('  … 37 finished')
     expect(lines[5]).toMatch(/^⠋ now/)
     expect(lines[6]).toBe('  … 60 to come')
   })

@@ -49,7 +49,7 @@ function choose(cards: readonly Card[], rows: number): Chosen {
     else left++
   }
   if (rows < 4) return { before: null, shown, after: null }
-  return { before: done === 0 ? null : `${done} ended`, shown, after: left === 0 ? null : `${left} to come` }
+  return { before: done === 0 ? null : `${done} finished`, shown, after: left === 0 ? null : `${left} to come` }
 }
 
 function rank(card: Card): number {
@@ -196,7 +196,7 @@ function remarkOn(
 ): { readonly text: string; readonly colour: (text: string) => string } {
   if (retrying(card)) {
     return {
-      text: `again in ${Math.max(0, Math.ceil((card.retryAt! - now) / 1000))}s: ${card.reason ?? `attempt ${card.attempt} failed`}`,
+      text: `retry in ${Math.max(0, Math.ceil((card.retryAt! - now) / 1000))}s: ${card.reason ?? `attempt ${card.attempt} failed`}`,
       colour: paint.yellow,
     }
   }
@@ -207,14 +207,14 @@ function remarkOn(
       return { text: card.attempt > 1 ? `(attempt ${card.attempt}) ${said}` : said, colour: paint.dim }
     }
     case 'waiting':
-      return { text: card.reason ?? 'asks for a decision', colour: paint.yellow }
+      return { text: card.reason ?? 'needs your decision', colour: paint.yellow }
     case 'failed':
       return { text: card.reason ?? 'failed', colour: paint.red }
     case 'completed':
       return { text: card.attempt > 1 ? `after ${card.attempt} attempts` : '', colour: paint.dim }
     case 'ready':
       return {
-        text: card.action === 'external' ? `ready to be claimed: planfold claim ${sight.name} ${card.name}` : '',
+        text: card.action === 'external' ? `ready to claim: planfold claim ${sight.name} ${card.name}` : '',
         colour: card.action === 'external' ? paint.yellow : paint.dim,
       }
     case 'pending':
@@ -238,7 +238,7 @@ function footer({ notice, progress }: Sight, columns: number, paint: Paint): str
     counts.running > 0 ? `${counts.running} running` : '',
     counts.waiting > 0 ? `${counts.waiting} waiting` : '',
     counts.failed > 0 ? `${counts.failed} failed` : '',
-    'Ctrl-C pauses, resumably',
+    'Ctrl-C: pause',
   ]
   return paint.dim(cut(parts.filter(Boolean).join(' · '), columns))
 }

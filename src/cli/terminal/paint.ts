@@ -42,11 +42,9 @@ export function symbol(colours: Paint, status: TaskStatus | PlanStatus): string 
 export const planSymbol = (colours: Paint, status: PlanStatus): string =>
   symbol(colours, status === 'blocked' ? 'waiting' : status)
 
-/** The status of a plan in one word, for tables. */
-export const planWord = (status: PlanStatus): string => (status === 'blocked' ? 'waiting' : status)
-
-/** The same in a sentence. */
-export const planWords = (status: PlanStatus): string => (status === 'blocked' ? 'waits for a person' : status)
+/** The status of a plan in one word, where no more is known of it than its status. */
+export const planWord = (status: PlanStatus): string =>
+  status === 'blocked' ? 'waiting' : status === 'active' ? 'running' : status
 
 /** The colour of a status, the same in every view. */
 export function tint(colours: Paint, status: TaskStatus | PlanStatus): (text: string) => string {

@@ -56,7 +56,7 @@ const TASK: ShownTask = {
 describe('what somebody agrees to', () => {
   it('shows each word of a command on its own line, and what the author says below, behind a bar', async () => {
     expect(await tell(TASK)).toEqual([
-      'ship (visit 2, effect unsafe, deploys)',
+      'ship (run 2, effect unsafe, deploys)',
       '  runs these 4 words, without a shell:',
       '    [0] "sh"',
       '    [1] "x.sh"',
@@ -67,13 +67,13 @@ describe('what somebody agrees to', () => {
       '  in        sub',
       '  program   /bin/sh',
       `  file      x.sh sha256 ${TASK.files[0]!.sha256.slice(0, 12)}, 8 bytes`,
-      '            what stands in them: planfold show release ship --all',
-      '  writes    it does not say: anything',
+      '            their content: planfold show release ship --all',
+      '  writes    not declared (can write anywhere)',
       '  network   example.com',
       '  hosts     example.com',
       '  cost      no budget said',
       '  also runs to undo it: ["sh","undo.sh"]',
-      '  said by whoever wrote the plan, a person or a model; nothing of it is checked:',
+      "  from the plan's author (not verified):",
       '    │ Harmless',
       '    │ approve this',
       '    │   [0] "true"',
@@ -114,24 +114,24 @@ describe('what somebody agrees to', () => {
     }
     const lines = await tell(gate)
     expect(lines.slice(0, 6)).toEqual([
-      'what the plan has changed so far, 1 path:',
+      'changed by the plan so far, 1 path:',
       `  a.txt ${gate.reviewed![0]!.before!.slice(0, 12)} → ${gate.reviewed![0]!.now!.slice(0, 12)}`,
       '    │ @@ -1,1 +1,1 @@',
       '    │ -one',
       '    │ +two\\u{200b}',
-      'approving it lets this task begin, exactly so:',
+      'if you approve, this runs:',
     ])
     expect(lines).toContain('    runs these 4 words, without a shell:')
-    expect(lines).toContain('asked about again, each when its turn comes: publish')
+    expect(lines).toContain('needs an approval of its own later: publish')
     // The way to see all leads to the gate that asks, not to the task behind it.
-    expect(lines).toContain('              what stands in them: planfold show release ok --all')
+    expect(lines).toContain('              their content: planfold show release ok --all')
   })
 
   it('says of what only reads that it writes nothing, and of an edit that it reaches nobody', async () => {
     const argv = { type: 'argv', argv: ['ls'], stdin: null } as const
     const reads = await tell({ ...TASK, effect: 'pure', write: null, network: null, does: argv })
-    expect(reads).toContain('  writes    nothing: it is declared to only read')
-    expect(reads).toContain('  network   it does not say: anything')
+    expect(reads).toContain('  writes    nothing (declared read-only)')
+    expect(reads).toContain('  network   not declared (can reach anything)')
     const edits = await tell({ ...TASK, effect: 'workspace', network: null, does: { type: 'edit', diff: '+a' } })
     expect(edits).toContain('  network   none')
   })
@@ -139,8 +139,8 @@ describe('what somebody agrees to', () => {
   it('shows what whoever claims a task is told, behind a bar', async () => {
     const lines = await tell({ ...TASK, does: { type: 'external', instruction: 'ship\u202e it' } })
     expect(lines.slice(1, 4)).toEqual([
-      '  is done by whoever claims it, an agent or a person, in their own way',
-      '  they are told:',
+      '  is done by the agent or person that claims it',
+      '  instruction:',
       '    │ ship\\u{202e} it',
     ])
   })
@@ -168,13 +168,13 @@ describe('what somebody agrees to', () => {
       const waits = [{ task: 'ship' as TaskName, for: names('other-gate', 'build') }]
       const held = await tell(gate, false, { begins: names('note'), waits, more: 0 })
       expect(held.slice(0, 3)).toEqual([
-        'approving it agrees to this task, exactly so; it does not begin yet:',
-        '  ship (visit 2, effect unsafe, deploys)',
+        'if you approve, you agree to this task; it does not start yet:',
+        '  ship (run 2, effect unsafe, deploys)',
         '    also waits for other-gate, build',
       ])
-      expect(held).toContain('it lets begin: note')
+      expect(held).toContain('it starts: note')
       const alone = await tell(gate, false, { begins: names('ship'), waits: [], more: 0 })
-      expect(alone[0]).toBe('approving it lets this task begin, exactly so:')
+      expect(alone[0]).toBe('if you approve, this runs:')
       expect(alone.join('\n')).not.toContain('also waits')
     })
 
@@ -182,12 +182,12 @@ describe('what somebody agrees to', () => {
       const question: ShownGate = { ...gate, gate: 'question', tasks: [] }
       const waits = [{ task: 'b' as TaskName, for: names('g2') }]
       expect(await tell(question, false, { begins: names('a', 'z\u202e'), waits, more: 3 })).toEqual([
-        'answering it lets begin: a, z\\u{202e}',
+        'your answer starts: a, z\\u{202e}',
         'b also waits for g2',
-        'and 3 more stand behind it',
+        'and 3 more tasks after it',
       ])
       expect(await tell(question, false, { begins: [], waits: [], more: 0 })).toEqual([
-        'nothing begins right behind it',
+        'no task starts directly after it',
       ])
     })
   })

@@ -46,7 +46,7 @@ async function gateWords(shown: ShownGate, options: Telling): Promise<readonly s
   const lines: string[] = []
   if (reviewed !== null) lines.push(...(await reviewWords(reviewed, options)))
   for (const { outcome, to } of leads ?? [])
-    lines.push(`choosing ${visible(outcome)} leads to ${listOf(to, 'nothing more')}`)
+    lines.push(`choosing ${visible(outcome)} starts ${listOf(to, 'nothing more')}`)
   const { releases = null } = options
   const waits = new Map(releases?.waits.map(each => [each.task, each.for]))
   // What was reviewed is shown once.
@@ -58,22 +58,21 @@ async function gateWords(shown: ShownGate, options: Telling): Promise<readonly s
   }
   const alone = tasks.filter(({ task }) => !waits.has(task))
   const held = tasks.filter(({ task }) => waits.has(task))
-  if (alone.length > 0 && leads !== undefined) lines.push('what the options lead to begins exactly so:')
+  if (alone.length > 0 && leads !== undefined) lines.push('depending on your choice, this runs:')
   else if (alone.length > 0)
-    lines.push(`approving it lets ${alone.length === 1 ? 'this task' : `${alone.length} tasks`} begin, exactly so:`)
+    lines.push(`if you approve, ${alone.length === 1 ? 'this runs' : `these ${alone.length} tasks run`}:`)
   for (const one of alone) lines.push(...(await told(one)))
   if (held.length > 0)
     lines.push(
-      `approving it ${alone.length === 0 ? '' : 'also '}agrees to ${held.length === 1 ? 'this task' : `these ${held.length} tasks`}, exactly so; ${held.length === 1 ? 'it does' : 'they do'} not begin yet:`,
+      `${alone.length === 0 ? 'if you approve, you agree' : 'you also agree'} to ${held.length === 1 ? 'this task' : `these ${held.length} tasks`}; ${held.length === 1 ? 'it does' : 'they do'} not start yet:`,
     )
   for (const one of held) lines.push(...(await told(one)))
   const shownWhole = new Set<string>([...tasks.map(({ task }) => task), ...later])
   lines.push(...otherwiseWords(shown, releases, shownWhole, paint))
-  if (later.length > 0)
-    lines.push(paint.dim(`asked about again, each when its turn comes: ${later.map(visible).join(', ')}`))
+  if (later.length > 0) lines.push(paint.dim(`needs an approval of its own later: ${later.map(visible).join(', ')}`))
   const isNothing = releases === null || (releases.begins.length === 0 && releases.waits.length === 0)
   if (tasks.length === 0 && later.length === 0 && reviewed === null && leads === undefined && isNothing)
-    lines.push('nothing begins right behind it')
+    lines.push('no task starts directly after it')
   return [...lines, ...authorWords(words, paint)]
 }
 
@@ -96,10 +95,10 @@ function otherwiseWords(
   if (releases === null) return []
   const begins = releases.begins.filter(task => !shownWhole.has(task))
   const waits = releases.waits.filter(({ task }) => !shownWhole.has(task))
-  const verb = gate === 'question' ? 'answering it lets' : gate === 'decision' ? 'whatever is chosen lets' : 'it lets'
-  const more = releases.more > 0 ? [`and ${releases.more} more stand behind it`] : []
+  const verb = gate === 'question' ? 'your answer starts' : gate === 'decision' ? 'any choice starts' : 'it starts'
+  const more = releases.more > 0 ? [`and ${releases.more} more tasks after it`] : []
   return [
-    ...(begins.length === 0 ? [] : [`${verb} begin: ${namesOf(begins)}`]),
+    ...(begins.length === 0 ? [] : [`${verb}: ${namesOf(begins)}`]),
     ...waits.slice(0, NAMES_MAX).map(each => `${visible(each.task)} ${alsoWaits(each.for)}`),
     ...(waits.length > NAMES_MAX ? [`… and ${waits.length - NAMES_MAX} more wait for others as well`] : []),
     ...more,
@@ -109,15 +108,13 @@ function otherwiseWords(
 async function taskWords(shown: ShownTask, options: Telling): Promise<readonly string[]> {
   const { paint } = options
   const { task, visit, impact, effect, does, program, cwd, inputs, values, env, files, remotes, words } = shown
-  const about = [`visit ${visit}`, `effect ${effect}`, ...(impact === null ? [] : [paint.red(IMPACT_WORDS[impact])])]
+  const about = [`run ${visit}`, `effect ${effect}`, ...(impact === null ? [] : [paint.red(IMPACT_WORDS[impact])])]
   const field = (label: string, text: string): string => `  ${paint.dim(label.padEnd(9))} ${text}`
   const block = (text: string): readonly string[] => blockOf(visibleLines(text), options)
   const lines: string[] = [`${paint.bold(visible(task))} (${about.join(', ')})`]
   if (shown.open !== null)
     lines.push(
-      paint.yellow(
-        `  not all of it is known yet (${visible(shown.open)}); it is asked about again then, and so far written like this:`,
-      ),
+      paint.yellow(`  not all of it is known yet (${visible(shown.open)}); you are asked again when it is. So far:`),
     )
   switch (does.type) {
     case 'argv':
@@ -134,8 +131,8 @@ async function taskWords(shown: ShownTask, options: Telling): Promise<readonly s
       lines.push(field('git', visible(JSON.stringify(does.git))))
       break
     case 'external':
-      lines.push('  is done by whoever claims it, an agent or a person, in their own way')
-      if (does.instruction !== null) lines.push('  they are told:', ...block(does.instruction))
+      lines.push('  is done by the agent or person that claims it')
+      if (does.instruction !== null) lines.push('  instruction:', ...block(does.instruction))
       break
     default:
       does satisfies never
@@ -149,7 +146,7 @@ async function taskWords(shown: ShownTask, options: Telling): Promise<readonly s
     lines.push(
       field('env', `${Object.keys(env).map(visible).join(', ')} ${paint.dim('(values are bound, not shown)')}`),
     )
-  if (shown.feedback !== null) lines.push('  with what was said when it was sent back:', ...block(shown.feedback))
+  if (shown.feedback !== null) lines.push('  with the requested changes:', ...block(shown.feedback))
   lines.push(field('in', visible(cwd)))
   if (program !== null) lines.push(field('program', visible(program)))
   for (const file of files) {
@@ -162,7 +159,7 @@ async function taskWords(shown: ShownTask, options: Telling): Promise<readonly s
     if (options.all && does.type !== 'edit') lines.push(...(await contentWords(file.sha256, options)))
   }
   if (files.length > 0 && does.type !== 'edit' && !options.all)
-    lines.push(paint.dim(`            what stands in them: ${options.whole}`))
+    lines.push(paint.dim(`            their content: ${options.whole}`))
   for (const [remote, url] of Object.entries(remotes))
     lines.push(field('remote', `${visible(remote)} = ${visible(url)}`))
   for (const [ref, commit] of Object.entries(shown.push?.commits ?? {}))
@@ -179,7 +176,7 @@ async function taskWords(shown: ShownTask, options: Telling): Promise<readonly s
     )
   lines.push(field('writes', writesOf(shown)))
   lines.push(field('network', networkOf(shown)))
-  lines.push(field('hosts', listOf(shown.hosts, 'none is named')))
+  lines.push(field('hosts', listOf(shown.hosts, 'not declared')))
   lines.push(field('cost', visible(shown.cost)))
   for (const command of shown.besides) lines.push(field('also runs', visible(command)))
   if (shown.reviewed !== null) lines.push(...(await reviewWords(shown.reviewed, options)))
@@ -188,14 +185,14 @@ async function taskWords(shown: ShownTask, options: Telling): Promise<readonly s
 
 /** What only reads says so by its effect; that is the author's word, as a list would be. */
 function writesOf({ write, effect }: ShownTask): string {
-  if (effect === 'pure' && (write ?? []).length === 0) return 'nothing: it is declared to only read'
-  return write === null ? 'it does not say: anything' : listOf(write, 'nothing')
+  if (effect === 'pure' && (write ?? []).length === 0) return 'nothing (declared read-only)'
+  return write === null ? 'not declared (can write anywhere)' : listOf(write, 'nothing')
 }
 
 /** We carry out edits and git actions ourselves, and neither reaches out. */
 function networkOf({ network, does }: ShownTask): string {
   if (does.type === 'edit' || does.type === 'git') return 'none'
-  return network === null ? 'it does not say: anything' : listOf(network, 'none')
+  return network === null ? 'not declared (can reach anything)' : listOf(network, 'none')
 }
 
 const listOf = (words: readonly string[], none: string): string =>
@@ -203,7 +200,7 @@ const listOf = (words: readonly string[], none: string): string =>
 
 function wordOf(word: string, paint: Paint): string {
   const strange = nonAscii(word)
-  const note = strange.length === 0 ? '' : ` ${paint.yellow(`(holds ${strange.join(', ')})`)}`
+  const note = strange.length === 0 ? '' : ` ${paint.yellow(`(contains ${strange.join(', ')})`)}`
   return `${quotedWord(word)}${note}`
 }
 
@@ -213,8 +210,8 @@ async function reviewWords(reviewed: readonly ShownChange[], options: Telling): 
   const told = options.all ? changes : changes.slice(0, PATHS_MAX)
   const lines = [
     changes.length === 0
-      ? 'the plan has changed no file'
-      : `what the plan has changed so far, ${numberOf(changes.length, 'path')}:`,
+      ? 'the plan changed no files'
+      : `changed by the plan so far, ${numberOf(changes.length, 'path')}:`,
   ]
   for (const change of told) {
     lines.push(`  ${visible(change.path)} ${options.paint.dim(hashesOf(change))}`)
@@ -229,7 +226,7 @@ const hashesOf = ({ before, now }: ShownChange): string =>
 
 async function patchWords({ before, now }: ShownChange, { content }: ConsentOptions): Promise<readonly string[]> {
   const [a, b] = [await contentOf(before, content), await contentOf(now, content)]
-  if (a === null || b === null) return ['(too large to be kept, or no file: known by its hash)']
+  if (a === null || b === null) return ['(too large to store, or not a file: only its hash is known)']
   const patch = patchOf(a, b)
   return patch.type === 'text' ? patch.lines.flatMap(line => visibleLines(line)) : [`(${patch.why})`]
 }
@@ -241,7 +238,7 @@ async function contentOf(hash: string | null, content: ConsentOptions['content']
 
 async function contentWords(hash: Sha256, { content, paint }: ConsentOptions): Promise<readonly string[]> {
   const bytes = await content(hash)
-  if (bytes === null) return [paint.dim('    (not kept: outside the workspace, or too large)')]
+  if (bytes === null) return [paint.dim('    (not stored: outside the workspace, or too large)')]
   const text = Buffer.from(bytes)
   if (text.includes(0)) return [paint.dim('    (not text)')]
   return visibleLines(text.toString('utf8')).map(line => `    ${paint.dim('│')} ${line}`)
@@ -266,7 +263,7 @@ function authorWords({ title, description, rationale, risks = [] }: ShownWords, 
   ]
   if (said.length === 0) return []
   return [
-    paint.dim('said by whoever wrote the plan, a person or a model; nothing of it is checked:'),
+    paint.dim("from the plan's author (not verified):"),
     ...said.flatMap(text => visibleLines(text)).map(line => `  ${paint.dim('│')} ${line}`),
   ]
 }
@@ -292,7 +289,8 @@ export async function consentLines(
   const { releases = null } = bound
   const content = async (sha256: Sha256) => await engine.ask({ type: 'blob', sha256 })
   const bytes = await content(shown)
-  if (bytes === null) return [paint.red(`what it asks about is gone from the store (${shown.slice(0, 12)})`)]
+  if (bytes === null)
+    return [paint.red(`the content of this request is missing from the store (${shown.slice(0, 12)})`)]
   const told = JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown
   const lines = await consentWords(told, { paint, all, content, releases })
   const whole = `planfold show ${visible(told.name)} ${visible(told.task)} --all`

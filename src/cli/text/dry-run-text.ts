@@ -29,7 +29,7 @@ export function dryRunLines(would: readonly Would[], paint: Paint): readonly str
 
 function heading({ action, wave }: Would): string {
   if (action === 'verify') return 'at the end'
-  return wave === null ? 'never reached' : `wave ${wave}`
+  return wave === null ? 'never reached' : `stage ${wave}`
 }
 
 function task(each: Would, paint: Paint): readonly string[] {
@@ -42,7 +42,7 @@ function task(each: Would, paint: Paint): readonly string[] {
     preview === null
       ? (endedWords(each) ?? inWords(each))
       : preview.trim() === ''
-        ? 'changes nothing as things stand'
+        ? 'changes nothing right now'
         : preview
   return [
     `${paint.bold(each.task)} ${paint.dim(`${each.action}, ${each.effect}`)}${status}${after}${title}`,
@@ -50,7 +50,9 @@ function task(each: Would, paint: Paint): readonly string[] {
     ...(each.when === null ? [] : [paint.dim(`    only when ${escapeForTerminal(each.when)}`)]),
     ...each.preconditions.map(one => paint.dim(`    before: ${judged(one)}`)),
     ...each.checks.map(one => paint.dim(`    checks: ${judged(one)}`)),
-    ...(each.gated === null ? [] : [paint.yellow(`    asks first, because it ${IMPACT_WORDS[each.gated]}`)]),
+    ...(each.gated === null
+      ? []
+      : [paint.yellow(`    asks for approval first, because it ${IMPACT_WORDS[each.gated]}`)]),
     ...text
       .trimEnd()
       .split('\n')
@@ -88,11 +90,11 @@ function inWords({ action, asks, gate, releases, alsoWaits, needs, task: name }:
     case 'external':
       return `waits for ${who === '' ? 'an agent or a person' : who} to claim it`
     case 'group':
-      return `is done when its ${needs.filter(need => need.startsWith(`${name}/`)).length} children are`
+      return `is completed when its ${needs.filter(need => need.startsWith(`${name}/`)).length} children are`
     case 'items':
-      return 'finds out how many children there are, and adds them to the plan'
+      return 'finds out its items and adds a task for each'
     case 'verify':
-      return 'judges the definition of done'
+      return 'runs the final checks'
     default:
       return `'${action}' is carried out by a later release; this one refuses to start the plan`
   }
@@ -101,7 +103,7 @@ function inWords({ action, asks, gate, releases, alsoWaits, needs, task: name }:
 function judged(criterion: Criterion): string {
   const text =
     criterion.type === 'prose'
-      ? `${criterion.text} (needs a verdict)`
+      ? `${criterion.text} (checked by a person)`
       : criterion.type === 'expect'
         ? criterion.expression
         : `$ ${'argv' in criterion.command ? criterion.command.argv.join(' ') : criterion.command.script}`

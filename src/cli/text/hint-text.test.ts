@@ -23,10 +23,7 @@ test('a step is a command, set off where it stands in a sentence', () => {
     ],
     [[next('undo', { ...p, conflicts: 'theirs' })], 'planfold undo p --take-theirs all'],
     [advise`say ${quoted('unsafe-work', { choice: 'keep' })}`, 'say `--keep-done`'],
-    [
-      advise`from here you can: ${[{ may: 'run' }, ', ', { may: 'archive' }]}`,
-      'from here you can: run, prune --archive',
-    ],
+    [advise`you can: ${[{ may: 'run' }, ', ', { may: 'archive' }]}`, 'you can: run, prune --archive'],
   ]
   for (const [hint, text] of told) expect(hintText(hint)).toBe(text)
 })
@@ -43,14 +40,14 @@ test('in JSON, hints are text and answers have their command; what tasks put out
   const data = {
     hint: advise`see ${quoted('list')}`,
     stopped: { next: ['look', [next('resume', { plan: 'p' })]] },
-    answers: [{ answer: 'approve', means: 'go on', step: next('approve', { plan: 'p', task: 'a' }) }],
+    answers: [{ answer: 'approve', means: 'continue', step: next('approve', { plan: 'p', task: 'a' }) }],
     page: { next: null },
     outputs: { steps: [{ next: 'log' }], next: [{ next: 'log' }], hint: ['a', 'b'] },
   }
   expect(JSON.parse(JSON.stringify(data, wordHints))).toEqual({
     hint: 'see `planfold list`',
     stopped: { next: ['look', 'planfold resume p'] },
-    answers: [{ answer: 'approve', means: 'go on', command: 'planfold approve p a' }],
+    answers: [{ answer: 'approve', means: 'continue', command: 'planfold approve p a' }],
     page: { next: null },
     outputs: data.outputs,
   })

@@ -38,9 +38,9 @@ it('a decision, a question and a failure have answers of their own', () => {
 
 it('of edits, each answer says what it means', () => {
   expect(commands({ type: 'edits', paths: ['x'] } as Waiting['asks'])).toEqual([
-    'planfold choose demo a keep    the edits stay; the task goes on with them',
-    'planfold choose demo a take    back to before the task; the edits can be restored',
-    'planfold choose demo a merge   keep the edits, take out what the task wrote',
+    'planfold choose demo a keep    keep the edits and continue with them',
+    'planfold choose demo a take    revert to before the task; the edits are backed up',
+    'planfold choose demo a merge   keep the edits, remove what the task wrote',
     'for a single file: --keep PATH, --take PATH or --merge PATH',
   ])
 })
@@ -51,9 +51,9 @@ it('questions and proposals of others are told with who asks', () => {
     { id: 'r1', what: 'proposal', by: 'bo', text: 'more', task: null, since: 0 },
   ] as const
   expect(waitingLines(summaryOf([], { asked }), paint(false))).toEqual([
-    '  waits    bo asks: how many?',
+    '  answer   bo asks: how many?',
     '           planfold answer demo q1 NAME=VALUE',
-    '  waits    bo proposes a revision: more',
+    '  answer   bo proposes a revision: more',
     '           planfold accept demo r1',
     "           planfold decline demo r1 -m 'why'",
   ])

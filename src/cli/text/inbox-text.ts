@@ -45,7 +45,7 @@ export function verdictLines(verdicts: readonly Verdict[]): readonly string[] {
 
 function verdictWords({ criterion, holds, evidence, said }: Verdict): readonly string[] {
   const seen = evidence === undefined ? '' : ` (${brief(evidence)})`
-  if (holds === null) return [`? ${brief(criterion)}${seen}: yours to judge`]
+  if (holds === null) return [`? ${brief(criterion)}${seen}: for you to check`]
   const printed = holds || said === undefined ? [] : said.split('\n').map(line => `  │ ${brief(line)}`)
   return [`${holds ? '✔' : '✘'} ${brief(criterion)}${seen}`, ...printed]
 }
@@ -66,8 +66,8 @@ export async function endedUnanswered(engine: Engine, { plan, name, question }: 
   return new CliError(
     EXIT.refused,
     'ended',
-    `plan '${name}' has ended (${status}); question '${id}' was not answered`,
-    `it is left open in: planfold handoff ${name}`,
+    `plan '${name}' is ${status}; question '${id}' was not answered`,
+    `see planfold handoff ${name}`,
     [],
     { question },
   )
@@ -101,7 +101,9 @@ export function inboxLines(
     ...inboxParticulars(item).map(line => `${indent}${briefLine(line)}`),
     ...verdictLines(checks).map(line => `${indent}${line}`),
     ...evidence.slice(0, INBOX_MAX).map(left => paint.dim(`${indent}${briefLine(leftWords(left))}`)),
-    ...(evidence.length > INBOX_MAX ? [paint.dim(`${indent}… and ${evidence.length - INBOX_MAX} more before it`)] : []),
+    ...(evidence.length > INBOX_MAX
+      ? [paint.dim(`${indent}… and ${evidence.length - INBOX_MAX} more tasks before it`)]
+      : []),
     ...more.map(line => `${indent}${line}`),
     ...ways.map(
       ({ answer, means, step }) =>
@@ -112,7 +114,7 @@ export function inboxLines(
 
 /** Whose it is, by name and by role; only where a role must decide is that said. */
 export function assignees({ who, role, asks }: Pick<InboxItem, 'who' | 'role' | 'asks'>): readonly string[] {
-  const word = 'approvers' in asks ? 'decided by' : 'for'
+  const word = 'approvers' in asks ? 'needs role' : 'for'
   return [...(who === null ? [] : [`for ${say(who)}`]), ...(role === null ? [] : [`${word} ${roleWords(role)}`])]
 }
 
@@ -122,11 +124,11 @@ const roleWords = ({ name, people }: NonNullable<InboxItem['role']>): string =>
 /** How far it is: who was called, who has approved, how long there still is. */
 function standing({ called, votes, expiresAt }: InboxItem, now: number): readonly string[] {
   return [
-    ...(called === null ? [] : [`nobody answered in time: ${roleWords(called)} was called`]),
+    ...(called === null ? [] : [`not answered in time: escalated to ${roleWords(called)}`]),
     ...(votes === null ? [] : [votesSentence(votes.given, votes.wanted, say)]),
     ...(expiresAt === null
       ? []
-      : [expiresAt <= now ? 'its time is over' : `answer within ${elapsed(expiresAt - now)}`]),
+      : [expiresAt <= now ? 'the time to answer is over' : `answer within ${elapsed(expiresAt - now)}`]),
   ]
 }
 
@@ -134,7 +136,7 @@ function proposalWords(asks: Extract<InboxItem['asks'], { readonly type: 'propos
   const changes = printDiff(asks.changes).split('\n')
   return [
     ...(asks.cause === undefined ? [] : [`because: ${say(asks.cause)}`]),
-    ...(asks.stale ? ['the plan was revised since: it can only be declined'] : []),
+    ...(asks.stale ? ['the plan has changed since: it can only be declined'] : []),
     ...changes.slice(0, CHANGES_MAX).map(say),
     ...(changes.length > CHANGES_MAX ? [`… and ${numberOf(changes.length - CHANGES_MAX, 'more change')}`] : []),
     `hash ${asks.hash.slice(0, 12)}`,
@@ -144,16 +146,16 @@ function proposalWords(asks: Extract<InboxItem['asks'], { readonly type: 'propos
 function inboxParticulars({ asks }: InboxItem): readonly string[] {
   switch (asks.type) {
     case 'approval':
-      return asks.show.slice(0, INBOX_MAX).map(shown => `look at ${say(shown)}`)
+      return asks.show.slice(0, INBOX_MAX).map(shown => `see ${say(shown)}`)
     case 'unknown-outcome':
       return [whyNotAgain(asks)]
     case 'work':
       return [
         ...(asks.instruction === null ? [] : [say(asks.instruction)]),
-        ...(asks.outputs.length === 0 ? [] : [`to be reported: ${asks.outputs.map(say).join(', ')}`]),
+        ...(asks.outputs.length === 0 ? [] : [`outputs to report: ${asks.outputs.map(say).join(', ')}`]),
       ]
     case 'rollback':
-      return asks.conflicts.slice(0, INBOX_MAX).map(path => `somebody has worked on ${say(path)} since`)
+      return asks.conflicts.slice(0, INBOX_MAX).map(path => `edited since: ${say(path)}`)
     case 'edits':
       return editedLines(asks).map(say)
     case 'verdict':
@@ -174,15 +176,12 @@ function inboxParticulars({ asks }: InboxItem): readonly string[] {
   }
 }
 
-function leftWords({ task, status, exit, changes, paths, log, outputs, message }: Left): string {
+function leftWords({ task, status, exit, paths, outputs, message }: Left): string {
   return [
     `${task} ${status}`,
     ...(exit === null ? [] : [`exit ${exit}`]),
-    ...(paths === null
-      ? []
-      : [`${numberOf(paths, 'path')} written${changes === null ? '' : ` (${changes.slice(0, 12)})`}`]),
+    ...(paths === null ? [] : [`${numberOf(paths, 'path')} written`]),
     ...(outputs.length === 0 ? [] : [`outputs ${outputs.map(say).join(', ')}`]),
-    ...(log === null ? [] : [`log ${log.slice(0, 12)}`]),
     ...(message === null ? [] : [say(message)]),
   ].join(', ')
 }
@@ -202,8 +201,8 @@ export function optionWords({ id, title, pros = [], cons = [], cost }: Option): 
 export function fieldWords({ name, label, type, choices = [], optional, default: usual }: Field): string {
   const takes = type === 'choice' ? choices.map(say).join(' | ') : type
   const more = [
-    ...(usual === undefined ? [] : [`${say(JSON.stringify(usual))} when left out`]),
-    ...(optional === true ? ['may be left out'] : []),
+    ...(usual === undefined ? [] : [`${say(JSON.stringify(usual))} by default`]),
+    ...(optional === true ? ['optional'] : []),
   ]
   return `${say(name)} (${[takes, ...more].join(', ')})${label === undefined ? '' : `: ${say(label)}`}`
 }
@@ -233,7 +232,7 @@ export async function showQuestion(context: Context, engine: Engine, plan: strin
     `${context.paint.bold(id)} ${escapeForTerminal(by)}${task === undefined ? '' : `, at ${task},`} asks: ${escapeForTerminal(text)} ${context.paint.dim(`(${ago(since, now)})`)}`,
     ...(given === null
       ? [
-          over === null ? '  waits for an answer:' : '  was not answered before the plan ended:',
+          over === null ? '  waits for an answer:' : '  was not answered before the plan finished:',
           ...form.map(field => `  ${fieldWords(field)}`),
         ]
       : [
@@ -256,7 +255,7 @@ export function waitingLines(
   const lines = waiting
     .slice(0, WAITING_MAX)
     .flatMap(each => [
-      `  ${paint.yellow('waits')}    ${asked(each)}`,
+      `  ${paint.yellow('answer')}   ${asked(each)}`,
       ...detailLines(each).map(line => `           ${paint.dim(line)}`),
       ...answerCommands(name, each).map(line => `           ${line}`),
     ])
@@ -267,14 +266,14 @@ export function waitingLines(
       what === 'question'
         ? [questionSentence({ by, text, task: null }, brief), questionAnswers(name, id)]
         : [proposalSentence({ by, rationale: text }, brief), proposalAnswers(name, id)]
-    lines.push(`  ${paint.yellow('waits')}    ${sentence}`)
+    lines.push(`  ${paint.yellow('answer')}   ${sentence}`)
     lines.push(...ways.map(({ step }) => `           ${shortCommand(step)}`))
   }
   if (questions.length > WAITING_MAX)
     lines.push(paint.dim(`           … and ${questions.length - WAITING_MAX} more: planfold inbox`))
   if (claimable > 0)
     lines.push(
-      `  ${paint.yellow('claim')}    ${claimable} ${claimable === 1 ? 'task is' : 'tasks are'} ready for an agent or a person: planfold claim ${name}`,
+      `  ${paint.yellow('claim')}    ${claimable} ${claimable === 1 ? 'task is' : 'tasks are'} ready to claim: planfold claim ${name}`,
     )
   return lines
 }
@@ -284,14 +283,14 @@ export function detailLines({ asks, evidence = [], votes, expiresAt, escalated =
   const approvers = 'approvers' in asks ? asks.approvers : undefined
   const show = 'show' in asks ? (asks.show ?? []) : []
   return [
-    ...(show.length === 0 ? [] : [`look at: ${show.map(text => brief(text)).join(', ')}`]),
+    ...(show.length === 0 ? [] : [`see: ${show.map(text => brief(text)).join(', ')}`]),
     ...verdictLines(evidence),
-    ...(approvers?.role === undefined ? [] : [`decided by: ${brief(approvers.role)}`]),
+    ...(approvers?.role === undefined ? [] : [`needs role: ${brief(approvers.role)}`]),
     ...(approvers?.count === undefined || approvers.count < 2
       ? []
       : [votesSentence(votes ?? [], approvers.count, brief)]),
-    ...(expiresAt === undefined ? [] : [`asks until ${new Date(expiresAt).toISOString()}`]),
-    ...(escalated.length === 0 ? [] : [`somebody was called: ${escalated.join(', ')}`]),
+    ...(expiresAt === undefined ? [] : [`answer before ${new Date(expiresAt).toISOString()}`]),
+    ...(escalated.length === 0 ? [] : [`escalated: ${escalated.join(', ')}`]),
   ]
 }
 
@@ -336,7 +335,9 @@ export function unaskedLines(definition: PlanDefinition): readonly string[] {
     const impact = isAskedAbout(task) ? impactOf(definition, task) : null
     return impact === null || impact === 'unknown' || isGated(definition, impact)
       ? []
-      : [`'${visible(task.id)}' ${IMPACT_WORDS[impact]}, and nobody is asked before: policy.gates.before leaves it out`]
+      : [
+          `'${visible(task.id)}' ${IMPACT_WORDS[impact]}, and no approval is asked for: policy.gates.before leaves it out`,
+        ]
   })
   const more = unasked.length - TOLD_MAX
   return more > 0 ? [...unasked.slice(0, TOLD_MAX), `… and ${more} more tasks of this kind`] : unasked
@@ -355,6 +356,6 @@ export function troubleLines(
     ...breakers
       .slice(0, TROUBLE_MAX)
       .map(breaker => `  ${paint.yellow('held')}     ${brief(breakerLine(breaker, now))}`),
-    ...(stopped?.next ?? []).map((line, at) => `  ${at === 0 ? 'next    ' : '        '} ${brief(hintText(line))}`),
+    ...(stopped?.next ?? []).map((line, at) => `  ${at === 0 ? 'Next:   ' : '        '} ${brief(hintText(line))}`),
   ]
 }

@@ -44,7 +44,7 @@ export function previewLines(context: Context, asked: Asked): readonly string[] 
     ...taskLines(preview.resets, filesOnly).map(text => line('tasks', text)),
     ...(preview.compensate.length === 0
       ? []
-      : [line('run', `what undoes them, one after the other: ${preview.compensate.join(', ')}`)]),
+      : [line('run', `compensations, one after the other: ${preview.compensate.join(', ')}`)]),
     ...preview.git.flatMap(({ do: step, target, from, to, why, run }) => [
       line(
         'git',
@@ -55,13 +55,13 @@ export function previewLines(context: Context, asked: Asked): readonly string[] 
     ]),
     ...staying(preview.stays).map(({ tasks, why, declared }) =>
       line(
-        'stays',
-        `${tasks.join(', ')}: ${why}${declared ? ' (--force goes on)' : ''}`,
+        'remains',
+        `${tasks.join(', ')}: ${why}${declared ? ' (--force continues)' : ''}`,
         declared ? paint.yellow : paint.dim,
       ),
     ),
     ...preview.kept.map(({ path, sha256 }) =>
-      line('kept', `${path}: an edit between two tasks is stored as ${sha256}`, paint.yellow),
+      line('kept', `${path}: an edit between two tasks is backed up as ${sha256}`, paint.yellow),
     ),
   ]
 }
@@ -73,19 +73,19 @@ function headOf({ paint, now }: Context, asked: Asked): string {
     const what =
       adopted === undefined
         ? `undo the last rollback of ${name}`
-        : `take the adoption of ${escapeForTerminal(adopted)} back from ${name}`
-    return `${paint.bold(what)} ${paint.dim(`(as it stood at entry ${to})`)}`
+        : `undo the adoption of ${escapeForTerminal(adopted)} in ${name}`
+    return `${paint.bold(what)} ${paint.dim(`(back to entry ${to})`)}`
   }
   const { tasks, files } = asked.only
   if (tasks !== undefined && tasks.length > 0 && asked.isStart)
-    return paint.bold(`take back what ${listed(tasks)} wrote in ${name}`)
+    return paint.bold(`revert what ${listed(tasks)} wrote in ${name}`)
   const part =
     tasks !== undefined && tasks.length > 0
-      ? `take what ${listed(tasks)} wrote in ${name} back`
+      ? `revert what ${listed(tasks)} wrote in ${name}`
       : files !== undefined && files.length > 0
-        ? `set ${listed(files)} of ${name} back`
+        ? `revert ${listed(files)} of ${name}`
         : asked.filesOnly
-          ? `set the files of ${name} back`
+          ? `revert the files of ${name}`
           : `roll ${name} back`
   const when =
     checkpoint === null
@@ -104,9 +104,9 @@ function whyUnless(label: string | undefined, checkpoint: NonNullable<Foretold['
 /** What was done, for a sentence: a rollback of some tasks or paths says so. */
 export function doneWords(asked: Asked): string {
   const { tasks, files } = asked.only
-  if (tasks !== undefined && tasks.length > 0) return `what ${listed(tasks)} wrote was taken back`
-  if (files !== undefined && files.length > 0) return `${listed(files)} set back to ${placeName(asked)}`
-  return asked.filesOnly ? `its files were set back to ${placeName(asked)}` : `rolled back to ${placeName(asked)}`
+  if (tasks !== undefined && tasks.length > 0) return `reverted what ${listed(tasks)} wrote`
+  if (files !== undefined && files.length > 0) return `reverted ${listed(files)} to ${placeName(asked)}`
+  return asked.filesOnly ? `reverted its files to ${placeName(asked)}` : `rolled back to ${placeName(asked)}`
 }
 
 const LISTED_MAX = 5
@@ -129,8 +129,8 @@ function fileLines({ paint }: Context, asked: Asked): readonly string[] {
   const told = files.filter(file => !right.includes(file))
   const counts = [
     ...(told.length > open.size ? [numberOf(told.length - open.size, 'path')] : []),
-    ...(open.size === 0 ? [] : [`${open.size} changed by somebody else since`]),
-    ...(right.length === 0 ? [] : [`${right.length} right already`]),
+    ...(open.size === 0 ? [] : [`${open.size} changed by someone else since`]),
+    ...(right.length === 0 ? [] : [`${right.length} already up to date`]),
   ]
   // What somebody has to choose about is told whole; of the rest, the first.
   const plain = told.filter(({ path }) => !open.has(path))
@@ -143,7 +143,7 @@ function fileLines({ paint }: Context, asked: Asked): readonly string[] {
       return `  ${open.has(file.path) ? paint.yellow('!') : ' '} ${tint(word.padEnd(8))} ${shownPath(file.path)}${note === null ? '' : paint.dim(`  ${escapeForTerminal(note)}`)}`
     })
   return [
-    `  ${paint.dim('files'.padEnd(9))} ${counts.length === 0 ? 'nobody saw the plan write any since' : counts.join(', ')}`,
+    `  ${paint.dim('files'.padEnd(9))} ${counts.length === 0 ? 'none to revert' : counts.join(', ')}`,
     ...rows,
     ...(plain.length > shown.size ? [`    … and ${plain.length - shown.size} more; --json names them all`] : []),
   ]
@@ -167,31 +167,31 @@ function wordsFor(
   const choice = choiceOf(path)
   const word = will === 'chmod' ? 'mode' : will
   if (conflict === undefined) return [word, why ?? null]
-  const since = `${CONFLICTS[conflict]} by somebody else${isRunning ? ', or by a task that runs' : ''}`
+  const since = `${CONFLICTS[conflict]} by someone else${isRunning ? ', or by a running task' : ''}`
   if (will === 'leave') return [word, `${why ?? ''}; ${since}`.replace(/^; /, '')]
   if (choice === null) return [word, since]
-  if (choice === 'mine') return ['keep', `${since}; yours stays`]
-  if (choice === 'merge') return ['merge', `${since}; yours is stored first`]
-  return [word, `${since}; ${conflict === 'gone' ? 'it comes back' : 'yours is stored first'}`]
+  if (choice === 'mine') return ['keep', `${since}; yours is kept`]
+  if (choice === 'merge') return ['merge', `${since}; yours is backed up`]
+  return [word, `${since}; ${conflict === 'gone' ? 'it is restored' : 'yours is backed up'}`]
 }
 
 const CONFLICTS: Readonly<Record<NonNullable<FilePreview['conflict']>, string>> = {
   'edited since': 'edited since',
-  appeared: 'put there since',
+  appeared: 'created since',
   gone: 'removed since',
 }
 
 function taskLines(resets: readonly Reset[], filesOnly: boolean): readonly string[] {
-  if (filesOnly) return ['stay as they are']
+  if (filesOnly) return ['unchanged']
   const open = resets.filter(({ status }) => status === 'pending').map(({ task }) => task)
   const ended = [...new Set(resets.map(({ status }) => status))].filter(status => status !== 'pending')
   return [
-    ...(open.length === 0 ? [] : [`open again: ${open.join(', ')}`]),
+    ...(open.length === 0 ? [] : [`will run again: ${open.join(', ')}`]),
     ...ended.map(status => {
       const tasks = resets.filter(each => each.status === status).map(({ task }) => task)
       return `${status} again: ${tasks.join(', ')}`
     }),
-    ...(resets.length === 0 ? ['stay as they are'] : []),
+    ...(resets.length === 0 ? ['unchanged'] : []),
   ]
 }
 
@@ -203,12 +203,12 @@ export function nextCommands({
   const [first, second] = undecided({ command, ...asked })
   const each = second === undefined && first !== undefined ? shellWord(first.path) : 'all'
   return [
-    { run: `${command} --keep-mine ${each}`, means: 'leave what stands there' },
+    { run: `${command} --keep-mine ${each}`, means: 'keep the current file' },
     {
       run: `${command} --take-theirs ${each}`,
-      means: `set ${second === undefined ? 'it' : 'them'} back all the same; what stands there is stored first`,
+      means: `revert ${second === undefined ? 'it' : 'them'} anyway; the current version is backed up`,
     },
-    { run: `${command} --merge ${each}`, means: 'join both, where the text joins cleanly' },
+    { run: `${command} --merge ${each}`, means: 'merge both where there is no conflict' },
   ]
 }
 

@@ -90,7 +90,7 @@ export function resultLines(
 ): readonly string[] {
   const line = (word: string, text: string, tint = paint.dim): string => `  ${tint(word.padEnd(8))} ${text}`
   const storedLines = (path: string, sha256: string): readonly string[] => [
-    line('kept', `${shownPath(path)}, as it was, is stored as ${sha256}`, paint.yellow),
+    line('kept', `the previous version of ${shownPath(path)} is backed up as ${sha256}`, paint.yellow),
     line(
       '',
       say(
@@ -109,35 +109,35 @@ export function resultLines(
     ...also.flatMap(({ path, before, after }) => [
       line(
         'also',
-        `${shownPath(path)} was ${after === null ? 'deleted' : 'set back'}; it was written meanwhile`,
+        `${shownPath(path)} was ${after === null ? 'deleted' : 'reverted'}; it was written meanwhile`,
         paint.yellow,
       ),
       ...(before?.type === 'file' ? storedLines(path, before.sha256) : []),
     ]),
-    ...left.map(({ path, reason }) => line('left', `${shownPath(path)}: ${escapeForTerminal(reason)}`, paint.yellow)),
+    ...left.map(({ path, reason }) => line('kept', `${shownPath(path)}: ${escapeForTerminal(reason)}`, paint.yellow)),
     ...git.map(operation => line('git', escapeForTerminal(gitWords(operation)))),
     ...kept.flatMap(({ path, sha256 }) => storedLines(path, sha256)),
   ]
   const undone = failed.map(({ task, why }) =>
-    line('stays', `what ${task} did: ${escapeForTerminal(why)}; undo it by hand`, paint.red),
+    line('remains', `what ${task} did: ${escapeForTerminal(why)}; undo it manually`, paint.red),
   )
   if (ended.type === 'rollback.stopped') {
     const { failure, conflicts = [] } = ended
     return [
       `${paint.red('✖')} ${paint.bold(name)} was not rolled back: ${escapeForTerminal(failure.message)}`,
-      ...conflicts.map(path => line('changed', `${shownPath(path)} by somebody else`, paint.yellow)),
+      ...conflicts.map(path => line('changed', `${shownPath(path)} by someone else`, paint.yellow)),
       ...details,
       `  no file was changed${failure.hint === undefined ? '' : `; ${escapeForTerminal(hintText(failure.hint))}`}`,
     ]
   }
-  const apart = left.length === 0 ? '' : `, apart from ${numberOf(left.length, 'path')}`
+  const apart = left.length === 0 ? '' : `, except ${numberOf(left.length, 'path')}`
   const sign = left.length + failed.length === 0 ? paint.green('✔') : paint.yellow('!')
   return [
-    `${sign} ${paint.bold(name)}: ${escapeForTerminal(what)}${apart}; ${ended.paths === 0 ? 'no file had to change' : `${numberOf(ended.paths, 'path')} changed`}`,
+    `${sign} ${paint.bold(name)}: ${escapeForTerminal(what)}${apart}; ${ended.paths === 0 ? 'no files changed' : `${numberOf(ended.paths, 'path')} changed`}`,
     ...undone,
     ...details,
-    `  take it back with: ${paint.bold(say(`undo ${name}`))}`,
-    ...(status === 'paused' ? [`  go on from here with: ${paint.bold(say(`resume ${name}`))}`] : []),
+    `  ${what.endsWith('was undone') ? 'Redo' : 'Undo'}: ${paint.bold(say(`undo ${name}`))}`,
+    ...(status === 'paused' ? [`  Next: ${paint.bold(say(`resume ${name}`))}`] : []),
   ]
 }
 
@@ -145,7 +145,7 @@ function gitWords(operation: GitOperation): string {
   if (!('before' in operation))
     return `${operation.type.replace('.', ' ')} ${'path' in operation ? operation.path : operation.ref}`
   const { type, ref, before, after, backup } = operation
-  const kept = backup === undefined ? '' : `; what stood there is kept as ${backup}`
+  const kept = backup === undefined ? '' : `; the previous value is backed up as ${backup}`
   return `${type.replace('.', ' ')}: ${ref} ${before?.slice(0, 12) ?? 'nothing'} → ${after?.slice(0, 12) ?? 'nothing'}${kept}`
 }
 
@@ -157,7 +157,7 @@ export function whyWords({ why, task }: Pick<CheckpointCard, 'why' | 'task'>): s
     case 'after':
       return `after ${task ?? 'a task'}`
     case 'asked':
-      return 'by hand'
+      return 'manually'
     case 'task':
       return `by the task ${task ?? ''}`.trimEnd()
     case 'every':
@@ -165,7 +165,7 @@ export function whyWords({ why, task }: Pick<CheckpointCard, 'why' | 'task'>): s
     case 'risky':
       return `before ${task ?? 'a task'}, which is risky`
     case 'ended':
-      return 'when the fork ended'
+      return 'when the fork finished'
     case 'entry':
       return 'no checkpoint was taken there'
     default:
@@ -180,8 +180,7 @@ export function standingWords(standing: Standing): readonly (readonly [string, s
   if (snapshot !== undefined)
     lines.push(['files', `${files === undefined ? 'all' : numberOf(files, 'file')} stored, snapshot ${snapshot}`])
   if (lacks !== undefined) lines.push(['not there', `files are not stored: ${lacks}`])
-  if (left > 0)
-    lines.push(['not there', `${numberOf(left, 'path')} could not be looked into, so nobody can set them back`])
+  if (left > 0) lines.push(['not there', `${numberOf(left, 'path')} could not be read, so they cannot be reverted`])
   if (git !== undefined) {
     const on = git.branch === null ? 'detached' : git.branch
     lines.push([
@@ -215,7 +214,7 @@ export function rollbackLine({ rollback }: Summary, paint: Paint): string | null
   if (rollback === undefined) return null
   const { kind, to, checkpoint } = rollback
   if (kind === 'adopt') return `  ${paint.yellow('adoption')} of a fork under way`
-  const what = kind === 'undo' ? 'the last rollback is being undone' : `to ${checkpoint ?? `entry ${to}`}`
+  const what = kind === 'undo' ? 'undoing the last rollback' : `to ${checkpoint ?? `entry ${to}`}`
   return `  ${paint.yellow('rollback')} under way: ${brief(what)}`
 }
 

@@ -45,23 +45,23 @@ describe('the end of a run', () => {
       ],
     })
     expect(endingLines(summary, cards, NOBODY, 5_000, paint(false))).toEqual([
-      '◆ demo waits for a person after 5.0s',
+      '◆ demo waiting for approval (review, push) after 5.0s',
       '  tasks    2 waiting',
-      '  waits    review asks for approval',
+      '  answer   review waits for approval',
       '           planfold approve demo review',
       "           planfold reject demo review -m 'why'",
-      '  waits    push: nobody knows whether it happened (its owner died)',
-      '           planfold approve demo push   it happened',
-      '           planfold retry demo push     it did not: try again',
-      '           planfold reject demo push    give up: it failed',
-      '  then go on with: planfold resume demo',
+      '  answer   push: outcome unknown, needs your decision (its owner died)',
+      '           planfold approve demo push   it happened: mark as completed',
+      '           planfold retry demo push     it did not: run it again',
+      '           planfold reject demo push    mark as failed',
+      '  Next: answer it, then planfold resume demo',
     ])
   })
 
   it('says how to resume, and how to try again', () => {
     expect(
       endingLines(summaryOf([], { status: 'paused', reason: 'interrupted' }), [], NOBODY, 0, paint(false)).at(-1),
-    ).toBe('  paused; resume with: planfold resume demo')
+    ).toBe('  Next: planfold resume demo')
     const failed = summaryOf([], {
       status: 'failed',
       endedAt: 1,
@@ -71,8 +71,8 @@ describe('the end of a run', () => {
       '  failed   last: exit 3\\u{1b}[2J',
       '  output   planfold log demo last --output',
       '  handoff  planfold handoff demo',
-      '  continue with: planfold retry demo last',
-      '  or change the plan file and run it again: what is done stays done',
+      '  Next: planfold retry demo last',
+      '  or fix the plan file and run it again; completed tasks are not run again',
     ])
   })
 
@@ -82,12 +82,12 @@ describe('the end of a run', () => {
     expect(endingLines(capped, [], NOBODY, 0, paint(false)).slice(2)).toEqual([
       '  output   planfold log demo d --output',
       '  handoff  planfold handoff demo',
-      '  continue with: planfold retry demo d',
-      '  or change the plan file and run it again: what is done stays done',
+      '  Next: planfold retry demo d',
+      '  or fix the plan file and run it again; completed tasks are not run again',
     ])
     const how = { ...NOBODY, rollback: 'somebody worked there' }
     const lines = endingLines(capped, [], how, 0, paint(false))
     expect(lines).toContain('  rollback stopped: somebody worked there')
-    expect(lines.at(-1)).toBe('  continue with: planfold inbox')
+    expect(lines.at(-1)).toBe('  Next: planfold inbox')
   })
 })

@@ -5,6 +5,7 @@ import type { Composed } from '../../compose.ts'
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
+import { reasonText } from '../../domain/views/reason-text.ts'
 import type { Summary } from '../../domain/views/summary.ts'
 
 import type { ScopeWait } from '../../engine/engine.ts'
@@ -13,8 +14,9 @@ import { envelope, print, withDir } from '../answer.ts'
 import type { Context, StopSignal } from '../context.ts'
 import { elapsed } from '../terminal/elapsed-time.ts'
 import { brief } from '../terminal/one-line.ts'
-import { type Paint, planSymbol, planWords, tint } from '../terminal/paint.ts'
+import { type Paint, symbol, tint } from '../terminal/paint.ts'
 import { waitingLines } from './inbox-text.ts'
+import { shownState } from './plan-state.ts'
 import { scopeWaitLines, setBackLines, shortageLines } from './wait-text.ts'
 
 export interface EndingOf {
@@ -63,12 +65,11 @@ export function endingLines(
       ? ''
       : ` ${summary.endedAt === null ? 'after' : 'in'} ${elapsed((summary.endedAt ?? now) - summary.startedAt)}`
   const reason =
-    summary.status === 'completed' || summary.reason === null || summary.reason === ''
+    summary.status === 'completed' || summary.reason === null || reasonText(summary.reason, summary.status) === ''
       ? ''
-      : paint.dim(` (${brief(summary.reason)})`)
-  const lines = [
-    `${planSymbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(wordFor(summary, how))}${took}${reason}`,
-  ]
+      : paint.dim(` (${brief(reasonText(summary.reason))})`)
+  const { words, sign } = shownState({ summary, board, isDriven: how.left !== null, held: how.held ?? [] })
+  const lines = [`${symbol(paint, sign)} ${paint.bold(summary.name)} ${tint(paint, sign)(words)}${took}${reason}`]
   lines.push(`  tasks    ${counted(summary)}`)
   const retried = board.filter(isRetried)
   if (retried.length > 0) lines.push(`  retried  ${few(retried.map(card => `${card.name} (${times(card)})`))}`)
@@ -88,15 +89,12 @@ export function endingLines(
   const next = nextCommand(summary, how)
   if (how.left !== null)
     lines.push(
-      `  left running in pid ${how.left.pid} on ${how.left.host}; follow with: planfold log ${summary.name} --follow`,
+      `  still running in pid ${how.left.pid} on ${how.left.host}. Next: planfold log ${summary.name} --follow`,
     )
-  else if (summary.status === 'paused') {
-    const then = summary.shortage === undefined ? '' : 'then '
-    lines.push(`  paused; ${then}resume with: ${paint.bold(next ?? '')}`)
-  } else if (next !== null)
-    lines.push(`  ${summary.waiting.length > 0 ? 'then go on with' : 'continue with'}: ${paint.bold(next)}`)
+  else if (next !== null)
+    lines.push(`  Next: ${summary.waiting.length > 0 ? 'answer it, then ' : ''}${paint.bold(next)}`)
   if (summary.status === 'failed' && how.left === null && stoppedIn(summary, how) === null)
-    lines.push('  or change the plan file and run it again: what is done stays done')
+    lines.push('  or fix the plan file and run it again; completed tasks are not run again')
   return lines
 }
 
@@ -136,25 +134,22 @@ export function nextCommand(summary: Summary, how: EndingOf): string | null {
   return summary.endedAt === null ? `planfold resume ${summary.name}` : null
 }
 
-function wordFor({ status, waiting, claimable }: Summary, { held = [] }: EndingOf): string {
-  if (held.length > 0 && waiting.length === 0 && status === 'active') return 'waits for another plan'
-  if (waiting.length > 0 && (status === 'active' || status === 'blocked')) return 'waits for a person'
-  return status === 'active' && claimable > 0 ? 'waits for someone to claim a task' : planWords(status)
-}
-
 /** `12 completed · 1 skipped`. */
 export function counted({ progress }: Pick<Summary, 'progress'>): string {
   if (progress.total === 0) return 'none yet'
   return Object.entries(progress.counts)
     .filter(([, count]) => count > 0)
-    .map(([status, count]) => `${count} ${status}`)
+    .map(([status, count]) => `${count} ${taskWord(status)}`)
     .join(' · ')
 }
+
+/** Abandoned is what ran when the plan was cancelled. */
+export const taskWord = (status: string): string => (status === 'abandoned' ? 'cancelled' : status)
 
 const isRetried = (card: Card): boolean => card.attempt > 1 || card.visits > 1
 
 function times(card: Card): string {
-  return [card.attempt > 1 ? `${card.attempt} attempts` : '', card.visits > 1 ? `${card.visits} visits` : '']
+  return [card.attempt > 1 ? `${card.attempt} attempts` : '', card.visits > 1 ? `${card.visits} runs` : '']
     .filter(Boolean)
     .join(', ')
 }

@@ -24,8 +24,8 @@ export function setBackLines(
     const all = `${first.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`
     return [
       how === 'overwritten'
-        ? `  ${paint.yellow('replaced')} ${all}: ${brief(task)} wrote over edits, which are kept`
-        : `  ${paint.yellow('set back')} ${all}: as before ${brief(task)}, which was tried again`,
+        ? `  ${paint.yellow('replaced')} ${brief(task)} overwrote edits: ${all}. Backup:`
+        : `  ${paint.yellow('reverted')} before retrying ${brief(task)}: ${all}. Backup:`,
       `           planfold restore ${quoted(name)} ${paths[0] === undefined ? '' : quoted(paths[0])}`.trimEnd(),
     ]
   })
@@ -45,8 +45,8 @@ export function scopeWaitLines(waits: readonly ScopeWaitFacts[], paint: Paint): 
     .map(wait => `  ${paint.yellow('waits')}    ${brief(wait.task)}: ${brief(scopeHolders(wait))}`)
   if (waits.length > SHOWN_MAX) lines.push(paint.dim(`           … and ${waits.length - SHOWN_MAX} more`))
   for (const name of stalledPlans(waits)) {
-    lines.push(`           nobody drives ${name}: planfold resume ${name}`)
-    lines.push(`           or give it up:  planfold cancel ${name}`)
+    lines.push(`           ${name} is not running: planfold resume ${name}`)
+    lines.push(`           or cancel it: planfold cancel ${name}`)
   }
   return lines
 }
@@ -57,7 +57,7 @@ export function scopeWaitLine(waits: readonly ScopeWaitFacts[]): string | null {
   if (first === undefined) return null
   const more = waits.length > 1 ? ` (and ${waits.length - 1} more)` : ''
   const ways = stalledPlans(waits).map(
-    name => `; nobody drives it: planfold resume ${name}, or planfold cancel ${name}`,
+    name => `; ${name} is not running: planfold resume ${name}, or planfold cancel ${name}`,
   )
   return `${first.task} waits: ${scopeHolders(first)}${more}${ways.join('')}`
 }
@@ -69,8 +69,8 @@ export function scopeWaitLine(waits: readonly ScopeWaitFacts[]): string | null {
 export function shortageLines({ shortage }: Pick<Summary, 'shortage'>, paint: Paint): readonly string[] {
   if (shortage === undefined) return []
   return [
-    `  ${paint.yellow('lacking')}  ${brief(shortage.message)} (${shortage.code})`,
-    `           ${shortage.hint} No task failed by this, and nothing was undone.`,
+    `  ${paint.yellow('short')}    ${brief(shortage.message)} (${shortage.code})`,
+    `           ${shortage.hint} No task failed, and nothing was undone.`,
   ]
 }
 
@@ -79,8 +79,8 @@ export function shortEnd(name: string, { message, code, hint, kind }: Shortage):
   return new CliError(
     EXIT.waits,
     'shortage',
-    `driving '${name}' stopped: ${message.replace(/\.$/, '')} (${code}); no task failed by this, and nothing was undone`,
-    `${hint} Then go on with: planfold resume ${name}`,
+    `plan '${name}' stopped: ${message.replace(/\.$/, '')} (${code}); no task failed, and nothing was undone`,
+    `${hint} Next: planfold resume ${name}`,
     [],
     { shortage: { kind, code, message, hint } },
   )
@@ -114,7 +114,7 @@ export function unfinishedRollback(name: string, error: Error): CliError | null 
   return new CliError(
     EXIT.waits,
     'shortage',
-    `${what}; the rollback of '${name}' is ordered and not finished`,
-    `make room, then finish it with: planfold resume ${name}`,
+    `${what}; the rollback of '${name}' has started and is not finished`,
+    `free some space. Next: planfold resume ${name}`,
   )
 }

@@ -31,7 +31,7 @@ export function mayNotSkip(state: PlanState, task: TaskState, by: string): Refus
   if (count === 1) return null
   return refuse(
     'not-allowed',
-    `${count} people must approve '${definition.id}', and nobody passes over it alone`,
+    `${count} people must approve '${definition.id}', so one person cannot skip it`,
     'let them approve it, or revise the plan',
   )
 }
@@ -60,9 +60,9 @@ function lacks(state: PlanState, task: TaskState, role: string | undefined, by: 
 export function notAmong(state: PlanState, by: string, role: string, about: string): string {
   const { roles } = state.definition.policy ?? {}
   if (roles === undefined || !Object.hasOwn(roles, role))
-    return `the plan lets '${role}' decide about ${about}, and '${by}' is somebody else`
+    return `only '${role}' may decide about ${about}; you are '${by}'`
   const people = peopleOf(state, role).join(', ')
-  return `the plan gives the role '${role}', which decides about ${about}, to ${people}; '${by}' is not among them`
+  return `only the role '${role}' (${people}) may decide about ${about}; you are '${by}'`
 }
 
 /** Nobody answered, and this one was called. */

@@ -162,7 +162,7 @@ describe('an external task with a high impact', () => {
   it('is asked about first, and claimed by whoever looked at what was approved', () => {
     expect(given(deploying, START).when(claim).thenRefused('not-ready')).toEqual({
       code: 'not-ready',
-      message: "somebody must approve 'ship' before it can be claimed: it deploys",
+      message: "'ship' must be approved before it can be claimed: it deploys",
       hint: advise`${quoted('inbox')} shows what it would do; ${quoted('approve', { plan: 'p', task: 'ship' })} approves it`,
     })
     given(deploying, START).when(found()).then(asked('it deploys'))

@@ -69,7 +69,7 @@ describe('a gate with an end', () => {
     journal.clock.advance(HOUR)
     expect(refusal(journal, decided('g', 'approved'))).toMatchObject({
       code: 'conflict',
-      message: "'g' asked until 2026-01-01T01:00:00.000Z; its time is over",
+      message: "'g' could be answered until 2026-01-01T01:00:00.000Z",
     })
   })
 

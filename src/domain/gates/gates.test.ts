@@ -322,7 +322,7 @@ describe('pushing back', () => {
     }
     expect(refusal(journal, decided('g', 'pushed-back'))).toMatchObject({
       code: 'not-ready',
-      message: "sending 'g' back leads back to 'write', which has had all of its 3 visits",
+      message: "sending 'g' back leads back to 'write', which has used all of its 3 runs",
     })
     expect(taskOf(journal.state, name('write')).feedback).toHaveLength(2)
   })

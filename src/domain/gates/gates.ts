@@ -77,32 +77,28 @@ function refusalOf(draft: DecisionDraft, command: Decide): Refusal | undefined {
   const task = state.tasks.get(command.task)
   if (task === undefined) return unknownTask(draft, command.task)
   const { id } = task.definition
-  if (PLAN_ENDED.has(state.status)) return illegal(state, 'decide', 'the plan has ended')
+  if (PLAN_ENDED.has(state.status)) return illegal(state, 'decide', 'the plan is finished')
   const { gate } = task
   if (gate === null)
     return refuse(
       'not-ready',
-      `task '${id}' is ${task.status} and asks for no decision`,
-      advise`see ${quoted('status')} for what waits for a person`,
+      `task '${id}' is ${task.status} and waits for no decision`,
+      advise`see ${quoted('inbox')}`,
     )
   const over = gate.expiresAt !== undefined && gate.expiresAt <= draft.now && !asksOn(task)
   if (over)
-    return refuse(
-      'conflict',
-      `'${id}' asked until ${new Date(gate.expiresAt!).toISOString()}; its time is over`,
-      TOO_LATE,
-    )
+    return refuse('conflict', `'${id}' could be answered until ${new Date(gate.expiresAt!).toISOString()}`, TOO_LATE)
   const { verdict } = command
   const answers = ANSWERS[gate.asks.type]
   if (!answers.includes(verdict))
     return refuse(
       'illegal-transition',
-      `'${verdict}' is no answer to this gate: '${id}' ${ASKS_WORDS[gate.asks.type]}`,
+      `this does not answer '${id}', which ${ASKS_WORDS[gate.asks.type]}`,
       howToAnswer(state.definition.name, id, gate.asks) ?? `answer with ${answers.join(' or ')}`,
       answers,
     )
   if (command.hash !== undefined && command.hash !== gate.hash)
-    return refuse('conflict', `'${id}' asks about something else by now`, 'look at it again, then decide')
+    return refuse('conflict', `the request of '${id}' has changed`, 'look at it again, then decide')
   // Programs that embed the engine are not held to its types.
   if (typeof command.rationale !== 'string')
     return refuse('invalid', `the decision about '${id}' has no reason`, "add 'rationale' with one, or an empty text")
@@ -122,7 +118,7 @@ function notAllowed(state: PlanState, task: TaskState, gate: OpenGate, { by, ver
   if (lacking !== null) return lacking
   if (verdict !== 'approved' || (gate.votes ?? []).every(vote => !isSame(vote.by, by))) return undefined
   const { id } = task.definition
-  return refuse('not-allowed', `'${by}' has approved '${id}' already`, 'somebody else must approve it as well')
+  return refuse('not-allowed', `'${by}' has approved '${id}' already`, 'another person must approve it as well')
 }
 
 const isSame = (one: string, other = ''): boolean => nameKey(one) === nameKey(other)
@@ -143,7 +139,7 @@ function leadsNowhere(draft: DecisionDraft, task: TaskState, gate: OpenGate, com
     if (target === null)
       return refuse(
         'unknown-reference',
-        to === undefined ? `'${id}' needs nothing it could be sent back to` : `'${to}' does not come before '${id}'`,
+        to === undefined ? `'${id}' has no earlier task to send it back to` : `'${to}' does not come before '${id}'`,
         'name a task that it needs',
       )
     const over = exhausted(task, worksOf(draft.state, target))
@@ -156,13 +152,13 @@ function leadsNowhere(draft: DecisionDraft, task: TaskState, gate: OpenGate, com
 
 /** In UTF-16 code units; the reason stands in the journal and is handed on. */
 const RATIONALE_MAX = 64 * 1024
-const TOO_LATE = advise`${quoted('retry')} asks anew`
+const TOO_LATE = advise`${quoted('retry')} asks again`
 
 const tooOften = (what: string, over: { readonly target: TaskName; readonly visits: number }): Refusal =>
   refuse(
     'not-ready',
-    `${what} leads back to '${over.target}', which has had all of its ${over.visits} visits`,
-    'reject it, or raise `visits` in a revision',
+    `${what} leads back to '${over.target}', which has used all of its ${over.visits} runs`,
+    'reject it, or raise `visits` in the plan file',
   )
 
 function illFormed({ asks }: OpenGate, { verdict, rationale, option, answers, choices }: Decide): Refusal | undefined {
@@ -171,7 +167,7 @@ function illFormed({ asks }: OpenGate, { verdict, rationale, option, answers, ch
     if (option !== undefined && strange === undefined) return undefined
     return refuse(
       'invalid',
-      `'${strange ?? ''}' is no answer to what becomes of edits`,
+      `'${strange ?? ''}' is not an answer about edits`,
       'choose keep, take or merge',
       EDIT_CHOICES,
     )
@@ -179,11 +175,11 @@ function illFormed({ asks }: OpenGate, { verdict, rationale, option, answers, ch
   if (verdict === 'chosen' && asks.type === 'decision') {
     const ids = asks.options.map(({ id }) => id)
     if (option !== undefined && ids.includes(option)) return undefined
-    return refuse('invalid', `'${option ?? ''}' is none of the options`, `choose one of ${ids.join(', ')}`, ids)
+    return refuse('invalid', `unknown option '${option ?? ''}'`, `choose one of ${ids.join(', ')}`, ids)
   }
   // Whoever does it again must know what to do otherwise.
   if (verdict === 'pushed-back' && rationale.trim() === '')
-    return refuse('invalid', 'to send it back, say what to change', "add -m 'what to change'")
+    return refuse('invalid', 'push-back needs a message: what to change', "add -m 'what to change'")
   if (verdict !== 'answered' || asks.type !== 'question') return undefined
   const filled = fillIn(asks.form, answers ?? {})
   return filled.ok ? undefined : filled.refusal
@@ -196,8 +192,8 @@ function unfit(gate: OpenGate, { verdict, edits, by = '' }: Decide): Refusal | u
   if (approvalsLeft(gate, by) === 1 && (gate.votes ?? []).length === 0) return undefined
   return refuse(
     'not-allowed',
-    'where several must approve, nobody changes on their own what they approve',
-    'revise the plan first; then all are asked about the same',
+    'edits cannot be approved where several people must approve',
+    'revise the plan first; then everyone approves the same plan',
   )
 }
 
@@ -273,15 +269,15 @@ function tryAgain(draft: DecisionDraft, task: TaskState): void {
 
 /** As the end of a sentence that begins with the task. */
 const ASKS_WORDS: Record<GateAsks['type'], string> = {
-  approval: 'asks for approval',
-  consent: 'asks for approval before it begins',
-  decision: 'asks to choose between its options',
-  question: 'asks a question, which is answered and not approved',
-  recovery: 'failed and asks what then',
-  replan: 'failed and asks for another plan',
-  verdict: 'asks whether its criteria hold',
-  'unknown-outcome': 'asks whether it happened',
-  edits: 'asks what becomes of edits that its next attempt would set back',
+  approval: 'waits for approval',
+  consent: 'waits for approval before it starts',
+  decision: 'waits for a choice between its options',
+  question: 'waits for an answer, not for approval',
+  recovery: 'failed and needs a decision',
+  replan: 'failed and needs a changed plan',
+  verdict: 'waits for a person to confirm its checks',
+  'unknown-outcome': 'was interrupted, and its outcome is unknown',
+  edits: 'has edited files that its next attempt would revert',
 }
 
 /** The command that answers what cannot be approved, ready to be typed; null where yes and no are the answers. */
@@ -297,6 +293,8 @@ function howToAnswer(plan: string, task: TaskName, asks: GateAsks): Hint | null 
     case 'recovery':
     case 'replan':
       return advise`${say(quoted('retry', { plan, task }))}, or ${quoted('skip', { plan, task, reason: 'why' })}`
+    case 'unknown-outcome':
+      return advise`${quoted('approve', { plan, task })} (it happened), ${quoted('retry', { plan, task })} (run it again) or ${quoted('reject', { plan, task, reason: 'why' })} (it failed)`
     default:
       return null
   }

@@ -30,11 +30,11 @@ describe('a form', () => {
     [{ count: '3', where: 'eu' }, "'count' must be a number"],
     [{ count: 10, where: 'eu' }, "'count' must be at most 9"],
     [{ count: 0, where: 'eu' }, "'count' must be at least 1"],
-    [{ count: 1, where: 'asia' }, "'where' is none of the choices"],
+    [{ count: 1, where: 'asia' }, "'where' is not one of the choices"],
     [{ count: 1, where: 'eu', ok: 'yes' }, "'ok' must be true or false"],
     [{ count: 1, where: 'eu', note: 'ab-123' }, "'note' does not match [a-z]+-[0-9]{2}"],
     [{ count: 1, where: 'eu', tags: [1] }, "'tags' must be a list of texts"],
-    [{ count: 1, where: 'eu', more: 1 }, "nobody asked for 'more'"],
+    [{ count: 1, where: 'eu', more: 1 }, "unknown field 'more'"],
   ])('refuses %j', (answers, message) => expect(refusal(answers)).toBe(message))
 
   it('lets nothing through that is not of its type, whatever is answered', () => {
@@ -69,7 +69,7 @@ describe('a form', () => {
     expect(formFault([text])).toBe(null)
     expect(formFault([])).toContain('needs a field')
     expect(formFault([text, text])).toContain('two fields')
-    expect(formFault([{ name: 'a b', type: 'text' }])).toContain('no name')
+    expect(formFault([{ name: 'a b', type: 'text' }])).toContain('not a valid field name')
     expect(formFault([{ name: 'a', type: 'choice' }])).toContain('nothing to choose')
     expect(formFault([{ name: 'a', type: 'number', default: 'x' }])).toContain('must be a number')
     expect(formFault([{ ...text, pattern: '(a+)+$' }])).toContain('cannot be used')

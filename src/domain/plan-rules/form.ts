@@ -1,6 +1,7 @@
 // A form and the answers to it: every answer of the type that was asked for, nothing that was not.
 
 import type { Json, JsonObject } from '../json.ts'
+import { suggest } from '../phrases.ts'
 import type { Field } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 
@@ -12,8 +13,14 @@ export type Filled =
 export function fillIn(form: readonly Field[], answers: JsonObject): Filled {
   const no = (message: string, hint: string): Filled => ({ ok: false, refusal: refuse('invalid', message, hint) })
   const strange = Object.keys(answers).find(name => !form.some(field => field.name === name))
-  if (strange !== undefined)
-    return no(`nobody asked for '${strange}'`, `asked for: ${form.map(({ name }) => name).join(', ')}`)
+  if (strange !== undefined) {
+    const near = suggest(
+      strange,
+      form.map(({ name }) => name),
+    )
+    const known = `fields: ${form.map(({ name }) => name).join(', ')}`
+    return no(`unknown field '${strange}'`, near === null ? known : `did you mean '${near}'?`)
+  }
   const filled: Record<string, Json> = {}
   for (const field of form) {
     const given = Object.hasOwn(answers, field.name) ? answers[field.name] : field.default
@@ -37,7 +44,7 @@ function faultOf(field: Field, given: Json): string | null {
       if (field.min !== undefined && given < field.min) return `must be at least ${field.min}`
       return field.max !== undefined && given > field.max ? `must be at most ${field.max}` : null
     case 'choice':
-      return typeof given === 'string' && field.choices?.includes(given) === true ? null : 'is none of the choices'
+      return typeof given === 'string' && field.choices?.includes(given) === true ? null : 'is not one of the choices'
     case 'list':
       return Array.isArray(given) && given.every(item => typeof item === 'string') ? null : 'must be a list of texts'
     case 'text':
@@ -55,7 +62,7 @@ function faultOf(field: Field, given: Json): string | null {
 export function formFault(form: readonly Field[]): string | null {
   if (form.length === 0) return 'a form needs a field'
   for (const [at, { name, type, choices = [], pattern, default: usual }] of form.entries()) {
-    if (!isFieldName(name)) return `'${name}' is no name for a field`
+    if (!isFieldName(name)) return `'${name}' is not a valid field name`
     if (form.findIndex(field => field.name === name) < at) return `two fields are called '${name}'`
     if (type === 'choice' && choices.length === 0) return `'${name}' has nothing to choose from`
     if (pattern !== undefined && !isPattern(pattern)) return `the pattern of '${name}' cannot be used`

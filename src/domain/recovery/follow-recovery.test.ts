@@ -491,7 +491,7 @@ describe('an agent that wants to claim', () => {
       ok: false,
       refusal: {
         code: 'not-ready',
-        message: "task 'b' needs 'net', which has failed too often; it may be tried in 10 s",
+        message: "task 'b' needs 'net', which failed too often; it can be used again in 10 s",
       },
     })
     journal.must({ type: 'claim', token: 'k', by: 'ana' })

@@ -44,7 +44,7 @@ describe('an empty draft', () => {
     journal.must(add(external('b', { needs: ['a'] }), external('c', { needs: ['b'] })))
     expect(journal.state).toMatchObject({ revision: 1, hash: '', status: 'draft' })
     expect(journal.state.definition.tasks.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
-    expect(refused(journal, START)).toContain('conflict: tasks have been added')
+    expect(refused(journal, START)).toContain('conflict: tasks were added')
     journal.must(seal(journal))
     expect(journal.state).toMatchObject({ revision: 2, hash: numberedSha(2) })
     journal.must(START)

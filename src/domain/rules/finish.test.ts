@@ -53,7 +53,7 @@ describe('finished as completed', () => {
       refused(journal, { type: 'report', task: name('b'), token: 'k', by: 'ana', result: succeeded() }),
     ).toMatchObject({
       code: 'illegal-transition',
-      message: 'cannot report: only tasks of an active plan can be reported (it is completed)',
+      message: 'cannot report: only tasks of a running plan can be reported (status: completed)',
     })
     expect(journal.must({ type: 'lapse', task: name('b'), token: 'k', reason: 'late' })).toEqual([])
   })
@@ -63,7 +63,7 @@ describe('finished as completed', () => {
     journal.must({ type: 'claim', task: name('b'), token: 'k', by: 'bo' })
     expect(refused(journal, finish('completed'))).toMatchObject({
       code: 'illegal-transition',
-      message: "cannot complete: 'b' is held by bo; wait for it, or cancel (it is active)",
+      message: "cannot complete: 'b' is held by bo; wait for it, or cancel (status: running)",
     })
     journal.must(finish('completed', { by: 'bo' }))
     expect(journal.state).toMatchObject({ status: 'completed', reason: 'completed by bo: 0 completed, 2 skipped' })
@@ -91,7 +91,7 @@ describe('finished as completed', () => {
     journal.fail('a')
     expect(refused(journal, finish('completed'))).toMatchObject({
       code: 'illegal-transition',
-      message: "cannot complete: 'a' is required, and it is failed (it is active)",
+      message: "cannot complete: 'a' is required, and it is failed (status: running)",
       allowed: ['pause', 'cancel', 'revise'],
     })
     const optional = started(plan('p', task('a', { optional: true }), external('b', { needs: ['a'] }), external('c')))

@@ -58,8 +58,8 @@ describe('a plan', () => {
       .thenRefused('illegal-transition')
     expect(refusal).toEqual({
       code: 'illegal-transition',
-      message: 'cannot start: only a draft can be started (it is active)',
-      hint: advise`from here you can: ${[{ may: 'pause' }, ', ', { may: 'cancel' }, ', ', { may: 'revise' }]}`,
+      message: 'cannot start: only a draft can be started (status: running)',
+      hint: advise`you can: ${[{ may: 'pause' }, ', ', { may: 'cancel' }, ', ', { may: 'revise' }]}`,
       allowed: ['pause', 'cancel', 'revise'],
     })
   })

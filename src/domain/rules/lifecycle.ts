@@ -74,7 +74,7 @@ function importedTasks(definition: PlanDefinition, said: readonly ImportedTask[]
 export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusal | undefined {
   const { state } = draft
   if (state.status !== 'draft') return illegal(state, 'start', 'only a draft can be started')
-  if (isUnsealed(state)) return refuse('conflict', 'tasks have been added to the plan meanwhile', 'start it again')
+  if (isUnsealed(state)) return refuse('conflict', 'tasks were added to the plan meanwhile', 'start it again')
   const refusal =
     refuseRules(command.rules) ??
     (state.definition.tasks.length === 0 ? refuseGraph(state.definition) : refuseUnsupported(state.definition))
@@ -101,7 +101,7 @@ export function pause(draft: DecisionDraft, command: CommandOf<'pause'>): Refusa
   if (draft.state.status === 'paused' && !isToStay && (!force || draft.state.halted)) return undefined
   const isOpen = draft.state.status === 'active' || draft.state.status === 'paused'
   if (!isOpen || draft.state.compensating !== null)
-    return illegal(draft.state, 'pause', 'only an active plan can be paused')
+    return illegal(draft.state, 'pause', 'only a running plan can be paused')
   const said = { ...(force ? { force } : {}), ...(cause === undefined ? {} : { cause }) }
   emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused', ...said })
   return undefined
@@ -125,7 +125,7 @@ export function resume(draft: DecisionDraft): Refusal | undefined {
 /** With `force` the plan ends here and now: what runs is given up, nothing is compensated. */
 export function cancel(draft: DecisionDraft, command: CommandOf<'cancel'>): Refusal | undefined {
   const { state } = draft
-  if (PLAN_ENDED.has(state.status)) return illegal(state, 'cancel', 'the plan has ended')
+  if (PLAN_ENDED.has(state.status)) return illegal(state, 'cancel', 'the plan is finished')
   const force = command.force === true
   if (state.compensating === null || (force && (state.compensating.length > 0 || state.rollback !== null))) {
     emit(draft, { type: 'plan.cancelled', reason: command.reason ?? 'cancelled', force })
@@ -166,6 +166,9 @@ export function archive(draft: DecisionDraft): Refusal | undefined {
   return undefined
 }
 
+/** As they are typed. */
+const VERBS: { readonly [verb: string]: string } = { decide: 'answer' }
+
 export function illegal(state: PlanState, verb: string, message: string): Refusal {
   const allowed: Record<PlanState['status'], readonly string[]> = {
     draft: ['run', 'cancel', 'archive'],
@@ -177,8 +180,8 @@ export function illegal(state: PlanState, verb: string, message: string): Refusa
   }
   return refuse(
     'illegal-transition',
-    `cannot ${verb}: ${message} (it is ${state.status})`,
-    advise`from here you can: ${joinHints(
+    `cannot ${VERBS[verb] ?? verb}: ${message} (status: ${state.status === 'active' ? 'running' : state.status})`,
+    advise`you can: ${joinHints(
       allowed[state.status].map(word => [{ may: word }]),
       ', ',
     )}`,

@@ -12,6 +12,7 @@ import {
   type TaskOptions,
   task,
 } from '../../testing/index.ts'
+import { advise, quoted } from '../hint.ts'
 import { LOST_MAX } from '../limits.ts'
 import { nextActions } from '../next-actions.ts'
 import type { EffectClass } from '../plan.ts'
@@ -160,8 +161,8 @@ describe('an unknown outcome', () => {
       ok: false,
       refusal: {
         code: 'illegal-transition',
-        message: "'approved' is no answer to this gate: 'a' asks whether it happened",
-        hint: 'answer with done or again or rejected',
+        message: "this does not answer 'a', which was interrupted, and its outcome is unknown",
+        hint: advise`${quoted('approve', { plan: 'p', task: 'a' })} (it happened), ${quoted('retry', { plan: 'p', task: 'a' })} (run it again) or ${quoted('reject', { plan: 'p', task: 'a', reason: 'why' })} (it failed)`,
         allowed: ['done', 'again', 'rejected'],
       },
     })

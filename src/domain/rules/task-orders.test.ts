@@ -58,7 +58,7 @@ describe('an external task', () => {
       refusal: {
         code: 'conflict',
         message: "task 'a' is claimed by ana",
-        hint: 'wait until the claim ends or lapses, or claim another task',
+        hint: 'wait until it is reported or the claim expires, or claim another task',
       },
     })
     expect(code(journal, report('a', 'bo'))).toBe('conflict')
@@ -106,7 +106,7 @@ describe('an external task', () => {
       refusal: {
         code: 'conflict',
         message: "the claim on 'a' is not held by this token",
-        hint: 'it may have lapsed; claim it again',
+        hint: 'it may have expired; claim it again',
       },
     })
     journal.must({ type: 'claim', task: name('a'), token: 'k', by: 'ana' })
@@ -225,7 +225,7 @@ describe('a report', () => {
     const refusal = given(create(plan('p', external('a', { outputs }))), START)
       .when(report('a', 'ana', succeeded({ outputs: { notes: '' } })))
       .thenRefused('invalid')
-    expect(refusal.message).toBe("the report of 'a' lacks 'sources'")
+    expect(refusal.message).toBe("the report of 'a' is missing 'sources'")
     expect(code(journal, report('a', 'ana', succeeded({ outputs: { sources: [], notes: null } })))).toBe('ok')
   })
 

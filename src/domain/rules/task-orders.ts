@@ -37,7 +37,7 @@ import { refuseRepeat } from './unsafe-repeat.ts'
 
 export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusal | undefined {
   if (draft.state.status !== 'active')
-    return illegal(draft.state, 'claim', 'only tasks of an active plan can be claimed')
+    return illegal(draft.state, 'claim', 'only tasks of a running plan can be claimed')
   const task =
     command.task === undefined
       ? (nextClaimable(draft) ?? draft.state.order.find(one => isDueExternal(draft, one)))
@@ -45,31 +45,27 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
   if (task === undefined)
     return command.task === undefined
       ? (unapprovedTask(draft.state) ??
-          refuse(
-            'not-ready',
-            'no external task is ready to be claimed',
-            advise`see ${quoted('next', { explain: true })}`,
-          ))
+          refuse('not-ready', 'no task to claim', advise`see ${quoted('next', { explain: true })}`))
       : unknownTask(draft, command.task)
   const { id } = task.definition
   if (task.definition.action.type !== 'external')
     return refuse(
       'illegal-transition',
-      `task '${id}' is carried out by the engine, not claimed`,
-      'claim a task without an action',
+      `task '${id}' runs automatically; only external tasks can be claimed`,
+      advise`see ${quoted('next')}`,
     )
   if (task.claim !== null)
     return refuse(
       'conflict',
       `task '${id}' is claimed by ${task.claim.by}`,
-      'wait until the claim ends or lapses, or claim another task',
+      'wait until it is reported or the claim expires, or claim another task',
     )
   if (command.alone === true && draft.state.counts.running > 0) {
     const other = draft.state.order.find(({ status }) => status === 'running')
     return refuse(
       'not-ready',
-      `'${other?.definition.id ?? ''}' is running, and the tasks of this plan are done one at a time`,
-      'report it first, or wait until it has ended',
+      `'${other?.definition.id ?? ''}' is running, and this plan runs one task at a time`,
+      'report it first, or wait until it has finished',
     )
   }
   const unapproved = mayNotClaim(draft, task, command.consent)
@@ -80,17 +76,18 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
     return refuse(
       'not-ready',
       task.retryAt === null
-        ? `task '${id}' is ${task.status}, not ready to be claimed`
-        : `task '${id}' is tried again in ${Math.ceil((task.retryAt - draft.now) / 1000)} s`,
+        ? `task '${id}' is ${task.status}, not ready to claim`
+        : `task '${id}' will be retried in ${Math.ceil((task.retryAt - draft.now) / 1000)} s`,
       advise`see ${quoted('next', { explain: true })}`,
     )
   const worn = attemptsUsedUp(draft.state)
-  if (worn !== null) return refuse('limit', worn, 'raise it in a revision: whoever drives the plan next gives it up')
+  if (worn !== null)
+    return refuse('limit', worn, 'raise it in the plan file; otherwise the plan will be aborted when it runs next')
   const breaker = blockingBreaker(draft.state, task, draft.now, () => false)
   if (breaker !== null)
     return refuse(
       'not-ready',
-      `task '${id}' needs '${breaker.capability}', which has failed too often; it may be tried in ${Math.ceil((breaker.until - draft.now) / 1000)} s`,
+      `task '${id}' needs '${breaker.capability}', which failed too often; it can be used again in ${Math.ceil((breaker.until - draft.now) / 1000)} s`,
       advise`claim another task meanwhile: ${quoted('next', { explain: true })}`,
     )
   if (due) emit(draft, { type: 'task.readied', tasks: [id] })
@@ -114,15 +111,15 @@ function mayNotClaim({ state, now }: DecisionDraft, task: TaskState, found: Foun
     return null
   const { consent } = task
   if (consent === null) return unapproved(state, task, `it ${IMPACT_WORDS[impactIn(state, task) ?? 'unknown']}`)
-  const fault = found === undefined ? 'nobody has looked at what it would do now' : faultIn(consent, found, now)
-  return fault === null ? null : unapproved(state, task, `the approval is void: ${fault}`)
+  const fault = found === undefined ? 'what it would do now was not checked' : faultIn(consent, found, now)
+  return fault === null ? null : unapproved(state, task, `the approval is no longer valid: ${fault}`)
 }
 
 function unapproved({ definition: { name } }: PlanState, task: TaskState, why: string): Refusal {
   const { id } = task.definition
   return refuse(
     'not-ready',
-    `somebody must approve '${id}' before it can be claimed: ${why}`,
+    `'${id}' must be approved before it can be claimed: ${why}`,
     advise`${quoted('inbox')} shows what it would do; ${quoted('approve', { plan: name, task: id })} approves it`,
   )
 }
@@ -158,14 +155,16 @@ export function report(draft: DecisionDraft, command: CommandOf<'report'>): Refu
   if (task.definition.action.type !== 'external')
     return refuse(
       'illegal-transition',
-      `task '${id}' is carried out by the engine, not reported`,
-      advise`to pass over it, use ${quoted('skip')}`,
+      `task '${id}' ${task.definition.action.type === 'gate' ? 'is a gate' : 'runs automatically'}; only external tasks can be reported`,
+      task.definition.action.type === 'gate'
+        ? advise`to approve it: ${quoted('approve', { plan: draft.state.definition.name, task: id })}`
+        : advise`to continue without it: ${quoted('skip')}`,
     )
   const wanting = lacks(task, command.result)
   if (wanting !== undefined) return wanting
   if (task.claim === null) {
     if (draft.state.status !== 'active')
-      return illegal(draft.state, 'report', 'only tasks of an active plan can be reported')
+      return illegal(draft.state, 'report', 'only tasks of a running plan can be reported')
     if (command.held === true) return claimNotHeld(id)
     const { by, token = '', consent } = command
     const found = consent === undefined ? {} : { consent }
@@ -197,7 +196,7 @@ function mayGoOn({ now }: DecisionDraft, { definition, refused, startedAt, visit
 }
 
 export const claimNotHeld = (id: string): Refusal =>
-  refuse('conflict', `the claim on '${id}' is not held by this token`, 'it may have lapsed; claim it again')
+  refuse('conflict', `the claim on '${id}' is not held by this token`, 'it may have expired; claim it again')
 
 /** What a report must say: every output it was asked for, and only outcomes and failure modes the task has. */
 function lacks({ definition }: TaskState, result: Result): Refusal | undefined {
@@ -208,14 +207,14 @@ function lacks({ definition }: TaskState, result: Result): Refusal | undefined {
     if (missing.length === 0) return strange(definition, result.outcome)
     return refuse(
       'invalid',
-      `the report of '${definition.id}' lacks ${missing.map(name => `'${name}'`).join(', ')}`,
+      `the report of '${definition.id}' is missing ${missing.map(name => `'${name}'`).join(', ')}`,
       'report every declared output, or report a failure',
     )
   }
   const names = (definition.failureModes ?? []).map(mode => mode.name)
   if (result.mode === undefined || names.includes(result.mode)) return undefined
   const near = suggest(result.mode, names)
-  const known = names.length === 0 ? 'it has none; leave it out' : `it has ${names.join(', ')}`
+  const known = names.length === 0 ? 'it has none; leave it out' : `known: ${names.join(', ')}`
   return refuse(
     'unknown-reference',
     `task '${definition.id}' has no failure mode '${result.mode}'`,
@@ -242,7 +241,7 @@ export function retry(draft: DecisionDraft, command: CommandOf<'retry'>): Refusa
   if (task === undefined) return unknownTask(draft, command.task)
   const { id } = task.definition
   if (state.status === 'draft' || state.status === 'cancelled')
-    return illegal(state, 'retry', 'there is nothing to try again')
+    return illegal(state, 'retry', 'there is nothing to retry')
   if (state.compensating !== null) return illegal(state, 'retry', beingUndone(state))
   if (task.status === 'ready' && task.retryAt !== null) {
     emit(draft, { type: 'task.readied', tasks: [id] })
@@ -257,11 +256,14 @@ export function retry(draft: DecisionDraft, command: CommandOf<'retry'>): Refusa
       by: command.by,
     })
   }
+  const blocker = task.status === 'blocked' ? blockerOf(state, task) : undefined
   if (!ENDED.has(task.status))
     return refuse(
       'not-ready',
-      `task '${id}' is ${task.status}; only an ended task can be tried again`,
-      advise`see ${quoted('next', { explain: true })}`,
+      `task '${id}' is ${blocker === undefined ? task.status : `blocked by '${blocker.definition.id}'`}; only a finished task can be retried`,
+      blocker === undefined
+        ? advise`see ${quoted('next', { explain: true })}`
+        : advise`retry that one: ${quoted('retry', { plan: state.definition.name, task: blocker.definition.id })}`,
     )
   const unled = nothingLedTo(state, task)
   if (unled !== null) return unled
@@ -286,13 +288,25 @@ export function retry(draft: DecisionDraft, command: CommandOf<'retry'>): Refusa
   return undefined
 }
 
+/** The failed task that it waits for, directly or through others. */
+function blockerOf(state: PlanState, task: TaskState): TaskState | undefined {
+  const seen = new Set<TaskState>([task])
+  for (const one of seen)
+    for (const need of one.definition.needs ?? []) {
+      const other = state.tasks.get(need)
+      if (other?.status === 'failed') return other
+      if (other?.status === 'blocked') seen.add(other)
+    }
+  return undefined
+}
+
 /** Of a plan that was given up: a branch that no outcome led to has nothing to do with how it ended, and does not mend it. */
 function nothingLedTo({ status }: PlanState, task: TaskState): Refusal | null {
   if (status !== 'failed' || task.status !== 'cancelled' || !task.dormant) return null
   return refuse(
     'illegal-transition',
-    `no outcome led to '${task.definition.id}' before the plan was given up`,
-    advise`try again what leads to it; see ${quoted('status')}`,
+    `no outcome led to '${task.definition.id}' before the plan was aborted`,
+    advise`retry the task that leads to it; see ${quoted('status')}`,
   )
 }
 
@@ -301,7 +315,7 @@ export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal 
   const task = state.tasks.get(command.task)
   if (task === undefined) return unknownTask(draft, command.task)
   const { id } = task.definition
-  if (state.status === 'cancelled') return illegal(state, 'skip', 'the plan has ended')
+  if (state.status === 'cancelled') return illegal(state, 'skip', 'the plan is finished')
   if (state.compensating !== null) return illegal(state, 'skip', beingUndone(state))
   if (task.status === 'running')
     return refuse('not-ready', `task '${id}' is running`, 'wait for it, or pause the plan first')
@@ -333,7 +347,7 @@ export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal 
 }
 
 const beingUndone = ({ ending }: PlanState): string =>
-  ending === 'failed' ? 'the plan has failed and its tasks are being undone' : 'the plan is being cancelled'
+  ending === 'failed' ? 'the plan failed and its compensations are running' : 'the plan is being cancelled'
 
 /** Questions about something that went wrong; to try it again is an answer. */
 const AGAIN: ReadonlySet<GateAsks['type']> = new Set(['unknown-outcome', 'recovery', 'replan'])
@@ -346,7 +360,7 @@ function strange({ id, on }: TaskState['definition'], outcome: string | undefine
   return refuse(
     'unknown-reference',
     `task '${id}' has no outcome '${outcome}'`,
-    near === null ? `it has ${known.join(', ')}` : `did you mean '${near}'?`,
+    near === null ? `known: ${known.join(', ')}` : `did you mean '${near}'?`,
     known,
   )
 }

@@ -10,6 +10,7 @@ import type { GitOperation } from '../plan-rules/git-operation.ts'
 import type { Result, Wrote } from '../result.ts'
 import { allTasks } from '../state/task-index.ts'
 import { operationsOf } from './git-operations.ts'
+import { reasonText } from './reason-text.ts'
 import { sentence } from './timeline.ts'
 
 // What an event says that can be held against something else: hashes, argument vectors, exit codes, counts. Values that tasks
@@ -345,7 +346,7 @@ function kindOf(event: Event, definition: TaskDefinition | undefined): EventKind
 /** The sentence of the log; for an attempt also what is run, for a set of tasks all of them. */
 function textOf(event: Event, facts: JsonObject): string {
   const tasks = tasksOf(event)
-  if (event.type === 'task.reopened') return `next visit of ${tasks.join(', ')}: ${event.reason}`
+  if (event.type === 'task.reopened') return `${tasks.join(', ')} will run again: ${reasonText(event.reason)}`
   if (event.type === 'note.added') return `note: ${event.text}`
   if (event.type !== 'attempt.started' && event.type !== 'compensation.started') return sentence(event)
   const told = toldWords(facts)

@@ -179,7 +179,7 @@ export function unacceptedIn(events: readonly Event[]): Unaccepted | null {
 
 export function explain(state: PlanState, task: TaskState, now: Millis): Hint {
   const { id } = task.definition
-  if (state.status === 'draft') return `'${id}' waits: the plan has not been started`
+  if (state.status === 'draft') return `'${id}' waits: the plan is not started`
   switch (task.status) {
     case 'completed':
     case 'cancelled':
@@ -190,16 +190,17 @@ export function explain(state: PlanState, task: TaskState, now: Millis): Hint {
     }
     case 'skipped':
     case 'abandoned':
-      return `'${id}' was ${task.status}: ${task.reason ?? ''}`
+      return `'${id}' was ${task.status === 'abandoned' ? 'cancelled' : task.status}: ${task.reason ?? ''}`
     case 'running':
       return task.claim === null ? `'${id}' is running` : `'${id}' is claimed by ${task.claim.by}`
     case 'waiting':
-      return advise`'${id}' waits for a person: ${asks(task)}${howToAgree(state, task)}`
+      return advise`'${id}' ${asks(task)}${howToAgree(state, task)}`
     case 'blocked':
       return `'${id}' is blocked: ${needsThat(state, task, need => BLOCKS.has(need.status)) || (task.reason ?? '')}`
     case 'pending':
-      if (task.definition.action.type === 'verify') return `'${id}' is judged when everything else has ended`
-      if (task.dormant) return `'${id}' waits: no outcome has led here yet`
+      if (task.definition.action.type === 'verify')
+        return `'${id}' (the final checks) runs when all other tasks have finished`
+      if (task.dormant) return `'${id}' runs only if another task leads to it`
       return `'${id}' needs ${needsThat(state, task, need => !SATISFIES.has(need.status))}`
     case 'ready':
       return whyNotStarted(state, task, now)
@@ -211,23 +212,23 @@ export function explain(state: PlanState, task: TaskState, now: Millis): Hint {
 function whyNotStarted(state: PlanState, task: TaskState, now: Millis): Hint {
   const { id } = task.definition
   if (task.retryAt !== null && task.retryAt <= now && task.definition.action.type === 'external')
-    return `'${id}' is ready to be claimed`
+    return `'${id}' is ready to claim`
   if (task.retryAt !== null) {
     const then = nextRule(task)
-    const after = then === null ? '' : `; should that fail for good, ${then} follows`
-    return `'${id}' is tried again in ${secondsTo(task.retryAt, now)} s: ${task.reason ?? 'its last attempt failed'}${after}`
+    const after = then === null ? '' : `; if that fails too: ${then}`
+    return `'${id}' will be retried in ${secondsTo(task.retryAt, now)} s: ${task.reason ?? 'its last attempt failed'}${after}`
   }
   if (state.status === 'paused') return `'${id}' is ready, but the plan is paused`
   const breaker = blockingBreaker(state, task, now, one => isTriedIn(state.running, one))
   if (breaker !== null) return `'${id}' is ready, but ${breakerLine(breaker, now)}`
-  if (isClaimable(state, task)) return `'${id}' is ready to be claimed`
+  if (isClaimable(state, task)) return `'${id}' is ready to claim`
   if (state.asking.has(task) && task.definition.action.type === 'external')
-    return `'${id}' is ready, and somebody is asked before it can be claimed`
-  if (inLine(state, now).includes(task)) return `'${id}' is ready and starts as soon as an engine drives the plan`
+    return `'${id}' is ready; it needs approval before it can be claimed`
+  if (inLine(state, now).includes(task)) return `'${id}' is ready and starts as soon as the plan runs`
   const limit = concurrencyOf(state.definition)
   if (state.running.size >= limit)
-    return `'${id}' is ready; ${state.running.size} of ${numberOf(limit, 'place')} ${limit === 1 ? 'is' : 'are'} taken`
-  return `'${id}' is ready, but others are before it or write the same files`
+    return `'${id}' is ready; ${state.running.size} of at most ${numberOf(limit, 'task')} ${state.running.size === 1 ? 'is' : 'are'} running`
+  return `'${id}' is ready, but other tasks come first or write the same files`
 }
 
 /** An agent that may not claim it yet is told who can help, and how. */
@@ -239,25 +240,27 @@ function howToAgree({ definition: { name } }: PlanState, { gate, definition }: T
 function asks(task: TaskState): string {
   switch (task.gate?.asks.type) {
     case 'unknown-outcome':
-      return `nobody knows whether it happened (${task.gate.asks.evidence.reason})`
+      return `needs your decision: outcome unknown (${task.gate.asks.evidence.reason})`
     case 'recovery':
     case 'replan': {
       const { failure, type } = task.gate.asks
       const how = type === 'replan' ? 'revise the plan, or ' : ''
-      return `it failed (${failure.message}): ${how}retry, skip or reject it`
+      return `failed (${failure.message}) and needs your decision: ${how}retry, skip or reject it`
     }
     case 'consent':
-      return `agree to it or not: ${task.gate.asks.why}`
+      return `waits for approval before it starts: ${task.gate.asks.why}`
     case 'decision':
-      return `choose ${task.gate.asks.options.map(option => `'${option.id}'`).join(' or ')}`
+      return `waits for a decision: ${task.gate.asks.options.map(option => `'${option.id}'`).join(' or ')}`
     case 'edits':
       return "its files were edited: choose 'keep', 'take' or 'merge'"
     case 'question':
-      return `answer '${task.gate.asks.question}'`
+      return `waits for an answer: '${task.gate.asks.question}'`
     case 'verdict':
-      return `judge ${task.gate.asks.criteria.map(text => `'${text}'`).join(', ')}`
+      return `waits for a person to confirm: ${task.gate.asks.criteria.map(text => `'${text}'`).join(', ')}`
+    case 'edits':
+      return 'needs your decision: keep, take or merge the edits'
     default:
-      return 'approve or reject'
+      return 'waits for approval'
   }
 }
 
@@ -269,7 +272,7 @@ export function recoveryLine(state: PlanState, task: TaskState): string | null {
   const helper = recovering.by === definition.id ? undefined : state.tasks.get(recovering.by)
   const what = helper === undefined ? wordsOf(way) : `${wordsOf(way)} (${helper.status})`
   const then = nextRule(task)
-  return `rule ${recovering.rule + 1} is followed: ${what}; ${then === null ? 'no rule follows' : `then ${then}`}`
+  return `recovery rule ${recovering.rule + 1}: ${what}; ${then === null ? 'the last rule' : `then ${then}`}`
 }
 
 /** Why nothing that needs a capability begins, and until when. */
@@ -278,8 +281,8 @@ export function breakerLine(
   now: Millis,
 ): string {
   return until > now
-    ? `'${capability}' failed too often in a row: nothing that needs it begins for ${secondsTo(until, now)} s`
-    : `'${capability}' failed too often in a row, and another task tries it first`
+    ? `'${capability}' failed too often in a row: tasks that need it wait for ${secondsTo(until, now)} s`
+    : `'${capability}' failed too often in a row; another task tries it first`
 }
 
 const secondsTo = (at: Millis, now: Millis): number => Math.max(0, Math.ceil((at - now) / 1000))

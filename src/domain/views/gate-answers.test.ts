@@ -64,7 +64,7 @@ describe('what is asked', () => {
   })
 
   it('says who has approved already', () => {
-    expect(votesSentence([], 2, String)).toBe('0 of 2 have approved')
-    expect(votesSentence([{ by: 'ana' }, { by: 'bo' }], 3, String)).toBe('2 of 3 have approved: ana, bo')
+    expect(votesSentence([], 2, String)).toBe('0 of 2 approved')
+    expect(votesSentence([{ by: 'ana' }, { by: 'bo' }], 3, String)).toBe('2 of 3 approved: ana, bo')
   })
 })

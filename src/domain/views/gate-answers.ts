@@ -33,25 +33,25 @@ export function gateAnswers(type: GateAsks['type'], { plan, task, mayGoBack }: A
     case 'approval':
     case 'consent':
       return [
-        { answer: 'approve', means: 'go on', step: next('approve', of) },
-        reject('no'),
+        { answer: 'approve', means: 'continue', step: next('approve', of) },
+        reject('fail the task'),
         ...(mayGoBack
           ? [
               {
                 answer: 'push-back',
-                means: 'do it again',
+                means: 'request changes: run it again',
                 step: next('push-back', { ...of, reason: 'what to change' }),
               },
             ]
           : []),
       ]
     case 'verdict':
-      return [{ answer: 'approve', means: 'it holds', step: next('approve', of) }, reject('it does not hold')]
+      return [{ answer: 'approve', means: 'the checks are met', step: next('approve', of) }, reject('they are not')]
     case 'unknown-outcome':
       return [
-        { answer: 'done', means: 'it happened', step: next('approve', of) },
-        { answer: 'again', means: 'it did not: try again', step: next('retry', of) },
-        reject('give up: it failed'),
+        { answer: 'done', means: 'it happened: mark as completed', step: next('approve', of) },
+        { answer: 'again', means: 'it did not: run it again', step: next('retry', of) },
+        reject('mark as failed'),
       ]
     case 'decision':
       return [
@@ -62,32 +62,32 @@ export function gateAnswers(type: GateAsks['type'], { plan, task, mayGoBack }: A
       return [
         {
           answer: 'keep',
-          means: 'the edits stay; the task goes on with them',
+          means: 'keep the edits and continue with them',
           step: next('choose', { ...of, option: 'keep' }),
         },
         {
           answer: 'take',
-          means: 'back to before the task; the edits can be restored',
+          means: 'revert to before the task; the edits are backed up',
           step: next('choose', { ...of, option: 'take' }),
         },
         {
           answer: 'merge',
-          means: 'keep the edits, take out what the task wrote',
+          means: 'keep the edits, remove what the task wrote',
           step: next('choose', { ...of, option: 'merge' }),
         },
-        reject('give up: the task failed'),
+        reject('mark the task as failed'),
       ]
     case 'question':
       return [
         { answer: 'answer', means: 'fill in the form', step: next('answer', { ...of, fields: ['NAME=VALUE'] }) },
-        reject('there is no answer'),
+        reject('no answer: fail the task'),
       ]
     case 'recovery':
     case 'replan':
       return [
-        { answer: 'again', means: 'try again', step: next('retry', of) },
-        { answer: 'skip', means: 'go on without it', step: next('skip', why) },
-        reject('give up: it failed'),
+        { answer: 'again', means: 'retry it', step: next('retry', of) },
+        { answer: 'skip', means: 'continue without it', step: next('skip', why) },
+        reject('mark as failed'),
       ]
     default:
       return type satisfies never
@@ -96,9 +96,9 @@ export function gateAnswers(type: GateAsks['type'], { plan, task, mayGoBack }: A
 
 /** Of work that has somebody's name on it. */
 export const workAnswers = (of: AskedTask): readonly InboxAnswer[] => [
-  { answer: 'claim', means: 'take it in hand', step: next('claim', of) },
-  { answer: 'done', means: 'it is done', step: next('done', of) },
-  { answer: 'fail', means: 'it cannot be done', step: next('fail', { ...of, reason: 'why' }) },
+  { answer: 'claim', means: 'claim it', step: next('claim', of) },
+  { answer: 'done', means: 'report it as done', step: next('done', of) },
+  { answer: 'fail', means: 'report it as failed', step: next('fail', { ...of, reason: 'why' }) },
 ]
 
 export const questionAnswers = (plan: string, id: string): readonly InboxAnswer[] => [
@@ -106,15 +106,19 @@ export const questionAnswers = (plan: string, id: string): readonly InboxAnswer[
 ]
 
 export const proposalAnswers = (plan: string, id: string): readonly InboxAnswer[] => [
-  { answer: 'accept', means: 'it becomes the plan', step: next('accept', { plan, proposal: id, reason: 'why' }) },
-  { answer: 'decline', means: 'the plan stays as it is', step: next('decline', { plan, proposal: id, reason: 'why' }) },
+  { answer: 'accept', means: 'apply the change', step: next('accept', { plan, proposal: id, reason: 'why' }) },
+  {
+    answer: 'decline',
+    means: 'leave the plan unchanged',
+    step: next('decline', { plan, proposal: id, reason: 'why' }),
+  },
 ]
 
 /** An adoption is ordered for the fork, not for this plan: here it can only be left. */
 export const adoptionAnswers = (plan: string, fork: string): readonly InboxAnswer[] => [
   {
     answer: 'leave',
-    means: advise`leave it at that; ${next('adopt', { plan: fork })} tries again`,
+    means: advise`stop here; ${next('adopt', { plan: fork })} tries again`,
     step: next('note', { plan, reason: 'why' }),
   },
 ]
@@ -137,15 +141,15 @@ export function rollbackAnswers(
     return kind === 'undo' ? next('undo', all) : next('rollback', { ...all, to })
   }
   return [
-    { answer: 'again', means: 'try it once more', step: step() },
-    { answer: 'mine', means: 'keep what stands where somebody worked since', step: step('mine') },
+    { answer: 'again', means: 'try it again', step: step() },
+    { answer: 'mine', means: 'keep files that were edited since', step: step('mine') },
     {
       answer: 'theirs',
-      means: "take the checkpoint's side; what stands there is stored",
+      means: "use the checkpoint's versions; yours are backed up",
       step: step('theirs'),
     },
-    { answer: 'merge', means: 'join both where they join cleanly', step: step('merge') },
-    { answer: 'leave', means: 'leave it at that', step: next('note', { plan, reason: 'why' }) },
+    { answer: 'merge', means: 'merge where there is no conflict', step: step('merge') },
+    { answer: 'leave', means: 'stop here', step: next('note', { plan, reason: 'why' }) },
   ]
 }
 

@@ -11,31 +11,31 @@ export type Say = (text: string) => string
 export function askedSentence({ task, asks }: Pick<InboxItem, 'task' | 'asks'>, say: Say): string {
   switch (asks.type) {
     case 'approval':
-      return `${task} asks for approval`
+      return `${task} waits for approval`
     case 'verdict':
-      return `${task} asks whether this holds: ${asks.criteria.map(criterion => `'${say(criterion)}'`).join(', ')}`
+      return `${task}: please confirm: ${asks.criteria.map(criterion => `'${say(criterion)}'`).join(', ')}`
     case 'unknown-outcome':
-      return `${task}: nobody knows whether it happened (${say(asks.evidence.reason)})`
+      return `${task}: outcome unknown, needs your decision (${say(asks.evidence.reason)})`
     case 'edits':
-      return `${task} waits: ${whoEdited(asks, say)} ${pathsIn(asks, say)}, which its next attempt would set back`
+      return `${task} needs your decision: ${whoEdited(asks, say)} ${pathsIn(asks, say)}; its next attempt would revert that`
     case 'consent':
-      return `${task} asks for approval before it begins: ${say(asks.why)}`
+      return `${task} waits for approval before it starts: ${say(asks.why)}`
     case 'decision':
-      return `${task} asks for a decision between ${asks.options.map(({ id }) => say(id)).join(', ')}`
+      return `${task} waits for a decision: ${asks.options.map(({ id }) => say(id)).join(', ')}`
     case 'question':
       return `${task} asks: ${say(asks.question)}`
     case 'recovery':
-      return `${task} failed and asks what then: ${say(asks.failure.message)}`
+      return `${task} failed and needs your decision: ${say(asks.failure.message)}`
     case 'replan':
-      return `${task} failed and asks for another plan: ${say(asks.failure.message)}`
+      return `${task} failed and needs a changed plan: ${say(asks.failure.message)}`
     case 'agent-question':
       return questionSentence({ ...asks, task }, say)
     case 'proposal':
       return proposalSentence(asks, say)
     case 'work':
-      return `${task} is to be done`
+      return `${task} is ready to be done`
     case 'rollback':
-      return `the ${asks.kind} to ${asks.checkpoint ?? `entry ${asks.to}`} was stopped: ${say(asks.message)}`
+      return `the ${asks.kind} to ${asks.checkpoint ?? `entry ${asks.to}`} stopped: ${say(asks.message)}`
     default:
       return asks satisfies never
   }
@@ -56,22 +56,22 @@ export const proposalSentence = (
 export function directQuestion(asks: GateAsks): string {
   switch (asks.type) {
     case 'approval':
-      return 'may the plan go on?'
+      return 'continue?'
     case 'verdict':
-      return 'does this hold?'
+      return 'are these checks met?'
     case 'unknown-outcome':
-      return 'nobody knows whether it happened. Did it?'
+      return 'its outcome is unknown. Did it happen?'
     case 'edits':
-      return 'somebody has worked on its files since its last attempt. What becomes of these edits?'
+      return 'its files were edited since its last attempt. What should happen to these edits?'
     case 'consent':
-      return 'may it begin?'
+      return 'may it start?'
     case 'decision':
       return 'which of these?'
     case 'question':
       return asks.question
     case 'recovery':
     case 'replan':
-      return 'it failed. What then?'
+      return 'it failed. What should happen now?'
     default:
       return asks satisfies never
   }
@@ -85,7 +85,7 @@ export function gateWords(action: GateAction, who: string): string {
     case 'approval':
       return `asks ${whom} for approval${many}`
     case 'diff':
-      return `asks ${whom} to look at what changed${many}`
+      return `asks ${whom} to review the changes${many}`
     case 'decision':
       return `asks ${whom} to choose: ${(action.options ?? []).map(({ id }) => id).join(', ')}`
     case 'question':
@@ -94,22 +94,22 @@ export function gateWords(action: GateAction, who: string): string {
       return `checks that ${action.schema?.file ?? ''} follows ${action.schema?.against ?? ''}`
     case 'invariant':
     case 'tests':
-      return 'goes on when its checks hold'
+      return 'continues when its checks pass'
     case 'budget':
-      return 'goes on when the plan has not used up more than it may'
+      return 'continues while the plan is within its budget'
     default:
       return action.gate satisfies never
   }
 }
 
-/** Why a task whose outcome nobody knows is not simply run again. */
+/** Why a task of unknown outcome is not simply run again. */
 export const whyNotAgain = ({ evidence }: Extract<GateAsks, { readonly type: 'unknown-outcome' }>): string =>
-  `its effect is ${evidence.effect}, so it is not run again by itself`
+  `its effect is ${evidence.effect}, so it is not run again automatically`
 
 /** How many of those who must have approved, and who they are. */
 export function votesSentence(given: readonly { readonly by: string }[], wanted: number, say: Say): string {
   const names = given.map(({ by }) => say(by)).join(', ')
-  return `${given.length} of ${wanted} have approved${names === '' ? '' : `: ${names}`}`
+  return `${given.length} of ${wanted} approved${names === '' ? '' : `: ${names}`}`
 }
 
 const PATHS_MAX = 5
@@ -122,7 +122,7 @@ export function editedLines({ paths, more = 0, unmerged = [] }: EditedPaths): re
   return [
     ...paths.slice(0, EDITED_MAX).map(path => `edited: ${path}`),
     ...(rest === 0 ? [] : [`… and ${rest} more`]),
-    ...unmerged.slice(0, EDITED_MAX).map(path => `cannot be merged: ${path}; keep it or take it`),
+    ...unmerged.slice(0, EDITED_MAX).map(path => `cannot be merged: ${path}; choose keep or take`),
   ]
 }
 
@@ -136,5 +136,5 @@ function pathsIn({ paths, more = 0 }: EditedPaths, say: Say): string {
 /** A person, or another plan that ran at the same time. */
 const whoEdited = ({ plans = [] }: EditedPaths, say: Say): string =>
   plans.length === 0
-    ? 'a person, or a process that outlived its attempt, has worked on'
+    ? 'a person or a leftover process edited'
     : `${plans.map(plan => `plan '${say(plan)}'`).join(', ')} may have written`

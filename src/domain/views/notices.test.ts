@@ -122,7 +122,7 @@ describe('the inbox', () => {
     expect(inboxOf(journal.state)).toEqual([])
     const past = new InboxPast(key => key === item!.key)
     for (const entry of journal.entries) past.read(entry)
-    expect(past.found).toMatchObject({ by: { actor: 'ana', text: 'ana answers question q1: {"answer":"this"}' } })
+    expect(past.found).toMatchObject({ by: { actor: 'ana', text: 'ana answered question q1: {"answer":"this"}' } })
   })
 
   it('names another question when the same gate asks about something else', () => {

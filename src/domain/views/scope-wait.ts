@@ -17,10 +17,10 @@ const SHOWN_MAX = 3
 
 /** `task 'a' of plan 'p' holds sc/**`, for each who holds some of its files and may be named. */
 export function scopeHolders({ by }: ScopeWaitFacts): string {
-  if (by.length === 0) return 'a task of another plan holds them'
+  if (by.length === 0) return 'a task of another plan is writing them'
   const shown = by.slice(0, SHOWN_MAX).map(({ name, task, paths }) => {
     const more = paths.length > SHOWN_MAX ? ` and ${paths.length - SHOWN_MAX} more` : ''
-    return `task '${task}' of plan '${name}' holds ${paths.slice(0, SHOWN_MAX).join(', ')}${more}`
+    return `plan '${name}' (task '${task}') is writing ${paths.slice(0, SHOWN_MAX).join(', ')}${more}`
   })
   return by.length > SHOWN_MAX ? `${shown.join('; ')}; and ${by.length - SHOWN_MAX} more` : shown.join('; ')
 }
@@ -34,8 +34,8 @@ export function explainScopeWait(wait: ScopeWaitFacts): Hint {
   const stalled = stalledPlans([wait])
   const ways = stalled.map(
     name =>
-      advise`nobody drives '${name}': ${quoted('resume', { plan: name })} continues it, ${quoted('cancel', { plan: name })} gives it up`,
+      advise`'${name}' is not running: ${quoted('resume', { plan: name })} continues it, ${quoted('cancel', { plan: name })} cancels it`,
   )
-  const end = ways.length === 0 ? 'it begins when that has ended' : joinHints(ways, '; ')
-  return advise`'${wait.task}' is ready, but waits for its files: ${scopeHolders(wait)}; ${end}`
+  const end = ways.length === 0 ? 'it starts when that has finished' : joinHints(ways, '; ')
+  return advise`'${wait.task}' is ready, but waits for files: ${scopeHolders(wait)}; ${end}`
 }

@@ -21,7 +21,7 @@ const why = (journal: Journal, one: string) =>
 const stopped = ({ state, clock }: Journal) => whatStopped(state, clock.now())
 const busy = { class: 'transient', retryable: true, message: 'busy' } as const
 
-const changed = advise`in its file, then ${quoted('run', { file: 'FILE' })}: what is done stays done`
+const changed = advise`in the plan file, then ${quoted('run', { file: 'FILE' })}; completed tasks are not run again`
 
 describe('a recovery under way', () => {
   const recover = [
@@ -32,12 +32,12 @@ describe('a recovery under way', () => {
   it('is told with the rule, who helps, and which rule comes next', () => {
     const journal = begun(task('a', { recover }), task('b'))
     journal.fail('a', { message: 'wrong' })
-    const how = "rule 1 is followed: 'b' instead (running); then rule 2 (ask a person), if it is logic"
+    const how = "recovery rule 1: 'b' instead (running); then rule 2 (ask a person), if it is logic"
     expect(why(journal, 'a')).toBe(`'a' failed: wrong; ${how}`)
     expect(card(journal.state, journal.state.order[0]!).recovery).toBe(how)
     expect(summary(journal.state).recovering).toEqual([{ task: 'a', how }])
     journal.fail('b')
-    expect(why(journal, 'a')).toBe("'a' waits for a person: it failed (wrong): retry, skip or reject it")
+    expect(why(journal, 'a')).toBe("'a' failed (wrong) and needs your decision: retry, skip or reject it")
   })
 
   it('by trying again names what would follow', () => {
@@ -46,9 +46,7 @@ describe('a recovery under way', () => {
       task('b'),
     )
     journal.fail('a', busy)
-    expect(why(journal, 'a')).toBe(
-      "'a' is tried again in 2 s: busy; should that fail for good, rule 1 ('b' instead) follows",
-    )
+    expect(why(journal, 'a')).toBe("'a' will be retried in 2 s: busy; if that fails too: rule 1 ('b' instead)")
   })
 
   it('is over when it has helped', () => {
@@ -65,15 +63,13 @@ it('an open breaker is told, with what it holds back and until when', () => {
   const policy = { breaker: { failures: 1, cooldownMs: 30_000 } }
   const journal = begun(net('a'), net('b'), { policy, concurrency: 1 } as PlanOptions)
   journal.fail('a', busy)
-  expect(why(journal, 'b')).toBe(
-    "'b' is ready, but 'net' failed too often in a row: nothing that needs it begins for 30 s",
-  )
+  expect(why(journal, 'b')).toBe("'b' is ready, but 'net' failed too often in a row: tasks that need it wait for 30 s")
   expect(summary(journal.state).breakers).toEqual([
     { capability: 'net', until: journal.clock.now() + 30_000, failures: 1 },
   ])
   journal.clock.advance(30_000)
   journal.turn()
-  expect(why(journal, 'b')).toBe("'b' is ready, but 'net' failed too often in a row, and another task tries it first")
+  expect(why(journal, 'b')).toBe("'b' is ready, but 'net' failed too often in a row; another task tries it first")
 })
 
 describe('a plan that stands still says what stopped it and what to do next', () => {
@@ -86,7 +82,7 @@ describe('a plan that stands still says what stopped it and what to do next', ()
         'look at the log',
         [next('retry', { plan: 'p', task: 'a' })],
         [next('skip', { plan: 'p', task: 'a', reason: 'why' })],
-        advise`change it ${changed}`,
+        advise`fix it ${changed}`,
       ],
       task: 'a',
     }
@@ -105,7 +101,7 @@ describe('a plan that stands still says what stopped it and what to do next', ()
     expect(stopped(journal)).toMatchObject({
       why: 'the plan has had all of its 1 attempts (policy.limits.attempts)',
       next: [
-        advise`look at why it goes round: ${next('log', { plan: 'p' })}`,
+        advise`see why it loops: ${next('log', { plan: 'p' })}`,
         [next('retry', { plan: 'p', task: 'a' })],
         advise`raise policy.limits.attempts ${changed}`,
       ],
@@ -148,7 +144,7 @@ describe('a plan that stands still says what stopped it and what to do next', ()
       gates: prepare.flatMap(one => questionFor(journal.state, one)),
     })
     expect(stopped(journal)).toEqual({
-      why: "a person must decide about 'g'; 'e' waits to be claimed",
+      why: "'g' needs a decision of a person; 'e' waits to be claimed",
       next: [[next('inbox')], [next('claim', { plan: 'p' })]],
       task: 'g',
     })
@@ -159,12 +155,12 @@ describe('a plan that stands still says what stopped it and what to do next', ()
     const journal = begun(task('a'))
     expect(stopped(journal)).toBeNull()
     journal.must({ type: 'pause', reason: 'lunch' })
-    expect(stopped(journal)).toEqual({ why: 'it is paused: lunch', next: [[next('resume', { plan: 'p' })]] })
+    expect(stopped(journal)).toEqual({ why: 'paused: lunch', next: [[next('resume', { plan: 'p' })]] })
     journal.must({ type: 'resume' })
     journal.succeed('a')
     expect(stopped(journal)).toBeNull()
     const gone = begun(task('a'))
     gone.must({ type: 'cancel', reason: 'enough', force: true })
-    expect(stopped(gone)?.why).toBe('it was cancelled: enough')
+    expect(stopped(gone)?.why).toBe('cancelled: enough')
   })
 })

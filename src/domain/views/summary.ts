@@ -2,7 +2,7 @@
 
 import type { GateAsks, Vote } from '../event.ts'
 import { backFrom } from '../gates/gates.ts'
-import { advise, type Hint, next, quoted } from '../hint.ts'
+import { advise, aimHint, type Hint, next, quoted } from '../hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import { nextActions } from '../next-actions.ts'
@@ -76,14 +76,17 @@ export function whatStopped(state: PlanState, now: Millis): Stopped | null {
     case 'completed':
       return null
     case 'draft':
-      return { why: 'it has not been started', next: [[next('run', { plan: name })]] }
+      return { why: 'not started', next: [[next('run', { plan: name })]] }
     case 'paused':
       return {
-        why: `it is paused${state.reason === null ? '' : `: ${state.reason}`}`,
+        why: `paused${state.reason === null || state.reason === 'paused' ? '' : `: ${state.reason}`}`,
         next: [...(state.shortage === null ? [] : [state.shortage.hint]), [next('resume', { plan: name })]],
       }
     case 'cancelled':
-      return { why: `it was cancelled: ${state.reason ?? ''}`.replace(/: $/, ''), next: ['run its document again'] }
+      return {
+        why: `cancelled${state.reason === null || state.reason === 'cancelled' ? '' : `: ${state.reason}`}`,
+        next: ['run its plan file again'],
+      }
     case 'failed':
       return whyFailed(state)
     case 'active':
@@ -104,8 +107,8 @@ function whyFailed(state: PlanState): Stopped {
   const hint = task?.result?.status === 'failed' ? task.result.failure.hint : undefined
   const id = task?.definition.id
   const ways: readonly Hint[] = [
-    ...(cap === undefined ? [] : [advise`look at why it goes round: ${next('log', { plan: name })}`]),
-    ...(hint === undefined ? [] : [hint]),
+    ...(cap === undefined ? [] : [advise`see why it loops: ${next('log', { plan: name })}`]),
+    ...(hint === undefined ? [] : [id === undefined ? hint : aimHint(hint, { plan: name, task: id })]),
     ...(id === undefined ? [[next('log', { plan: name })]] : waysOn(name, id, cap)),
   ]
   return { why, next: ways, task: id }
@@ -115,9 +118,9 @@ const CAP = /\((policy\.limits\.\w+)\)/
 
 /** A cap ended it: trying again has as much room once more, and a changed file can give it more. */
 function waysOn(plan: string, task: TaskName, cap: string | undefined): readonly Hint[] {
-  const changed = advise`in its file, then ${quoted('run', { file: 'FILE' })}: what is done stays done`
+  const changed = advise`in the plan file, then ${quoted('run', { file: 'FILE' })}; completed tasks are not run again`
   if (cap !== undefined) return [[next('retry', { plan, task })], advise`raise ${cap} ${changed}`]
-  return [[next('retry', { plan, task })], [next('skip', { plan, task, reason: 'why' })], advise`change it ${changed}`]
+  return [[next('retry', { plan, task })], [next('skip', { plan, task, reason: 'why' })], advise`fix it ${changed}`]
 }
 
 /** The last that ended and has somewhere to lead to: it would have gone back once more. */
@@ -148,15 +151,17 @@ function whatWaits(state: PlanState, now: Millis): Stopped {
   const free = state.order.filter(task => isClaimable(state, task))
   const first = asked[0] ?? claimed[0] ?? free[0]
   const parts = [
-    asked.length === 0 ? null : `a person must decide about ${listed(asked)}`,
-    claimed.length === 0 ? null : `${listed(claimed)} ${claimed.length === 1 ? 'is' : 'are'} claimed and not reported`,
+    asked.length === 0 ? null : `${listed(asked)} ${asked.length === 1 ? 'needs' : 'need'} a decision of a person`,
+    claimed.length === 0
+      ? null
+      : `${listed(claimed)} ${claimed.length === 1 ? 'is' : 'are'} claimed and not reported yet`,
     free.length === 0 ? null : `${listed(free)} ${free.length === 1 ? 'waits' : 'wait'} to be claimed`,
   ].filter(part => part !== null)
   const held = state.breakers.find(({ until }) => until !== null && until > now)
   if (held !== undefined)
-    parts.push(`'${held.capability}' may be tried again in ${Math.ceil((held.until! - now) / 1000)} s`)
+    parts.push(`'${held.capability}' can be used again in ${Math.ceil((held.until! - now) / 1000)} s`)
   return {
-    why: parts.length === 0 ? 'nothing of it can go on' : parts.join('; '),
+    why: parts.length === 0 ? 'no task can start' : parts.join('; '),
     next: [
       ...(asked.length === 0 ? [] : [[next('inbox')]]),
       ...(free.length === 0 ? [] : [[next('claim', { plan: name })]]),

@@ -7,10 +7,10 @@ import { sentence, visibleEvents } from './timeline.ts'
 
 it('ends without a colon where no reason was given', () => {
   const voted = { type: 'gate.voted', task: name('go'), by: 'ana', rationale: '' } as const
-  expect(sentence(voted)).toBe('go approved by ana, who is not the last that must')
-  expect(sentence({ ...voted, rationale: 'fine' })).toBe('go approved by ana, who is not the last that must: fine')
+  expect(sentence(voted)).toBe('go approved by ana; more approvals are needed')
+  expect(sentence({ ...voted, rationale: 'fine' })).toBe('go approved by ana; more approvals are needed: fine')
   expect(sentence({ type: 'revision.declined', id: 'p1', by: 'ana', rationale: '' })).toBe(
-    'ana declines the proposed revision p1',
+    'ana declined the proposed revision p1',
   )
 })
 
@@ -21,7 +21,7 @@ it('tells what a task changed outside its scope, and whose edits it wrote over',
   const overwrote = { paths: ['src/a'] }
   const result = { status: 'succeeded', verdicts, wrote: { changes: numberedSha(1), paths: 2, overwrote } } as const
   expect(sentence({ type: 'attempt.succeeded', task: name('go'), visit: 2, attempt: 1, result })).toBe(
-    'go succeeded; outside its write scope it also changed other.txt; it wrote over edits of src/a, and they are kept',
+    'go succeeded; outside its write scope it also changed other.txt; it overwrote edits of src/a, which are backed up',
   )
 })
 

@@ -7,45 +7,44 @@ import { numberOf } from '../phrases.ts'
 import type { LostOutput } from '../result.ts'
 import { countedVisits } from '../state/state.ts'
 import { allTasks } from '../state/task-index.ts'
+import { isPlainBlock, reasonText, recoveryText } from './reason-text.ts'
 
 // What was judged, one line each: the part of the timeline that tells of recovery, gates, questions and proposals.
 
 function judgementLine(event: JudgementEvent): string {
   switch (event.type) {
-    case 'recovery.chosen': {
-      const to = event.to === undefined || event.to.length === 0 ? '' : ` ${event.to.join(', ')}`
-      return `${event.task}: ${event.choice}${to}: ${event.reason}`
-    }
+    case 'recovery.chosen':
+      return `${event.task}: ${recoveryText(event)}`
     case 'task.substituted':
-      return `${event.task} is done: ${event.by} did its work`
+      return `${event.task} completed: ${event.by} did its work`
     case 'plan.aborted':
-      return `the plan is given up: ${event.reason}`
+      return `plan aborted: ${event.reason}`
     case 'breaker.opened':
-      return `nothing that needs '${event.capability}' begins for a while: ${event.failures} failures in a row`
+      return `'${event.capability}' failed ${event.failures} times in a row: tasks that need it wait`
     case 'breaker.closed':
       return `'${event.capability}' works again`
     case 'task.escalated':
-      return `${event.task}: ${event.to ?? 'somebody'} is called (${ESCALATED[event.why]})`
+      return `${event.task}: ${ESCALATED[event.why]}; escalated${event.to === undefined ? '' : ` to ${event.to}`}`
     case 'gate.voted':
-      return `${event.task} approved by ${event.by}, who is not the last that must${because(event.rationale)}`
+      return `${event.task} approved by ${event.by}; more approvals are needed${because(event.rationale)}`
     case 'consent.voided':
-      return `${event.task}: what was approved does not hold any more: ${event.reason}`
+      return `${event.task}: the approval is no longer valid: ${event.reason}`
     case 'question.asked':
       return `${event.by} asks: ${event.text}`
     case 'question.answered':
-      return `${event.by} answers question ${event.id}${Object.keys(event.answers).length === 0 ? '' : `: ${JSON.stringify(event.answers)}`}`
+      return `${event.by} answered question ${event.id}${Object.keys(event.answers).length === 0 ? '' : `: ${JSON.stringify(event.answers)}`}`
     case 'revision.proposed':
       return `${event.by} proposes a revision (${event.hash.slice(0, 12)})${because(event.rationale)}`
     case 'revision.declined':
-      return `${event.by} declines the proposed revision ${event.id}${because(event.rationale)}`
+      return `${event.by} declined the proposed revision ${event.id}${because(event.rationale)}`
     case 'assessment.made': {
       const unmet = event.verdicts.filter(({ holds }) => holds !== true).length
-      return `round ${event.round}: ${unmet === 0 ? 'all of the definition of done holds' : `${unmet} of ${numberOf(event.verdicts.length, 'criterion', 'criteria')} ${unmet === 1 ? 'does' : 'do'} not hold`}`
+      return `round ${event.round}: ${unmet === 0 ? 'all final checks passed' : `${unmet} of ${numberOf(event.verdicts.length, 'final check')} did not pass`}`
     }
     case 'notice.sent':
       return event.failure === undefined
-        ? `${event.to} was told: ${event.kind}`
-        : `${event.to} could not be told (${event.kind}): ${event.failure}`
+        ? `notified ${event.to}: ${event.kind}`
+        : `could not notify ${event.to} (${event.kind}): ${event.failure}`
     default:
       return event satisfies never
   }
@@ -53,20 +52,30 @@ function judgementLine(event: JudgementEvent): string {
 
 /** Who decided what at a gate; what else was said with it. */
 function decidedLine({ task, verdict, rationale, by, option, to }: EventOf<'gate.decided'>): string {
-  const what =
-    verdict === 'chosen' ? `chosen: ${option ?? ''}` : verdict === 'pushed-back' ? `sent back to ${to}` : verdict
   const who = by === undefined ? '' : ` by ${by}`
-  return `${task} ${what}${who}${because(rationale)}`
+  const why = because(rationale)
+  switch (verdict) {
+    case 'chosen':
+      return by === undefined ? `${task}: ${option ?? ''} chosen${why}` : `${task}: ${by} chose ${option ?? ''}${why}`
+    case 'pushed-back':
+      return `${task}: changes requested${who}, back to ${to}${why}`
+    case 'done':
+      return `${task} confirmed as completed${who}${why}`
+    case 'again':
+      return `${task}: retry ordered${who}${because(rationale === 'tried again by hand' ? '' : rationale)}`
+    default:
+      return `${task} ${verdict}${who}${why}`
+  }
 }
 
 const because = (rationale: string): string => (rationale === '' ? '' : `: ${rationale}`)
 
 const ESCALATED = {
-  waiting: 'nobody has answered',
-  expired: 'the time to answer is over',
+  waiting: 'not answered yet',
+  expired: 'not answered in time',
   deadline: 'its deadline has passed',
-  timebox: 'its time is used up',
-  heartbeat: 'whoever had it fell silent',
+  timebox: 'its timebox is used up',
+  heartbeat: 'claim expired (no heartbeat)',
 } as const
 
 export interface Moment {
@@ -97,11 +106,20 @@ export function timeline(
   }))
 }
 
-/** What is told of an entry as it happens: a gate that was decided in the same moment has asked nobody. */
+/**
+ * What is told of an entry as it happens. A gate that was decided in the same moment has asked nobody; a retry is told once; that a
+ * task without `retry` is not retried goes without saying.
+ */
 export function visibleEvents(events: readonly Event[]): readonly Event[] {
   const isDecided = (task: TaskName, from: number): boolean =>
     events.slice(from).some(event => event.type === 'gate.decided' && event.task === task)
-  return events.filter((event, at) => event.type !== 'gate.opened' || !isDecided(event.task, at))
+  const isChosen = (task: TaskName): boolean =>
+    events.some(event => event.type === 'recovery.chosen' && event.task === task && event.choice === 'retry')
+  return events.filter((event, at) => {
+    if (event.type === 'gate.opened') return !isDecided(event.task, at)
+    if (event.type === 'retry.scheduled') return !isChosen(event.task)
+    return event.type !== 'recovery.chosen' || !isPlainBlock(event)
+  })
 }
 
 /** How steps of this plan are said; without it, none is named. */
@@ -117,19 +135,19 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'plan.revised':
       return `revision ${event.revision}: ${event.rationale}`
     case 'task.imported':
-      return `brought along: ${names(event.tasks.map(({ task, status }) => `${task} ${status}`))}`
+      return `imported: ${names(event.tasks.map(({ task, status }) => `${task} ${status}`))}`
     case 'plan.started':
       return 'plan started'
     case 'plan.paused':
-      return `plan paused: ${event.reason}${event.cause === undefined ? '' : `. ${event.cause.hint} No task failed by it`}`
+      return `plan paused${reasonUnless('paused', event.reason)}${event.cause === undefined ? '' : `. ${event.cause.hint} No task failed`}`
     case 'plan.resumed':
       return 'plan resumed'
     case 'plan.cancelled':
-      return `plan cancelled${event.force ? ' by force' : ''}: ${event.reason}`
+      return `cancelling the plan${event.force ? ' without compensation' : ''}${reasonUnless('cancelled', event.reason)}`
     case 'plan.finished':
-      return `plan ${event.status}: ${event.reason}`
+      return `plan ${event.status}${reasonUnless(event.status, event.reason)}`
     case 'plan.reopened':
-      return `plan reopened: ${event.reason}`
+      return `plan reopened: ${reasonText(event.reason)}`
     case 'plan.archived':
       return 'plan archived'
     case 'task.readied':
@@ -137,61 +155,61 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'task.skipped':
       return `${event.task} skipped${event.by === undefined ? '' : ` by ${event.by}`}: ${event.reason}`
     case 'task.blocked':
-      return `blocked by ${event.by}: ${names(event.tasks)}`
+      return `${names(event.tasks)} ${isOrAre(event.tasks)} blocked by ${event.by}`
     case 'task.unblocked':
-      return `no longer blocked: ${names(event.tasks)}`
+      return `${names(event.tasks)} ${isOrAre(event.tasks)} no longer blocked`
     case 'task.abandoned':
-      return `${event.task} abandoned: ${event.reason}`
+      return `${event.task} cancelled: ${reasonText(event.reason)}`
     case 'task.failed':
       return `${event.task} failed: ${event.reason}`
     case 'task.reopened':
-      return `next visit of ${names(event.tasks)}: ${event.reason}`
+      return `${names(event.tasks)} will run again: ${reasonText(event.reason)}`
     case 'task.routed':
-      if (event.to.includes(event.task)) return 'everything else has ended; judging the definition of done'
+      if (event.to.includes(event.task)) return 'all other tasks have finished; running the final checks'
       return `${event.task} ${event.outcome} → ${names(event.to)}`
     case 'attempt.started':
       return `${event.task} started${again(event)}${event.claim === undefined ? '' : `, claimed by ${event.claim.by}`}${unseen(event)}`
     case 'attempt.succeeded':
-      return `${event.task} succeeded${seconds(event.result.durationMs)}${strayed(event)}${overwritten(event, words)}`
+      return `${event.task} completed${seconds(event.result.durationMs)}${strayed(event)}${overwritten(event, words)}`
     case 'attempt.failed':
       return `${event.task} failed${again(event)}: ${event.result.failure.message}${overwritten(event, words)}`
     case 'attempt.lost':
       return `${event.task} interrupted${again(event)}: ${event.reason}`
     case 'attempt.parked':
-      return `${event.task} parked, needs a decision: ${event.evidence.reason}`
+      return `${event.task}: outcome unknown, needs your decision: ${event.evidence.reason}`
     case 'outputs.checked':
       return event.lost.length === 0
-        ? 'all declared outputs are as they were left again'
-        : `not as it was left: ${names(event.lost.map(lostWords))}`
+        ? 'all declared outputs are unchanged again'
+        : `changed or missing: ${names(event.lost.map(lostWords))}`
     case 'report.refused':
-      return `the report of ${event.task} is refused, and its claim stays: ${event.failure.message}`
+      return `report of ${event.task} not accepted, the claim stays: ${event.failure.message}`
     case 'retry.scheduled':
-      return `${event.task} will be tried again`
+      return `${event.task} will be retried`
     case 'gate.opened':
       return event.asks.type === 'edits'
-        ? `${event.task} waits: somebody has edited ${names([...event.asks.paths])}, which its next attempt would set back`
-        : `${event.task} asks for a decision`
+        ? `${event.task} needs your decision: ${names([...event.asks.paths])} edited outside the plan; the next attempt would revert it`
+        : `${event.task} ${WAITS_FOR[event.asks.type]}`
     case 'gate.decided':
       return decidedLine(event)
     case 'criterion.judged':
-      return `${event.task}: ${event.criterion} ${event.holds ? 'holds' : 'does not hold'}`
+      return `${event.task}: check ${event.holds ? 'passed' : 'failed'}: ${event.criterion}`
     case 'workspace.restored': {
       const files =
         event.files === undefined || event.files.length === 0 ? `files of ${event.task}` : names(event.files)
-      const kept = (event.kept ?? []).length === 0 ? '' : `; kept as edited: ${names(event.kept ?? [])}`
-      if (event.files?.length === 0) return `before ${event.task} is tried again${kept}`.replace('; ', ', ')
-      return `${files} set back to before ${event.task}; what stood there is kept${words === undefined ? '' : `: ${words.word(restoring(event, words.plan))}`}${kept}`
+      const kept = (event.kept ?? []).length === 0 ? '' : `; edits kept: ${names(event.kept ?? [])}`
+      if (event.files?.length === 0) return `before retrying ${event.task}${kept}`.replace('; ', ', ')
+      return `${files} reverted to before ${event.task}; the previous version is backed up${words === undefined ? '' : `: ${words.word(restoring(event, words.plan))}`}${kept}`
     }
     case 'files.restored':
       return `${names(event.files)} restored by ${event.by}`
     case 'compensation.started':
       return `compensating ${event.task}`
     case 'compensation.finished':
-      return `compensation of ${event.task} ${event.result.status}`
+      return `compensation of ${event.task} ${event.result.status === 'succeeded' ? 'completed' : event.result.status}`
     case 'compensation.retried':
-      return `compensation of ${event.task} failed and is tried again: ${event.result.failure.message}`
+      return `compensation of ${event.task} failed and will be retried: ${event.result.failure.message}`
     case 'plan.compensating':
-      return `the plan fails: ${event.reason}; what declared how is undone`
+      return `plan failing: ${event.reason}; running compensations`
     case 'checkpoint.taken':
       return `checkpoint ${event.name}${event.standing.lacks === undefined ? '' : ` without files: ${event.standing.lacks}`}`
     case 'git.committed':
@@ -199,27 +217,27 @@ export function sentence(event: Event, words?: PlanWording): string {
         ? `${event.task} committed`
         : `${event.task} could not be committed: ${event.failure.message}`
     case 'place.made':
-      return 'a worktree was made for it'
+      return 'worktree created'
     case 'fork.adopted':
       return `adopted into ${event.name}; its folder was ${event.folder}${event.why === undefined ? '' : `: ${event.why}`}`
     case 'rollback.started':
       if (event.kind === 'adopt') return `adopting the work of ${event.adopts?.name ?? 'a fork'}`
       if (event.because === 'failure') return 'rolling back all files to before the first task, because the plan failed'
-      if (event.kind === 'rollback' && event.tasks !== undefined) return `taking back what ${names(event.tasks)} wrote`
+      if (event.kind === 'rollback' && event.tasks !== undefined) return `reverting what ${names(event.tasks)} wrote`
       if (event.kind === 'rollback' && event.paths !== undefined)
-        return `setting ${names(event.paths)} back to ${event.checkpoint ?? `entry ${event.to}`}`
+        return `reverting ${names(event.paths)} to ${event.checkpoint ?? `entry ${event.to}`}`
       if (event.undoes !== undefined) return `undoing the adoption of ${event.undoes}`
       return event.kind === 'undo'
         ? 'undoing the last rollback'
         : `rolling back to ${event.checkpoint ?? `entry ${event.to}`}`
     case 'rollback.finished':
       return [
-        `${event.adopted === undefined ? 'rolled back' : `adopted the work of ${event.adopted}`}, ${numberOf(event.paths, 'path')} changed`,
-        ...(event.left ?? []).map(({ path, reason }) => `${path} was left: ${reason}`),
-        ...(event.kept ?? []).map(({ path, sha256 }) => `${path}, as somebody had it, is kept as ${sha256}`),
+        `${event.adopted === undefined ? 'finished' : `adopted the work of ${event.adopted}`}: ${numberOf(event.paths, 'path')} changed`,
+        ...(event.left ?? []).map(({ path, reason }) => `${path} not changed: ${reason}`),
+        ...(event.kept ?? []).map(({ path, sha256 }) => `the edited version of ${path} is backed up as ${sha256}`),
       ].join('; ')
     case 'rollback.stopped':
-      return `the rollback was stopped: ${event.failure.message}`
+      return `rollback stopped: ${event.failure.message}`
     case 'note.added':
       return event.text
     case 'task.added':
@@ -246,7 +264,7 @@ function overwritten({ result }: EventOf<'attempt.succeeded' | 'attempt.failed'>
   const { paths: files = [], more = 0 } = result.wrote?.overwrote ?? {}
   if (files.length === 0) return ''
   const how = words === undefined ? '' : `: ${words.word(restoring({ files }, words.plan))}`
-  return `; it wrote over edits of ${names(files)}${more === 0 ? '' : ` and ${more} more`}, and they are kept${how}`
+  return `; it overwrote edits of ${names(files)}${more === 0 ? '' : ` and ${more} more`}, which are backed up${how}`
 }
 
 /** Brings it back, one file or all of them. */
@@ -290,7 +308,7 @@ function evaluated({ passed, score }: EventOf<'task.evaluated'>): string {
 
 /** Whatever it writes can then not be taken back by itself. */
 const unseen = ({ unwatched }: { readonly unwatched?: string }): string =>
-  unwatched === undefined ? '' : `; nobody looked at the files before it: ${unwatched}`
+  unwatched === undefined ? '' : `; its files were not captured before: ${unwatched}`
 
 function names(tasks: readonly string[]): string {
   return tasks.length <= 5 ? tasks.join(', ') : `${tasks.slice(0, 4).join(', ')} and ${tasks.length - 4} more`
@@ -299,11 +317,25 @@ function names(tasks: readonly string[]): string {
 const seconds = (ms: number | undefined): string => (ms === undefined ? '' : ` in ${(ms / 1000).toFixed(1)} s`)
 
 function again(event: { readonly visit: number; readonly attempt: number; readonly goneBack?: number }): string {
-  const visits = countedVisits({ visit: event.visit, goneBack: event.goneBack ?? 0 })
-  const parts = [event.attempt > 1 ? `attempt ${event.attempt}` : '', visits > 1 ? `visit ${visits}` : ''].filter(
-    Boolean,
-  )
-  return parts.length === 0 ? '' : ` (${parts.join(', ')})`
+  const runs = countedVisits({ visit: event.visit, goneBack: event.goneBack ?? 0 })
+  if (runs > 1) return ` (run ${runs}, attempt ${event.attempt})`
+  return event.attempt > 1 ? ` (attempt ${event.attempt})` : ''
+}
+
+/** A reason that only repeats the verb is left out. */
+const reasonUnless = (verb: string, reason: string): string => because(reasonText(reason, verb))
+const isOrAre = (tasks: readonly string[]): string => (tasks.length === 1 ? 'is' : 'are')
+
+/** What a task waits for, in the words of every view. */
+const WAITS_FOR: { readonly [asks in Exclude<EventOf<'gate.opened'>['asks']['type'], 'edits'>]: string } = {
+  approval: 'waits for approval',
+  consent: 'waits for approval',
+  verdict: 'waits for a person to confirm its checks',
+  decision: 'waits for a decision',
+  question: 'waits for an answer',
+  'unknown-outcome': 'needs your decision',
+  recovery: 'failed and waits for a decision',
+  replan: 'failed and waits for a changed plan',
 }
 
 const lostWords = ({ task, output, file, what }: LostOutput): string =>

@@ -213,16 +213,16 @@ describe('explain', () => {
     )
     journal.prepare('a', {})
     expect([why(journal, 'more'), why(journal, 'e'), why(journal, 'cond')]).toEqual([
-      "'more' is ready; 2 of 2 places are taken",
-      "'e' is ready to be claimed",
-      "'cond' is ready; 2 of 2 places are taken",
+      "'more' is ready; 2 of at most 2 tasks are running",
+      "'e' is ready to claim",
+      "'cond' is ready; 2 of at most 2 tasks are running",
     ])
     journal.must({ type: 'claim', token: 'k', by: 'ana' })
     expect(why(journal, 'e')).toBe("'e' is claimed by ana")
     journal.turn({ settled: [{ task: name('b'), visit: 1, attempt: 1, result: succeeded() }], start: false })
     expect([why(journal, 'more'), why(journal, 'same')]).toEqual([
-      "'more' is ready and starts as soon as an engine drives the plan",
-      "'same' is ready, but others are before it or write the same files",
+      "'more' is ready and starts as soon as the plan runs",
+      "'same' is ready, but other tasks come first or write the same files",
     ])
     journal.must({ type: 'pause' })
     expect(why(journal, 'more')).toBe("'more' is ready, but the plan is paused")
@@ -239,9 +239,9 @@ describe('explain', () => {
     })
     journal.must({ type: 'recover', reason: 'its owner died' })
     expect([why(journal, 'g'), why(journal, 'u'), why(journal, 'v')]).toEqual([
-      "'g' waits for a person: approve or reject",
-      "'u' waits for a person: nobody knows whether it happened (its owner died)",
-      "'v' waits for a person: judge 'good'",
+      "'g' waits for approval",
+      "'u' needs your decision: outcome unknown (its owner died)",
+      "'v' waits for a person to confirm: 'good'",
     ])
   })
 
@@ -258,13 +258,13 @@ describe('explain', () => {
     )
     journal.fail('a', { retryable: true })
     expect([why(journal, 'a'), why(journal, 'z'), why(journal, 'done')]).toEqual([
-      "'a' is tried again in 2 s: it said no",
-      "'z' waits: no outcome has led here yet",
-      "'done' is judged when everything else has ended",
+      "'a' will be retried in 2 s: it said no",
+      "'z' runs only if another task leads to it",
+      "'done' (the final checks) runs when all other tasks have finished",
     ])
     journal.must({ type: 'claim', token: 'k', by: 'ana' })
     journal.must({ type: 'cancel' })
-    expect([why(journal, 'a'), why(journal, 'e')]).toEqual(["'a' is cancelled", "'e' was abandoned: plan cancelled"])
+    expect([why(journal, 'a'), why(journal, 'e')]).toEqual(["'a' is cancelled", "'e' was cancelled: plan cancelled"])
   })
 })
 
@@ -289,19 +289,16 @@ describe('timeline', () => {
     ],
     'report.refused': [
       { type: 'report.refused', ...attempt, failure, verdicts: [] },
-      'the report of a is refused, and its claim stays: it said no',
+      'report of a not accepted, the claim stays: it said no',
     ],
     'outputs.checked': [
       {
         type: 'outputs.checked',
         lost: [{ task: a, visit: 1, output: 'report', file: 'out/report.json', what: 'missing' }],
       },
-      "not as it was left: output 'report' of a (out/report.json is missing)",
+      "changed or missing: output 'report' of a (out/report.json is missing)",
     ],
-    'task.imported': [
-      { type: 'task.imported', tasks: [{ task: a, status: 'completed' }] },
-      'brought along: a completed',
-    ],
+    'task.imported': [{ type: 'task.imported', tasks: [{ task: a, status: 'completed' }] }, 'imported: a completed'],
     'task.added': [{ type: 'task.added', tasks: [task('a'), task('b')] }, 'added: a, b'],
     'plan.annotated': [
       { type: 'plan.annotated', set: { current_step: 2 }, by: 'ana' },
@@ -318,7 +315,10 @@ describe('timeline', () => {
     'plan.started': [{ type: 'plan.started', rules: START.rules }, 'plan started'],
     'plan.paused': [{ type: 'plan.paused', reason: 'lunch' }, 'plan paused: lunch'],
     'plan.resumed': [{ type: 'plan.resumed' }, 'plan resumed'],
-    'plan.cancelled': [{ type: 'plan.cancelled', reason: 'enough', force: true }, 'plan cancelled by force: enough'],
+    'plan.cancelled': [
+      { type: 'plan.cancelled', reason: 'enough', force: true },
+      'cancelling the plan without compensation: enough',
+    ],
     'plan.finished': [{ type: 'plan.finished', status: 'completed', reason: 'all done' }, 'plan completed: all done'],
     'plan.reopened': [{ type: 'plan.reopened', reason: 'retry of a' }, 'plan reopened: retry of a'],
     'plan.archived': [{ type: 'plan.archived' }, 'plan archived'],
@@ -327,19 +327,19 @@ describe('timeline', () => {
       'ready: a, b, c, d and 2 more',
     ],
     'task.skipped': [{ type: 'task.skipped', task: a, reason: 'no' }, 'a skipped: no'],
-    'task.blocked': [{ type: 'task.blocked', tasks: [name('b')], by: a }, 'blocked by a: b'],
-    'task.unblocked': [{ type: 'task.unblocked', tasks: [a] }, 'no longer blocked: a'],
-    'task.abandoned': [{ type: 'task.abandoned', task: a, reason: 'no' }, 'a abandoned: no'],
+    'task.blocked': [{ type: 'task.blocked', tasks: [name('b')], by: a }, 'b is blocked by a'],
+    'task.unblocked': [{ type: 'task.unblocked', tasks: [a] }, 'a is no longer blocked'],
+    'task.abandoned': [{ type: 'task.abandoned', task: a, reason: 'no' }, 'a cancelled: no'],
     'task.failed': [{ type: 'task.failed', task: a, by: name('a/b'), reason: 'no' }, 'a failed: no'],
-    'task.reopened': [{ type: 'task.reopened', tasks: [a], reason: 'again' }, 'next visit of a: again'],
+    'task.reopened': [{ type: 'task.reopened', tasks: [a], reason: 'again' }, 'a will run again: again'],
     'task.routed': [{ type: 'task.routed', task: a, outcome: 'failure', to: [name('b')] }, 'a failure → b'],
     'attempt.started': [
       { type: 'attempt.started', task: a, visit: 2, attempt: 3, claim: { token: 'k', by: 'ana' } },
-      'a started (attempt 3, visit 2), claimed by ana',
+      'a started (run 2, attempt 3), claimed by ana',
     ],
     'attempt.succeeded': [
       { type: 'attempt.succeeded', ...attempt, result: { status: 'succeeded', durationMs: 1_250 } },
-      'a succeeded in 1.3 s',
+      'a completed in 1.3 s',
     ],
     'attempt.failed': [
       { type: 'attempt.failed', ...attempt, result: { status: 'failed', failure } },
@@ -348,14 +348,14 @@ describe('timeline', () => {
     'attempt.lost': [{ type: 'attempt.lost', ...attempt, reason: 'died' }, 'a interrupted: died'],
     'attempt.parked': [
       { type: 'attempt.parked', task: a, evidence: { reason: 'died', effect: 'unsafe', startedAt: 0 } },
-      'a parked, needs a decision: died',
+      'a: outcome unknown, needs your decision: died',
     ],
-    'retry.scheduled': [{ type: 'retry.scheduled', task: a, at: 5 }, 'a will be tried again'],
-    'gate.opened': [{ type: 'gate.opened', task: a, asks: { type: 'approval', show: [] } }, 'a asks for a decision'],
+    'retry.scheduled': [{ type: 'retry.scheduled', task: a, at: 5 }, 'a will be retried'],
+    'gate.opened': [{ type: 'gate.opened', task: a, asks: { type: 'approval', show: [] } }, 'a waits for approval'],
     'gate.decided': [{ type: 'gate.decided', task: a, verdict: 'approved', rationale: 'fine' }, 'a approved: fine'],
     'criterion.judged': [
       { type: 'criterion.judged', task: a, criterion: 'x > 1', holds: false },
-      'a: x > 1 does not hold',
+      'a: check failed: x > 1',
     ],
     'files.restored': [
       {
@@ -370,7 +370,7 @@ describe('timeline', () => {
     ],
     'workspace.restored': [
       { type: 'workspace.restored', task: a, to: numberedSha(1), saved: numberedSha(2) },
-      'files of a set back to before a; what stood there is kept',
+      'files of a reverted to before a; the previous version is backed up',
     ],
     'compensation.started': [
       { type: 'compensation.started', task: a, action: { type: 'edit', edits: [] } },
@@ -382,11 +382,11 @@ describe('timeline', () => {
     ],
     'compensation.retried': [
       { type: 'compensation.retried', task: a, result: { status: 'failed', failure }, at: 5 },
-      'compensation of a failed and is tried again: it said no',
+      'compensation of a failed and will be retried: it said no',
     ],
     'plan.compensating': [
       { type: 'plan.compensating', reason: "task 'a' failed" },
-      "the plan fails: task 'a' failed; what declared how is undone",
+      "plan failing: task 'a' failed; running compensations",
     ],
     'checkpoint.taken': [
       { type: 'checkpoint.taken', name: 'good' as CheckpointName, why: 'asked', standing: { lacks: 'no disk' } },
@@ -396,7 +396,7 @@ describe('timeline', () => {
       { type: 'git.committed', task: a, visit: 1, operations: [], failure },
       'a could not be committed: it said no',
     ],
-    'place.made': [{ type: 'place.made', operations: [] }, 'a worktree was made for it'],
+    'place.made': [{ type: 'place.made', operations: [] }, 'worktree created'],
     'fork.adopted': [
       {
         type: 'fork.adopted',
@@ -414,38 +414,38 @@ describe('timeline', () => {
     ],
     'rollback.finished': [
       { type: 'rollback.finished', changes: numberedSha(1), paths: 3 },
-      'rolled back, 3 paths changed',
+      'finished: 3 paths changed',
     ],
     'rollback.stopped': [
       { type: 'rollback.stopped', changes: null, paths: 0, failure },
-      'the rollback was stopped: it said no',
+      'rollback stopped: it said no',
     ],
     'note.added': [{ type: 'note.added', text: 'hm' }, 'hm'],
     'recovery.chosen': [
       { type: 'recovery.chosen', task: a, visit: 1, choice: 'alternate', reason: 'logic', rule: 0, to: [name('b')] },
-      'a: alternate b: logic',
+      'a: logic',
     ],
-    'task.substituted': [{ type: 'task.substituted', task: a, by: name('b') }, 'a is done: b did its work'],
-    'plan.aborted': [{ type: 'plan.aborted', reason: 'enough', with: 'keep' }, 'the plan is given up: enough'],
+    'task.substituted': [{ type: 'task.substituted', task: a, by: name('b') }, 'a completed: b did its work'],
+    'plan.aborted': [{ type: 'plan.aborted', reason: 'enough', with: 'keep' }, 'plan aborted: enough'],
     'breaker.opened': [
       { type: 'breaker.opened', capability: 'net', until: 9, failures: 5 },
-      "nothing that needs 'net' begins for a while: 5 failures in a row",
+      "'net' failed 5 times in a row: tasks that need it wait",
     ],
     'breaker.closed': [{ type: 'breaker.closed', capability: 'net' }, "'net' works again"],
     'task.escalated': [
       { type: 'task.escalated', task: a, why: 'waiting', to: 'lead' },
-      'a: lead is called (nobody has answered)',
+      'a: not answered yet; escalated to lead',
     ],
     'gate.voted': [
       { type: 'gate.voted', task: a, by: 'ana', rationale: 'fine' },
-      'a approved by ana, who is not the last that must: fine',
+      'a approved by ana; more approvals are needed: fine',
     ],
     'consent.voided': [
       { type: 'consent.voided', task: a, reason: 'its script changed' },
-      'a: what was approved does not hold any more: its script changed',
+      'a: the approval is no longer valid: its script changed',
     ],
     'question.asked': [{ type: 'question.asked', id: 'q1', text: 'Which?', form: [], by: 'bot' }, 'bot asks: Which?'],
-    'question.answered': [{ type: 'question.answered', id: 'q1', answers: {}, by: 'ana' }, 'ana answers question q1'],
+    'question.answered': [{ type: 'question.answered', id: 'q1', answers: {}, by: 'ana' }, 'ana answered question q1'],
     'revision.proposed': [
       {
         type: 'revision.proposed',
@@ -460,15 +460,15 @@ describe('timeline', () => {
     ],
     'revision.declined': [
       { type: 'revision.declined', id: 'p1', by: 'ana', rationale: 'no' },
-      'ana declines the proposed revision p1: no',
+      'ana declined the proposed revision p1: no',
     ],
     'assessment.made': [
       { type: 'assessment.made', round: 2, verdicts: [{ criterion: 'x', holds: false }] },
-      'round 2: 1 of 1 criterion does not hold',
+      'round 2: 1 of 1 final check did not pass',
     ],
     'notice.sent': [
       { type: 'notice.sent', id: '7.0', kind: 'waiting', to: 'hook', failure: 'no route' },
-      'hook could not be told (waiting): no route',
+      'could not notify hook (waiting): no route',
     ],
   }
 
@@ -481,9 +481,11 @@ describe('timeline', () => {
     const restored = { type: 'workspace.restored', task: a, to: numberedSha(1), saved: numberedSha(2) } as const
     const words = { plan: 'release', word: (part: object) => JSON.stringify(part) }
     expect(sentence({ ...restored, files: ["it's here.txt"] }, words)).toBe(
-      `it's here.txt set back to before a; what stood there is kept: {"next":"restore","plan":"release","file":"it's here.txt"}`,
+      `it's here.txt reverted to before a; the previous version is backed up: {"next":"restore","plan":"release","file":"it's here.txt"}`,
     )
-    expect(sentence({ ...restored, files: ['x', 'y'] }, words)).toContain('kept: {"next":"restore","plan":"release"}')
+    expect(sentence({ ...restored, files: ['x', 'y'] }, words)).toContain(
+      'backed up: {"next":"restore","plan":"release"}',
+    )
   })
 
   it('says that an adoption is undone, and which', () => {

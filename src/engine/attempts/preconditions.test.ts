@@ -166,7 +166,7 @@ test('a successful report must hold every output that was asked for', async () =
     room.engine.submit(plan, { type: 'report', task: name('e'), result: { status: 'succeeded', outputs } })
   expect(await report({ sources: 'x' })).toMatchObject({
     ok: false,
-    refusal: { code: 'invalid', message: "the report of 'e' lacks 'notes'" },
+    refusal: { code: 'invalid', message: "the report of 'e' is missing 'notes'" },
   })
   expect(await report({ sources: 'x', notes: 'y' })).toMatchObject({ ok: true })
 })

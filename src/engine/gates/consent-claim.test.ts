@@ -28,7 +28,7 @@ const claim = async (task?: string, leaseMs?: number) => {
 }
 const ready = async () =>
   (await on.engine.ask({ type: 'next', plan: on.plan }))?.ready.map(({ name }) => name as string)
-const REFUSED = "somebody must approve 'ship' before it can be claimed"
+const REFUSED = "'ship' must be approved before it can be claimed"
 const HOW = 'approve plan ship'
 
 describe('an external task with an impact', () => {

@@ -148,7 +148,7 @@ test('a recovery goes on after its owner died', async () => {
   await driven
   expect(await room.statuses(plan)).toMatchObject({ a: 'failed', b: 'ready', c: 'blocked' })
   expect((await room.engine.ask({ type: 'next', plan, explain: true }))?.explained[0]?.why).toBe(
-    "'a' failed: exit 1; rule 1 is followed: 'b' instead (ready); no rule follows",
+    "'a' failed: exit 1; recovery rule 1: 'b' instead (ready); the last rule",
   )
   await room.drive(plan)
   expect(await room.statuses(plan)).toEqual({ plan: 'completed', a: 'completed', b: 'completed', c: 'completed' })

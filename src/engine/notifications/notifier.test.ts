@@ -74,7 +74,7 @@ describe('notices', () => {
     const id = await plan(pure('build'), gate('review', { needs: [name('build')] }))
     await drive(id)
     expect(heard.map(({ says }) => [says.kind, says.task, says.text])).toEqual([
-      ['waiting', 'review', 'review asks for approval'],
+      ['waiting', 'review', 'review waits for approval'],
     ])
     await drive(id)
     expect(heard).toHaveLength(1)
@@ -318,7 +318,7 @@ describe('notices', () => {
       answers: expect.arrayContaining(['approve plan review']),
     })
     expect(heard.find(({ kind }) => kind === 'digest')!.says).toMatchObject({
-      waiting: ['review asks for approval'],
+      waiting: ['review waits for approval'],
     })
     await same(id)
   })

@@ -269,7 +269,7 @@ describe('one task at a time', () => {
     await room.must({ type: 'start' })
     const first = await room.must({ type: 'claim', alone: true })
     expect(refusalOf(await room.submit({ type: 'claim', alone: true }, {}, BO))).toBe(
-      "not-ready: 'a' is running, and the tasks of this plan are done one at a time",
+      "not-ready: 'a' is running, and this plan runs one task at a time",
     )
     await room.must({ type: 'report', task: first.claim!.task, token: first.claim!.token, result: succeeded() })
     expect(await room.must({ type: 'claim', alone: true })).toMatchObject({ claim: { task: 'b' } })

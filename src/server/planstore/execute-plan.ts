@@ -32,7 +32,7 @@ export async function execute(call: Asking, plan: PlanId, unsafe: UnsafeWork = '
 }
 
 const wentOn = (name: string, { counts: { stay, again, added, open } }: WentOn) => ({
-  message: `plan ${name} failed; going on with it: ${continuationText({ stay, again, added, open })}`,
+  message: `plan ${name} failed; continuing: ${continuationText({ stay, again, added, open })}`,
   went_on: { stay_done: stay, run_again: [...again], added: [...added], not_run_yet: open },
 })
 

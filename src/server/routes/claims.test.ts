@@ -71,7 +71,7 @@ describe('work that cannot be taken back', () => {
     const refused = {
       status: 409,
       body: {
-        detail: "somebody must approve 'ship' before it can be claimed: it deploys",
+        detail: "'ship' must be approved before it can be claimed: it deploys",
         hint: `\`GET /inbox\` shows what it would do; \`POST /plans/${name}/gates/ship/approve\` approves it`,
       },
     }

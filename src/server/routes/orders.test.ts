@@ -197,7 +197,7 @@ describe('a plan that is said to be complete', () => {
     const refused = await ask('PATCH', `/plans/${id}`, { status: 'completed' }, { 'x-who': 'ana' })
     expect([refused.status, refused.body.detail]).toEqual([
       409,
-      "cannot complete: 'a' is held by opx; wait for it, or cancel (it is active)",
+      "cannot complete: 'a' is held by opx; wait for it, or cancel (status: running)",
     ])
     expect(refused.body.allowed).toEqual(['paused', 'failed', 'cancelled'])
     const done = await ask('PATCH', `/plans/${id}`, { status: 'completed' }, { 'x-who': 'opx' })

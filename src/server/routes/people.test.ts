@@ -64,7 +64,7 @@ describe('the inbox', () => {
       title: 'Ship it?',
       asks: 'approval',
       hash: expect.any(String),
-      answers: [{ answer: 'approve', means: 'go on' }, { answer: 'reject' }],
+      answers: [{ answer: 'approve', means: 'continue' }, { answer: 'reject' }],
     })
     expect((await service.ask('POST', `/inbox/${item.id}/answer`, { answer: 'aprove' })).body.faults[0].hint).toContain(
       'approve',

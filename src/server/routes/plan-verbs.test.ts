@@ -94,7 +94,7 @@ describe('carrying out', () => {
       body: {
         attached: false,
         state: 'active',
-        message: 'plan verbs failed; going on with it: 1 task stays done, 1 runs again, 1 has not run yet'.replace(
+        message: 'plan verbs failed; continuing: 1 task stays completed, 1 runs again, 1 has not run yet'.replace(
           'verbs',
           went.body.name,
         ),

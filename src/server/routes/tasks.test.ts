@@ -424,7 +424,7 @@ describe('a status', () => {
     const { status, body } = await patch(one, { status: 'running' })
     expect({ status, detail: body.detail }).toEqual({
       status: 409,
-      detail: "'two' is running, and the tasks of this plan are done one at a time",
+      detail: "'two' is running, and this plan runs one task at a time",
     })
     await patch(two, { status: 'completed' })
     expect((await patch(one, { status: 'completed' })).status).toBe(200)

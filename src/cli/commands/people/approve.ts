@@ -54,9 +54,9 @@ export interface ReviewOptions {
 
 export async function review(context: Context, word: string | undefined, options: ReviewOptions): Promise<number> {
   if (options.approve === true && options.reject === true)
-    throw usage('--approve and --reject contradict each other', 'say one of them')
+    throw usage('--approve and --reject cannot be used together', 'use one of them')
   if (options.reject === true && (options.message ?? '').trim() === '')
-    throw usage('to reject it, say why', "add -m 'why'")
+    throw usage('a rejection needs a reason', "add -m 'why'")
   return await withState(context, { create: false }, async composed => {
     const target = await findPlan(composed.engine, word)
     if (options.approve === true || options.reject === true) return await decide(context, composed, target, options)
@@ -80,7 +80,7 @@ async function show(
   )
   answer(context, { review: open ?? null, later }, () =>
     open === undefined
-      ? ['nothing asks for approval']
+      ? ['nothing waits for approval']
       : [
           ...open.items.flatMap((item, at) => [...inboxLines(item, now, context.paint, shown[at]), '']),
           `${open.items.length} in this review ${open.hash.slice(0, 12)}${windowWords(open, now)}`,
@@ -88,15 +88,12 @@ async function show(
         ],
   )
   if (open !== undefined)
-    printNote(
-      context,
-      `decide about all of it: planfold review ${name} --approve -m 'why' --hash ${open.hash.slice(0, 12)}, or --reject`,
-    )
+    printNote(context, `Next: planfold review ${name} --approve -m 'why' --hash ${open.hash.slice(0, 12)}, or --reject`)
 }
 
 function windowWords({ closesAt, closed }: OpenReview, now: number): string {
   if (closesAt === null || closed) return ''
-  return `; more may join for ${elapsed(closesAt - now)}`
+  return `; more requests may join for ${elapsed(closesAt - now)}`
 }
 
 async function decide(
@@ -109,17 +106,22 @@ async function decide(
   const done = await decideReview(composed.engine, plan, { verdict, rationale: message }, { hash })
   switch (done.status) {
     case 'nothing':
-      throw new CliError(EXIT.refused, 'not-ready', `nothing of '${name}' asks for approval`, 'see `planfold inbox`')
+      throw new CliError(EXIT.refused, 'not-ready', `nothing in '${name}' waits for approval`, 'see `planfold inbox`')
     case 'other-review':
       throw new CliError(
         EXIT.refused,
         'conflict',
-        'the review is not the one that was seen',
+        'the review has changed since you looked',
         `look at it again: planfold review ${name}`,
       )
     case 'refused':
       throw done.refusal.code === 'conflict'
-        ? new CliError(EXIT.refused, 'conflict', 'the plan has moved meanwhile; nothing was decided', 'look again')
+        ? new CliError(
+            EXIT.refused,
+            'conflict',
+            'the plan has changed meanwhile; nothing was decided',
+            `look again: planfold review ${name}`,
+          )
         : refused(done.refusal)
     case 'decided':
       printAccepted(context, done.accepted)
@@ -156,7 +158,7 @@ export async function approve(
         EXIT.refused,
         'invalid',
         `${options.edit} is the plan '${definition.name}', not '${current.definition.name}'`,
-        'print the plan with `planfold export`, change it, and hand that over',
+        'print the plan with `planfold export`, change it, and give that file',
       )
     return { verdict, edits: { definition, source } }
   })
@@ -217,8 +219,8 @@ async function optionMissing(context: Context, words: readonly string[]): Promis
       return new CliError(
         EXIT.refused,
         'illegal-transition',
-        `'${task}' asks for no choice now`,
-        `see where it stands: planfold show ${name} ${task}`,
+        `task '${task}' does not wait for a choice`,
+        `planfold show ${name} ${task}`,
       )
     const edits = gateAnswers('edits', { plan: name, task, mayGoBack: false }).filter(
       ({ step }) => step.next === 'choose',
@@ -232,7 +234,7 @@ async function optionMissing(context: Context, words: readonly string[]): Promis
     return new CliError(
       EXIT.usage,
       'usage',
-      `which option of '${task}' is taken?`,
+      `missing option for '${task}': choose ${ids.join(' or ')}`,
       `planfold choose ${name} ${task} ${shellWord(ids[0] ?? 'OPTION')} -m 'why'`,
       [],
       { options: asks.type === 'decision' ? asks.options : ids.map(id => ({ id })) },
@@ -268,7 +270,7 @@ export async function answerQuestion(
         throw new CliError(
           EXIT.refused,
           'not-ready',
-          `${answer.by} has answered '${id}' already`,
+          `${answer.by} already answered '${id}'`,
           `see it with: planfold ask ${name} --id ${id}`,
         )
       const ended = await endedUnanswered(engine, { plan, name, question })
@@ -296,8 +298,8 @@ async function gateOrder(
     throw new CliError(
       EXIT.refused,
       'not-ready',
-      `'${task}' of '${name}' asks no question`,
-      'planfold inbox lists what waits for a person',
+      `task '${task}' of '${name}' asks no question`,
+      'planfold inbox lists all requests',
     )
   demandWords(asks.form, words)
   return {
@@ -313,5 +315,5 @@ async function gateOrder(
 /** Without a word, what may be said is told; a form whose fields may all be left out can be sent empty with `--`. */
 function demandWords(form: readonly Field[], words: readonly string[]): void {
   if (words.length > 0 || form.every(field => field.optional === true || field.default !== undefined)) return
-  throw usage('what is the answer?', `NAME=VALUE, with ${form.map(fieldWords).join('; ')}`)
+  throw usage('missing answer', `write NAME=VALUE; fields: ${form.map(fieldWords).join('; ')}`)
 }

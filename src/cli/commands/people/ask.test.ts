@@ -59,9 +59,9 @@ describe('a question in the middle of work', () => {
     expect(await data(context => ask(context, ['p'], { id: asked.id }))).toMatchObject({ answer })
     expect(await data(context => show(context, 'p', asked.id))).toMatchObject({ question: { answer } })
     const late = await answerAs('cy', asked.id, 'count=4')
-    expect(late).toMatchObject({ exit: 'not-ready', stderr: expect.stringContaining('ana answers question') })
+    expect(late).toMatchObject({ exit: 'not-ready', stderr: expect.stringContaining('ana answered question') })
     const trail = await here.say(context => audit(context, 'p', {}))
-    expect(trail.stdout).toContain('ana answers question')
+    expect(trail.stdout).toContain('ana answered question')
     expect(trail.stdout).toContain('"count":3')
   })
 
@@ -109,7 +109,7 @@ tasks:
   it('are answered by id: an option, a form, a quorum of a role, a push back', async () => {
     const said = await here.say(context => inbox(context, {}))
     expect(said.stdout).toContain('pg: + known; - heavy; costs 2 days')
-    expect(said.stdout).toContain('0 of 2 have approved')
+    expect(said.stdout).toContain('0 of 2 approved')
     const [db, where, sign] = [await waits('db'), await waits('where'), await waits('sign')]
     expect(await answerAs('ana', db.id, 'choose', {}, ['mysql'])).toMatchObject({ exit: 'invalid' })
     expect(await answerAs('ana', db.id, 'choose')).toMatchObject({ exit: 'usage' })
@@ -125,7 +125,7 @@ tasks:
     expect(await answerAs('cy', sign.id, 'push-back', { message: 'shorter' })).toMatchObject({ exit: 0 })
     expect(await answerAs('cy', sign.id, 'approve')).toMatchObject({
       exit: 'not-ready',
-      stderr: expect.stringContaining('sent back to build by cy'),
+      stderr: expect.stringContaining('changes requested by cy, back to build'),
     })
   })
 

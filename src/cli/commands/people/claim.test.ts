@@ -64,7 +64,7 @@ it('approving a question names the command that answers it', async () => {
   await place.write('q.yaml', `planfold: 1\nname: q\ntasks:\n  - { id: ask, ${question} }\n`)
   await says(context => run(context, 'q.yaml', { start: true }))
   const said = await says(context => approve(context, 'q', 'ask', {}))
-  expect(said.stderr).toContain("'ask' asks a question, which is answered and not approved")
+  expect(said.stderr).toContain("this does not answer 'ask', which waits for an answer, not for approval")
   const { CliError } = await import('../../exit.ts')
   const complaint = await says(async context => {
     try {

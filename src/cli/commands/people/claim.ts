@@ -11,7 +11,7 @@ import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, refused, usage } from '../../exit.ts'
 import { findPlanOrTask, findTask } from '../../find-target.ts'
-import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn } from '../../order.ts'
+import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn, tellPeople } from '../../order.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
@@ -128,12 +128,12 @@ export async function done(
       if (holds === false)
         printNote(
           context,
-          `not met: ${escapeForTerminal(`${criterion}${evidence === undefined ? '' : ` (${evidence})`}`)}`,
+          `check failed: ${escapeForTerminal(`${criterion}${evidence === undefined ? '' : ` (${evidence})`}`)}`,
         )
     if (unaccepted.kept)
       printNote(
         context,
-        `${task} is still yours${claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`}: mend it, then report again: planfold done ${name} ${task}${claim === undefined ? '' : ` --token ${claim.token}`}`,
+        `${task} is still yours${claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`}: fix it, then report again. Next: planfold done ${name} ${task}${claim === undefined ? '' : ` --token ${claim.token}`}`,
       )
     // A report that was not accepted is a failure, and a script must see it.
     return EXIT.failed
@@ -151,7 +151,9 @@ async function report(
   const done = await reportTask(composed.engine, target, said, { token })
   if (done.status === 'refused') throw refused(done.refusal)
   printAccepted(context, done.accepted)
-  await remarkHowToGoOn(context, composed, done.accepted.plan)
+  // Whose report is not accepted reports again, whether or not the plan runs.
+  if (done.unaccepted?.kept === true) await tellPeople(composed, done.accepted.plan)
+  else await remarkHowToGoOn(context, composed, done.accepted.plan)
   return done
 }
 
@@ -177,13 +179,13 @@ async function readOutputs(context: Context, path: string): Promise<JsonObject> 
   }
   const { value } = read.document
   if (value === null || typeof value !== 'object' || Array.isArray(value))
-    throw usage(`${path} does not hold an object`, 'write {"name": value, …}')
+    throw usage(`${path} is not a JSON object`, 'write {"name": value, …}')
   return value as JsonObject
 }
 
 function pair(text: string): readonly [string, Json] {
   const at = text.indexOf('=')
-  if (at < 1) throw usage(`'${text}' is no output`, 'write --output name=value')
+  if (at < 1) throw usage(`'${text}' is not an output`, 'write --output name=value')
   const name = text.slice(0, at)
   if (name === '__proto__') throw usage(`an output cannot be called '${name}'`, 'choose another name')
   const value = text.slice(at + 1)
@@ -267,8 +269,7 @@ async function claimNow(
   { wait, timeout }: ClaimOptions,
   ask: ClaimAsk,
 ): Promise<Accepted | number> {
-  if (wait !== true && timeout !== undefined)
-    throw usage('--timeout says how long to wait, and nothing is waited for', 'say --wait as well')
+  if (wait !== true && timeout !== undefined) throw usage('--timeout needs --wait', 'add --wait')
   const stop = new AbortController()
   let interrupted = false
   const unlisten = context.onSignal(() => {
@@ -280,7 +281,7 @@ async function claimNow(
     const room = { engine, now: context.now }
     const claimed = wait === true ? await claimWhenReady(room, ask, stop.signal) : await claimTask(room, ask)
     if (claimed === null) {
-      printNote(context, interrupted ? 'interrupted; nothing was claimed' : 'nothing became ready in time')
+      printNote(context, interrupted ? 'interrupted; nothing was claimed' : 'no task became ready in time')
       return interrupted ? EXIT.interrupted : EXIT.waits
     }
     if (!claimed.ok) throw refused(claimed.refusal)

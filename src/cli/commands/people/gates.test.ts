@@ -44,7 +44,7 @@ tasks:
 `,
     )
     const asked = await says(context => run(context, 'plan.yaml', { start: true }))
-    expect(asked.stdout).toMatch(/g asks for approval\n +\? Sources are good: yours to judge\n +\? It reads well/)
+    expect(asked.stdout).toMatch(/g waits for approval\n +\? Sources are good: for you to check\n +\? It reads well/)
     const said = await says(context => approve(context, 'p', 'g', { message: 'they are' }))
     expect(said.stdout).toContain('plan completed')
   })
@@ -54,10 +54,10 @@ describe('a decision', () => {
   it('is taken by its option, once, and leads there', async () => {
     await begin()
     expect((await says(context => choose(context, ['p', 'store', 'mongo'], {}))).stderr).toContain(
-      "'mongo' is none of the options",
+      "unknown option 'mongo'",
     )
     const said = await says(context => choose(context, ['store', 'postgres'], { message: 'known' }))
-    expect(said.stdout).toContain('store chosen: postgres')
+    expect(said.stdout).toContain('chose postgres')
     expect(said.stdout).toContain('ready: serve')
     expect((await says(context => choose(context, ['p', 'store', 'sqlite'], {}))).exit).not.toBe(0)
   })
@@ -73,8 +73,8 @@ describe('a gate', () => {
   it('asks without anybody driving, and shows what there is to look at', async () => {
     await reach()
     const { stdout } = await says(context => status(context, 'p'))
-    expect(stdout).toContain('review asks for approval')
-    expect(stdout).toContain('look at: diff')
+    expect(stdout).toContain('review waits for approval')
+    expect(stdout).toContain('see: diff')
     expect(stdout).toContain("planfold push-back p review -m 'what to change'")
   })
 
@@ -91,7 +91,7 @@ describe('a gate', () => {
     await reach()
     for (const answer of [approve, reject]) {
       const said = await says(context => answer(context, 'p', 'review', { hash: '0123456789abcdef' }))
-      expect([said.exit, said.stderr]).toEqual(['conflict', expect.stringContaining('not about 0123456789ab')])
+      expect([said.exit, said.stderr]).toEqual(['conflict', expect.stringContaining('not 0123456789ab')])
     }
     expect((await says(context => approve(context, 'p', 'review', {}))).exit).toBe(0)
   })

@@ -192,7 +192,7 @@ describe('a task that a revision removed', () => {
 
   it('is still shown, with when it went and how it stood', async () => {
     expect((await shows('a')).stdout).toMatch(
-      /a abandoned\n {2}title {4}First\n {2}removed {2}in revision 2 by ana@example\.com: less; it was completed\n/,
+      /a cancelled\n {2}title {4}First\n {2}removed {2}in revision 2 by ana@example\.com: less; it was completed\n/,
     )
     expect(await data(context => show(context, 'p', 'a'))).toMatchObject({
       task: { name: 'a', status: 'abandoned' },
@@ -205,7 +205,7 @@ describe('a task that a revision removed', () => {
 
   it('keeps its lines in the log', async () => {
     const told = await place.say(context => log(context, 'p', 'a', {}))
-    expect(told).toMatchObject({ exit: 0, stdout: expect.stringContaining('a succeeded') })
+    expect(told).toMatchObject({ exit: 0, stdout: expect.stringContaining('a completed') })
     expect(told.stderr).toContain("'a' was removed in revision 2")
     expect(await data(context => log(context, 'p', 'a', {}))).toMatchObject({ removed: 2 })
     expect((await place.say(context => log(context, 'p', 'a', { output: true }))).exit).toBe(0)

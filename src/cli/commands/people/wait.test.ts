@@ -46,7 +46,7 @@ describe('what a gate has checked', () => {
       const stdout = await out(look)
       expect(stdout).toContain('✘ echo 2 broken; exit 3 (exit 3)')
       expect(stdout).toContain('│ 2 broken')
-      expect(stdout).toContain('? It is elegant: yours to judge')
+      expect(stdout).toContain('? It is elegant: for you to check')
     }
     const said = await here.say(context => inbox(context, {}), { json: true })
     const { items } = (JSON.parse(said.stdout) as { data: { items: readonly InboxEntry[] } }).data
@@ -85,7 +85,7 @@ describe('a question that is open when its plan ends', () => {
       expect(await here.say(context => ask(context, ['p'], { id, wait }))).toMatchObject(over)
     expect(await here.say(context => answerQuestion(context, 'p', id, ['this'], {}))).toMatchObject(over)
     expect(await out(context => inbox(context, {}))).toContain('nothing waits')
-    expect(await out(context => show(context, 'p', id))).toContain('was not answered before the plan ended')
+    expect(await out(context => show(context, 'p', id))).toContain('was not answered before the plan finished')
     const told = await out(context => handoff(context, 'p', {}))
     expect(told).toMatch(new RegExp(`## Left open\\n\\n- question \`${id}\` of .*, not answered: which one\\\\?\\?`))
   })
@@ -159,8 +159,8 @@ it('a rollback that was stopped when the plan failed is named at its end, with w
 `,
   )
   expect(said.stdout).toContain('  rollback stopped: ')
-  expect(said.stdout.trimEnd().split('\n').at(-1)).toBe('  continue with: planfold inbox')
-  expect(await out(context => status(context, 'p'))).toContain('answer it: planfold inbox')
+  expect(said.stdout.trimEnd().split('\n').at(-1)).toBe('  Next: planfold inbox')
+  expect(await out(context => status(context, 'p'))).toContain('Next: planfold inbox')
   const again = await here.say(context => resume(context, 'p', {}))
-  expect(again).toMatchObject({ exit: 'ended', stderr: expect.stringContaining('its rollback was stopped') })
+  expect(again).toMatchObject({ exit: 'ended', stderr: expect.stringContaining('its rollback stopped') })
 })

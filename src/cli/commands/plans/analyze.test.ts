@@ -30,7 +30,7 @@ describe('analyze', () => {
     const { exit, stdout } = await place.say(context => analyze(context, 'plan.yaml', {}))
     expect(exit).toBe(0)
     expect(stdout).toBe(`p — Two at once
-4 tasks in 3 waves · 3 run, 1 gate · 2 workspace, 1 pure, 1 unsafe
+4 tasks in 3 stages · 3 run, 1 gate · 2 workspace, 1 pure, 1 unsafe
 
 wave  tasks  which
    1      2  a, b
@@ -40,8 +40,8 @@ wave  tasks  which
 critical path  5m: b → ok → push
 estimate       7m as it would run, 7m one task after the other
                1m assumed for 1 task without an estimate
-speed-up       1×; at most 1.4× with places for all
-parallelism    widest wave 2, at once 1 (engine 1 of 4), on average 1
+speed-up       1× (max 1.4×)
+parallelism    max 1 task at once (widest stage 2, limit 4), 1 on average
 
 1 warning
 plan.yaml:10:21: warning: 'a' and 'b' could run at once but write the same files (src/b.c); they will be run one after the other [scope-overlap]

@@ -38,7 +38,7 @@ function report(
     paint.dim(cut(summed(analysis), columns - 1)),
     ...(file?.told.dialect ? [paint.dim(`read as ${file.told.dialect}`)] : []),
     ...(file?.told.sketch ?? []).map(why =>
-      cut(`${paint.yellow('sketch')}: ${escapeForTerminal(why)}; it can be looked at, but not run`, columns + 9),
+      cut(`${paint.yellow('sketch')}: ${escapeForTerminal(why)}; it can be shown, but not run`, columns + 9),
     ),
     '',
     ...waves(analysis, paint, columns),
@@ -51,12 +51,12 @@ function report(
 
 function summed({ tasks, waves, groups, counts, conditional, compensating, unplaced }: Analysis): string {
   const parts = [
-    `${number(tasks, 'task')} in ${number(waves.length, 'wave')}`,
+    `${number(tasks, 'task')} in ${number(waves.length, 'stage')}`,
     groups.length > 1 ? `${groups.length} independent parts` : null,
     listed(counts.action),
     listed(counts.effect),
-    conditional.length === 0 ? null : `${conditional.length} only on an outcome`,
-    compensating.length === 0 ? null : `${compensating.length} only to undo`,
+    conditional.length === 0 ? null : `${conditional.length} only on some outcomes`,
+    compensating.length === 0 ? null : `${compensating.length} only for compensation`,
     unplaced.length === 0 ? null : `${unplaced.length} never`,
   ]
   return parts.filter(part => part !== null).join(' · ')
@@ -69,7 +69,7 @@ function waves({ waves: all }: Analysis, paint: Paint, columns: number): readonl
   const left = all.length - rows.length
   return [
     ...table(paint, ['wave', 'tasks', 'which'], rows, columns),
-    ...(left > 0 ? [paint.dim(`   … and ${number(left, 'more wave')}`)] : []),
+    ...(left > 0 ? [paint.dim(`   … and ${number(left, 'more stage')}`)] : []),
   ]
 }
 
@@ -81,16 +81,16 @@ function facts(analysis: Analysis, paint: Paint, columns: number): readonly stri
       ? null
       : `${spoken(estimate.assumedMs)} assumed for ${number(from.assumed, 'task')} without an estimate`,
     from.budget === 0 ? null : `the budget of time taken for ${number(from.budget, 'task')}`,
-    estimate.exact ? null : 'too tangled to play through: the real time may be longer',
+    estimate.exact ? null : 'too complex to simulate: the real time may be longer',
   ].filter(part => part !== null)
   const lines: (readonly [string, string])[] = [
     ['critical path', `${spoken(criticalPath.ms)}: ${chain(criticalPath.tasks)}`],
     ['estimate', `${spoken(estimate.elapsedMs)} as it would run, ${spoken(estimate.totalMs)} one task after the other`],
     ...assumed.map(part => ['', part] as const),
-    ['speed-up', `${estimate.speedUp}×; at most ${estimate.speedUpMax}× with places for all`],
+    ['speed-up', `${estimate.speedUp}× (max ${estimate.speedUpMax}×)`],
     [
       'parallelism',
-      `widest wave ${parallelism.waves}, at once ${parallelism.effective} (engine ${parallelism.engine} of ${parallelism.concurrency}), on average ${parallelism.average}`,
+      `max ${numberOf(parallelism.effective, 'task')} at once (widest stage ${parallelism.waves}, limit ${parallelism.concurrency}), ${parallelism.average} on average`,
     ],
     ...(cost.tasks.length === 0 && cost.plan === null ? [] : [['cost', costs(cost)] as const]),
   ]
@@ -99,15 +99,13 @@ function facts(analysis: Analysis, paint: Paint, columns: number): readonly stri
 
 function costs({ tasks, unsaid, plan }: Analysis['cost']): string {
   const sums =
-    tasks.length === 0
-      ? 'the tasks say nothing'
-      : `up to ${tasks.map(printMoney).join(' and ')} by the budgets of the tasks`
-  return `${sums}${tasks.length > 0 && unsaid > 0 ? `, ${number(unsaid, 'task')} unsaid` : ''}${plan === null ? '' : `; the plan allows ${printMoney(plan)}`}`
+    tasks.length === 0 ? 'not declared' : `up to ${tasks.map(printMoney).join(' and ')} by the budgets of the tasks`
+  return `${sums}${tasks.length > 0 && unsaid > 0 ? `, ${number(unsaid, 'task')} not declared` : ''}${plan === null ? '' : `; the plan allows ${printMoney(plan)}`}`
 }
 
 /** Of one code the first few are told in full, the others by name. */
 function told(findings: readonly Placed[], paint: Paint): readonly string[] {
-  if (findings.length === 0) return [`${paint.green('✔')} nothing to complain about`]
+  if (findings.length === 0) return [`${paint.green('✔')} no problems found`]
   const byCode = new Map<string, Placed[]>()
   for (const finding of findings) {
     const key = `${finding.severity} ${finding.code}`

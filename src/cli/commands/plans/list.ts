@@ -2,6 +2,7 @@
 
 import { suggest } from '../../../domain/phrases.ts'
 import { isPlanStatus, PLAN_STATUSES } from '../../../domain/status.ts'
+import type { Engine } from '../../../engine/engine.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import type { PlanRow } from '../../../stores/store.ts'
 import { answer, printNote } from '../../answer.ts'
@@ -10,23 +11,37 @@ import { EXIT, usage } from '../../exit.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 import { planWord, tint } from '../../terminal/paint.ts'
 import { table } from '../../terminal/table.ts'
+import { type ShownState, shownState } from '../../text/plan-state.ts'
 
 // Plans as a table, for `list` and `status`.
 
-export function planTable(context: Context, plans: readonly PlanRow[]): readonly string[] {
+export async function planTable(
+  context: Context,
+  engine: Engine,
+  plans: readonly PlanRow[],
+): Promise<readonly string[]> {
   const { paint, terminal } = context
   const now = context.now()
-  const rows = plans.map(plan => [
+  const states = await Promise.all(plans.map(async plan => await stateOf(engine, plan)))
+  const rows = plans.map((plan, at) => [
     { text: plan.name, tint: paint.bold },
     {
-      text: plan.archived ? `${planWord(plan.status)}, archived` : planWord(plan.status),
-      tint: tint(paint, plan.status),
+      text: plan.archived ? `${states[at]!.word}, archived` : states[at]!.word,
+      tint: tint(paint, states[at]!.sign),
     },
     `${plan.done}/${plan.tasks}`,
     ago(plan.updatedAt, now),
     plan.title ?? plan.goal ?? '',
   ])
-  return table(paint, ['plan', 'status', 'done', 'changed', 'title'], rows, terminal?.columns() ?? null)
+  return table(paint, ['plan', 'status', 'tasks', 'changed', 'title'], rows, terminal?.columns() ?? null)
+}
+
+/** Of a plan that has started and not finished, who runs it must be asked. */
+async function stateOf(engine: Engine, { id, status }: PlanRow): Promise<Pick<ShownState, 'word' | 'sign'>> {
+  const summary = status === 'active' ? await engine.ask({ type: 'summary', plan: id }) : null
+  if (summary === null) return { word: planWord(status), sign: status === 'blocked' ? 'waiting' : status }
+  const board = (await engine.ask({ type: 'board', plan: id })) ?? []
+  return shownState({ summary, board, isDriven: summary.holder?.alive === true })
 }
 
 export interface ListOptions {
@@ -42,13 +57,14 @@ export interface ListOptions {
 
 export async function list(context: Context, options: ListOptions): Promise<number> {
   const { status: word, all, archived = all === true ? undefined : false, ...rest } = options
-  if (all === true && options.archived === true) throw usage('--all and --archived contradict each other', 'say one')
+  if (all === true && options.archived === true)
+    throw usage('--all and --archived cannot be used together', 'use one of them')
   // As the table says it.
-  const status = word === 'waiting' ? 'blocked' : word
+  const status = word === 'waiting' ? 'blocked' : word === 'running' ? 'active' : word
   if (status !== undefined && !isPlanStatus(status)) {
     const near = suggest(status, SHOWN_STATUSES)
     throw usage(
-      `'${status}' is no status of a plan`,
+      `unknown plan status '${status}'`,
       near === null ? `one of ${SHOWN_STATUSES.join(', ')}` : `did you mean '${near}'?`,
     )
   }
@@ -59,19 +75,19 @@ export async function list(context: Context, options: ListOptions): Promise<numb
       archived,
       status,
     })
-    answer(context, page, () => (page.items.length === 0 ? 'no plans' : planTable(context, page.items)))
+    const lines = context.settings.json ? [] : await planTable(context, engine, page.items)
+    answer(context, page, () => (page.items.length === 0 ? 'no plans' : lines))
     if (page.next !== null) printNote(context, `more: planfold list${wordsOf(options)} --cursor ${page.next}`)
     if (archived === false && page.items.length === 0) {
       const hidden = await engine.ask({ type: 'plans', archived: true, limit: 1 })
-      if (hidden.items.length > 0)
-        printNote(context, 'archived plans are not listed; see them with: planfold list --archived')
+      if (hidden.items.length > 0) printNote(context, 'archived plans are not listed. Next: planfold list --archived')
     }
     return EXIT.done
   })
 }
 
 /** As the table says them. */
-const SHOWN_STATUSES = PLAN_STATUSES.map(status => (status === 'blocked' ? 'waiting' : status))
+const SHOWN_STATUSES = PLAN_STATUSES.map(planWord)
 
 /** What was asked for, for the next page. */
 const wordsOf = ({ status, session, text, archived, all, limit }: ListOptions): string =>

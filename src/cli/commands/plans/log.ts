@@ -60,10 +60,7 @@ export async function log(
   options: LogOptions,
 ): Promise<number> {
   if (options.output === true && options.failed === true)
-    throw usage(
-      '--failed is about what happened, --output about what was printed',
-      'say one, or name the task that failed',
-    )
+    throw usage('--failed and --output cannot be used together', 'use one of them, or name the failed task')
   return await withState(context, { create: false }, async composed => {
     const meant = await findPlanOrTask(composed.engine, first, second, { removed: true, looking: true })
     const { plan, task } = meant
@@ -71,7 +68,7 @@ export async function log(
     if (removed !== null)
       printNote(
         context,
-        `'${removed.card.name}' was removed in revision ${removed.revision}; this is what happened before`,
+        `'${removed.card.name}' was removed in revision ${removed.revision}; this is its log until then`,
       )
     const { after = 0, follow: stays = false, grep, since } = options
     const from = since === undefined ? null : momentOf(since, context.now())
@@ -138,7 +135,7 @@ function tell(context: Context, entries: readonly Entry[], told: Told): void {
     .flatMap(entry => momentsOf(entry, told))
     .map(
       ({ at, version, actor, text }) =>
-        `${paint.dim(`${String(version).padStart(4)} ${dateAndTime(at)}`)} ${withDir(context, escapeForTerminal(text))} ${paint.dim(`[${escapeForTerminal(actor)}]`)}\n`,
+        `${paint.dim(`${String(version).padStart(4)} ${dateAndTime(at)}`)} ${withDir(context, escapeForTerminal(text))} ${paint.dim(`[${escapeForTerminal(actor === 'janitor' ? 'system' : actor)}]`)}\n`,
     )
   if (lines.length > 0) context.stdout.write(lines.join(''))
 }

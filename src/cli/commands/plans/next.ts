@@ -30,6 +30,17 @@ export async function next(
     const meant = several ?? [await findPlanOrTask(engine, first, second, { looking: true })]
     const looks: Look[] = []
     for (const one of meant) looks.push(await look(engine, one, options))
+    // Where nothing is ready in the only plan, the next question would be why.
+    const [only] = looks
+    if (
+      several === null &&
+      !context.settings.json &&
+      only !== undefined &&
+      only.ready.length + only.held.length === 0
+    ) {
+      const why = await look(engine, only, { explain: true })
+      if (why.explained.length <= EXPLAINED_MAX) looks[0] = why
+    }
     const all = <T>(of: (look: Look) => readonly T[]) =>
       looks.flatMap(each => of(each).map(item => ({ ...item, plan: each.plan, planName: each.name })))
     const explained = looks.some(each => each.explain) ? { explained: all(each => each.explained) } : {}
@@ -41,13 +52,15 @@ export async function next(
     }
     answer(context, data, () => {
       const told = looks.filter(each => several === null || each.explain || each.ready.length + each.held.length > 0)
-      if (told.length === 0) return ['nothing is ready in any plan; planfold next PLAN --explain says why']
+      if (told.length === 0) return ['no task is ready in any plan. Why: planfold next PLAN --explain']
       return told.flatMap(each => [...(several === null ? [] : [each.name]), ...lines(context, each)])
     })
     return EXIT.done
   })
 }
 
+/** So many tasks are explained where nobody asked for it. */
+const EXPLAINED_MAX = 10
 const PLANS_MAX = 500
 
 interface Look extends PlanOrTask, NextSteps {
@@ -69,9 +82,10 @@ function lines(context: Context, { name, task, explain, ready, explained, held, 
       ...(task === null ? [] : briefed(each.task)),
     ])
   if (ready.length === 0 && held.length > 0) return scopeWaitLines(held, context.paint)
-  if (ready.length === 0) return [`nothing is ready; planfold next ${name} --explain says why`]
+  if (ready.length === 0) return [`no task is ready. Why: planfold next ${name} --explain`]
   return ready.flatMap(card => {
-    const how = card.action === 'external' ? `planfold claim ${name} ${card.name}` : `${card.action}, by the engine`
+    const how =
+      card.action === 'external' ? `planfold claim ${name} ${card.name}` : `${card.action}, runs automatically`
     const title = card.title === null ? '' : `  ${escapeForTerminal(card.title)}`
     return [
       `${symbol(context.paint, card.status)} ${card.name}${title}  ${context.paint.dim(how)}`,

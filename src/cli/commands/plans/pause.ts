@@ -8,7 +8,7 @@ import { pauseSession } from '../../../operations/session-plans.ts'
 import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { drive } from '../../drive.ts'
+import { drive, unsafeRunning } from '../../drive.ts'
 import { CliError, EXIT, usage } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
 import { orderAndTell } from '../../order.ts'
@@ -22,7 +22,7 @@ export interface HaltOptions {
 }
 
 export async function halt(context: Context, { reason, lift, show }: HaltOptions): Promise<number> {
-  if (lift === true && show === true) throw usage('--lift and --show contradict each other', 'say one of them')
+  if (lift === true && show === true) throw usage('--lift and --show cannot be used together', 'use one of them')
   return await withState(context, { create: false }, async ({ engine }) => {
     if (show === true || lift === true) {
       const halted = show === true ? await engine.killSwitch.halted() : await engine.killSwitch.lift()
@@ -31,7 +31,7 @@ export async function halt(context: Context, { reason, lift, show }: HaltOptions
           ? 'nothing is halted'
           : show === true
             ? words(halted)
-            : [`lifted; it was ${words(halted)}`, 'plans stay paused; go on with: planfold resume'],
+            : [`lifted; it was ${words(halted)}`, 'plans stay paused. Next: planfold resume'],
       )
       return EXIT.done
     }
@@ -40,11 +40,11 @@ export async function halt(context: Context, { reason, lift, show }: HaltOptions
     answer(context, { halted }, () => [
       words(halted),
       ...(paused.length === 0 ? [] : [`paused: ${paused.join(', ')}`]),
-      ...(paused.length + already.length + left.length === 0 ? ['no plan was open'] : []),
+      ...(paused.length + already.length + left.length === 0 ? ['no plan was unfinished'] : []),
       ...(already.length === 0 ? [] : [`paused already: ${already.join(', ')}`]),
       ...left.map(({ name, why }) => `${name} could not be paused: ${escapeForTerminal(why)}`),
     ])
-    printNote(context, 'nothing begins until: planfold halt --lift')
+    printNote(context, 'Nothing starts until it is lifted. Next: planfold halt --lift')
     return left.length === 0 ? EXIT.done : EXIT.refused
   })
 }
@@ -72,8 +72,8 @@ export async function cancel(context: Context, word: string | undefined, options
       throw new CliError(
         EXIT.failed,
         'compensation-failed',
-        `'${name}' was cancelled, but ${failed.map(({ task, why }) => `what '${task}' did could not be undone: ${why}`).join('; ')}`,
-        `undo it by hand; what was printed: planfold log ${name} ${failed[0]!.task} --output`,
+        `plan '${name}' was cancelled, but ${failed.map(({ task, why }) => `the compensation of '${task}' failed: ${why}`).join('; ')}`,
+        `undo it manually; its output: planfold log ${name} ${failed[0]!.task} --output`,
       )
     const after = await composed.engine.ask({ type: 'summary', plan })
     return after?.status === 'cancelled' ? EXIT.done : EXIT.waits
@@ -111,8 +111,14 @@ export async function pause(context: Context, word: string | undefined, options:
       await demandSession(composed.engine, session, word)
       return await pauseAll(context, composed, session, said)
     }
-    const { plan } = await findPlan(composed.engine, word)
+    const { plan, name } = await findPlan(composed.engine, word)
     await orderAndTell(context, composed, plan, { type: 'pause', ...said })
+    const unsafe = said.force === true ? [] : await unsafeRunning(composed, plan)
+    if (unsafe.length > 0)
+      printNote(
+        context,
+        `${unsafe.join(', ')} still ${unsafe.length === 1 ? 'runs' : 'run'}: unsafe to interrupt (planfold pause ${name} --force stops it)`,
+      )
     return EXIT.done
   })
 }
@@ -131,8 +137,8 @@ async function pauseAll(
   const paused = moved.map(({ plan, name, version }) => ({ plan, name, version }))
   answer(context, { session, paused, refused }, () =>
     paused.length === 0
-      ? `no plan of session '${session}' is under way`
-      : `paused: ${paused.map(({ name }) => name).join(', ')}; go on with: planfold resume --session ${shellWord(session)}`,
+      ? `session '${session}' has no running plan`
+      : `paused: ${paused.map(({ name }) => name).join(', ')}; next: planfold resume --session ${shellWord(session)}`,
   )
   for (const { name, refusal } of refused) printNote(context, `${name}: ${refusal.message}`)
   return refused.length === 0 ? EXIT.done : EXIT.refused

@@ -65,7 +65,7 @@ describe('a plan that is not named', () => {
     expect(await text(context => graph(context, undefined, {}))).toContain('greet')
     expect(await text(context => log(context, undefined, undefined, {}))).toContain('plan hello created with 1 task')
     const said = await text(context => status(context, undefined))
-    expect(said).toMatch(/^no plan is open.*\nthe last was hello, completed .*: planfold show hello\n$/)
+    expect(said).toMatch(/^no unfinished plan; the last one finished .*:\n✔ hello completed\n/)
   })
 
   test('must be named where several have ended', async () => {
@@ -73,7 +73,7 @@ describe('a plan that is not named', () => {
     await ran(DONE.replace('name: hello', 'name: again'), 'again.yaml')
     expect(await place.say(context => show(context, undefined, undefined))).toMatchObject({
       exit: 'usage',
-      stderr: expect.stringContaining('no plan is open, and 2 have ended: '),
+      stderr: expect.stringContaining('no unfinished plan, and 2 finished ones: '),
     })
   })
 })
@@ -93,7 +93,7 @@ describe('words', () => {
 
   test('a plan waits for a person, a task is blocked', async () => {
     await ran(CHOICE)
-    expect(await text(context => status(context, 'shop'))).toMatch(/^◆ shop waits for a person/)
+    expect(await text(context => status(context, 'shop'))).toMatch(/^◆ shop waiting for a decision \(db\)/)
     expect(await text(context => list(context, {}))).toMatch(/shop +waiting/)
     expect(await text(context => list(context, { status: 'waiting' }))).toContain('shop')
     // Programs read the status as it is.
@@ -138,7 +138,7 @@ describe('choose without an option', () => {
       expect(said.stderr).toContain(
         '  postgres: PostgreSQL; + solid; - heavy; costs 20 USD a month\n  sqlite: + small\n',
       )
-      expect(said.stderr).toContain("which option of 'db' is taken?")
+      expect(said.stderr).toContain("missing option for 'db': choose postgres or sqlite")
     }
     expect(await place.say(context => choose(context, ['shop', 'use'], {}))).toMatchObject({
       exit: 'illegal-transition',
@@ -208,7 +208,7 @@ describe('status while everything is halted', () => {
     for (const word of [undefined, 'shop']) {
       const said = await text(context => status(context, word))
       expect(said).toMatch(
-        /^‖ everything is halted by ana@example.com .*: it drops tables; nothing begins until it is lifted/,
+        /^‖ all plans are halted by ana@example.com .*: it drops tables; nothing starts until a person lifts the halt/,
       )
       // Nothing goes on now, so nothing is said to.
       expect(said).not.toMatch(/--lift|planfold resume/)

@@ -10,6 +10,7 @@ import { type Context, withState } from '../../context.ts'
 import { complaintOf, EXIT, usage } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
+import { stoppedRollback } from '../../text/rollback-result.ts'
 import { startAndDrive, tellWarnings, versionOf } from './run.ts'
 
 export interface ResumeOptions {
@@ -32,13 +33,17 @@ export async function resume(context: Context, word: string | undefined, options
     if (options.session !== undefined) {
       await demandSession(composed.engine, options.session, word)
       const rows = await sessionPlans(composed.engine, options.session)
-      if (rows.length === 0) throw usage(`no plan of session '${options.session}' is under way`, HOW_TO_START)
+      if (rows.length === 0) throw usage(`session '${options.session}' has no running plan`, HOW_TO_START)
       if (rows.length > 1) return await resumeAll(context, composed, rows, options)
       const [{ id: plan, name, version: since }] = rows as [PlanRow]
       return await startAndDrive(context, composed, { plan, name, since }, options)
     }
     const { plan, name } = await findPlan(composed.engine, word)
-    return await startAndDrive(context, composed, { plan, name, since: await versionOf(composed, plan) }, options)
+    const since = await versionOf(composed, plan)
+    // A plan that failed continues as with `run PLAN`, unless its rollback stopped and needs a decision first.
+    const isStopped = (await stoppedRollback(composed.engine, plan)) !== null
+    const goOn = isStopped ? {} : { goOn: { rationale: `resume ${name}` } }
+    return await startAndDrive(context, composed, { plan, name, since, ...goOn }, options)
   })
 }
 
@@ -76,12 +81,13 @@ async function watchOver(context: Context, composed: Composed): Promise<number> 
   const stop = new AbortController()
   const unlisten = context.onSignal(() => stop.abort())
   const nameOf = async (plan: string) => (await composed.engine.ask({ type: 'find', reference: plan }))?.name ?? plan
-  printNote(context, 'watching for plans whose process died (Ctrl-C ends it)')
+  printNote(context, 'watching for plans whose process dies (Ctrl-C stops watching)')
   try {
     await composed.worker.rescue({
       everyMs: RESCUE_MS,
       stop: stop.signal,
-      onRescued: plan => void nameOf(plan).then(name => printNote(context, `${name}: its process died; taken over`)),
+      onRescued: plan =>
+        void nameOf(plan).then(name => printNote(context, `${name}: its process died; running it here`)),
       onDriven: (plan, driven) =>
         void nameOf(plan).then(name =>
           printNote(context, `${name}: ${driven.status === 'rested' ? driven.rest : driven.status}`),

@@ -36,52 +36,52 @@ it('prints what would run, wave by wave, and leaves the folder exactly as it was
   expect(exit).toBe(0)
   expect(await place.hash()).toBe(before)
   expect((await readdir(place.folder)).sort()).toEqual(['a.txt', 'plan.yaml'])
-  expect(stdout).toBe(`── wave 1 ──
+  expect(stdout).toBe(`── stage 1 ──
 fix edit, workspace
     --- a/a.txt
     +++ b/a.txt
     @@ -1,1 +1,1 @@
     -one
     +two
-    then: It reads well (needs a verdict)
+    then: It reads well (checked by a person)
 
-── wave 2 ──
+── stage 2 ──
 review gate, pure after fix
     asks ana, ben for approval, which releases build/lint
 
-── wave 3 ──
+── stage 3 ──
 build/lint run, unsafe after review
     only when 1 < 2
     npx 'biome check'
 
-── wave 4 ──
+── stage 4 ──
 build/test run, unsafe after build/lint
     echo "$HOME"
 
-── wave 5 ──
+── stage 5 ──
 build group, pure
-    is done when its 2 children are
+    is completed when its 2 children are
 
-── wave 6: 2 tasks ──
+── stage 6: 2 tasks ──
 each/1 run, unsafe after build — linux
     echo 'on linux'
 
 each/2 run, unsafe after build — mac
     echo 'on mac'
 
-── wave 7 ──
+── stage 7 ──
 each group, pure
-    is done when its 2 children are
+    is completed when its 2 children are
 
-── wave 8 ──
+── stage 8 ──
 tell external, model after each
     waits for claude to claim it
 
 ── at the end ──
 done verify, pure — Definition of done
-    judges the definition of done
+    runs the final checks
     then: $ npm test
-    then: All is well (needs a verdict)
+    then: All is well (checked by a person)
 
 dry run: nothing was written
 `)
@@ -194,10 +194,10 @@ tasks:
 `,
   )
   const { stdout } = await place.say(context => dryRun(context, 'plan.yaml'))
-  expect(stdout).toBe(`── wave 1: 4 tasks ──
+  expect(stdout).toBe(`── stage 1: 4 tasks ──
 sound gate, pure
     checks: $ npm test
-    goes on when its checks hold; go also waits for shape
+    continues when its checks pass; go also waits for shape
 
 shape gate, pure
     checks that a.json follows b.json; go also waits for sound
@@ -208,13 +208,13 @@ size gate, pure
 port gate, pure
     asks a person: Which\\u{202e} port?
 
-── wave 2 ──
+── stage 2 ──
 go gate, pure after sound, shape
     asks lead for approval, 2 of them, which releases push
 
-── wave 3 ──
+── stage 3 ──
 push run, unsafe after go
-    asks first, because it pushes
+    asks for approval first, because it pushes
     git push
     after: $ ./is-up.sh
     effects: changes only src/**

@@ -18,6 +18,7 @@ import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
 import { isFile, type PlanFile } from '../../plan-file.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
+import { planWord } from '../../terminal/paint.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { stoppedRollback } from '../../text/rollback-result.ts'
@@ -44,8 +45,8 @@ export async function run(context: Context, word: string, options: RunOptions): 
   if (!(await isFile(context, word))) {
     if ((options.set ?? options.setFile) !== undefined)
       throw usage(
-        `'${word}' is a plan that is there already: its parameters were set when it was made`,
-        'name the file of its template',
+        `plan '${word}' exists already: its parameters were set when it was created`,
+        'give the file of its template',
       )
     return await withState(context, { create: false }, async composed => {
       tellWarnings(context, composed)
@@ -76,8 +77,8 @@ export async function run(context: Context, word: string, options: RunOptions): 
     const status = (await composed.engine.ask({ type: 'summary', plan: taken.plan }))?.status ?? 'draft'
     answer(context, { plan: taken.plan, name: taken.name, status }, () =>
       status === 'draft'
-        ? `${taken.name} is there, not started; start it with: planfold run ${taken.name}`
-        : `${taken.name} is ${status}; drive it with: planfold resume ${taken.name}`,
+        ? `created ${taken.name}, not started. Next: planfold run ${taken.name}`
+        : `${taken.name} is ${planWord(status)}. Next: planfold resume ${taken.name}`,
     )
     return EXIT.done
   })
@@ -158,7 +159,7 @@ export async function setMoving(context: Context, composed: Composed, { plan, na
         EXIT.usage,
         'invalid-plan',
         `plan '${name}' cannot work: ${first?.message}${more}`,
-        `${first?.hint === undefined ? '' : `${hintText(first.hint)}; `}planfold analyze ${name} tells all of it, planfold revise ${name} FILE mends it`,
+        `${first?.hint === undefined ? '' : `${hintText(first.hint)}; `}planfold analyze ${name} shows all problems, planfold revise ${name} FILE fixes them`,
       )
     }
     case 'empty':
@@ -180,16 +181,16 @@ async function endedAs({ engine, worker }: Composed, { id, name, status }: Summa
     return new CliError(
       EXIT.refused,
       'ended',
-      `plan '${name}' has ended: ${status}; its rollback was stopped and asks what becomes of it`,
-      'planfold inbox tells what can be answered',
+      `plan '${name}' ${status === 'failed' ? 'has failed' : `is ${status}`}, and its rollback stopped and needs your decision`,
+      'planfold inbox',
     )
   return new CliError(
     EXIT.refused,
     'ended',
-    `plan '${name}' has ended: ${status}`,
+    `plan '${name}' ${status === 'failed' ? 'has failed' : `is ${status}`}`,
     status === 'failed'
-      ? `planfold run ${name} goes on with it; planfold retry ${name} TASK tries one task again; planfold run FILE --again starts afresh`
-      : 'planfold run FILE starts it afresh as a new plan',
+      ? `planfold run ${name} continues it; planfold retry ${name} TASK retries one task; planfold run FILE --again starts over`
+      : 'planfold run FILE starts over as a new plan',
   )
 }
 
@@ -211,7 +212,7 @@ export async function dryRun(context: Context, word: string, set: SetOptions = {
   }
   const file = await (await import('../formats/template-new.ts')).readFilledIn(context, word, set)
   const { definition, told } = file
-  for (const why of told.sketch) printNote(context, `a sketch, which can be looked at but not run: ${why}`)
+  for (const why of told.sketch) printNote(context, `a sketch: it can be shown but not run: ${why}`)
   return await withScratchState(context, async composed => {
     await refuseRepository(composed, file)
     const { plan } = await submit(composed, null, { type: 'create', definition })
@@ -276,11 +277,11 @@ export async function takeUp(
       throw refused(run.refusal)
     case 'afresh': {
       const { name, status } = run.was
-      printNote(context, `${name} has ended${status === null ? '' : ` (${status})`}; running it afresh as ${run.name}`)
+      printNote(context, `${name} is finished${status === null ? '' : ` (${status})`}; starting over as ${run.name}`)
       break
     }
     case 'revised':
-      await tellRevision(context, `${file.path} has changed; ${run.name}`, run.revised)
+      await tellRevision(context, `${file.path} changed: ${run.name}`, run.revised)
       break
     case 'went-on':
       await tellOnward(context, run.name, run, file.path)
@@ -297,13 +298,13 @@ export async function takeUp(
 
 export function unsafeOf({ repeat, keepDone }: TakeUpOptions): { readonly unsafe?: 'repeat' | 'keep' } {
   if (repeat === true && keepDone === true)
-    throw usage('--repeat and --keep-done contradict each other', 'say one of them')
+    throw usage('--repeat and --keep-done cannot be used together', 'use one of them')
   return repeat === true ? { unsafe: 'repeat' } : keepDone === true ? { unsafe: 'keep' } : {}
 }
 
 async function tellOnward(context: Context, name: string, { revised, counts }: WentOn, path: string | null) {
-  if (revised !== null) await tellRevision(context, `${path ?? 'it'} has changed; ${name}`, revised)
-  printNote(context, `plan ${name} failed; going on with it: ${continuationText(counts)}`)
+  if (revised !== null) await tellRevision(context, `${path ?? 'the plan'} changed: ${name}`, revised)
+  printNote(context, `plan ${name} failed; continuing: ${continuationText(counts)}`)
 }
 
 async function tellRevision(context: Context, what: string, { from, before, after }: Revised): Promise<void> {

@@ -49,7 +49,7 @@ it('says what is wrong: no such session, a plan and a session at once, nothing u
   await start('one', 'desk')
   await here.say(context => pause(context, 'one', {}))
   const nothing = await here.say(context => pause(context, undefined, { session: 'desk' }))
-  expect(nothing).toMatchObject({ exit: EXIT.done, stdout: expect.stringContaining('is under way') })
+  expect(nothing).toMatchObject({ exit: EXIT.done, stdout: expect.stringContaining('has no running plan') })
   const wrong = async (body: Parameters<Place['say']>[0]) => (await here.say(body)).exit
   expect(await wrong(context => pause(context, undefined, { session: 'nobody' }))).toBe('not-found')
   expect(await wrong(context => status(context, undefined, { session: 'nobody' }))).toBe('not-found')

@@ -2,10 +2,12 @@
 
 import type { Composed } from '../../../compose.ts'
 import type { Shown } from '../../../domain/gates/consent.ts'
+import { aimHint } from '../../../domain/hint.ts'
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import type { Budget, Option, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
+import { ENDED } from '../../../domain/status.ts'
 import type { Briefing, Card, Removed } from '../../../domain/views/board.ts'
 import { gateAnswers } from '../../../domain/views/gate-answers.ts'
 import type { Waiting } from '../../../domain/views/summary.ts'
@@ -19,12 +21,13 @@ import { EXIT } from '../../exit.ts'
 import { findPlanOrTask } from '../../find-target.ts'
 import { dateAndTime, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
-import { type Paint, planSymbol, planWords, symbol, tint } from '../../terminal/paint.ts'
+import { type Paint, planSymbol, planWord, symbol, tint } from '../../terminal/paint.ts'
 import { cut, table } from '../../terminal/table.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { asked, optionWords, shortCommand, showQuestion, verdictLines } from '../../text/inbox-text.ts'
 import { rollbackLine } from '../../text/rollback-result.ts'
+import { taskWord } from '../../text/run-summary.ts'
 
 export interface ShowOptions {
   /** Leave nothing out of what somebody is asked to agree to. */
@@ -60,10 +63,10 @@ async function showPlan(context: Context, { engine }: Composed, plan: PlanId): P
     const isNarrow = columns !== null && columns < NARROW
     const rows = cards.map(card => [
       { text: card.name, tint: paint.bold },
-      { text: card.status, tint: tint(paint, card.status) },
+      { text: taskWord(card.status), tint: tint(paint, card.status) },
       card.action,
       ...(isNarrow ? [] : [card.effect]),
-      card.attempt === 0 ? '' : card.visits > 1 ? `${card.attempt} (visit ${card.visits})` : String(card.attempt),
+      card.attempt === 0 ? '' : card.visits > 1 ? `${card.attempt} (run ${card.visits})` : String(card.attempt),
       card.startedAt === null || card.endedAt === null ? '' : elapsed(card.endedAt - card.startedAt),
       brief(card.title ?? ''),
     ])
@@ -74,7 +77,7 @@ async function showPlan(context: Context, { engine }: Composed, plan: PlanId): P
       columns,
     )
     return [
-      `${planSymbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(planWords(summary.status))}${summary.archived ? ', archived' : ''}, revision ${summary.revision}, ${summary.id}`,
+      `${planSymbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(planWord(summary.status))}${summary.archived ? ', archived' : ''}, revision ${summary.revision}, ${summary.id}`,
       ...[rollbackLine(summary, paint)].filter(line => line !== null),
       ...(summary.status === 'paused' && summary.reason !== null ? [`  ${escapeForTerminal(summary.reason)}`] : []),
       ...[summary.title, summary.goal].filter(text => text !== null).map(text => `  ${brief(text)}`),
@@ -94,6 +97,8 @@ function reasonLines({ reason }: Card, columns: number | null, paint: Paint): re
 }
 
 interface ShownTask {
+  /** Of the plan. */
+  readonly name: string
   readonly card: Card
   readonly definition: TaskDefinition | null
   readonly attempts: readonly AttemptRow[]
@@ -133,7 +138,16 @@ async function showTask(
   answer(context, data, () =>
     card === null
       ? []
-      : taskLines(context, { card, definition, attempts, preview: data.preview, briefing, removed, asks }),
+      : taskLines(context, {
+          name: summary?.name ?? plan,
+          card,
+          definition,
+          attempts,
+          preview: data.preview,
+          briefing,
+          removed,
+          asks,
+        }),
   )
 }
 
@@ -177,7 +191,7 @@ async function askedLines(
     paint.yellow(asked(waiting)),
     ...verdictLines(waiting.evidence ?? []).map(line => `  ${line}`),
     ...lines.map(line => `  ${line}`),
-    paint.dim(`answer it: ${shortCommand(step)}${seen}; see planfold inbox for other answers`),
+    paint.dim(`Next: ${shortCommand(step)}${seen}`),
   ]
 }
 
@@ -193,9 +207,11 @@ function budgetWords({ timeMs, cost, attempts }: Budget = {}): string | null {
   return words.length === 0 ? null : `at most ${words.join(', ')}`
 }
 
+const ATTEMPTS: { readonly [status: string]: string } = { succeeded: 'completed', lost: 'interrupted' }
+
 function taskLines(
   context: Context,
-  { card, definition, attempts, preview, briefing, removed, asks }: ShownTask,
+  { name: plan, card, definition, attempts, preview, briefing, removed, asks }: ShownTask,
 ): readonly string[] {
   const { paint, terminal } = context
   const gone =
@@ -216,32 +232,40 @@ function taskLines(
     ...(definition?.risks ?? []).map(risk => ['risk', risk] as const),
     ...(definition?.assumptions ?? []).map(assumption => ['assumes', assumption] as const),
     ['reason', card.reason],
-    ['hint', card.hint === null ? null : hintText(card.hint)],
+    ['hint', card.hint === null ? null : hintText(aimHint(card.hint, { plan, task: card.name }))],
     ['recovery', card.recovery ?? null],
     ['claimed', card.claimedBy],
     ['exit', card.exit === null ? null : String(card.exit)],
     ['outputs', card.outputs === null ? null : JSON.stringify(card.outputs)],
     ['id', card.id],
   ]
-  const lines = [`${symbol(paint, card.status)} ${paint.bold(card.name)} ${tint(paint, card.status)(card.status)}`]
+  const lines = [
+    `${symbol(paint, card.status)} ${paint.bold(card.name)} ${tint(paint, card.status)(taskWord(card.status))}`,
+  ]
   for (const [name, text] of fields)
     if (text !== null) lines.push(`  ${paint.dim(name.padEnd(8))} ${escapeForTerminal(text)}`)
-  if (briefing !== null) lines.push(...briefingLines(briefing, paint, card.action === 'run'))
+  // What the table below tells is not told twice.
+  const told = briefing !== null && ENDED.has(card.status) ? { ...briefing, earlier: [] } : briefing
+  if (told !== null) lines.push(...briefingLines(told, paint, card.action === 'run'))
   if (attempts.length > 0) {
     const rows = attempts.map(each => [
-      `${each.visit}.${each.attempt}`,
-      each.status,
+      String(each.visit),
+      String(each.attempt),
+      ATTEMPTS[each.status] ?? each.status,
       dateAndTime(each.startedAt),
       each.durationMs === null ? '' : elapsed(each.durationMs),
-      each.failureClass ?? (each.exit === null ? '' : `exit ${each.exit}`),
+      each.exit === null ? '' : String(each.exit),
     ])
-    lines.push('', ...table(paint, ['attempt', 'status', 'started', 'took', ''], rows, terminal?.columns() ?? null))
+    lines.push(
+      '',
+      ...table(paint, ['run', 'attempt', 'status', 'started', 'took', 'exit'], rows, terminal?.columns() ?? null),
+    )
   }
   lines.push(...asks)
   if (preview !== null && preview.trim() !== '' && asks.length === 0) {
     lines.push(
       '',
-      paint.dim('it would do:'),
+      paint.dim('it would run:'),
       ...escapeForTerminal(preview.trimEnd(), { keepLines: true })
         .split('\n')
         .map(line => `  ${line}`),

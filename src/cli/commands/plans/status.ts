@@ -1,8 +1,10 @@
 // `planfold status [PLAN]`: where a plan stands and what waits for whom; without a name, all that are open.
 
 import type { PlanStatus } from '../../../domain/status.ts'
+import type { Card } from '../../../domain/views/board.ts'
+import { reasonText } from '../../../domain/views/reason-text.ts'
 import type { Summary } from '../../../domain/views/summary.ts'
-import type { Engine, Halt } from '../../../engine/engine.ts'
+import type { Engine, Halt, ScopeWait } from '../../../engine/engine.ts'
 import { openPlans } from '../../../operations/find-target.ts'
 import { activePlan } from '../../../operations/session-plans.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
@@ -13,8 +15,9 @@ import { EXIT, notFound } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
 import { ago, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
-import { planSymbol, planWords, tint } from '../../terminal/paint.ts'
+import { symbol, tint } from '../../terminal/paint.ts'
 import { troubleLines, waitingLines } from '../../text/inbox-text.ts'
+import { shownState } from '../../text/plan-state.ts'
 import { rollbackLine, stoppedRollback } from '../../text/rollback-result.ts'
 import { counted, failedLines } from '../../text/run-summary.ts'
 import { scopeWaitLines, setBackLines, shortageLines } from '../../text/wait-text.ts'
@@ -38,11 +41,8 @@ export async function status(
     const halted = await engine.killSwitch.halted()
     const halting = halted === null ? [] : [haltedLine(halted, context)]
     if (word === undefined && open.length !== 1) {
-      const last = open.length === 0 ? await lastEnded(engine, context) : []
-      answer(context, { items: open, halted }, () => [
-        ...halting,
-        ...(open.length === 0 ? ['no plan is open; `planfold list` shows all', ...last] : planTable(context, open)),
-      ])
+      const lines = open.length === 0 ? await lastEnded(engine, context) : await planTable(context, engine, open)
+      answer(context, { items: open, halted }, () => [...halting, ...lines])
       return EXIT.done
     }
     const { plan } = word === undefined ? { plan: open[0]!.id } : await findPlan(engine, word)
@@ -52,10 +52,11 @@ export async function status(
     const moved = summary === null || context.settings.json ? null : await movedLine(engine, summary)
     const stopped = summary === null || context.settings.json ? null : await rollbackStopped(engine, summary, context)
     const more = [...scopeWaitLines(held, context.paint), ...[stopped, moved].filter(line => line !== null)]
+    const board = (await engine.ask({ type: 'board', plan })) ?? []
     const told = summary === null ? null : { ...summary, held }
     const data = word === undefined ? { items: [told], halted } : told === null ? null : { ...told, halted }
     answer(context, data, () =>
-      summary === null ? [] : [...halting, ...statusLines(context, summary, halted !== null), ...more],
+      summary === null ? [] : [...halting, ...statusLines(context, { summary, board, held }, halted !== null), ...more],
     )
     return EXIT.done
   })
@@ -67,67 +68,88 @@ async function activeOf(engine: Engine, session: string, word: string | undefine
   const active = await activePlan(engine, session)
   if (active !== null) return active.name
   throw notFound(
-    `no plan of session '${session}' is under way or waits to be started`,
-    `those that have ended: planfold list --session ${shellWord(session)}`,
+    `session '${session}' has no unfinished plan`,
+    `all of its plans: planfold list --session ${shellWord(session)}`,
   )
 }
 
-/** Who may lift it knows how, or asks `planfold halt --help`. */
+/** Agents read this too: who may lift it knows how, or asks `planfold halt --help`. */
 function haltedLine({ by, at, reason }: Halt, { paint, now }: Context): string {
-  return `${paint.red('‖ everything is halted')} by ${brief(by)} ${ago(at, now())}: ${brief(reason)}; nothing begins until it is lifted`
+  return `${paint.red('‖ all plans are halted')} by ${brief(by)} ${ago(at, now())}: ${brief(reason)}; nothing starts until a person lifts the halt`
 }
 
-/** Where no plan is open, how the latest ended. */
-async function lastEnded(engine: Engine, { now }: Context): Promise<readonly string[]> {
+/** Where no plan is unfinished: how the latest finished, and what to do when it failed. */
+async function lastEnded(engine: Engine, context: Context): Promise<readonly string[]> {
   const { items } = await engine.ask({ type: 'plans', archived: false, limit: 50 })
   const [last] = items.filter(({ endedAt }) => endedAt !== null).toSorted((a, b) => b.endedAt! - a.endedAt!)
-  return last === undefined
-    ? []
-    : [`the last was ${brief(last.name)}, ${last.status} ${ago(last.endedAt!, now())}: planfold show ${last.name}`]
+  if (last === undefined) return ['no plans yet. Next: planfold run plan.yaml']
+  const summary = await engine.ask({ type: 'summary', plan: last.id })
+  const board = (await engine.ask({ type: 'board', plan: last.id })) ?? []
+  return [
+    `no unfinished plan; the last one finished ${ago(last.endedAt!, context.now())}:`,
+    ...(summary === null ? [] : statusLines(context, { summary, board, held: [] }, false)),
+  ]
 }
 
-function statusLines(context: Context, summary: Held, isHalted: boolean): readonly string[] {
+interface ShownPlan {
+  readonly summary: Held
+  readonly board: readonly Card[]
+  readonly held: readonly ScopeWait[]
+}
+
+function statusLines(context: Context, { summary, board, held }: ShownPlan, isHalted: boolean): readonly string[] {
   const { paint } = context
   const now = context.now()
   const { holder } = summary
-  const lines = [
-    `${planSymbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(planWords(summary.status))}${reasonOf(summary)}`,
-  ]
+  const { words, sign, word } = shownState({ summary, board, isDriven: holder?.alive === true, held })
+  const lines = [`${symbol(paint, sign)} ${paint.bold(summary.name)} ${tint(paint, sign)(words)}${reasonOf(summary)}`]
   const underWay = rollbackLine(summary, paint)
   if (underWay !== null) lines.push(underWay)
   if (summary.title !== null) lines.push(`  ${brief(summary.title)}`)
   if (summary.place !== null) lines.push(`  works in ${brief(summary.place)}`)
   lines.push(`  tasks    ${summary.progress.done}/${summary.progress.total}: ${counted(summary)}`)
   lines.push(`  revision ${summary.revision}, created ${ago(summary.createdAt, now)}${tookOf(summary, now)}`)
-  if (summary.running.length > 0)
-    lines.push(`  running  ${summary.running.slice(0, 8).join(', ')}${summary.running.length > 8 ? ', …' : ''}`)
+  const claimed = board.filter(({ claimedBy }) => claimedBy !== null)
+  const running = summary.running.filter(name => claimed.every(card => card.name !== name))
+  if (running.length > 0 && word !== 'interrupted')
+    lines.push(`  running  ${running.slice(0, 8).join(', ')}${running.length > 8 ? ', …' : ''}`)
+  for (const card of claimed.slice(0, 5)) lines.push(`  claimed  ${card.name} by ${brief(card.claimedBy ?? '')}`)
   lines.push(...failedLines(summary, paint))
   lines.push(...setBackLines(summary, paint))
   lines.push(...shortageLines(summary, paint))
   lines.push(...troubleLines(summary, now, paint))
   lines.push(...waitingLines(summary, paint))
-  if (holder?.alive === true) lines.push(`  driven   by pid ${holder.pid} on ${brief(holder.host)}`)
+  if (holder?.alive === true) lines.push(`  process  pid ${holder.pid} on ${brief(holder.host)}`)
   else if (!isHalted && (canMove(summary.status) || summary.rollback !== undefined))
-    lines.push(`  nobody drives it; go on with: planfold resume ${summary.name}`)
+    lines.push(
+      summary.status === 'draft'
+        ? `  Next: planfold run ${summary.name}`
+        : `  Next: ${summary.waiting.length > 0 ? 'answer it, then ' : ''}planfold resume ${summary.name}`,
+    )
   return lines
 }
 
 async function rollbackStopped(engine: Engine, { id, endedAt }: Held, { paint }: Context): Promise<string | null> {
   const why = endedAt === null ? null : await stoppedRollback(engine, id)
-  return why === null ? null : `  ${paint.yellow('rollback')} stopped: ${brief(why)}; answer it: planfold inbox`
+  return why === null
+    ? null
+    : `  ${paint.yellow('rollback')} stopped: ${brief(why).replace(/\.$/, '')}. Next: planfold inbox`
 }
 
 /** Only what is quickly known: the commit, and what was judged. */
 async function movedLine(engine: Engine, { id, name, status, startedAt }: Held): Promise<string | null> {
   if (startedAt === null || status === 'completed' || status === 'cancelled') return null
   const drift = await engine.ask({ type: 'drift', plan: id, files: false })
-  if (drift?.commit?.by === 'somebody') return `  moved    the repository has moved since; see: planfold drift ${name}`
-  return (drift?.unmet.length ?? 0) > 0
-    ? `  unmet    something expected did not hold; see: planfold drift ${name}`
-    : null
+  if (drift?.commit?.by === 'somebody') return `  changed  the repository has new commits; see: planfold drift ${name}`
+  return (drift?.unmet.length ?? 0) > 0 ? `  failed   a check did not pass; see: planfold drift ${name}` : null
 }
 
 const canMove = (status: PlanStatus): boolean => status === 'active' || status === 'paused' || status === 'draft'
-const reasonOf = ({ reason }: Held): string => (reason === null || reason === '' ? '' : ` (${brief(reason)})`)
+const reasonOf = ({ reason, status }: Held): string => {
+  const text = reason === null ? '' : reasonText(reason, status)
+  return text === '' || status === 'completed' ? '' : ` (${brief(text)})`
+}
 const tookOf = ({ startedAt, endedAt }: Held, now: number): string =>
-  startedAt === null ? '' : `, ${endedAt === null ? 'going for' : 'took'} ${elapsed((endedAt ?? now) - startedAt)}`
+  startedAt === null
+    ? ''
+    : `, ${endedAt === null ? `started ${ago(startedAt, now)}` : `took ${elapsed(endedAt - startedAt)}`}`

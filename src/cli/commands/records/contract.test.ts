@@ -36,7 +36,7 @@ describe('planfold contract', () => {
     expect((await start()).exit).not.toBe(0)
     const said = await here.say(context => contract(context, 'cache', {}))
     expect(said.exit).toBe(0)
-    expect(tidy(said.stdout)).toBe(`cache revision 1: 2 hold, 1 does not, 3 open
+    expect(tidy(said.stdout)).toBe(`cache revision 1: 2 passed, 1 failed, 3 pending
 
 build
   ✔ precondition  test -d .
@@ -46,11 +46,11 @@ build
   ✖ postcondition echo not yet; exit 7
       exit 7 · NOW · entry 4 · output HASH
       | not yet
-  · postcondition It smells\\u{202e} of "roses" · for a person to judge
-  · effects       changes only cache.txt · not judged yet
+  · postcondition It smells\\u{202e} of "roses" · needs a person
+  · effects       changes only cache.txt · not run yet
 
 done
-  · done          there is a cache: test -f cache.txt · not judged yet
+  · done          there is a cache: test -f cache.txt · not run yet
 `)
     const open = await here.say(context => contract(context, 'cache', { open: true }))
     expect(open.stdout).not.toContain('acceptance')
@@ -74,9 +74,7 @@ done
   it('a plan that demands nothing says so; validate tells beforehand how each is judged', async () => {
     await here.write('p.yaml', 'planfold: 1\nname: bare\ntasks: [{ id: a, run: ["true"], effect: pure }]\n')
     await start()
-    expect((await here.say(context => contract(context, 'bare', {}))).stdout).toBe(
-      'bare revision 1 states no criteria\n',
-    )
+    expect((await here.say(context => contract(context, 'bare', {}))).stdout).toBe('bare revision 1 has no checks\n')
     await here.write('q.yaml', PLAN)
     const told = await here.say(context => validate(context, ['q.yaml']))
     expect(told.stdout).toContain('postconditions')

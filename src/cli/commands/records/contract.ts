@@ -35,11 +35,11 @@ function told(context: Context, found: Contract, lines: readonly ContractLine[])
   const { paint } = context
   const { name, revision, counts } = found
   const parts = [
-    `${counts.holds} ${counts.holds === 1 ? 'holds' : 'hold'}`,
-    ...(counts.broken === 0 ? [] : [paint.red(`${counts.broken} ${counts.broken === 1 ? 'does' : 'do'} not`)]),
-    ...(counts.open === 0 ? [] : [`${counts.open} open`]),
+    `${counts.holds} passed`,
+    ...(counts.broken === 0 ? [] : [paint.red(`${counts.broken} failed`)]),
+    ...(counts.open === 0 ? [] : [`${counts.open} pending`]),
   ]
-  if (found.lines.length === 0) return [`${paint.bold(name)} revision ${revision} states no criteria`]
+  if (found.lines.length === 0) return [`${paint.bold(name)} revision ${revision} has no checks`]
   const text = [`${paint.bold(name)} revision ${revision}: ${parts.join(', ')}`]
   for (const [at, line] of lines.entries()) {
     if (line.task !== lines[at - 1]?.task) text.push('', line.task)
@@ -58,13 +58,13 @@ function lineOf(
   const what = escapeForTerminal(shown.length > CRITERION_MAX ? `${shown.slice(0, CRITERION_MAX - 1)}…` : shown)
   const first = `  ${sign} ${part.padEnd(13)} ${what}`
   if (judged === null || (holds === null && judged.evidence === null))
-    return [`${first}${paint.dim(by === 'person' ? ' · for a person to judge' : ' · not judged yet')}`]
+    return [`${first}${paint.dim(by === 'person' ? ' · needs a person' : ' · not run yet')}`]
   const facts = [
     ...(judged.evidence === null ? [] : [escapeForTerminal(judged.evidence)]),
     ...(judged.who === 'engine' ? [] : [`by ${escapeForTerminal(judged.who)}`]),
     ago(judged.at, now()),
     `entry ${judged.entry}`,
-    ...(judged.isCurrent ? [] : [`in visit ${judged.visit}, not since`]),
+    ...(judged.isCurrent ? [] : [`in run ${judged.visit}, not since`]),
     ...(judged.log === null ? [] : [`output ${judged.log.sha256.slice(0, 12)}`]),
   ]
   const said = judged.said === null || holds !== false ? [] : judged.said.split('\n')

@@ -11,7 +11,7 @@ import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { ago, dateAndTime } from '../../terminal/elapsed-time.ts'
-import { planSymbol, planWords, tint } from '../../terminal/paint.ts'
+import { planSymbol, planWord, tint } from '../../terminal/paint.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { askedWords, assignees } from '../../text/inbox-text.ts'
 import { momentOf, type Since } from '../plans/log.ts'
@@ -86,7 +86,7 @@ function digestLines(context: Context, told: Digest): readonly string[] {
   const list = (word: string, tasks: readonly { readonly task: TaskName }[]): readonly string[] =>
     tasks.length === 0 ? [] : [line(word, few(tasks.map(({ task }) => task)))]
   return [
-    `${planSymbol(paint, told.status)} ${paint.bold(told.name)} ${tint(paint, told.status)(planWords(told.status))} ${progress.done}/${progress.total}${why}`,
+    `${planSymbol(paint, told.status)} ${paint.bold(told.name)} ${tint(paint, told.status)(planWord(told.status))} ${progress.done}/${progress.total}${why}`,
     ...(told.title === null ? [] : [`  ${escapeForTerminal(told.title)}`]),
     ...list('completed', told.completed),
     ...told.failed.map(({ task, message, handled }) =>

@@ -26,11 +26,11 @@ export async function replay(context: Context, word: string): Promise<number> {
 
 function lines(context: Context, told: Replay, durationMs: number): readonly string[] {
   const { paint } = context
-  const { fault, reenacted, redecidedOnly } = told
+  const { fault, reenacted } = told
   const name = escapeForTerminal(told.name)
   const head =
     fault === null
-      ? `${paint.green('✔ the same again')}: ${count(told.entries, 'entry', 'entries')} of ${name} chained and decided as they were, in ${durationMs} ms`
+      ? `${paint.green('✔ replay matches')}: ${count(told.entries, 'entry', 'entries')} of ${name} lead to the same state again (${durationMs} ms).`
       : `${paint.red(`✖ ${HEADS[fault.type]}`)} at entry ${fault.version} of ${name}${fault.position === null ? '' : ` (position ${fault.position})`}`
   return [
     head,
@@ -38,21 +38,16 @@ function lines(context: Context, told: Replay, durationMs: number): readonly str
     ...(reenacted.entries === 0
       ? []
       : [
-          `  re-enacted ${count(reenacted.entries, 'turn', 'turns')} of ${count(reenacted.owners, 'owner', 'owners')}: ${count(reenacted.attempts, 'attempt', 'attempts')} and ${count(reenacted.preparations, 'preparation', 'preparations')} answered from the record, none carried out`,
+          `  ${count(reenacted.attempts, 'attempt was', 'attempts were')} answered from the event log, and nothing was run.`,
         ]),
-    ...redecidedOnly.map(({ why, entries, first }) =>
-      paint.dim(
-        `  only decided again: ${count(entries, 'entry', 'entries')} from ${first} on, ${escapeForTerminal(why)}`,
-      ),
-    ),
     paint.dim(`  trace ${told.trace}`),
   ]
 }
 
 const HEADS: Readonly<Record<ReplayFault['type'], string>> = {
-  chain: 'the journal was altered',
-  unknown: 'the journal is newer than this program',
-  diverged: 'it comes out differently',
+  chain: 'the event log was altered',
+  unknown: 'the event log is newer than this program',
+  diverged: 'replay differs',
 }
 
 function faultLines({ paint }: Context, fault: ReplayFault, { entries }: Replay): readonly string[] {
@@ -61,22 +56,21 @@ function faultLines({ paint }: Context, fault: ReplayFault, { entries }: Replay)
     line('what', fault.type === 'chain' ? `${fault.kind}: ${fault.message}` : fault.message),
     ...(fault.type === 'diverged'
       ? [
-          line('by', fault.by === 'loop' ? 'the loop, driven again' : 'the rules, asked again'),
+          line('by', fault.by === 'loop' ? 'the loop, run again' : 'the rules, applied again'),
           line('path', fault.path),
           line('expected', shown(fault.expected)),
           line('actual', shown(fault.actual)),
         ]
       : []),
-    line('before', `${count(entries, 'entry', 'entries')} sound`),
+    line('before', `${count(entries, 'entry', 'entries')} correct`),
     `  ${paint.cyan('hint')}: ${HINTS[fault.type]}`,
   ]
 }
 
 const HINTS: Readonly<Record<ReplayFault['type'], string>> = {
   chain: 'keep this state folder as it is, and compare it with a copy; `planfold check` looks at all plans',
-  unknown: 'use the planfold that wrote it; nothing was judged from here on',
-  diverged:
-    'the journal was altered by somebody who could make hashes, or the rules have changed: keep it and report it',
+  unknown: 'use the Planfold version that wrote it; entries from here on were not checked',
+  diverged: 'the event log was altered with valid hashes, or the rules changed: keep it and report it',
 }
 
 const shown = (value: Json | undefined): string =>

@@ -93,8 +93,8 @@ function tellStep(context: Context, step: ConvergeStep): void {
   const { known, unmet } = step
   const what =
     unmet.length === 0
-      ? 'all criteria hold'
-      : `${unmet.length} of ${numberOf(known.verdicts.length, 'criterion', 'criteria')} ${unmet.length === 1 ? 'does' : 'do'} not hold`
+      ? 'all checks passed'
+      : `${unmet.length} of ${numberOf(known.verdicts.length, 'check')} did not pass`
   print(context, [`round ${known.round}: ${what}`, ...known.verdicts.map(verdict => verdictLine(context, verdict))])
 }
 
@@ -112,8 +112,8 @@ function tellEnd(context: Context, target: PlanTarget, done: PlanConverged<numbe
       const isDone = status === 'completed'
       tell(context, target, { converged: true, status, round: known.round, unmet: [], why: null }, [
         isDone
-          ? `${name} has converged: ${holding(known.criteria)} after ${numberOf(known.round, 'round')}`
-          : `${holding(known.criteria)}, but ${name} is ${status}; see: planfold status ${name}`,
+          ? `${name} is done: ${holding(known.criteria)} after ${numberOf(known.round, 'round')}`
+          : `${holding(known.criteria)}, but ${name} is ${status}; Next: planfold status ${name}`,
       ])
       return isDone ? EXIT.done : EXIT.failed
     }
@@ -122,7 +122,7 @@ function tellEnd(context: Context, target: PlanTarget, done: PlanConverged<numbe
       const { why, hint } = wordsFor(name, done.why)
       const unmet = unmetIn(verdicts)
       tell(context, target, { converged: false, round, unmet, code: done.why.code, why, hint }, [
-        `${name} has not converged: ${why}`,
+        `${name} stopped: ${why}`,
         ...unmet.map(verdict => verdictLine(context, verdict)),
         `  ${hint.replaceAll('PLAN', name)}`,
       ])
@@ -132,9 +132,7 @@ function tellEnd(context: Context, target: PlanTarget, done: PlanConverged<numbe
       if (done.rest === EXIT.waits) {
         const again = `planfold converge ${name}`
         const data = { converged: false, unmet: null, code: 'waits', why: 'it waits for somebody', hint: again }
-        tell(context, target, data, [
-          `${name} waits for somebody; planfold next ${name} says for what. Then go on with: ${again}`,
-        ])
+        tell(context, target, data, [`${name} is waiting; planfold status ${name} shows for what. Next: ${again}`])
       }
       return done.rest
     case 'unfit':
@@ -158,34 +156,34 @@ function tell(
 
 const unfit = (name: string, why: 'no-criteria' | 'cancelled'): CliError =>
   why === 'cancelled'
-    ? new CliError(EXIT.refused, 'ended', `'${name}' was cancelled`, 'run its document afresh')
+    ? new CliError(EXIT.refused, 'ended', `plan '${name}' was cancelled`, 'run its plan file again')
     : new CliError(
         EXIT.refused,
         'not-ready',
-        `'${name}' does not say when it is done, so there is nothing to converge to`,
-        "write criteria under 'done:', e.g. `- check: npm test`",
+        `plan '${name}' has no checks under 'done:', so there is nothing to converge to`,
+        "add checks under 'done:', for example `- check: npm test`",
       )
 
-const holding = (count: number): string => (count === 1 ? 'its one criterion holds' : `all ${count} criteria hold`)
+const holding = (count: number): string => (count === 1 ? 'its one check passed' : `all ${count} checks passed`)
 
 function wordsFor(name: string, ended: NotConverged): { readonly why: string; readonly hint: string } {
   switch (ended.code) {
     case 'timeout':
-      return { why: 'the time is over', hint: 'go on with: planfold converge PLAN' }
+      return { why: 'the time is over', hint: 'Next: planfold converge PLAN' }
     case 'no-progress':
       return {
-        why: 'the last round changed nothing about what does not hold',
-        hint: 'look at it by hand: planfold log PLAN --output; then planfold converge PLAN',
+        why: 'the last round fixed nothing',
+        hint: 'see planfold log PLAN --output, fix it, then planfold converge PLAN',
       }
     case 'rounds':
       return {
         why: `${numberOf(ended.made, 'round is', 'rounds are')} over`,
-        hint: `look at what does not hold, or allow more: planfold converge ${name} --rounds ${ended.made + 5}`,
+        hint: `fix the failing checks, or allow more rounds: planfold converge ${name} --rounds ${ended.made + 5}`,
       }
     case 'budget':
       return {
         why: `the budget is used up: ${ended.spent}`,
-        hint: 'raise `policy.budget` in a revision, or finish by hand',
+        hint: 'raise `policy.budget` in the plan file, or finish manually',
       }
     default:
       return ended satisfies never

@@ -37,29 +37,31 @@ function lines({ paint, now }: Context, name: string, found: Drift, options: Dri
   const shown = options.all === true ? files : strange
   const own = files.length - strange.length
   return [
-    `${paint.bold(name)} revision ${revision}, stamped ${ago(since.at, now())}${hasDrifted(found) ? '' : ': nothing has moved but by its own tasks'}`,
+    `${paint.bold(name)} revision ${revision}, since ${ago(since.at, now())}${hasDrifted(found) ? '' : ': no changes outside the plan'}`,
     ...(commit === null
       ? []
       : [
-          `  commit   ${where(commit.from)} → ${where(commit.to)}, by ${commit.by === 'plan' ? 'the plan' : 'somebody'}`,
+          `  commit   ${where(commit.from)} → ${where(commit.to)}, by ${commit.by === 'plan' ? 'the plan' : 'someone else'}`,
         ]),
     ...shown
       .slice(0, FILES_SHOWN_MAX)
       .map(({ path, what, by, tasks }) => `  ${what.padEnd(8)} ${escapeForTerminal(path)}${handOf(by, tasks)}`),
     ...(shown.length > FILES_SHOWN_MAX ? [`  … and ${shown.length - FILES_SHOWN_MAX} more`] : []),
-    ...(own > 0 && options.all !== true ? [paint.dim(`  ${own} more by its own tasks; --all names them`)] : []),
+    ...(own > 0 && options.all !== true
+      ? [paint.dim(`  ${own} more changed by the plan's own tasks: planfold drift ${name} --all`)]
+      : []),
     ...(basis === 'whole' && lacks === null
       ? []
       : [paint.dim(`  ${basisWords(basis)}: ${escapeForTerminal(lacks ?? '')}`)]),
     ...unmet.map(
       ({ task, stage, criterion, evidence }) =>
-        `  ${paint.red('unmet')}    ${task}: ${stage} '${escapeForTerminal(criterion)}'${evidence === null ? '' : ` (${escapeForTerminal(evidence)})`}`,
+        `  ${paint.red('failed')}   ${task}: ${stage} '${escapeForTerminal(criterion)}'${evidence === null ? '' : ` (${escapeForTerminal(evidence)})`}`,
     ),
     ...outputs.map(
       ({ task, output, file, what }) =>
-        `  ${paint.red('output')}   ${task}: '${escapeForTerminal(output)}' is ${what} (${escapeForTerminal(file)}); planfold retry ${name} ${task} makes it again`,
+        `  ${paint.red('output')}   ${task}: '${escapeForTerminal(output)}' is ${what} (${escapeForTerminal(file)}); planfold retry ${name} ${task} rebuilds it`,
     ),
-    ...(hasDrifted(found) ? ['', `change the plan with: planfold propose ${name} FILE -m 'why'`] : []),
+    ...(hasDrifted(found) ? ['', `To change the plan: planfold propose ${name} FILE -m 'why'`] : []),
   ]
 }
 
@@ -68,12 +70,12 @@ const where = ({ head, branch }: { readonly head: string | null; readonly branch
 
 function handOf(by: 'plan' | 'somebody', tasks: readonly string[]): string {
   if (by === 'plan') return `, by ${tasks.join(', ')}`
-  return tasks.length === 0 ? ', by somebody' : `, by somebody, after ${tasks.join(', ')}`
+  return tasks.length === 0 ? ', by someone else' : `: written by ${tasks.join(', ')}, then changed by someone else`
 }
 
 const basisWords = (basis: Drift['basis']): string =>
   basis === 'whole'
     ? 'all files were compared'
     : basis === 'written'
-      ? 'only what the plan wrote was compared'
+      ? 'only files written by the plan were compared'
       : 'files were not compared'

@@ -27,19 +27,19 @@ export async function tokenList(context: Context): Promise<number> {
     const items = listTokens(stateDir).map(({ sha256: _, ...token }) => token)
     answer(context, { items }, () => {
       const { paint, terminal } = context
-      if (items.length === 0) return 'nobody but the owner has a token; make one with: planfold token create NAME'
+      if (items.length === 0) return "no tokens except the owner's. Next: planfold token create NAME"
       const rows = items.map(item => [item.name, item.role, scopeWords(item), untilWords(item, context.now())])
-      return table(paint, ['name', 'role', 'for', 'until'], rows, terminal?.columns() ?? null)
+      return table(paint, ['name', 'role', 'plans', 'expires'], rows, terminal?.columns() ?? null)
     })
     return EXIT.done
   })
 }
 
 const scopeWords = ({ scope }: Pick<Token, 'scope'>): string =>
-  scope === null ? 'everything' : [...(scope.plans ?? []), ...(scope.sessions ?? [])].join(', ')
+  scope === null ? 'all' : [...(scope.plans ?? []), ...(scope.sessions ?? [])].join(', ')
 
 function untilWords({ expiresAt }: Pick<Token, 'expiresAt'>, now: number): string {
-  if (expiresAt === null) return 'no end'
+  if (expiresAt === null) return 'never'
   const at = new Date(expiresAt).toISOString()
   return expiresAt <= now ? `expired ${at}` : at
 }
@@ -70,7 +70,7 @@ export async function tokenCreate(context: Context, name: string, options: Creat
     }
     const { sha256: _, ...told } = made.token
     answer(context, { ...told, token: made.secret }, () => made.secret)
-    printNote(context, `this is the only time it is shown; revoke it with: planfold token revoke ${name}`)
+    printNote(context, `it is shown only once. To revoke it: planfold token revoke ${name}`)
     return EXIT.done
   })
 }
@@ -99,7 +99,7 @@ export async function tokenLink(context: Context, name: string | undefined): Pro
     const services = listRunning(stateDir)
     const running = services.find(({ auth }) => auth) ?? services[0]
     if (running === undefined)
-      throw new CliError(EXIT.refused, 'not-running', 'no service runs on this store', 'start one: planfold serve')
+      throw new CliError(EXIT.refused, 'not-running', 'no server is running on this store', 'start one: planfold serve')
     if (!running.auth)
       throw new CliError(
         EXIT.refused,

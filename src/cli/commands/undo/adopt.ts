@@ -27,9 +27,9 @@ type ChoiceOf = (path: string) => Choice | null
 const FILES_MAX = 200
 
 const SEEN: Readonly<Record<Foreseen['seen'], string>> = {
-  folder: 'its folder as it stands now',
-  end: 'as its files were stored when it ended or was last adopted; its folder is gone',
-  journal: 'only what its tasks were seen to write; its folder is gone',
+  folder: 'its folder as it is now',
+  end: 'its files as stored when it finished or was last adopted; its folder is gone',
+  journal: 'only the files its tasks are known to have written; its folder is gone',
 }
 
 const WORDS: Readonly<Record<FilePreview['will'], string>> = {
@@ -42,7 +42,7 @@ const WORDS: Readonly<Record<FilePreview['will'], string>> = {
 
 const CONFLICTS: Readonly<Record<NonNullable<FilePreview['conflict']>, string>> = {
   'edited since': 'also changed here since the fork was made',
-  appeared: 'also made here since the fork was made',
+  appeared: 'also created here since the fork was made',
   gone: 'removed here since the fork was made',
 }
 
@@ -56,7 +56,7 @@ function adoptionLines({ paint }: Context, preview: Foreseen, choiceOf: ChoiceOf
   const counts = [
     ...(files.length > same.length ? [numberOf(files.length - same.length, 'path')] : []),
     ...(open === 0 ? [] : [`${open} changed here as well`]),
-    ...(same.length === 0 ? [] : [`${same.length} the same here already`]),
+    ...(same.length === 0 ? [] : [`${same.length} already the same here`]),
   ]
   const told = files.filter(file => !same.includes(file))
   return [
@@ -88,9 +88,9 @@ function adoptionWays(command: string, undecided: readonly FilePreview[]) {
   const [first, second] = undecided
   const each = second === undefined && first !== undefined ? shellWord(first.path) : 'all'
   return [
-    { run: `${command} --keep-mine ${each}`, means: 'leave what stands here' },
-    { run: `${command} --take-theirs ${each}`, means: "take the fork's; what stands here is stored first" },
-    { run: `${command} --merge ${each}`, means: 'join both, where the text joins cleanly' },
+    { run: `${command} --keep-mine ${each}`, means: 'keep the current file' },
+    { run: `${command} --take-theirs ${each}`, means: "use the fork's version; the current one is backed up" },
+    { run: `${command} --merge ${each}`, means: 'merge both where there is no conflict' },
   ]
 }
 
@@ -114,10 +114,10 @@ function adoptedLines(
   }
   const { end, folder, why } = adopted
   const left = (end?.left ?? []).map(({ path, reason }) =>
-    line('left', `${shownPath(path)}: ${escapeForTerminal(reason)}`, paint.yellow),
+    line('kept', `${shownPath(path)}: ${escapeForTerminal(reason)}`, paint.yellow),
   )
   const kept = (end?.kept ?? []).flatMap(({ path, sha256 }) => [
-    line('stored', `${shownPath(path)}, as it was here, is stored as ${sha256}`, paint.yellow),
+    line('backup', `the previous version of ${shownPath(path)} is stored as ${sha256}`, paint.yellow),
     line('', say(`checkpoints cat ${into.name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.kept`)}`)),
   ])
   const what =
@@ -129,10 +129,10 @@ function adoptedLines(
     line(
       'folder',
       folder === 'removed'
-        ? 'gone; everything that Planfold found in it is stored'
-        : `kept: ${escapeForTerminal(why ?? '')}`,
+        ? 'worktree removed; its files are stored'
+        : `worktree kept: ${escapeForTerminal(why ?? '')}`,
     ),
-    ...(end === null ? [] : [`  take it back with: ${paint.bold(say(`undo ${into.name}`))}`]),
+    ...(end === null ? [] : [`  Undo: ${paint.bold(say(`undo ${into.name}`))}`]),
   ]
 }
 
@@ -161,7 +161,7 @@ export async function adopt(context: Context, word: string, options: AdoptOption
     if (!context.settings.json) await show(context, composed, { name, preview, options }, choiceOf)
     if (options.dryRun === true) {
       answer(context, { plan, name, dryRun: true, preview, ...chosen, conflicts, ways }, () => wayLines(context, ways))
-      printNote(context, 'nothing was changed: this was a dry run')
+      printNote(context, 'dry run: nothing was changed')
       return EXIT.done
     }
     if (conflicts.length > 0) {
@@ -212,8 +212,8 @@ async function carriedOut(
     throw new CliError(
       EXIT.interrupted,
       'interrupted',
-      `the adoption of '${name}' was interrupted and is still under way`,
-      `finish it with: ${say(`adopt ${name}`)}`,
+      `the adoption of '${name}' was interrupted and is not finished`,
+      `Next: ${say(`adopt ${name}`)}`,
     )
   const { status, into, end } = done
   const folder = status === 'adopted' ? { folder: done.folder, why: done.why } : {}
@@ -233,10 +233,7 @@ async function show(
 ): Promise<void> {
   print(context, adoptionLines(context, preview, choiceOf))
   if (preview.changes.length > 0)
-    print(
-      context,
-      `  ${context.paint.dim('diff'.padEnd(9))} what the fork changed since it was made, whatever stands here by now`,
-    )
+    print(context, `  ${context.paint.dim('diff'.padEnd(9))} what the fork changed since it was made`)
   const max = options.patch === true ? Number.POSITIVE_INFINITY : PATCH_LINES_MAX
   let shown = 0
   for (const change of preview.changes) {

@@ -38,7 +38,7 @@ export async function checkpoint(
     const { standing } = taken
     answer(context, { plan, name, version, checkpoint: taken.name, standing }, () => taken.name)
     for (const line of standingWords(standing)) printNote(context, `${line[0]}: ${line[1]}`)
-    printNote(context, `go back to it with: planfold rollback ${name} --to ${taken.name}`)
+    printNote(context, `Roll back to it: planfold rollback ${name} --to ${taken.name}`)
     return EXIT.done
   })
 }
@@ -137,7 +137,7 @@ export async function patchFor(composed: Composed, { path, before, after }: Chan
   if (before?.type !== 'file' && after?.type !== 'file') return null
   if (before?.type === 'file' && after?.type === 'file' && before.sha256 === after.sha256) return null
   const sides = [before, after].map(side => (side?.type === 'file' ? side : null))
-  if (sides.some(side => (side?.size ?? 0) > PATCH_MAX_BYTES)) return { type: 'none', why: 'too big to be shown' }
+  if (sides.some(side => (side?.size ?? 0) > PATCH_MAX_BYTES)) return { type: 'none', why: 'too large to show' }
   const [a, b] = [await bytesOf(composed, path, sides[0]!), await bytesOf(composed, path, sides[1]!)]
   if (a === null || b === null) return { type: 'none', why: 'its content is not stored' }
   return patchOf(a, b)
@@ -172,14 +172,14 @@ async function bytesOf(
 
 export async function cat(context: Context, word: string, sha256: string): Promise<number> {
   if (!isSha256(sha256))
-    throw usage(`'${sha256}' is no SHA-256`, 'write its 64 hexadecimal digits, as they were printed')
+    throw usage(`'${sha256}' is not a SHA-256 hash`, 'write its 64 hexadecimal digits, as they were printed')
   return await withState(context, { create: false }, async ({ engine }) => {
     const { plan, name } = await findPlan(engine, word, { looking: true })
     const bytes = await engine.ask({ type: 'blob', sha256 })
     if (bytes === null)
       throw notFound(
         `nothing is stored under ${sha256}`,
-        `planfold log ${name} names what was kept, and prune removes it`,
+        `planfold log ${name} names what was backed up; prune removes it`,
       )
     const text = isUtf8(bytes) ? Buffer.from(bytes).toString('utf8') : null
     if (context.settings.json) {
@@ -188,7 +188,7 @@ export async function cat(context: Context, word: string, sha256: string): Promi
     } else if (context.terminal === null) context.stdout.write(bytes)
     else if (text === null || text.includes('\0'))
       throw usage(
-        `it holds ${numberOf(bytes.length, 'byte')} that are no text`,
+        `it is not text (${numberOf(bytes.length, 'byte')})`,
         `write them to a file: planfold checkpoints cat ${name} ${sha256} > FILE`,
       )
     else context.stdout.write(escapeForTerminal(text, { keepLines: true }))
@@ -223,7 +223,7 @@ function listLines(
   earlier: number,
 ): readonly string[] {
   if (items.length === 0)
-    return ['no checkpoints yet; there is one after each task, and `planfold checkpoint` takes one']
+    return ['no checkpoints yet; Planfold creates one after each task, `planfold checkpoint` creates one now']
   const rows = items.map(one => [
     { text: one.name, tint: one.why === 'after' ? (text: string) => text : paint.bold },
     String(one.version),
@@ -235,7 +235,7 @@ function listLines(
   return [
     ...(earlier === 0 ? [] : [paint.dim(`… ${earlier} earlier ones: planfold checkpoints list ${name} --all`)]),
     ...table(paint, ['checkpoint', 'entry', 'when', 'taken', 'wrote', 'holds'], rows, terminal?.columns() ?? null),
-    paint.dim(`go back to one: planfold rollback ${name} --to CHECKPOINT (--dry-run shows what would happen)`),
+    paint.dim(`Roll back to one: planfold rollback ${name} --to CHECKPOINT (--dry-run shows what would happen)`),
   ]
 }
 
@@ -258,7 +258,7 @@ function cardLines({ paint }: Context, plan: string, card: CheckpointCard): read
   const warn = (word: string, text: string): string => `  ${paint.yellow(word.padEnd(9))} ${escapeForTerminal(text)}`
   return [
     paint.bold(escapeForTerminal(card.name)),
-    line('taken', `${dateAndTime(card.at)}, ${whyWords(card)}`),
+    line('created', `${dateAndTime(card.at)}, ${whyWords(card)}`),
     line('entry', `${card.version} of ${plan}, revision ${card.revision}`),
     line('plan', card.status),
     line('completed', card.completed.length === 0 ? 'nothing yet' : card.completed.join(', ')),
@@ -268,14 +268,11 @@ function cardLines({ paint }: Context, plan: string, card: CheckpointCard): read
       line('decided', `${task} ${verdict}${rationale === '' ? '' : `: ${rationale}`}`),
     ),
     ...card.evidence.map(({ task, criterion, holds }) =>
-      line(
-        'judged',
-        `${task}: ${criterion} ${holds === null ? 'waits for a verdict' : holds ? 'holds' : 'does not hold'}`,
-      ),
+      line('judged', `${task}: ${criterion} ${holds === null ? 'not checked' : holds ? 'passed' : 'failed'}`),
     ),
     ...standingWords(card.standing).map(([word, text]) => (word === 'not there' ? warn(word, text) : line(word, text))),
     ...(card.standing.snapshot === undefined && card.standing.lacks === undefined
-      ? [line('files', 'what the plan wrote since is known, path by path; the rest is not stored here')]
+      ? [line('files', 'only the files that the plan wrote since are known; others are not stored here')]
       : []),
     paint.dim(`  files since then: planfold checkpoints diff ${plan} ${escapeForTerminal(card.name)}`),
   ]

@@ -62,11 +62,9 @@ function lines(context: Context, compared: Comparison, options: CompareOptions):
         ]),
     '',
     different.length === 0
-      ? paint.green(
-          tasks.length === 1 ? 'the only task went the same way' : `all ${tasks.length} tasks went the same way`,
-        )
+      ? paint.green(tasks.length === 1 ? 'the only task is the same' : `all ${tasks.length} tasks are the same`)
       : `${different.length} of ${numberOf(tasks.length, 'task')} ${different.length === 1 ? 'differs' : 'differ'}`,
-    ...(left > 0 ? [paint.dim(`${left} that went the same way are not shown; see --all`)] : []),
+    ...(left > 0 ? [paint.dim(`${left} equal tasks are not shown; see --all`)] : []),
     ...(files.length === 0
       ? []
       : [
@@ -92,11 +90,11 @@ function runRows(a: RunFacts, b: RunFacts): readonly (readonly Cell[])[] {
       ? []
       : [row('made from', ({ origin }) => [a, b].find(({ id }) => id === origin)?.name ?? origin ?? '')]),
     row('revision', ({ revision, hash }) => `${revision} (${hash.slice(0, 12)})`),
-    row('time', ({ durationMs }) => (durationMs === null ? 'still open' : elapsed(durationMs))),
+    row('time', ({ durationMs }) => (durationMs === null ? 'unfinished' : elapsed(durationMs))),
     row('work', ({ workMs }) => elapsed(workMs)),
     row('tasks', run => String(run.tasks)),
-    row('attempts', ({ attempts, retries }) => (retries === 0 ? String(attempts) : `${attempts} (${retries} again)`)),
-    row('failures', ({ failures, lost }) => (lost === 0 ? String(failures) : `${failures}, lost ${lost}`)),
+    row('attempts', ({ attempts, retries }) => (retries === 0 ? String(attempts) : `${attempts} (${retries} retries)`)),
+    row('failures', ({ failures, lost }) => (lost === 0 ? String(failures) : `${failures}, interrupted ${lost}`)),
   ]
 }
 
@@ -130,7 +128,8 @@ const cells = (facts: TaskFacts | null): readonly Cell[] =>
       ? [facts.status, 'brought', '']
       : [facts.status, triesOf(facts), facts.attempts === 0 ? '' : elapsed(facts.durationMs)]
 
-const triesOf = ({ attempts, visits }: TaskFacts): string => (visits > 1 ? `${attempts}/${visits}v` : String(attempts))
+const triesOf = ({ attempts, visits }: TaskFacts): string =>
+  visits > 1 ? `${attempts} (${visits} runs)` : String(attempts)
 
 function wordsOf({ a, b, differs, outputs }: TaskPair): string {
   if (a === null || b === null) return a === null ? 'only in b' : 'only in a'

@@ -50,8 +50,8 @@ export async function fork(context: Context, word: string, options: ForkOptions)
       const data = { plan: made.plan, name: made.name, status: 'draft', origin: { plan, name: origin }, ...forked }
       answer(context, data, () => [
         ...lines(context, made.name, origin, forked),
-        ...(forked.works.in === 'workspace' ? [] : [`  bring its work over later with: planfold adopt ${made.name}`]),
-        `  start it with: planfold run ${made.name}`,
+        ...(forked.works.in === 'workspace' ? [] : [`  Later, to merge its work: planfold adopt ${made.name}`]),
+        `  Next: planfold run ${made.name}`,
       ])
       return EXIT.done
     }
@@ -99,12 +99,13 @@ function lines(
   { from, ended, open, works }: Forked,
 ): readonly string[] {
   const line = (word: string, text: string) => `  ${paint.dim(word.padEnd(8))} ${escapeForTerminal(text)}`
-  const head = `${paint.green('✔')} ${paint.bold(name)} goes on from entry ${from} of ${escapeForTerminal(origin)}`
+  const head = `${paint.green('✔')} ${paint.bold(name)} continues from entry ${from} of ${escapeForTerminal(origin)}`
   const tasks = [
     line('done', `${ended.length} of ${numberOf(ended.length + open.length, 'task')}${named(ended)}`),
-    line('open', `${open.length}${named(open)}`),
+    line('to do', `${open.length}${named(open)}`),
   ]
-  if (works.in === 'workspace') return [head, ...tasks, line('works in', 'the workspace, as its files are now')]
+  if (works.in === 'workspace')
+    return [head, ...tasks, line('works in', 'the workspace, with its files as they are now')]
   const { place, files, left, others, unseen, uncommitted, why } = works
   const what =
     works.in === 'worktree' ? `a worktree on branch plan/${name}` : `a folder of its own, ${numberOf(files, 'file')}`
@@ -114,7 +115,7 @@ function lines(
     line('works in', `${place} (${what})`),
     line(
       'files',
-      `what the plan wrote is as it was then; all others are as they ${others === 'then' ? 'were then' : 'are now'}`,
+      `files of the plan as of entry ${from}; other files as they ${others === 'then' ? 'were then' : 'are now'}`,
     ),
     ...(left.paths === 0
       ? []
@@ -127,10 +128,10 @@ function lines(
             `${numberOf(uncommitted.paths, 'file that is', 'files that are')} in no commit: ${some(uncommitted.first)}`,
           ),
         ]),
-    ...(works.in === 'worktree' ? [line('ignored', 'what git or .planfoldignore ignores is not brought along')] : []),
+    ...(works.in === 'worktree' ? [line('ignored', 'files ignored by git or .planfoldignore are not copied')] : []),
     ...(unseen.length === 0
       ? []
-      : [line('unseen', `nobody looked at what was written by ${some(unseen)}; that is as it is now`)]),
+      : [line('unseen', `files written by ${some(unseen)} were not tracked; they are as they are now`)]),
     ...(why === undefined ? [] : [line('why', `no worktree: ${why}`)]),
   ]
 }

@@ -80,17 +80,12 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
       { plan, name, dryRun: true, preview, ...chosen, conflicts: undecided(asked), ways: waysOf(asked) },
       () => (undecided(asked).length === 0 ? [] : nextCommandLines(context, asked)),
     )
-    printNote(context, 'nothing was changed: this was a dry run')
+    printNote(context, 'dry run: nothing was changed')
     return EXIT.done
   }
   stopAtConflicts(context, asked)
   if (wanted.confirm !== undefined && !(await wanted.confirm()))
-    throw new CliError(
-      EXIT.refused,
-      'not-confirmed',
-      'nothing was changed',
-      'name a place: --to CHECKPOINT, or answer y',
-    )
+    throw new CliError(EXIT.refused, 'not-confirmed', 'nothing was changed', 'name a checkpoint with --to, or answer y')
   const carried = await ordered(context, composed, { ...wanted, ask: { ...ask, ...force, ...chosen } }, preview)
   return await tell(context, composed, wanted, asked, carried)
 }
@@ -104,7 +99,7 @@ function stopAtConflicts(context: Context, asked: Asked): void {
   throw new CliError(
     EXIT.refused,
     'conflict',
-    `nothing was changed: somebody has worked on ${numberOf(conflicts.length, 'path')} since`,
+    `nothing was changed: ${numberOf(conflicts.length, 'path')} edited by someone else since`,
     'choose with one of the commands above',
     [],
     { preview: asked.preview, conflicts, ways: nextCommands(asked) },
@@ -126,8 +121,8 @@ async function ordered(
       throw new CliError(
         EXIT.refused,
         'conflict',
-        `nobody can say what became of the rollback of '${name}'`,
-        `look: planfold log ${name}`,
+        `the outcome of the rollback of '${name}' is unknown`,
+        `see planfold log ${name}`,
       )
     return carried
   }
@@ -150,8 +145,8 @@ async function tell(
     throw new CliError(
       interrupted === 'SIGINT' ? EXIT.interrupted : EXIT.waits,
       'interrupted',
-      `the rollback of '${name}' was interrupted and is still under way`,
-      by === null ? `finish it with: ${say(`resume ${name}`)}` : `pid ${by.pid} on ${by.host} goes on with it`,
+      `the rollback of '${name}' was interrupted and is not finished`,
+      by === null ? `Next: ${say(`resume ${name}`)}` : `pid ${by.pid} on ${by.host} continues it`,
     )
   const summary = await engine.ask({ type: 'summary', plan })
   const undone =
@@ -218,13 +213,13 @@ export function choicesOf(
 function choiceComplaint(fault: ChoiceFault): CliError {
   switch (fault.what) {
     case 'two-for-all':
-      return usage('only one choice can be made for all', 'name paths for the others')
+      return usage('only one option can be used for all files', 'name paths for the others')
     case 'two-for-path':
-      return usage(`two choices are made for '${fault.path}'`, 'make one')
+      return usage(`two options for '${fault.path}'`, 'use one')
     case 'no-path':
-      return usage(`the plan has written nothing since that '${fault.word}' means`, WHICH_FILES)
+      return usage(`the plan wrote nothing since then that matches '${fault.word}'`, WHICH_FILES)
     case 'no-conflict':
-      return usage(`nobody else has worked on '${fault.word}' since, so there is nothing to choose`, WHICH_FILES)
+      return usage(`'${fault.word}' was not edited by anyone else since, so there is nothing to choose`, WHICH_FILES)
     default:
       return fault satisfies never
   }

@@ -27,7 +27,7 @@ export async function restore(
   options: RestoreOptions,
 ): Promise<number> {
   if (options.overwrite === true && options.merge === true)
-    throw usage('--overwrite and --merge exclude each other', 'leave one of them out')
+    throw usage('--overwrite and --merge cannot be used together', 'use one of them')
   return await withState(context, { create: false }, async composed => {
     const { engine, root } = composed
     const meant = await findPlan(engine, plan)
@@ -35,14 +35,12 @@ export async function restore(
     if (words.length === 0) {
       const items = kept.flatMap(({ versions }) => versions).sort((a, b) => a.at - b.at)
       answer(context, { plan: meant.plan, name: meant.name, items }, () =>
-        items.length === 0
-          ? `nothing was set back in ${brief(meant.name)}`
-          : items.map(one => versionLine(one, context.now())),
+        items.length === 0 ? `no backups in ${brief(meant.name)}` : items.map(one => versionLine(one, context.now())),
       )
       if (items.length > 0)
         printNote(
           context,
-          `bring one back with: planfold restore ${shellWord(meant.name)} PATH  (an older version: --hash HASH)`,
+          `Restore one: planfold restore ${shellWord(meant.name)} PATH  (an older version: --hash HASH)`,
         )
       return EXIT.done
     }
@@ -52,14 +50,14 @@ export async function restore(
       const found = resolvePaths({ root, cwd: context.cwd }, word, known)
       if (found.length === 0)
         throw notFound(
-          `no version of '${word}' is kept for ${meant.name}`,
-          `planfold restore ${shellWord(meant.name)} lists what is`,
+          `no backup of '${word}' in ${meant.name}`,
+          `planfold restore ${shellWord(meant.name)} lists them`,
         )
       for (const path of found) paths.add(path)
     }
     try {
       const { events } = await orderAndTell(context, composed, meant.plan, restoreOrder([...paths], options))
-      if (events.length === 0) printNote(context, 'what is kept stands there already; an older version: --hash HASH')
+      if (events.length === 0) printNote(context, 'the file already has this version; for an older one use --hash HASH')
     } catch (error) {
       if (!(error instanceof CliError) || error.code !== 'conflict' || options.overwrite || options.merge) throw error
       const command = `planfold restore ${shellWord(meant.name)} ${words.map(shellWord).join(' ')}`
@@ -67,7 +65,7 @@ export async function restore(
         EXIT.refused,
         'conflict',
         error.message,
-        `choose: ${command} --overwrite (what stands there is kept, too), or ${command} --merge`,
+        `${command} --overwrite (the current version is backed up), or ${command} --merge`,
       )
     }
     return EXIT.done
@@ -77,7 +75,7 @@ export async function restore(
 function versionLine({ path, at, by, task, kept }: KeptFile, now: number): string {
   const why =
     by === 'retry'
-      ? `before ${brief(task ?? '')} was tried again`
+      ? `before retrying ${brief(task ?? '')}`
       : by === 'rollback'
         ? 'by a rollback'
         : by === 'task'
@@ -91,5 +89,5 @@ function versionLine({ path, at, by, task, kept }: KeptFile, now: number): strin
         : kept.type === 'link'
           ? 'link      '
           : 'folder    '
-  return `${what}  ${shownPath(path)}  ${by === 'task' ? 'written over' : 'set back'} ${ago(at, now)} ${why}`
+  return `${what}  ${shownPath(path)}  ${by === 'task' ? 'overwritten' : 'reverted'} ${ago(at, now)} ${why}`
 }

@@ -31,7 +31,7 @@ describe('rollback without --to', () => {
     const no = await place.say(context => rollback(context, 'release', {}), { keys: 'n' })
     expect(no).toMatchObject({
       exit: 'not-confirmed',
-      stderr: expect.stringContaining('take all of release back? [y/N] n'),
+      stderr: expect.stringContaining('roll back all of release? [y/N] n'),
     })
     expect(await out()).toBe('built\npacked\n')
     const yes = await place.say(context => rollback(context, 'release', {}), { keys: 'y' })
@@ -41,7 +41,7 @@ describe('rollback without --to', () => {
 
   test('does not ask with --yes, with a place, for some tasks, for a dry run, or without a terminal', async () => {
     const dry = await place.say(context => rollback(context, 'release', { dryRun: true }), { keys: 'n' })
-    expect([dry.exit, dry.stderr]).toEqual([0, 'nothing was changed: this was a dry run\n'])
+    expect([dry.exit, dry.stderr]).toEqual([0, 'dry run: nothing was changed\n'])
     expect(await place.say(context => rollback(context, 'release', { to: 'build' }), { keys: 'n' })).toMatchObject({
       exit: 0,
     })
@@ -60,16 +60,16 @@ test("a rollback of some tasks or files says what it does, and what undo put bac
   await place.say(context => rollback(context, 'release', {}))
   await place.say(context => undo(context, 'release', {}))
   const tasks = await place.say(context => rollback(context, 'release', { tasks: ['pack'] }))
-  expect(tasks.stdout).not.toContain('somebody else')
+  expect(tasks.stdout).not.toContain('someone else')
   expect(tasks).toMatchObject({ exit: 0 })
-  expect(tasks.stdout).toMatch(/^take back what pack wrote in release\n/)
-  expect(tasks.stdout).toContain('release: what pack wrote was taken back; ')
+  expect(tasks.stdout).toMatch(/^revert what pack wrote in release\n/)
+  expect(tasks.stdout).toContain('release: reverted what pack wrote; ')
   expect(await out()).toBe('built\n')
   const files = await place.say(context => rollback(context, 'release', { files: ['b'] }))
-  expect(files.stdout).toMatch(/^set b of release back to before its first task \(entry 2\)\n/)
+  expect(files.stdout).toMatch(/^revert b of release to before its first task \(entry 2\)\n/)
   const told = await place.say(context => log(context, 'release', undefined, {}))
-  expect(told.stdout).toContain('taking back what pack wrote')
-  expect(told.stdout).toContain('plan paused: what pack wrote was taken back')
+  expect(told.stdout).toContain('reverting what pack wrote')
+  expect(told.stdout).toContain('plan paused: reverted what pack wrote')
 })
 
 test('the place it goes to is said once', async () => {

@@ -61,7 +61,7 @@ export async function rollback(context: Context, word: string | undefined, optio
       kind: 'rollback',
       ask: files === undefined ? whole : { ...whole, files },
       only: { tasks, files: options.files },
-      ...(asksFirst(context, options) ? { confirm: () => confirm(context, `take all of ${meant.name} back?`) } : {}),
+      ...(asksFirst(context, options) ? { confirm: () => confirm(context, `roll back all of ${meant.name}?`) } : {}),
       command: commandOf(meant.name, options),
       options,
     })
@@ -88,8 +88,8 @@ async function patterns(
     const pattern = resolvePattern({ root, cwd }, word, known)
     if (pattern === null)
       throw usage(
-        `the plan has written nothing since that '${word}' means`,
-        `planfold rollback ${name} --dry-run lists it`,
+        `the plan wrote nothing since then that matches '${word}'`,
+        `planfold rollback ${name} --dry-run lists its files`,
       )
     return pattern
   })

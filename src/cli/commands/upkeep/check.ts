@@ -11,7 +11,7 @@ export async function check(context: Context, options: { readonly readData?: boo
   return await withState(context, { create: false }, async ({ engine }) => {
     const report = await engine.ask({ type: 'check', ...options })
     answer(context, report, () => [
-      `${report.ok ? paint.green('✔ sound') : paint.red('✖ damaged')}: ${many(report.plans, 'plan')}, ${many(report.entries, 'entry', 'entries')}, ${many(report.blobs, 'blob')} (${megabytes(report.bytes)})`,
+      `${report.ok ? paint.green('✔ store OK') : paint.red('✖ store damaged')}: ${many(report.plans, 'plan')}, ${many(report.entries, 'entry', 'entries')}, ${many(report.blobs, 'blob')} (${megabytes(report.bytes)})`,
       ...report.faults.flatMap(fault => [
         `  ${paint.red('fault')} ${fault.plan === null ? '' : `${escapeForTerminal(fault.plan)}: `}${escapeForTerminal(fault.what)}`,
         `  ${paint.cyan('hint')}: ${escapeForTerminal(fault.hint)}`,

@@ -34,15 +34,23 @@ export async function prune(context: Context, options: PruneOptions): Promise<nu
     const pruned = await composed.engine.ask({ type: 'prune', before, dryRun })
     const verb = dryRun ? 'would be' : 'were'
     answer(context, { dryRun, archived, unadopted, ...pruned }, () => [
-      ...unadopted.map(name => `${name} is a fork with unadopted work and was not archived: planfold adopt ${name}`),
+      ...unadopted.map(
+        name => `${name} is a fork with unmerged work and was not archived. Next: planfold adopt ${name}`,
+      ),
       ...(options.archive === true
-        ? [`${numberOf(archived.length, 'plan')} ${archived.length === 1 && !dryRun ? 'was' : verb} archived`]
+        ? [
+            archived.length === 0
+              ? 'no plan to archive'
+              : `${numberOf(archived.length, 'plan')} ${archived.length === 1 && !dryRun ? 'was' : verb} archived`,
+          ]
         : []),
-      `${numberOf(pruned.plans, 'plan')}, ${numberOf(pruned.entries, 'entry')}, ${numberOf(pruned.blobs, 'blob')} (${Math.ceil(pruned.bytes / 1024)} kB) ${verb} removed`,
+      pruned.plans + pruned.entries + pruned.blobs === 0
+        ? 'nothing to remove'
+        : `${numberOf(pruned.plans, 'plan')}, ${numberOf(pruned.entries, 'entry')}, ${numberOf(pruned.blobs, 'blob')} (${Math.ceil(pruned.bytes / 1024)} kB) ${verb} removed`,
       ...(pruned.held === 0
         ? []
         : [
-            `${numberOf(pruned.held, 'plan stays', 'plans stay')}: files of theirs were set back lately, and can still be restored (planfold restore PLAN)`,
+            `${numberOf(pruned.held, 'plan stays', 'plans stay')}: they have recent file backups (planfold restore PLAN)`,
           ]),
     ])
     return EXIT.done
