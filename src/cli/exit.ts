@@ -109,7 +109,7 @@ const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code
   SyncFailed: {
     exit: EXIT.refused,
     code: 'sync-failed',
-    hint: 'look at the disk; then go on with `planfold resume`, which starts from what is known to be stored',
+    hint: 'check the disk, then run `planfold resume`: it continues from what is known to be stored',
   },
   StoreBusy: { exit: EXIT.refused, code: 'busy', hint: 'another process is writing; try again' },
   StoreFull: { exit: EXIT.refused, code: 'full', hint: 'free some space and try again; nothing was written' },

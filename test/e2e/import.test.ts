@@ -19,7 +19,7 @@ it('a backlog is imported, claimed, done, and written back to its own file', asy
   await cp(join(SAMPLES, 'task-master-bare.json'), join(here.folder, 'tasks.json'))
   expect(await here.planfold('import', 'tasks.json', '--name', 'garden', '--start')).toMatchObject({
     exit: 0,
-    stdout: 'garden is started; go on with: planfold resume garden\n',
+    stdout: 'garden is started. Next: planfold resume garden\n',
     stderr: 'read as task-master: 2 tasks\n',
   })
   const claim = (await here.json('claim', 'garden')) as { task: string; token: string }

@@ -21,7 +21,7 @@ it('tells what a task changed outside its scope, and whose edits it wrote over',
   const overwrote = { paths: ['src/a'] }
   const result = { status: 'succeeded', verdicts, wrote: { changes: numberedSha(1), paths: 2, overwrote } } as const
   expect(sentence({ type: 'attempt.succeeded', task: name('go'), visit: 2, attempt: 1, result })).toBe(
-    'go succeeded; outside its write scope it also changed other.txt; it overwrote edits of src/a, which are backed up',
+    'go completed; outside its write scope it also changed other.txt; it overwrote edits of src/a, which are backed up',
   )
 })
 

@@ -129,7 +129,7 @@ describe('import', () => {
     await cp(join(SAMPLES, 'beads.jsonl'), join(folder, 'issues.jsonl'))
     expect(await bring('issues.jsonl', { start: true })).toMatchObject({
       exit: 0,
-      stdout: expect.stringContaining('issues is started; go on with: planfold resume issues'),
+      stdout: expect.stringContaining('issues is started. Next: planfold resume issues'),
     })
     expect(await statuses('issues')).toEqual({
       'bd-a1f': 'pending',

@@ -41,7 +41,7 @@ export async function importPlan(context: Context, word: string, options: Import
       () =>
         made.status === 'draft'
           ? `${made.name} is a draft; start it with: planfold run ${made.name}`
-          : `${made.name} is started; go on with: planfold resume ${made.name}`,
+          : `${made.name} is started. Next: planfold resume ${made.name}`,
     )
     return EXIT.done
   })
