@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { PlanId, PlanName } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import { realRooms, sh } from '../rollback/perform-rollback.fixture.ts'
@@ -96,6 +96,28 @@ describe('what other plans completed since the files of a task were captured', (
     expect(await submit({ type: 'rollback', to: '2', every: 'theirs' }, 'p')).toMatchObject({ ok: true })
     await worker.drive(id, { stop: new AbortController().signal })
     expect([existsSync(join(root, 'one')), existsSync(join(root, 'two'))]).toEqual([false, true])
+  })
+
+  it('a rollback of another plan is not the work of a task that ran meanwhile, and stays when that is rolled back', async () => {
+    const { begin, run, submit, rooms, worker, root } = await scene()
+    const drive = async (plan: PlanId) => await worker.drive(plan, { stop: new AbortController().signal })
+    const p = await run('p', [sh('a', 'echo p > sc/p; echo p > sc/old', { write: ['sc/**'], network: [] })])
+    const waits = 'mkdir on; until [ -e go ]; do sleep 0.02; done; echo q > sc/q'
+    const q = await begin('q', [sh('b', waits, { write: ['sc/**'], network: [] })])
+    const driven = drive(q)
+    await vi.waitFor(() => expect(existsSync(join(root, 'on'))).toBe(true))
+    expect(await submit({ type: 'rollback', to: '2' }, 'p')).toMatchObject({ ok: true })
+    await drive(p.id)
+    const files = () =>
+      ['p', 'q', 'old'].map(one => join(root, 'sc', one)).map(at => (existsSync(at) ? readFileSync(at, 'utf8') : null))
+    expect(files()).toEqual([null, null, 'old'])
+    mkdirSync(join(root, 'go'))
+    await driven
+    expect(files()).toEqual([null, 'q\n', 'old'])
+    expect(await submit({ type: 'rollback', to: '2' }, 'q')).toMatchObject({ ok: true })
+    await drive(q)
+    expect((await rooms.store.state(q))?.rollback).toBeNull()
+    expect(files()).toEqual([null, null, 'old'])
   })
 
   it('is nothing for a task whose files were not captured', async () => {

@@ -139,6 +139,8 @@ interface OthersChange extends Change {
   readonly plan: string
   /** Only what the task declares was compared, so the change is its own. */
   readonly isDeclared: boolean
+  /** A rollback of that plan made it, whoever held the files. */
+  readonly isRollback: boolean
 }
 
 /** A visit of a task of another plan, from its first attempt until it is over. */
@@ -188,7 +190,7 @@ export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Prom
           if (now < beside.since) continue
           const told = changesOf(event)
           if (told === null) continue
-          const by = { plan: name, isDeclared: isDeclaredBy(event) }
+          const by = { plan: name, isDeclared: isDeclaredBy(event), isRollback: event.type === 'rollback.finished' }
           // What changed between two of its attempts is not its work.
           const others = 'visit' in event ? edited.get(`${event.task}/${event.visit}`) : undefined
           // What it named nobody knows any more, so nothing is held to be its work by that.

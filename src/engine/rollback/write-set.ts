@@ -195,7 +195,14 @@ async function tellApart(
   const doubted = new Map<string, string>()
   const others = await otherPlans(rooms, beside)
   const loose = [...visits.values()].filter(({ look }) => look.before !== undefined)
-  // A declared scope is reserved across plans: nobody else wrote there.
+  // A rollback of another plan waits for nobody. What it put back while a task of ours ran, that task was seen to change.
+  for (const [path, one] of [...known]) {
+    const plan = others.changes.find(other => other.isRollback && other.path === path && isJustThat(one, other))?.plan
+    if (plan === undefined) continue
+    aside.set(path, `plan '${plan}' was rolled back there at the same time`)
+    known.delete(path)
+  }
+  // Otherwise a declared scope is reserved across plans: nobody else wrote there.
   for (const [path, one] of [...known].filter(([, { isDeclared }]) => !isDeclared)) {
     const seen = others.changes.filter(other => other.path === path && isSeenToo(one, other))
     const declared =
@@ -214,6 +221,10 @@ async function tellApart(
   }
   return { aside, doubted }
 }
+
+/** Is this all that we were seen to change there? */
+const isJustThat = ({ changes }: Known, other: Change): boolean =>
+  changes.every(ours => isSame(ours.before, other.before) && isSame(ours.after, other.after))
 
 const isSeenToo = ({ changes }: Known, other: Change): boolean =>
   changes.some(ours => isSame(ours.before, other.before) || isSame(ours.after, other.after))
