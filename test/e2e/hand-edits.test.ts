@@ -72,7 +72,9 @@ describe('after a crash', () => {
     expect(shown.stdout).toContain('src/mine.txt')
     expect(shown.stdout).toContain('answer it: planfold choose demo build keep')
     expect(await here.json('show', 'demo', 'build')).toMatchObject({ asks: { asks: { type: 'edits' } }, shown: null })
-    expect((await here.planfold('next', 'demo', '--explain')).stdout).toContain("choose 'keep', 'take' or 'merge'")
+    expect((await here.planfold('next', 'demo', '--explain')).stdout).toContain(
+      'needs your decision: keep, take or merge the edits',
+    )
     expect([file('src/mine.txt'), file('src/new.txt'), existsSync(join(here.folder, 'src/gone.txt'))]).toEqual([
       'one\nfix\n',
       'new\n',

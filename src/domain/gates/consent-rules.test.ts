@@ -170,7 +170,9 @@ describe('an external task with a high impact', () => {
       .when({ ...claim, consent: { from: PLAN, hash: SEEN } })
       .then(held)
     const other = given(deploying, START, found(), yes).when({ ...claim, consent: { from: PLAN, hash: OTHER } })
-    expect(other.thenRefused('not-ready').message).toContain('the approval is no longer valid: it is not what was approved')
+    expect(other.thenRefused('not-ready').message).toContain(
+      'the approval is no longer valid: it is not what was approved',
+    )
     // Nobody looked: nothing is taken for granted.
     given(deploying, START, found(), yes).when(claim).thenRefused('not-ready')
   })

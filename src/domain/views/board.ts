@@ -251,8 +251,6 @@ function asks(task: TaskState): string {
       return `waits for approval before it starts: ${task.gate.asks.why}`
     case 'decision':
       return `waits for a decision: ${task.gate.asks.options.map(option => `'${option.id}'`).join(' or ')}`
-    case 'edits':
-      return "its files were edited: choose 'keep', 'take' or 'merge'"
     case 'question':
       return `waits for an answer: '${task.gate.asks.question}'`
     case 'verdict':

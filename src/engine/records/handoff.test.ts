@@ -26,11 +26,13 @@ function lived(): Journal {
     outputs: { app: { artifact: numberedSha(6) } },
     wrote: { changes: numberedSha(7), paths: 3 },
   })
+  journal.ask('review')
   journal.submit({ type: 'decide', task: name('review'), verdict: 'rejected', rationale: 'too short' }, 'ana')
   journal.turn()
   journal.succeed('build', { durationMs: 500, outputs: { app: { artifact: numberedSha(8) } } })
+  journal.ask('review', { binds: { publish: numberedSha(9) } })
   journal.submit({ type: 'decide', task: name('review'), verdict: 'approved', rationale: 'good' }, 'ana')
-  journal.turn()
+  journal.prepare('publish', { consent: { from: journal.state.hash, hash: numberedSha(9) } })
   journal.fail('publish', { message: 'denied \u202e' })
   journal.must({ type: 'note', text: 'ask bo about the key' })
   return journal

@@ -34,7 +34,11 @@ export function memoryReservations(disk: MemoryDisk): ReservationTable {
   const all = (isWanted: (ended: number | null) => boolean) =>
     [...disk.plans.values()].flatMap(plan => rows(plan, isWanted))
   return {
-    put: (no, record) => disk.put(disk.plans.get(no)!.reservations, record.ordinal, { ...record, ended: null }),
+    put: (no, record) => {
+      // As a disk would keep it: a key that is undefined is absent.
+      const reserves = JSON.parse(JSON.stringify(record.reserves)) as typeof record.reserves
+      disk.put(disk.plans.get(no)!.reservations, record.ordinal, { ...record, reserves, ended: null })
+    },
     end(no, ordinal, position) {
       const { reservations } = disk.plans.get(no)!
       const record = reservations.get(ordinal)
