@@ -54,8 +54,8 @@ describe('two plans with one scope, in two processes', () => {
     await until('p has begun to write', () => there('sc/p'))
     const q = planfold('run', 'q.yaml')
     const r = planfold('run', 'r.yaml', '--wait')
-    await q.says(/write-q waits: task 'write-p' of plan 'p' holds sc\/\*\*/)
-    await r.says(/write-r waits: task 'write-p' of plan 'p' holds sc\/\*\*/)
+    await q.says(/write-q waits: plan 'p' \(task 'write-p'\) has locked sc\/\*\*/)
+    await r.says(/write-r waits: plan 'p' \(task 'write-p'\) has locked sc\/\*\*/)
     p.kill('SIGKILL')
     expect((await p.end()).signal).toBe('SIGKILL')
 
@@ -66,10 +66,10 @@ describe('two plans with one scope, in two processes', () => {
     await r.says(/p is not running: planfold resume p, or planfold cancel p/)
     expect([there('sc/q'), there('sc/r')]).toEqual([false, false])
     expect(await said('status', 'q')).toMatch(
-      /write-q: task 'write-p' of plan 'p'[\s\S]*planfold resume p[\s\S]*planfold cancel p/,
+      /write-q: plan 'p' \(task 'write-p'\)[\s\S]*planfold resume p[\s\S]*planfold cancel p/,
     )
     expect(await said('next', 'q', '--explain')).toMatch(
-      /plan 'p' holds sc\/\*\*.*planfold resume p.*planfold cancel p/,
+      /plan 'p' \(task 'write-p'\) has locked sc\/\*\*.*planfold resume p.*planfold cancel p/,
     )
 
     put('go')

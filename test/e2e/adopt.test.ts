@@ -53,7 +53,7 @@ describe('planfold adopt', () => {
     const taken = await here.planfold('adopt', 'release-fork', '--take-theirs', 'out')
     expect(taken, taken.stderr).toMatchObject({ exit: 0 })
     expect(taken.stdout).toMatch(/✔ release-fork: adopted into release; \d+ paths? changed\n/)
-    expect(taken.stdout).toContain('folder    gone; everything that Planfold found in it is stored')
+    expect(taken.stdout).toContain('folder    worktree removed; its files are stored')
     expect([await here.read('out'), await here.read('level-9')]).toEqual(['built\nby hand\n', 'packed {"level":9}\n'])
     expect([existsSync(folder()), shell('git worktree list | wc -l')]).toEqual([false, '1'])
 
@@ -71,7 +71,7 @@ describe('planfold adopt', () => {
     expect(await prune()).toMatchObject(kept)
     const told = await here.planfold('prune', '--archive', '--before', '1ms')
     expect(told.stdout).toContain(
-      'release-fork is a fork with unadopted work and was not archived: planfold adopt release-fork',
+      'release-fork is a fork with unmerged work and was not archived: planfold adopt release-fork',
     )
     expect(existsSync(join(folder(), 'level-9'))).toBe(true)
     expect(await here.planfold('adopt', 'release-fork', '--take-theirs', 'all')).toMatchObject({ exit: 0 })

@@ -99,7 +99,7 @@ describe('an approval on the command line', () => {
     )
     const ran = await here.planfold('run', 'plan.yaml')
     expect(ran.exit).toBe(0)
-    expect(ran.stderr).toContain("'ship' deploys, and nobody is asked before")
+    expect(ran.stderr).toContain("'ship' deploys, and no approval is asked for")
     expect(done()).toEqual(['shipped'])
   })
 })

@@ -57,9 +57,9 @@ describe('planfold fork', () => {
     const before = [tree(), await here.json('log', 'release')]
     const said = await here.planfold('fork', 'release', '--from', 'build')
     expect(said).toMatchObject({ exit: 0, stderr: '' })
-    expect(said.stdout).toMatch(/^✔ release-fork goes on from entry \d+ of release\n {2}done +1 of 3 tasks: build\n/)
+    expect(said.stdout).toMatch(/^✔ release-fork continues from entry \d+ of release\n {2}done +1 of 3 tasks: build\n/)
     expect(said.stdout).toMatch(/ {2}works in \.planfold\/work\/release-fork \(a folder of its own, 4 files\)\n/)
-    expect(said.stdout).toMatch(/start it with: planfold run release-fork\n$/)
+    expect(said.stdout).toMatch(/Next: planfold run release-fork\n$/)
     expect(contents(at('release-fork'))).toBe(then)
 
     const started = await here.planfold(

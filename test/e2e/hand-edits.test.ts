@@ -70,7 +70,7 @@ describe('after a crash', () => {
     const shown = await here.planfold('show', 'demo', 'build')
     expect(shown).toMatchObject({ exit: 0, stderr: '' })
     expect(shown.stdout).toContain('src/mine.txt')
-    expect(shown.stdout).toContain('answer it: planfold choose demo build keep')
+    expect(shown.stdout).toContain('Next: planfold choose demo build keep')
     expect(await here.json('show', 'demo', 'build')).toMatchObject({ asks: { asks: { type: 'edits' } }, shown: null })
     expect((await here.planfold('next', 'demo', '--explain')).stdout).toContain(
       'needs your decision: keep, take or merge the edits',
@@ -194,7 +194,7 @@ tasks:
       for (const path of ['src/out.txt', 'src/mine.txt', 'src/gone.txt']) expect(said.stdout).toContain(path)
     expect(ran.stdout).toContain('planfold restore demo')
     const list = await here.planfold('restore', 'demo')
-    expect(list.stdout.match(/written over .* by build/g)).toHaveLength(3)
+    expect(list.stdout.match(/overwritten .* by build/g)).toHaveLength(3)
     await here.planfold('prune', '--before', '0s', '--archive')
     const paths = ['src/out.txt', 'src/mine.txt', 'src/gone.txt']
     expect(await here.planfold('restore', 'demo', ...paths)).toMatchObject({ exit: 0 })

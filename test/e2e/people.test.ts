@@ -39,7 +39,7 @@ const told = async (): Promise<readonly Told[]> =>
 const plan = (body: string): Promise<void> => here.write('p.yaml', `planfold: 1\nname: p\n${body}`)
 async function sent(): Promise<readonly { readonly kind: string; readonly failure?: string }[]> {
   const { stdout } = await here.planfold('audit', 'p', '--format', 'jsonl')
-  const lines = stdout.split('\n').filter(line => line.includes('was told') || line.includes('could not be told'))
+  const lines = stdout.split('\n').filter(line => line.includes('notified ') || line.includes('could not notify'))
   return lines.map(line => (JSON.parse(line) as { facts: { kind: string; failure?: string } }).facts)
 }
 async function serve(
@@ -114,7 +114,7 @@ tasks:
   - { id: last, needs: [two], run: ["true"], effect: pure }
 `)
     const running = here.start('run', 'p.yaml')
-    await running.until('last succeeded')
+    await running.until('last completed')
     running.kill('SIGINT')
     const { exit, stdout } = await running.ended
     expect(exit, stdout).toBe(130)
@@ -148,7 +148,7 @@ tasks: [{ id: review, title: "Prüfen \\u202egnp ✓", gate: approval }]
     await driven()
     const asked = here.planfold('ask', 'p', 'work', 'second?')
     await driver.until('second?')
-    await driver.until('was told')
+    await driver.until('notified ')
     await asked
     driver.kill('SIGINT')
     await driver.ended

@@ -170,9 +170,9 @@ esac`
     expect(said.stdout).toContain('c is done: all 2 checks passed after 3 rounds')
     expect(await here.read('seen.txt')).toBe('exit 1\n')
     expect(await told('c', 'assessment.made')).toEqual([
-      'round 1: 2 of 2 checks do not hold',
-      'round 2: 1 of 2 checks did not pass',
-      'round 3: all of the definition of done holds',
+      'round 1: 2 of 2 final checks did not pass',
+      'round 2: 1 of 2 final checks did not pass',
+      'round 3: all final checks passed',
     ])
     await here.write('b.txt', 'gone\n')
     expect((await here.planfold('converge', 'c', '--with', 'sh fix.sh')).exit).toBe(0)

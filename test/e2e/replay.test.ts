@@ -73,7 +73,7 @@ describe('planfold replay', () => {
     const said = await here.planfold('replay', 'one')
     expect(said).toMatchObject({ exit: 0, stderr: '' })
     expect(said.stdout).toMatch(/^✔ replay matches: \d+ entries of one/)
-    expect(said.stdout).toMatch(/re-enacted \d+ turns of 2 owners: 5 attempts and 3 preparations answered/)
+    expect(said.stdout).toContain('5 attempts were answered from the event log, and nothing was run.')
     expect(await here.json('replay', 'one')).toMatchObject({
       ok: true,
       fault: null,
@@ -143,7 +143,9 @@ describe('planfold replay', () => {
     raw("UPDATE entries SET body = replace(body, 'hello', 'jello') WHERE version = 4")
     const altered = await here.planfold('replay', 'one')
     expect(altered).toMatchObject({ exit: 1, stderr: '' })
-    expect(altered.stdout).toMatch(/^✖ the journal was altered at entry 4 of one \(position 4\)\n {2}what +tampered: /)
+    expect(altered.stdout).toMatch(
+      /^✖ the event log was altered at entry 4 of one \(position 4\)\n {2}what +tampered: /,
+    )
     expect(altered.stdout).toMatch(/hint: /)
     raw('DELETE FROM entries; INSERT INTO entries SELECT * FROM saved; DELETE FROM entries WHERE version = 6')
     expect(await here.planfold('replay', 'one', '--json')).toMatchObject({ exit: 1 })
@@ -184,7 +186,9 @@ describe('planfold replay', () => {
     const lines = (await here.read('.planfold/trace')).split('\n').filter(line => !/ = -1 E/.test(line))
     expect(lines.filter(line => /execve\(/.test(line))).toHaveLength(1)
     expect(lines.filter(line => /connect\(/.test(line))).toEqual([])
-    const writes = lines.filter(line => /O_WRONLY|O_RDWR|creat\(|unlink|rename|mkdir|pwrite|truncate|fsync/.test(line))
+    const writes = lines.filter(line =>
+      /O_WRONLY|O_RDWR|creat\(|unlink|rename|mkdir|pwrite|truncate\(|truncate64\(|fsync/.test(line),
+    )
     // SQLite opens a log that is there for writing, whatever it was asked; it does not write to it.
     expect(writes.filter(line => !/"\/dev\/|"[^"]*\.planfold\/planfold\.db-wal", O_RDWR/.test(line))).toEqual([])
   })

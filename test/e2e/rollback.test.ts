@@ -224,7 +224,7 @@ describe('planfold rollback', () => {
       [['--files', '../elsewhere'], /is outside the workspace/],
       [['--tasks', 'lst'], /has no task 'lst'[\s\S]*did you mean 'last'/],
       [['--to', 'cp-nowhere'], /no task, checkpoint or entry 'cp-nowhere'/],
-      [['--keep-mine', 'all', '--merge', 'all'], /only one choice/],
+      [['--keep-mine', 'all', '--merge', 'all'], /only one option/],
     ] as const) {
       const said = await here.planfold('rollback', 'work', ...argv)
       expect(said.exit, argv.join(' ')).toBe(2)

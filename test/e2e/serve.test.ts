@@ -133,7 +133,7 @@ describe('starting', () => {
     expect(items).toEqual([expect.objectContaining({ name: 'bo', role: 'viewer', scope: null })])
     expect(JSON.stringify(items)).not.toContain(made.token)
     await here.planfold('token', 'create', 'endless', '--role', 'viewer')
-    expect((await here.planfold('token', 'list')).stdout).toMatch(/endless +viewer +everything +no end/)
+    expect((await here.planfold('token', 'list')).stdout).toMatch(/endless +viewer +all +never/)
     await here.planfold('token', 'revoke', 'endless')
 
     const { link } = (await here.json('token', 'link', 'bo')) as { link: string }

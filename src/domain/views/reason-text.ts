@@ -26,10 +26,10 @@ const TAKEN_BACK = /^what (.+) wrote was taken back$/
 const SET_BACK = /its files (were|were not) set back/
 const VISITS = /had all of its (\d+) visits/g
 
-type Chosen = Pick<EventOf<'recovery.chosen'>, 'choice' | 'reason'>
+type Chosen = Pick<EventOf<'recovery.chosen'>, 'choice' | 'reason' | 'to'>
 
 /** What is done about a failure; the failure itself was told before. */
-export function recoveryText({ choice, reason }: Chosen): string {
+export function recoveryText({ choice, reason, to = [] }: Chosen): string {
   const text = reasonText(reason)
   if (choice === 'retry') {
     const nth = RETRY.exec(text)
@@ -39,8 +39,17 @@ export function recoveryText({ choice, reason }: Chosen): string {
     const attempt = `attempt ${Number(failures) + 1} of ${Number(retries) + 1}`
     return `retrying in ${wait} (${rule}${attempt})${after.replace('as it asked for', 'as the other side asked')}`
   }
-  if (choice !== 'block') return text
-  return `not retried: ${whyBlocked(text)}`
+  if (choice === 'block') return `not retried: ${whyBlocked(text)}`
+  return `${CHOSEN[choice](to.join(', '))}: ${text}`
+}
+
+const CHOSEN: { readonly [C in Exclude<Chosen['choice'], 'retry' | 'block'>]: (to: string) => string } = {
+  alternate: to => `${to} runs instead`,
+  repair: to => `${to} runs to repair it`,
+  route: to => `continues with ${to}`,
+  replan: () => 'needs a changed plan',
+  ask: () => 'needs a decision',
+  abort: () => 'the plan is aborted',
 }
 
 /** A task without `retry` is not retried, nor is what was rejected: that needs no line of its own. */

@@ -17,10 +17,10 @@ const SHOWN_MAX = 3
 
 /** `task 'a' of plan 'p' holds sc/**`, for each who holds some of its files and may be named. */
 export function scopeHolders({ by }: ScopeWaitFacts): string {
-  if (by.length === 0) return 'a task of another plan is writing them'
+  if (by.length === 0) return 'a task of another plan has locked them'
   const shown = by.slice(0, SHOWN_MAX).map(({ name, task, paths }) => {
     const more = paths.length > SHOWN_MAX ? ` and ${paths.length - SHOWN_MAX} more` : ''
-    return `plan '${name}' (task '${task}') is writing ${paths.slice(0, SHOWN_MAX).join(', ')}${more}`
+    return `plan '${name}' (task '${task}') has locked ${paths.slice(0, SHOWN_MAX).join(', ')}${more}`
   })
   return by.length > SHOWN_MAX ? `${shown.join('; ')}; and ${by.length - SHOWN_MAX} more` : shown.join('; ')
 }
