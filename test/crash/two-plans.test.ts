@@ -62,7 +62,7 @@ describe('two plans with one scope, in two processes', () => {
     // Nobody will let go without a person, so q says what can be done and rests; r was told to stay.
     const rested = await q.end()
     expect(rested.code).toBe(4)
-    expect(rested.out).toMatch(/waits for another plan[\s\S]*planfold resume p[\s\S]*planfold cancel p/)
+    expect(rested.out).toMatch(/waiting for another plan[\s\S]*planfold resume p[\s\S]*planfold cancel p/)
     await r.says(/p is not running: planfold resume p, or planfold cancel p/)
     expect([there('sc/q'), there('sc/r')]).toEqual([false, false])
     expect(await said('status', 'q')).toMatch(

@@ -58,7 +58,7 @@ describe('planfold adopt', () => {
     expect([existsSync(folder()), shell('git worktree list | wc -l')]).toEqual([false, '1'])
 
     const undone = await here.planfold('undo', 'release')
-    expect(undone.stdout).toMatch(/^take the adoption of release-fork back from release /)
+    expect(undone.stdout).toMatch(/^undo the adoption of release-fork in release /)
     expect((await here.planfold('log', 'release')).stdout).toContain('undoing the adoption of release-fork')
     expect([await here.read('out'), existsSync(join(here.folder, 'level-9'))]).toEqual(['built\nhere too\n', false])
   })
@@ -71,7 +71,7 @@ describe('planfold adopt', () => {
     expect(await prune()).toMatchObject(kept)
     const told = await here.planfold('prune', '--archive', '--before', '1ms')
     expect(told.stdout).toContain(
-      'release-fork is a fork with unmerged work and was not archived: planfold adopt release-fork',
+      'release-fork is a fork with unmerged work and was not archived. Next: planfold adopt release-fork',
     )
     expect(existsSync(join(folder(), 'level-9'))).toBe(true)
     expect(await here.planfold('adopt', 'release-fork', '--take-theirs', 'all')).toMatchObject({ exit: 0 })

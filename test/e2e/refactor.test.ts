@@ -56,7 +56,7 @@ describe('a refactor over several files (seed 002 §8)', () => {
     expect(said(all, 'recovery.chosen')).toEqual([
       expect.stringMatching(/^test: keep-old-name runs instead: logic failure \('left-behind'/),
     ])
-    expect(said(all, 'task.substituted')).toEqual(['test is done: keep-old-name did its work'])
+    expect(said(all, 'task.substituted')).toEqual(['test completed: keep-old-name did its work'])
     expect(said(all, 'plan.finished')).toEqual([expect.stringContaining('plan completed')])
     await promisify(execFile)('node', ['test/all.mjs'], { cwd: here.folder })
     expect(await here.read('src/money.mjs')).toContain('export { sumOf, sumOf as total }')
