@@ -423,7 +423,7 @@ describe('timeline', () => {
     'note.added': [{ type: 'note.added', text: 'hm' }, 'hm'],
     'recovery.chosen': [
       { type: 'recovery.chosen', task: a, visit: 1, choice: 'alternate', reason: 'logic', rule: 0, to: [name('b')] },
-      'a: logic',
+      'a: b runs instead: logic',
     ],
     'task.substituted': [{ type: 'task.substituted', task: a, by: name('b') }, 'a completed: b did its work'],
     'plan.aborted': [{ type: 'plan.aborted', reason: 'enough', with: 'keep' }, 'plan aborted: enough'],
