@@ -32,7 +32,7 @@ tasks:
     for (let again = 0; again < 2; again++) {
       const resumed = await ground.planfold(['resume', 'pay']).end()
       expect(resumed.code).toBe(4)
-      expect(resumed.out).toContain('pay: nobody knows whether it happened')
+      expect(resumed.out).toContain('pay: outcome unknown, needs your decision')
       expect(resumed.out).toContain('planfold approve pay pay')
       expect(effects()).toEqual(['pay'])
     }
