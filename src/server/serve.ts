@@ -20,6 +20,8 @@ import type { ServerRooms } from './service.ts'
 // The answers under way, by their connection, each begun when the one before it has left: whoever does not listen makes us work for
 // one answer, not for all they asked for. Whoever asks far ahead all the same is cut off: what waits for them is memory of ours.
 
+/** A connection that has asked this often is closed with the answer; its client opens another. Node's own limit says so, and does not close it. */
+const REQUESTS_MAX = 10_000
 /** Answers that have not left; nobody who listens asks so far ahead. */
 const UNANSWERED_MAX = 64
 
@@ -27,6 +29,7 @@ type Begin = () => void
 
 class Answers {
   readonly #all = new Map<Duplex, Map<ServerResponse, Begin>>()
+  readonly #asked = new WeakMap<Duplex, number>()
   #closing = false
 
   add(response: ServerResponse, begin: Begin): void {
@@ -42,7 +45,9 @@ class Answers {
       waiting.delete(response)
       if (!socket.destroyed) waiting.values().next().value?.()
     })
-    if (this.#closing) response.setHeader('connection', 'close')
+    const asked = (this.#asked.get(socket) ?? 0) + 1
+    this.#asked.set(socket, asked)
+    if (this.#closing || asked >= REQUESTS_MAX) response.setHeader('connection', 'close')
     if (waiting.size === 1) begin()
   }
 
@@ -158,8 +163,6 @@ interface ServeOptions extends AppOptions {
 /** Longer than most clients and proxies keep one they may use again: whoever writes into one we have just closed is cut off. */
 const KEEP_ALIVE_MS = 75_000
 const HEADER_BYTES = 16_384
-/** A connection that has asked this often is closed with the answer; its client opens another. */
-const REQUESTS_MAX = 10_000
 const EXPECTATION = problem(417, 'expectation', 'nothing but 100-continue can be expected here', {
   hint: 'leave the header Expect out',
 })
@@ -178,7 +181,6 @@ export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<
     })
   const server = open(limits, options, (request, response) => answer(request, response))
   server.maxConnections = limits.connections
-  server.maxRequestsPerSocket = REQUESTS_MAX
   // Node would leave out those beyond a number, and say nothing; the app counts them itself.
   server.maxHeadersCount = 0
   server.timeout = limits.answerSilentMs

@@ -150,7 +150,7 @@ describe.skipIf(noMount !== null)(`a disk that is full${noMount === null ? '' : 
     expect(first.code, first.out + first.err).toBe(4)
     expect(first.out).toContain('paused')
     expect(first.out).toContain('ENOSPC')
-    expect(first.out).toContain('No task failed by this, and nothing was undone.')
+    expect(first.out).toContain('No task failed, and nothing was undone.')
     const status = JSON.parse((await scene.said('--json', 'status', 'ship')).out) as { data: unknown }
     expect(status.data).toMatchObject({
       status: 'paused',
