@@ -275,7 +275,7 @@ const answerers: Answerer = {
 async function tendedState(rooms: Rooms, reference: string): Promise<PlanState | null> {
   const state = await stateOf(rooms, reference)
   if (state === null || !hasDueAlarm(state, rooms.clock.now())) return state
-  await (await lazy.tending()).raiseDueQuestions(rooms, state.id)
+  await (await lazy.dueQuestions()).raiseDueQuestions(rooms, state.id)
   return await rooms.store.state(state.id)
 }
 

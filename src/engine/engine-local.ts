@@ -101,7 +101,7 @@ export class EngineLocal implements EngineInProcess {
     // In a draft nothing becomes true by itself.
     if (done.ok && done.events[0]?.type !== 'task.added') await this.#tend(found.plan)
     if (done.ok && done.events.some(({ type }) => type === 'plan.finished'))
-      await (await lazy.forkWork()).storeForkEnd(rooms, found.plan)
+      await (await lazy.forkChanges()).storeForkEnd(rooms, found.plan)
     return done
   }
 
@@ -136,14 +136,14 @@ export class EngineLocal implements EngineInProcess {
       case 'fork': {
         const state = await rooms.store.state(plan)
         if (state === null) return noPlan(name)
-        const forking = await (await lazy.forking()).fork(rooms, state, order, writing)
+        const forking = await (await lazy.forkPlan()).fork(rooms, state, order, writing)
         const made = forking.ok ? submitted(forking.updated) : forking
         return made.ok && forking.ok ? { ...made, fork: forking.fork } : made
       }
       case 'adopt': {
         const state = await rooms.store.state(plan)
         if (state === null) return noPlan(name)
-        const adopting = await (await lazy.adopting()).adopt(rooms, state, order, writing)
+        const adopting = await (await lazy.adoptFork()).adopt(rooms, state, order, writing)
         if (!adopting.ok) return adopting
         const { updated, adopted } = adopting
         const said =
@@ -167,11 +167,11 @@ export class EngineLocal implements EngineInProcess {
       case 'remove':
       case 'reorder':
       case 'outline':
-        return await (await lazy.editing()).edit(rooms, plan, order, writing)
+        return await (await lazy.editTasks()).edit(rooms, plan, order, writing)
       case 'annotate':
       case 'evaluate':
       case 'finish':
-        return await (await lazy.editing()).keep(rooms, plan, order, writing)
+        return await (await lazy.editTasks()).keep(rooms, plan, order, writing)
       case 'ask':
         return await write(rooms, plan, { ...order, id: newQuestionId(rooms.random), by }, writing)
       case 'decide':
@@ -184,7 +184,7 @@ export class EngineLocal implements EngineInProcess {
       case 'propose':
       case 'assess':
       case 'append': {
-        const { replan } = await lazy.replanning()
+        const { replan } = await lazy.proposals()
         return await replan(rooms, plan, order, writing.actor, command => write(rooms, plan, command, writing))
       }
       case 'review': {
@@ -223,7 +223,7 @@ export class EngineLocal implements EngineInProcess {
   async #tend(plan: PlanId): Promise<void> {
     const state = await this.#rooms.store.state(plan)
     if (state !== null && hasDueAlarm(state, this.#rooms.clock.now()))
-      await (await lazy.tending()).raiseDueQuestions(this.#rooms, plan)
+      await (await lazy.dueQuestions()).raiseDueQuestions(this.#rooms, plan)
   }
 
   async #decide(plan: PlanId, { edits, ...order }: OrderOf<'decide'>, writing: Writing): Promise<Submitted> {
@@ -232,7 +232,7 @@ export class EngineLocal implements EngineInProcess {
     if (edits === undefined) return await write(this.#rooms, plan, command, writing)
     const state = await this.#rooms.store.state(plan)
     if (state === null) return noPlan(plan)
-    const made = await (await lazy.gateEdits()).withEdits(roomsOf(this.#rooms, state), state, order.task, edits)
+    const made = await (await lazy.gateChecks()).withEdits(roomsOf(this.#rooms, state), state, order.task, edits)
     if (!made.ok) return made
     // Agreed to as the plan stands now: whoever moves it meanwhile makes it something else.
     return await write(
@@ -266,7 +266,7 @@ export class EngineLocal implements EngineInProcess {
     order: RollbackAsk,
     writing: Writing,
   ): Promise<Submitted> {
-    const { workOut, objection } = await lazy.asking()
+    const { workOut, objection } = await lazy.rollbackPreview()
     for (let tries = 1; ; tries++) {
       const state = await this.#rooms.store.state(plan)
       if (state === null) return noPlan(plan)

@@ -1,35 +1,35 @@
-// What the engine needs seldom and so loads late: how soon a resumed plan reaches its next task is decided by what must be read
-// before. Loaded once, each answers without a turn of the event loop, so that a simulated run that has loaded all of them
+// What the engine needs seldom, and so loads only then: all of it at the start would double the time of `planfold status`. Each is
+// named like its file. Loaded once, each answers without a turn of the event loop, so that a simulated run that has loaded all of them
 // repeats itself to the letter. What drives a plan or takes an order imports lazily from here and nowhere else.
 
 export const lazy = {
-  adopting: lately(() => import('./forks/adopt-fork.ts')),
-  forkWork: lately(() => import('./forks/fork-changes.ts')),
-  apart: lately(() => import('./git/task-worktrees.ts')),
-  asking: lately(() => import('./rollback/rollback-preview.ts')),
-  attending: lately(() => import('./loop/attendant.ts')),
-  checkpoints: lately(() => import('./rollback/checkpoints.ts')),
-  committing: lately(() => import('./git/task-commits.ts')),
-  consent: lately(() => import('./gates/consent.ts')),
-  drift: lately(() => import('./revisions/drift.ts')),
-  editing: lately(() => import('./revisions/edit-tasks.ts')),
-  expressions: lately(() => import('../format/expression/expression.ts')),
-  forking: lately(() => import('./forks/fork-plan.ts')),
-  gateRules: lately(() => import('./permissions/gate-rules.ts')),
-  gateEdits: lately(() => import('./gates/gate-checks.ts')),
-  tending: lately(() => import('./loop/due-questions.ts')),
-  lostOutputs: lately(() => import('./files/lost-outputs.ts')),
-  keptFiles: lately(() => import('./files/kept-files.ts')),
-  restoreScope: lately(() => import('./files/restore-scope.ts')),
-  jsonValidation: lately(() => import('../format/expression/json-validation.ts')),
-  gitHand: lately(() => import('./git/git-actions.ts')),
-  auditing: lately(() => import('./records/audit.ts')),
-  goingBack: lately(() => import('./rollback/perform-rollback.ts')),
-  notices: lately(() => import('../domain/views/notices.ts')),
-  notifying: lately(() => import('./notifications/notifier.ts')),
-  tracing: lately(() => import('./notifications/tracer-feed.ts')),
-  replanning: lately(() => import('./revisions/proposals.ts')),
-  proposing: lately(() => import('./revisions/propose-after-failure.ts')),
+  adoptFork: lazily(() => import('./forks/adopt-fork.ts')),
+  forkChanges: lazily(() => import('./forks/fork-changes.ts')),
+  taskWorktrees: lazily(() => import('./git/task-worktrees.ts')),
+  rollbackPreview: lazily(() => import('./rollback/rollback-preview.ts')),
+  attendant: lazily(() => import('./loop/attendant.ts')),
+  checkpoints: lazily(() => import('./rollback/checkpoints.ts')),
+  taskCommits: lazily(() => import('./git/task-commits.ts')),
+  consent: lazily(() => import('./gates/consent.ts')),
+  drift: lazily(() => import('./revisions/drift.ts')),
+  editTasks: lazily(() => import('./revisions/edit-tasks.ts')),
+  expressions: lazily(() => import('../format/expression/expression.ts')),
+  forkPlan: lazily(() => import('./forks/fork-plan.ts')),
+  gateRules: lazily(() => import('./permissions/gate-rules.ts')),
+  gateChecks: lazily(() => import('./gates/gate-checks.ts')),
+  dueQuestions: lazily(() => import('./loop/due-questions.ts')),
+  lostOutputs: lazily(() => import('./files/lost-outputs.ts')),
+  keptFiles: lazily(() => import('./files/kept-files.ts')),
+  restoreScope: lazily(() => import('./files/restore-scope.ts')),
+  jsonValidation: lazily(() => import('../format/expression/json-validation.ts')),
+  gitActions: lazily(() => import('./git/git-actions.ts')),
+  audit: lazily(() => import('./records/audit.ts')),
+  performRollback: lazily(() => import('./rollback/perform-rollback.ts')),
+  notices: lazily(() => import('../domain/views/notices.ts')),
+  notifier: lazily(() => import('./notifications/notifier.ts')),
+  tracerFeed: lazily(() => import('./notifications/tracer-feed.ts')),
+  proposals: lazily(() => import('./revisions/proposals.ts')),
+  proposeAfterFailure: lazily(() => import('./revisions/propose-after-failure.ts')),
 }
 
 /** All of it, now. */
@@ -37,7 +37,7 @@ export async function loadLazyParts(): Promise<void> {
   for (const load of Object.values(lazy)) await load()
 }
 
-function lately<T>(load: () => Promise<T>): () => T | Promise<T> {
+function lazily<T>(load: () => Promise<T>): () => T | Promise<T> {
   let loaded: T | null = null
   return () =>
     loaded ??

@@ -148,7 +148,7 @@ export async function perform(
     const missing = missingFolder(rooms)
     if (missing !== null) return toldOf(options, cutOff(missing, false))
     result = usesTaskWorktrees(state.definition)
-      ? await performApart(rooms, state, task, options, logbook)
+      ? await runInWorktree(rooms, state, task, options, logbook)
       : await performHere(rooms, state, task, options, logbook)
     const log = logbook.seal()
     if (result.status !== 'interrupted' && log !== null) result = { ...result, log }
@@ -187,10 +187,10 @@ function ownedBy(rooms: Rooms, result: Result | Interrupted | CutOff): Result | 
   return shortage === null ? result : cutOff(shortage)
 }
 
-async function performApart(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
-  const { performInWorktree: performApart } = await lazy.apart()
+async function runInWorktree(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
+  const { performInWorktree } = await lazy.taskWorktrees()
   const say = (text: string) => logbook.write('engine', Buffer.from(text))
-  return await performApart(rooms, state, task, options, say, at => performHere(at, state, task, options, logbook))
+  return await performInWorktree(rooms, state, task, options, say, at => performHere(at, state, task, options, logbook))
 }
 
 type Performing = [rooms: Rooms, state: PlanState, task: TaskState, options: PerformOptions, logbook: Logbook]
@@ -454,7 +454,7 @@ const nothing = () => ({ ok: false as const, message: 'this action evaluates not
 
 /** A decision evaluates, and a git task touches the repository. */
 async function moreTools(rooms: Rooms, state: PlanState, attempt: Attempt, tools: RunnerTools): Promise<RunnerTools> {
-  if (attempt.action.type === 'git') return { ...tools, ...(await lazy.gitHand()).gitHand(rooms, state, attempt) }
+  if (attempt.action.type === 'git') return { ...tools, ...(await lazy.gitActions()).gitHand(rooms, state, attempt) }
   const { definition, inputs, feedback = '' } = attempt
   return { ...tools, evaluate: await evaluator(state, { ...boundOf(definition), inputs, feedback }) }
 }

@@ -80,7 +80,7 @@ async function seeing(rooms: Rooms, state: PlanState, task: TaskState, signal: A
   const { preconditions = [], id } = task.definition
   if (!usesTaskWorktrees(state.definition) || !preconditions.some(({ type }) => type === 'check'))
     return await judgePreconditions(rooms, state, task, signal)
-  const { reading } = await lazy.apart()
+  const { reading } = await lazy.taskWorktrees()
   const seen = await reading(rooms, state, `${id}~ready`, at => judgePreconditions(at, state, task, signal))
   return seen.ok ? seen.value : { failure: seen.failure }
 }

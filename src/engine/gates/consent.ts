@@ -82,7 +82,7 @@ export async function findConsent(rooms: Rooms, state: PlanState, task: TaskStat
   const { hash: from } = state
   if (!usesTaskWorktrees(state.definition)) return await found(rooms, state, task, from)
   // Where tasks work apart, the command will find what the plan has done so far, not what stands in the workspace.
-  const { reading } = await lazy.apart()
+  const { reading } = await lazy.taskWorktrees()
   const seen = await reading(rooms, state, `${task.definition.id}~asked`, at => found(at, state, task, from))
   if (!seen.ok) throw new Error(seen.failure.message)
   return seen.value
@@ -151,7 +151,7 @@ export async function bindGate(rooms: Rooms, state: PlanState, task: TaskState):
   const { id, action } = task.definition
   const bind = action.type === 'gate' ? boundAt : boundItself
   if (!usesTaskWorktrees(state.definition)) return await bind(rooms, state, task)
-  const { reading } = await lazy.apart()
+  const { reading } = await lazy.taskWorktrees()
   const seen = await reading(rooms, state, `${id}~asked`, at => bind(at, state, task))
   if (!seen.ok) throw new Error(seen.failure.message)
   return seen.value

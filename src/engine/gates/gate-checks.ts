@@ -41,7 +41,7 @@ async function judgeGate(rooms: Rooms, state: PlanState, task: TaskState, signal
   const looks = action.schema !== undefined || action.checks?.some(({ type }) => type === 'check') === true
   if (!looks || !usesTaskWorktrees(state.definition)) return await judged(rooms, state, task, action, signal)
   // Where tasks work apart, what the plan has done so far is looked at, not the workspace.
-  const { reading } = await lazy.apart()
+  const { reading } = await lazy.taskWorktrees()
   const seen = await reading(rooms, state, `${id}~gate`, at => judged(at, state, task, action, signal))
   return seen.ok ? seen.value : { failure: seen.failure }
 }

@@ -51,7 +51,7 @@ export async function inbox(rooms: Rooms): Promise<Inbox> {
   for (const row of await plansIn(store, [...OPEN, ...OVER])) {
     try {
       if (row.status === 'active' || row.status === 'blocked')
-        await (await lazy.tending()).raiseDueQuestions(rooms, row.id)
+        await (await lazy.dueQuestions()).raiseDueQuestions(rooms, row.id)
       restored.push(...(await restoredIn(rooms, row)))
       items.push(...(await itemsOf(store, row)).map(item => ({ id: inboxId(item.key), ...item })))
     } catch (error) {

@@ -115,10 +115,10 @@ export interface Hands {
 export const HANDS: Hands = {
   perform,
   prepare,
-  commit: async (...args) => await (await lazy.committing()).commit(...args),
-  rollBack: async (...args) => await (await lazy.goingBack()).rollBack(...args),
+  commit: async (...args) => await (await lazy.taskCommits()).commit(...args),
+  rollBack: async (...args) => await (await lazy.performRollback()).rollBack(...args),
   lostOutputs: async (...args) => await (await lazy.lostOutputs()).lostOutputs(...args),
   scopeWaits: (rooms, tell) => new ScopeWaitsLocal(rooms, tell),
   notices: (rooms, options) => new Notifier(rooms, options),
-  propose: async (...args) => await (await lazy.proposing()).propose(...args),
+  propose: async (...args) => await (await lazy.proposeAfterFailure()).propose(...args),
 }

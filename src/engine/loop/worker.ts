@@ -52,9 +52,9 @@ export class WorkerLocal implements Worker {
 
   async attend(options: AttendOptions): Promise<void> {
     const rooms = this.#rooms
-    const { attend } = await lazy.attending()
+    const { attend } = await lazy.attendant()
     if (rooms.tracer === undefined) return await attend(this, rooms, options)
-    const tell = (await lazy.tracing()).entryTracer(rooms)
+    const tell = (await lazy.tracerFeed()).entryTracer(rooms)
     this.#tellsAll = true
     // What people and agents do is ours to tell of, and what our loops do; other processes tell of theirs.
     const isOurs = ({ plan, fence }: Entry) => fence === null || this.#fences.get(plan) === fence
@@ -87,14 +87,14 @@ export class WorkerLocal implements Worker {
   async #tell(plan: PlanId, stop: AbortSignal): Promise<void> {
     const { store } = this.#rooms
     const state = await store.state(plan)
-    const { isIdle: isStill, sendPendingNotices: tellLeft } = await lazy.notifying()
+    const { isIdle, sendPendingNotices } = await lazy.notifier()
     if (haltOf(this.#rooms) !== null) return
-    if (state === null || !isStill(state) || (await store.leases.holder(plan))?.alive === true) return
+    if (state === null || !isIdle(state) || (await store.leases.holder(plan))?.alive === true) return
     const owner = await this.#open()
     const taken = await this.#take(plan, owner)
     if ('status' in taken) return
     try {
-      await tellLeft(this.#rooms, plan, taken, stop)
+      await sendPendingNotices(this.#rooms, plan, taken, stop)
     } finally {
       if (!owner.lost.aborted) await store.leases.release(plan, owner).catch(() => {})
     }
@@ -186,7 +186,7 @@ export class WorkerLocal implements Worker {
       const loop = new PlanLoop(rooms, plan, taken, options)
       const driven = await this.#traced(plan, taken, () => loop.run(owner.lost))
       const hasEnded = driven.status === 'rested' && driven.rest === 'ended'
-      if (hasEnded && rooms !== this.#rooms) await (await lazy.forkWork()).storeForkEnd(this.#rooms, plan)
+      if (hasEnded && rooms !== this.#rooms) await (await lazy.forkChanges()).storeForkEnd(this.#rooms, plan)
       // What is left of these does no harm.
       if (hasEnded) await this.#forget(plan).catch(() => {})
       return driven
@@ -213,7 +213,7 @@ export class WorkerLocal implements Worker {
     if (tracer === undefined) return await run()
     this.#fences.set(plan, fence)
     if (this.#tellsAll) return await run()
-    const { traceJournal } = await lazy.tracing()
+    const { traceJournal } = await lazy.tracerFeed()
     const stop = new AbortController()
     const takes = (entry: Entry) => entry.fence === fence
     const told = traceJournal(this.#rooms, { plan, after: await store.position(), takes, stop: stop.signal })

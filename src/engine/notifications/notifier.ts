@@ -142,7 +142,7 @@ export class Notifier implements Notices {
       this.#quietUntil = until
       const messages = this.#messages(state, notices)
       for (const { send, to, since } of digest.now) {
-        const told = await (await lazy.auditing()).digestSince(this.#rooms, state, since)
+        const told = await (await lazy.audit()).digestSince(this.#rooms, state, since)
         const notice = digestNotice(state, `digest.${now}`, since, told, telling)
         messages.push({ notice, send, to, ids: notice.ids })
         this.#already.digests.set(to, now)

@@ -40,7 +40,7 @@ async function commitAdopted(
 ): Promise<{ readonly done: readonly GitOperation[]; readonly left: readonly LeftOut[] }> {
   const { git } = state.definition
   if (git?.commits !== 'task' || changed.length === 0) return { done: [], left: [] }
-  const { commitEntries, guarded } = await lazy.committing()
+  const { commitEntries, guarded } = await lazy.taskCommits()
   const title = `adopt ${under.adopts?.name ?? 'a fork'}`
   const message = commitMessage({ title, template: git.message })
   const entries = changed.map(({ path, after }) => [path, after] as const)

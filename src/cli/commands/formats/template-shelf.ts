@@ -30,8 +30,8 @@ export async function findTemplate(
 
 /** Throws a Complaint with every fault at its place when the file is no template. */
 export async function readShelved(shelved: Shelved): Promise<Template> {
-  const { readTemplateFile: takeDown } = await import('../../../format/templates/shelf.ts')
-  const read = await takeDown(shelved)
+  const { readTemplateFile } = await import('../../../format/templates/shelf.ts')
+  const read = await readTemplateFile(shelved)
   if (read.ok) return read.template
   throw unusable(shelved, read)
 }

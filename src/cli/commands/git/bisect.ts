@@ -159,7 +159,7 @@ function haltedAs(done: Exclude<Bisected, { readonly status: 'ended' | 'interrup
         EXIT.refused,
         'conflict',
         `the tries in '${done.name}' are not those of this search`,
-        'somebody revised the plan; begin afresh with --again',
+        'the plan was changed; start over with --again',
       )
     case 'not-judged':
       return new CliError(

@@ -188,8 +188,8 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
       ? []
       : [
           '',
-          `${unsafe === 1 ? 'One task is' : `${unsafe} tasks are`} ${paint.yellow('unsafe')}: if a crash hits one in the middle it is not run again by itself, but parked until a person decides.`,
-          paint.dim('A `write:` scope with `network: []`, or a declared `effect:`, lets it be run again.'),
+          `${unsafe === 1 ? 'One task is' : `${unsafe} tasks are`} ${paint.yellow('unsafe')}: after a crash in the middle, Planfold does not run it again, but asks you.`,
+          paint.dim('A `write:` scope with `network: []`, or a declared `effect:`, makes it safe to run again.'),
         ]),
     ...(recorded.length === 0
       ? []

@@ -219,7 +219,7 @@ function stoppedBySignal(
   const answered = new Promise<void>((resolve, reject) => {
     close = context.onSignal(() => {
       if (stop.signal.aborted) {
-        log.warn({}, 'stopping at once; what was under way is parked')
+        log.warn({}, 'stopping at once; interrupted tasks may need a decision')
         force.abort()
         serving.cut()
         return
