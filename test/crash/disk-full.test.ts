@@ -29,9 +29,12 @@ if (noStrace !== null) console.warn(`SKIPPED: ENOSPC at every write needs strace
 const noPrlimit = spawnSync('prlimit', ['--version']).status === 0 ? null : 'there is no prlimit'
 if (noPrlimit !== null) console.warn(`SKIPPED: running out of file handles needs prlimit, and ${noPrlimit}`)
 
-/** Takes the handles of the engine away as soon as its heartbeat has opened the store too, which is the third to do so. */
+/**
+ * Takes the handles of the engine away as soon as its heartbeat has read the store too, which is the third to do so. SQLite opens
+ * the log of the store at the first statement, later than the store itself: a heartbeat caught between the two cannot renew.
+ */
 const NO_HANDLES =
-  'until [ "$(ls -l /proc/$PPID/fd | grep -c planfold.db$)" -ge 3 ]; do :; done; prlimit --pid $PPID --nofile=20:'
+  'until [ "$(ls -l /proc/$PPID/fd | grep -c planfold.db-wal$)" -ge 3 ]; do :; done; prlimit --pid $PPID --nofile=20:'
 
 const scenes: Scene[] = []
 afterEach(async () => {

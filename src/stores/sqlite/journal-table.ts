@@ -1,4 +1,5 @@
-// The journal in SQLite.
+// The journal in SQLite: plans, heads, entries and stored folds. One entry is one row; hashes are kept as 32 bytes. The heads
+// of plans being written stay in memory for as long as nobody else has written to the file, which SQLite tells.
 
 import type { Actor, PlanId, PlanName, Sha256 } from '../../domain/id.ts'
 import type { Recent } from '../journal/changes.ts'
@@ -7,42 +8,9 @@ import type { PlanRecord } from '../journal/projection.ts'
 import type { Head, JournalTable, StoredFold } from '../tables.ts'
 import type { Connection, ListStatement, Row, Statement, Value } from './driver.ts'
 
-// Where the entries of a plan are. The journal is one list in the order of writing, so entries of a plan that is driven alone stand
-// one behind the other: a run. Only the first of a run is in the index by plan and version; the others are found by counting from
-// it, and a step of such a plan writes no page of the index. A run ends where another plan's entry comes between, and after
-// sixteen, so that the end of a plan is never far from an entry that the index holds.
-
-export const RUN = 16
-
-/** The position of the last entry of a plan, in SQL. `plan` names its number there. */
-export const lastPosition = (plan: string): string => {
-  const first = `(SELECT position FROM entries WHERE plan_no = ${plan} AND behind = 0 ORDER BY version DESC LIMIT 1)`
-  return `(SELECT position FROM entries WHERE plan_no = ${plan} AND position >= ${first} AND position < ${first} + ${RUN}
-    ORDER BY position DESC LIMIT 1)`
-}
-
-/** The version of the entry the index holds at or before another of the same plan; 0 for none. */
-const indexedAt = (plan: string, version: string): string =>
-  `coalesce((SELECT max(version) FROM entries WHERE plan_no = ${plan} AND behind = 0 AND version <= ${version}), 0)`
-
-/** `FROM` and `WHERE` of a plan's entries `e` from one version to another (`a` and `z`), in SQL. */
-export const entriesBetween = (plan: string, a: string, z: string): string => `FROM (
-    SELECT position, lead(version, 1, version + ${RUN}) OVER (ORDER BY version) - version AS length
-    FROM entries WHERE plan_no = ${plan} AND behind = 0 AND version >= ${indexedAt(plan, a)} AND version <= ${z}
-  ) r CROSS JOIN entries e ON e.position >= r.position AND e.position < r.position + r.length
-  WHERE e.plan_no = ${plan} AND e.version >= ${a} AND e.version <= ${z}`
-
-// The journal in SQLite: plans, heads, entries and stored folds. One entry is one row; hashes are kept as 32 bytes. The heads
-// of plans being written stay in memory for as long as nobody else has written to the file, which SQLite tells.
-
 /** Hashes as text, made by SQLite: many small buffers would cost more than the rows. */
 export const ENTRY = 'e.position, e.version, e.at, e.actor, e.fence, e.body, lower(hex(e.blob)), lower(hex(e.hash))'
 const HEADS_MAX = 1_000
-/** A head at hand, and where in a run its last entry stands. */
-interface Known extends Head {
-  readonly position: number
-  readonly behind: number
-}
 
 const LAST_POSITION = `max(coalesce((SELECT max(position) FROM entries), 0),
   coalesce((SELECT max(position) FROM pruned), 0))`
@@ -57,7 +25,7 @@ export class SqliteJournal implements JournalTable {
   readonly #insert: Statement
   readonly #reach: Statement
   readonly #dataVersion: ListStatement
-  readonly #heads = new Map<number, Known>()
+  readonly #heads = new Map<number, Head>()
   #lastPosition: number | null = null
   /** Filled anew for every entry; SQLite takes a copy. */
   readonly #hash = Buffer.alloc(32)
@@ -68,10 +36,12 @@ export class SqliteJournal implements JournalTable {
     this.#wrote = wrote
     this.#head = sql.prepareLists(`SELECT e.version, e.at, e.hash, h.reached, h.fence, o.id, o.boot, o.expires
       FROM heads h LEFT JOIN owners o ON o.owner_no = h.owner_no
-      LEFT JOIN entries e ON e.position = ${lastPosition('h.plan_no')} WHERE h.plan_no = ?`)
-    this.#entries = sql.prepareLists(`SELECT ${ENTRY} ${entriesBetween('?1', '?2', '?3')}`)
+      LEFT JOIN entries e ON e.plan_no = h.plan_no AND e.version = (SELECT max(version) FROM entries WHERE plan_no = h.plan_no)
+      WHERE h.plan_no = ?`)
+    this.#entries = sql.prepareLists(`SELECT ${ENTRY} FROM entries e
+      WHERE e.plan_no = ? AND e.version >= ? AND e.version <= ? ORDER BY e.version`)
     this.#position = sql.prepare(`SELECT ${LAST_POSITION} AS position`)
-    this.#insert = sql.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.#insert = sql.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
     this.#reach = sql.prepare('UPDATE heads SET reached = ? WHERE plan_no = ?')
     this.#dataVersion = sql.prepareLists('PRAGMA data_version')
   }
@@ -125,7 +95,6 @@ export class SqliteJournal implements JournalTable {
     return this.#entries
       .all(no, after + 1, Math.min(upTo, after + limit))
       .map(entryOf)
-      .sort((a, b) => a.version - b.version)
   }
 
   since(after: number, limit: number, no: number | null) {
@@ -177,9 +146,7 @@ export class SqliteJournal implements JournalTable {
     const stored = blob === null ? null : bytes(blob)
     this.#hash.write(hash, 'hex')
     const known = this.#heads.get(no)
-    // Whatever is not known to continue a run begins one.
-    const behind = known?.position === position - 1 && known.behind < RUN - 1 ? known.behind + 1 : 0
-    this.#insert.run(position, no, version, behind, at, actor, fence, done, body, stored, this.#hash)
+    this.#insert.run(position, no, version, at, actor, fence, done, body, stored, this.#hash)
     // An owner writes step after step and says where it ended when it lets go; everybody else says it at once.
     if (fence === null) this.#reach.run(version, no)
     if (this.#seen === undefined) return
@@ -196,8 +163,6 @@ export class SqliteJournal implements JournalTable {
       owner,
       ownerBoot,
       ownerExpires,
-      position,
-      behind,
     })
   }
 

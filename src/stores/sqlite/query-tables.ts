@@ -9,7 +9,6 @@ import type { AttemptQuery, AttemptRow, MetricRow, Page, PlanQuery, PlanRow, Tas
 import type { ProjectionTables } from '../tables.ts'
 import type { Connection, Row, Value } from './driver.ts'
 import { matching } from './index-tables.ts'
-import { lastPosition } from './journal-table.ts'
 import { attemptOf, Conditions, listTasks, planOf, SqliteProjections } from './projection-tables.ts'
 
 // Lists of plans, newest first. An index holds the numbers of plans in order for each session, goal or agent with each status,
@@ -35,7 +34,7 @@ function listPlans(sql: Connection, query: PlanQuery, words: readonly string[] |
     .slice(0, limit + 1)
   const show = sql.prepare(`SELECT p.*, ${SHOWN_STATUS} AS status, coalesce(e.at, p.created_at) AS at,
     coalesce(e.done, 0) AS done, coalesce(e.version, 0) AS version FROM plans p LEFT JOIN entries e
-    ON e.position = ${lastPosition('p.plan_no')} WHERE p.plan_no = ?`)
+    ON e.plan_no = p.plan_no AND e.version = (SELECT max(version) FROM entries WHERE plan_no = p.plan_no) WHERE p.plan_no = ?`)
   return pageOf(
     'plans',
     query,

@@ -3,7 +3,6 @@
 // closed unions in the domain are closed here too.
 
 import type { TaskStatus } from '../../domain/status.ts'
-import { lastPosition } from './journal-table.ts'
 
 export interface Migration {
   readonly number: number
@@ -23,7 +22,7 @@ export const OFF_COURSE: readonly TaskStatus[] = ['waiting', 'blocked', 'failed'
 
 export const MIGRATIONS: readonly Migration[] = [
   {
-    number: 5,
+    number: 6,
     name: 'journal, query tables, leases, output, streams, keys, search, steps, reservations',
     statements: [
       `CREATE TABLE migrations (
@@ -77,12 +76,10 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT`,
       `CREATE INDEX heads_by_owner ON heads (owner_no) WHERE owner_no IS NOT NULL`,
 
-      // Without a reference to plans: for that, SQLite would need every entry in an index. `check` looks instead.
       `CREATE TABLE entries (
         position INTEGER PRIMARY KEY,
-        plan_no INTEGER NOT NULL,
+        plan_no INTEGER NOT NULL REFERENCES plans,
         version INTEGER NOT NULL,
-        behind INTEGER NOT NULL,
         at INTEGER NOT NULL,
         actor TEXT NOT NULL,
         fence INTEGER,
@@ -92,11 +89,11 @@ export const MIGRATIONS: readonly Migration[] = [
         hash BLOB NOT NULL,
         CHECK ((body IS NULL) <> (blob IS NULL))
       ) STRICT`,
-      'CREATE UNIQUE INDEX entries_by_plan ON entries (plan_no, version) WHERE behind = 0',
+      'CREATE UNIQUE INDEX entries_by_plan ON entries (plan_no, version)',
 
       `CREATE VIEW last_entries AS
         SELECT p.plan_no, e.version, e.at, e.done, e.hash FROM plans p JOIN entries e
-          ON e.position = ${lastPosition('p.plan_no')}`,
+          ON e.plan_no = p.plan_no AND e.version = (SELECT max(version) FROM entries WHERE plan_no = p.plan_no)`,
 
       `CREATE TABLE folds (
         plan_no INTEGER PRIMARY KEY REFERENCES plans,

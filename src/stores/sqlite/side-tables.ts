@@ -17,7 +17,7 @@ import type {
   StreamTable,
 } from '../tables.ts'
 import type { Connection, Row } from './driver.ts'
-import { bytes, hex, lastPosition } from './journal-table.ts'
+import { bytes, hex } from './journal-table.ts'
 import { Conditions } from './projection-tables.ts'
 
 // Files reserved across plans, in SQLite: one row for each task that holds some, and those that ended not long ago.
@@ -132,7 +132,7 @@ const entryOf = (row: Row): StreamEntry => ({
 const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires'
 
 /** While nobody holds a plan, its row says how far its journal reached. */
-const REACHED = `reached = coalesce((SELECT version FROM entries WHERE position = ${lastPosition('heads.plan_no')}), 0)`
+const REACHED = `reached = coalesce((SELECT max(version) FROM entries WHERE plan_no = heads.plan_no), 0)`
 
 /** `wrote` is told of every row written here, because heads at hand hold what they say. */
 export function sqliteOwners(sql: Connection, wrote: () => void): OwnerTable {

@@ -157,7 +157,7 @@ describe('sqlite: tampering is detected', () => {
     await reaching(version + 1)
     // A forged entry behind the last one, as somebody with the file could write it.
     raw(
-      `INSERT INTO entries (position, plan_no, version, behind, at, actor, fence, done, body, blob, hash) SELECT position + 1, plan_no, version + 1, 0, at, 'eve', fence, done, body, blob, hash FROM entries WHERE version = ${version + 1}`,
+      `INSERT INTO entries (position, plan_no, version, at, actor, fence, done, body, blob, hash) SELECT position + 1, plan_no, version + 1, at, 'eve', fence, done, body, blob, hash FROM entries WHERE version = ${version + 1}`,
     )
     await expect(watching).rejects.toMatchObject({ fault: 'tampered', version: version + 2 })
   })

@@ -3,10 +3,10 @@
 import type { Millis } from '../../domain/id.ts'
 import type { Upkeep } from '../tables.ts'
 import type { Connection } from './driver.ts'
-import { entriesBetween } from './journal-table.ts'
 
 /** Tables with a plan's rows; children first. */
 const OF_A_PLAN = [
+  'entries',
   'docs',
   'log_docs',
   'steps',
@@ -19,8 +19,6 @@ const OF_A_PLAN = [
   'heads',
   'plans',
 ] as const
-
-const OF_PLAN = `position IN (SELECT e.position ${entriesBetween('?1', '1', String(Number.MAX_SAFE_INTEGER))})`
 
 export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
   const numbers = (text: string, ...values: readonly number[]) =>
@@ -38,7 +36,7 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
     prune(no, at) {
       wrote()
       const { count, bytes } = sql
-        .prepare(`SELECT count(*) AS count, coalesce(sum(length(body)), 0) AS bytes FROM entries WHERE ${OF_PLAN}`)
+        .prepare(`SELECT count(*) AS count, coalesce(sum(length(body)), 0) AS bytes FROM entries WHERE plan_no = ?`)
         .get(no)!
       sql
         .prepare(`INSERT INTO pruned SELECT p.id, p.name, e.version, e.hash, (SELECT max(position) FROM entries), ?
@@ -47,7 +45,6 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
       // Words first, while it can be told whose they are.
       sql.prepare('DELETE FROM doc_words WHERE rowid IN (SELECT doc_no FROM docs WHERE plan_no = ?)').run(no)
       sql.prepare('DELETE FROM log_words WHERE rowid IN (SELECT seq FROM task_logs WHERE plan_no = ?)').run(no)
-      sql.prepare(`DELETE FROM entries WHERE ${OF_PLAN}`).run(no)
       for (const table of OF_A_PLAN) sql.prepare(`DELETE FROM ${table} WHERE plan_no = ?`).run(no)
       return { entries: count as number, bytes: bytes as number }
     },
@@ -69,11 +66,8 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
 
 /** Positions and plan numbers have no gaps, and `pruned` tells what was taken out: anything else that lacks was taken away. */
 function missing(sql: Connection): readonly string[] {
-  const { entries, positions, plans, numbers, lost } = sql
+  const { entries, positions, plans, numbers } = sql
     .prepare(`SELECT
-      (SELECT count(*) FROM entries e LEFT JOIN plans p USING (plan_no) LEFT JOIN entries b ON b.position = e.position - 1
-        WHERE p.plan_no IS NULL OR (e.behind <> 0 AND
-          (b.plan_no, b.version, b.behind) IS NOT (e.plan_no, e.version - 1, e.behind - 1))) AS lost,
       (SELECT count(*) FROM entries) + (SELECT coalesce(sum(entries), 0) FROM pruned) AS entries,
       max((SELECT coalesce(max(position), 0) FROM entries), (SELECT coalesce(max(position), 0) FROM pruned)) AS positions,
       (SELECT count(*) FROM plans) + (SELECT count(*) FROM pruned) AS plans,
@@ -81,7 +75,6 @@ function missing(sql: Connection): readonly string[] {
     .get()!
   return [
     ...(entries === positions ? [] : [`${positions} entries were written, ${entries} are accounted for`]),
-    ...(lost === 0 ? [] : [`entries that cannot be found by their plan: ${lost}`]),
     ...(plans === numbers ? [] : [`${numbers} plans were made, ${plans} are accounted for`]),
   ]
 }
