@@ -75,7 +75,9 @@ describe('sqlite: the entries of plans', () => {
   it('check tells of an entry that belongs to no plan', async () => {
     const { stores, plans, raw } = await three()
     await must(stores[0], plans[0]!, note)
-    raw('PRAGMA foreign_keys = OFF; UPDATE entries SET plan_no = 9 WHERE position = (SELECT max(position) FROM entries)')
+    raw(
+      'PRAGMA foreign_keys = OFF; UPDATE entries SET plan_no = 9 WHERE position = (SELECT max(position) FROM entries)',
+    )
     const found = (await stores[0].check()).faults.map(({ what }) => what)
     expect(found.join('\n')).toContain('a row of entries belongs to nothing')
   })

@@ -92,9 +92,7 @@ export class SqliteJournal implements JournalTable {
   }
 
   entries(no: number, after: number, upTo: number, limit: number): readonly StoredEntry[] {
-    return this.#entries
-      .all(no, after + 1, Math.min(upTo, after + limit))
-      .map(entryOf)
+    return this.#entries.all(no, after + 1, Math.min(upTo, after + limit)).map(entryOf)
   }
 
   since(after: number, limit: number, no: number | null) {
