@@ -55,7 +55,7 @@ plan.yaml:10:21: warning: 'a' and 'b' could run at once but write the same files
     await place.write('bad.yaml', PLAN.replace('needs: [a, b]', 'needs: [a, push]'))
     const { exit, stdout } = await place.say(context => analyze(context, 'bad.yaml', {}))
     expect(exit).toBe(2)
-    expect(stdout).toMatch(/bad\.yaml:12:24: error: tasks need each other in a circle: push → ok → push \[cycle\]/)
+    expect(stdout).toMatch(/bad\.yaml:12:24: error: dependency cycle: push → ok → push \[cycle\]/)
     expect(stdout).toContain('2 never')
   })
 

@@ -65,10 +65,10 @@ function summed({ tasks, waves, groups, counts, conditional, compensating, unpla
 function waves({ waves: all }: Analysis, paint: Paint, columns: number): readonly string[] {
   const rows = all
     .slice(0, WAVES_SHOWN_MAX)
-    .map((wave, at) => [String(at + 1).padStart(4), String(wave.length).padStart(5), names(wave)])
+    .map((wave, at) => [String(at + 1).padStart(5), String(wave.length).padStart(5), names(wave)])
   const left = all.length - rows.length
   return [
-    ...table(paint, ['wave', 'tasks', 'which'], rows, columns),
+    ...table(paint, ['stage', 'tasks', 'which'], rows, columns),
     ...(left > 0 ? [paint.dim(`   … and ${number(left, 'more stage')}`)] : []),
   ]
 }
