@@ -96,7 +96,7 @@ test('regression 24: after a collection every snapshot that is named comes back 
   for (const { manifest } of taken.filter((_, at) => at % 3 !== 0))
     expect(await snapshots.diff(manifest, 'now')).toMatchObject({
       ok: false,
-      failure: { message: expect.stringContaining('There is no snapshot') },
+      failure: { message: expect.stringContaining('there is no snapshot') },
     })
 })
 
