@@ -324,7 +324,7 @@ test('a file that stands where a rollback works is not touched, and said', async
   const { changes } = await diff(first.manifest, 'now')
   expect(await snapshots.rollback(first.manifest, written(changes))).toMatchObject({
     ok: false,
-    failure: { message: '.planfold-aside is in the way; nothing was changed.' },
+    failure: { message: '.planfold-aside is in the way; nothing was changed' },
   })
   expect(fs.readFileSync(join(ground.root, '.planfold-aside'), 'utf8')).toBe('of a person')
   expect(fs.readFileSync(join(ground.root, 'a'), 'utf8')).toBe('A')
