@@ -32,10 +32,10 @@ describe('analyze', () => {
     expect(stdout).toBe(`p — Two at once
 4 tasks in 3 stages · 3 run, 1 gate · 2 workspace, 1 pure, 1 unsafe
 
-wave  tasks  which
-   1      2  a, b
-   2      1  ok
-   3      1  push
+stage  tasks  which
+    1      2  a, b
+    2      1  ok
+    3      1  push
 
 critical path  5m: b → ok → push
 estimate       7m as it would run, 7m one task after the other
