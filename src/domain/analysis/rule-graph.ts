@@ -111,15 +111,15 @@ export function* size({ graph, options }: Look): Iterable<Finding> {
       code: 'too-few-tasks',
       severity: 'info',
       key: 'tasks',
-      message: `${tasks.length === 1 ? 'one task is' : `${tasks.length} tasks are`} little for a plan; ${TOP_LEVEL_MIN} to ${TOP_LEVEL_MAX} steps are usual`,
-      hint: 'split the work where somebody would want to see how far it is, or look at what came out',
+      message: `${tasks.length === 1 ? 'one task is' : `${tasks.length} tasks are`} few for a plan; ${TOP_LEVEL_MIN} to ${TOP_LEVEL_MAX} are usual`,
+      hint: 'split the work into steps whose results can be checked',
     }
   if (tasks.length <= max || tasks.some(task => task.milestone !== undefined)) return
   yield {
     code: 'too-many-tasks',
     severity: 'warning',
     key: 'tasks',
-    message: `${tasks.length} tasks stand side by side; people follow about ${max}`,
+    message: `${tasks.length} tasks on the top level are hard to follow; use at most ${max}`,
     hint: 'give them `milestone:`, or gather some into a `subplan`',
   }
 }
