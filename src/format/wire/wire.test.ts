@@ -20,7 +20,7 @@ test('a kind nobody knows is told with those that are known', () => {
   expect(faults({ type: 'nothing' })).toEqual([
     { path: 'type', message: `unknown value "nothing" for 'type'`, hint: 'write one of: note, claim' },
   ])
-  expect(faults({ type: 'notes' })[0]?.hint).toBe("did you mean 'note'?")
+  expect(faults({ type: 'notes' })[0]?.hint).toBe("did you mean 'note'? known: note, claim")
 })
 
 test('a key that belongs to another kind is not offered as what was meant', () => {
