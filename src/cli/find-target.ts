@@ -24,13 +24,13 @@ export async function findPlan(
   word: string | undefined,
   options: LookupOptions = {},
 ): Promise<PlanTarget> {
-  const { plan, name } = await demand(engine, await lookUpPlan(engine, word, options))
+  const { plan, name } = await demandTarget(engine, await lookUpPlan(engine, word, options))
   return { plan, name }
 }
 
 /** `PLAN TASK`, `TASK` of the only open plan, or a task's UUID. */
 export async function findTask(engine: Engine, first: string, second: string | undefined): Promise<TaskTarget> {
-  return await demand(engine, await lookUpTaskWords(engine, first, second))
+  return await demandTarget(engine, await lookUpTaskWords(engine, first, second))
 }
 
 /** The same, where the task may be left out. */
@@ -40,7 +40,7 @@ export async function findPlanOrTask(
   second: string | undefined,
   options: LookupOptions = {},
 ): Promise<PlanOrTask> {
-  return await demand(engine, await lookUpWords(engine, first, second, options))
+  return await demandTarget(engine, await lookUpWords(engine, first, second, options))
 }
 
 export async function demandSession(engine: Engine, session: string, word: string | undefined): Promise<void> {
@@ -49,7 +49,8 @@ export async function demandSession(engine: Engine, session: string, word: strin
   throw notFound(`there is no session '${session}'`, 'a plan names its session in its file: `session: ID`')
 }
 
-async function demand<T>(engine: Engine, looked: Lookup<T>): Promise<T> {
+/** What was found, or a complaint with the command that helps. */
+export async function demandTarget<T>(engine: Engine, looked: Lookup<T>): Promise<T> {
   if (looked.ok) return looked.target
   throw await complaintOf(engine, looked.missing)
 }
