@@ -115,7 +115,7 @@ interface FoundBlock {
 }
 
 function findBlock(text: string): FoundBlock | 'broken' | null {
-  const marks = [...text.matchAll(/^[ \t]*(# >>> planfold >>>|# <<< planfold <<<)[ \t]*(?=\r?$)/gm)]
+  const marks = [...text.matchAll(/(?<=^\ufeff?)[ \t]*(# >>> planfold >>>|# <<< planfold <<<)[ \t]*(?=\r?$)/gm)]
   if (marks.length === 0) return null
   const [first, second] = marks
   if (marks.length !== 2 || first![1] !== BEGIN || second![1] !== END) return 'broken'

@@ -65,9 +65,8 @@ export async function planInstall(ask: InstallAsk): Promise<InstallPlan> {
   if (!looked.ok) return looked
   const worked = workOut(looked.files, withOurs)
   if (!worked.ok) return worked
-  const folders: string[] = []
-  for (const { real } of worked.steps)
-    for (const one of await missingFolders(real)) if (!folders.includes(one)) folders.push(one)
+  const targets = worked.steps.length === 0 ? [] : [...worked.steps.map(({ real }) => real), path]
+  const folders = new Set((await Promise.all(targets.map(missingFolders))).flat())
   return {
     ok: true,
     changes: worked.steps.map(changeOf),
@@ -99,10 +98,10 @@ export async function planUninstall(ask: InstallAsk): Promise<InstallPlan> {
     notes: worked.notes,
     apply: async () => {
       for (const step of worked.steps) await write(step)
+      await removeRecord(path)
       const folders = [...new Set([...(record?.folders ?? []), ...ask.setup.folders])]
       for (const folder of folders.toSorted((a, b) => b.length - a.length))
         await ignoring(['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'], () => rmdir(folder))
-      await removeRecord(path)
     },
   }
 }

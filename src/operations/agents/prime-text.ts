@@ -1,7 +1,7 @@
 // The state of a plan as the text an agent is given, within a budget of tokens. What people and agents wrote stands in a fence, behind a
 // label of ours on every line, without control characters: it cannot pass for our own words. What does not fit is counted and named.
 
-import type { OutputSource } from '../../domain/plan.ts'
+import type { Criterion, OutputSource } from '../../domain/plan.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { TASK_STATUSES } from '../../domain/status.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
@@ -17,7 +17,7 @@ export interface PrimeTextOptions {
 }
 
 /** Less cannot hold what is always said. */
-export const PRIME_TOKENS_MIN = 400
+export const PRIME_TOKENS_MIN = 500
 export const PRIME_TOKENS = 1_500
 
 const HEAD = [
@@ -37,8 +37,8 @@ export function primeText(prime: Prime, { maxTokens, tools, more }: PrimeTextOpt
     taken[at] === 0 ? [] : [`${title}:`, ...lines.slice(0, taken[at])],
   )
   const body = [...goal, ...shown].join('\n')
-  const left = sections.flatMap(({ what, lines }, at) =>
-    lines.length === taken[at] ? [] : [`${lines.length - taken[at]!} of ${lines.length} ${what}`],
+  const left = sections.flatMap(({ what, all }, at) =>
+    all === taken[at] ? [] : [`${all - taken[at]!} of ${all} ${what}`],
   )
   const older = prime.decisionsSince === null ? [] : ['older decisions']
   const omitted = [...left, ...older]
@@ -60,6 +60,8 @@ interface Section {
   readonly title: string
   /** What its lines are, where some are left out. */
   readonly what: string
+  readonly all: number
+  /** As many of them as could ever fit. */
   readonly lines: readonly string[]
   /** The part of the room that is kept for it, at least until others have had theirs. */
   readonly part: number
@@ -71,36 +73,40 @@ function sectionsOf(prime: Prime, room: number): readonly Section[] {
   const [long, short] = [room / 6, Math.min(room / 12, LINE_UNITS)]
   const task = ({ task, title, status, why }: TaskLine): string =>
     bullet(`${task} [${status}]`, [title, why].filter(one => one !== null).join('; '), short)
+  const section = <T>(
+    title: string,
+    what: string,
+    part: number,
+    items: readonly T[],
+    line: (item: T) => string,
+  ): Section => ({
+    title,
+    what,
+    part,
+    all: items.length,
+    lines: items.slice(0, Math.ceil(room / LINE_UNITS_MIN)).map(line),
+  })
+  const text = (one: string): string => bullet('', one, short)
   const others = pending.filter(one => one.task !== current?.task)
   return [
-    { title: titleOf(current), what: 'lines about the task', lines: taskLines(current, { long, short }), part: 0.4 },
-    {
-      title: 'Waiting for a person',
-      what: 'open questions',
-      lines: waiting.map(text => bullet('', text, short)),
-      part: 0.12,
-    },
-    {
-      title: 'Decided by people, newest first',
-      what: 'decisions',
-      lines: decisions.map(({ by, task, what, text }) =>
-        bullet(`${label(by)} ${what}${task === null ? '' : ` ${task}`}`, text, short),
-      ),
-      part: 0.16,
-    },
-    { title: 'Rules of the plan', what: 'rules', lines: rules.map(text => bullet('', text, short)), part: 0.1 },
-    { title: 'Failed or given up', what: 'failed tasks', lines: failed.map(task), part: 0.06 },
-    {
-      title: 'In the hands of others: leave them alone',
-      what: 'claimed tasks',
-      lines: claimed.map(({ task, by }) => bullet(task, `claimed by ${by}`, short)),
-      part: 0.04,
-    },
-    { title: 'Not done yet', what: 'tasks not done', lines: others.map(task), part: 0.07 },
-    { title: 'Done: do not do again', what: 'done tasks', lines: done.map(task), part: 0.05 },
-    { title: 'Other open plans', what: 'other plans', lines: otherPlans.map(name => bullet('', name, short)), part: 0 },
+    section(titleOf(current), 'lines about the task', 0.4, taskLines(current, { long, short }), line => line),
+    section('Waiting for a person', 'open questions', 0.12, waiting, text),
+    section('Decided by people, newest first', 'decisions', 0.16, decisions, one =>
+      bullet(`${label(one.by)} ${one.what}${one.task === null ? '' : ` ${one.task}`}`, one.text, short),
+    ),
+    section('Rules of the plan', 'rules', 0.1, rules, text),
+    section('Failed or given up', 'failed tasks', 0.06, failed, task),
+    section('In the hands of others (leave them alone)', 'claimed tasks', 0.04, claimed, one =>
+      bullet(one.task, `claimed by ${one.by}`, short),
+    ),
+    section('Not done yet', 'tasks not done', 0.07, others, task),
+    section('Done (do not do again)', 'done tasks', 0.05, done, task),
+    section('Other open plans', 'other plans', 0, otherPlans, text),
   ]
 }
+
+/** No line takes less. */
+const LINE_UNITS_MIN = 6
 
 /** A line of a list: about 60 tokens. */
 const LINE_UNITS = 240
@@ -133,7 +139,9 @@ function facts({ name, status, reason, revision, progress }: Prime): readonly st
 }
 
 const titleOf = (current: CurrentTask | null): string =>
-  current?.standing === 'yours' ? 'Your task, claimed by you' : 'Next task, not claimed yet: claim it before you begin'
+  current?.standing === 'yours'
+    ? 'Your task (claimed by you)'
+    : 'Next task (not claimed yet: claim it before you begin)'
 
 function taskLines(
   current: CurrentTask | null,
@@ -146,7 +154,7 @@ function taskLines(
   return [
     bullet(task, title ?? '', short),
     ...some('write only in', write === null ? null : write.join(', ') || 'nothing', long),
-    ...accept.map(one => field('  accept', criterionText(one), short)),
+    ...accept.map(one => field('  accept', checkText(one), short)),
     ...some('do', instruction, long),
     ...some('what', description, long),
     ...briefing.earlier.slice(-2).map(({ how, why }) => field(`  earlier attempt ${how}`, why, short)),
@@ -157,9 +165,12 @@ function taskLines(
     ...Object.entries(briefing.outputs).map(([name, source]) =>
       field('  report', `${name}${sourceText(source)}`, short),
     ),
-    ...briefing.postconditions.map(one => field('  after', criterionText(one), short)),
+    ...briefing.postconditions.map(one => field('  after', checkText(one), short)),
   ]
 }
+
+const checkText = (criterion: Criterion): string =>
+  `${criterion.type === 'check' ? '$ ' : ''}${criterionText(criterion)}`
 
 const sourceText = (source: OutputSource): string =>
   source.from === 'report' ? (source.type === undefined ? '' : ` (${source.type})`) : ` (from ${source.from})`
@@ -171,7 +182,12 @@ const bullet = (name: string, text: string, units: number): string =>
 
 /** What others wrote: its first line follows our label, its other lines begin with a bar. */
 function quoted(text: string, units: number): string {
-  const lines = text.trim().replaceAll('\r\n', '\n').replaceAll('\t', ' ')
+  // Every character is a unit at least: more of them cannot be shown.
+  const lines = text
+    .trim()
+    .slice(0, units * 2)
+    .replaceAll('\r\n', '\n')
+    .replaceAll('\t', ' ')
   return cutTo(escapeForTerminal(lines, { keepLines: true }).replace(/\n+/g, '\n    | '), units)
 }
 

@@ -22,12 +22,15 @@ function wordUnits(word: string): number {
   return /\d/.test(word) ? word.length * 2 : Math.max(UNITS, word.length)
 }
 
+/** Rare signs are one token for each of their bytes. */
 function signUnits(sign: string): number {
   const code = sign.codePointAt(0)!
   if (sign === ' ') return 1
   if (code < 0x80) return 3
-  if (code < 0x800) return 4
-  return code < 0x10000 ? 8 : 16
+  if (/[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]/u.test(sign)) return code < 0x800 ? 4 : 12
+  if (code < 0x800) return 8
+  if (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(sign) && code < 0x10000) return 8
+  return code < 0x10000 ? 12 : 16
 }
 
 /** The beginning that fits, with `…` where something was cut. */

@@ -48,7 +48,7 @@ const textOf = (found: Prime, maxTokens: number): string =>
 /** Whatever is wrong with the plan, the agent starts as if we were not there, and is told in one line. */
 async function textForHook(context: Context, word: string | undefined, maxTokens: number): Promise<string> {
   try {
-    const found = await readPrime(context, word, async () => null)
+    const found = await readPrime(context, word, async () => null, await sessionOf(context))
     return found === null ? 'Planfold: no plan is open in this folder.' : textOf(found, maxTokens)
   } catch (error) {
     const complaint = complaintOf(error)
@@ -68,13 +68,53 @@ async function readPrime(
   context: Context,
   word: string | undefined,
   missed: (engine: Parameters<typeof demandTarget>[0], missing: Missing) => Promise<unknown>,
+  session?: string,
 ): Promise<Prime | null> {
   const { cwd, environment, settings } = context
   return await withState(context, { create: false, reading: true }, async ({ engine, now }) => {
-    const agents = [await callerName({ cwd, environment, ...(settings.as === undefined ? {} : { as: settings.as }) })]
+    const name = await callerName({ cwd, environment, ...(settings.as === undefined ? {} : { as: settings.as }) })
+    const agents = [name, ...sessionNames(environment.CLAUDE_CODE_SESSION_ID), ...sessionNames(session)]
     const found = await primePlan({ engine, now, agents }, word)
     if (found.ok) return found.prime
     await missed(engine, found.missing)
     return null
   })
+}
+
+/** The names under which the MCP server writes down what Claude Code and Codex claim in this session. */
+const sessionNames = (session: string | undefined): readonly string[] =>
+  session === undefined ? [] : [`claude-code/${session.slice(0, 8)}`, `codex/${session.slice(-8)}`]
+
+const INPUT_MAX_BYTES = 64 * 1024
+/** Agents write their input at once; where nothing comes, somebody tries the hook by hand. */
+const INPUT_MS = 300
+
+/** A hook is given the id of its session on standard input; undefined where it is not. */
+async function sessionOf({ terminal, stdin }: Context): Promise<string | undefined> {
+  if (terminal !== null) return undefined
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>(resolve => {
+    timer = setTimeout(() => resolve(undefined), INPUT_MS)
+  })
+  const read = async (): Promise<string | undefined> => {
+    let text = ''
+    for await (const chunk of stdin()) {
+      text += Buffer.from(chunk).toString('utf8')
+      const id = sessionIn(text)
+      if (id !== undefined || text.length > INPUT_MAX_BYTES) return id
+    }
+    return undefined
+  }
+  return await Promise.race([read().catch(() => undefined), late]).finally(() => clearTimeout(timer))
+}
+
+/** Undefined while the text is not whole. */
+function sessionIn(text: string): string | undefined {
+  try {
+    const input: unknown = JSON.parse(text)
+    const id = typeof input === 'object' && input !== null && 'session_id' in input ? input.session_id : undefined
+    return typeof id === 'string' ? id : undefined
+  } catch {
+    return undefined
+  }
 }
