@@ -69,7 +69,7 @@ export interface TaskLine {
   readonly why: string | null
 }
 
-/** Without a name, the plan in which the agent holds a task, else the one under way that moved last. */
+/** Without a name, the plan in which the agent holds a task, else the one under way that moved last; never one that has ended. */
 export async function primePlan(
   room: PrimeRoom,
   reference: string | undefined,
@@ -77,7 +77,7 @@ export async function primePlan(
   const { engine } = room
   const open = reference === undefined ? await openPlans(engine) : []
   const chosen = reference === undefined ? await chosenPlan(room, open) : null
-  const found = chosen ?? (await lookUpPlan(engine, reference, { looking: true }))
+  const found = chosen ?? (await lookUpPlan(engine, reference))
   if (!found.ok) return found
   const { plan } = found.target
   const summary = await engine.ask({ type: 'summary', plan })
