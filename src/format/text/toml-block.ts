@@ -1,5 +1,6 @@
-// One table in a TOML settings file of somebody else, in a block between two marks, so that it can be found and removed again. The
-// file is parsed before and after: an edit that would change anything else is not made.
+// One table in a TOML settings file of somebody else, under a comment that marks it as ours, so that it can be found and removed again.
+// The file is parsed before and after: an edit that would change anything else is not made. There is no mark at the end: programs that
+// rewrite their settings keep a comment above a table where it is, and put new tables before a comment at the end.
 
 import { isDeepStrictEqual } from 'node:util'
 import { parse, TomlError, type TomlTable } from 'smol-toml'
@@ -8,15 +9,14 @@ import type { SettingsEdit, SettingsFault } from './json-entry.ts'
 export interface TomlBlock {
   /** The keys of the table, for instance `mcp_servers` and `planfold`. */
   readonly table: readonly [string, string]
-  /** What stands between the marks, without the head of the table. */
+  /** What stands below the head of the table. */
   readonly lines: readonly string[]
 }
 
-/** `other`: the table is there without our marks. `changed`: it has our marks, and other lines between them. */
+/** `other`: the table is there without our mark. `changed`: it has our mark, and other lines. */
 export type BlockStatus = 'absent' | 'same' | 'changed' | 'other'
 
-const BEGIN = '# >>> planfold >>>'
-const END = '# <<< planfold <<<'
+const OURS = '# planfold: added by its installer, which can remove it again'
 
 export function blockStatus(
   text: string,
@@ -24,8 +24,8 @@ export function blockStatus(
 ): { readonly ok: true; readonly status: BlockStatus } | SettingsFault {
   const parsed = read(text)
   if (!parsed.ok) return parsed
-  const found = findBlock(text)
-  if (found === 'broken') return brokenMarks
+  const found = findBlock(text, block)
+  if (found === 'broken') return brokenMark
   if (tableIn(parsed.value, block) === undefined) return { ok: true, status: 'absent' }
   if (found === null) return { ok: true, status: 'other' }
   return { ok: true, status: found.lines.join('\n') === linesOf(block).join('\n') ? 'same' : 'changed' }
@@ -35,10 +35,10 @@ export function blockStatus(
 export function setBlock(text: string, block: TomlBlock): SettingsEdit {
   const before = read(text)
   if (!before.ok) return before
-  const found = findBlock(text)
-  if (found === 'broken') return brokenMarks
+  const found = findBlock(text, block)
+  if (found === 'broken') return brokenMark
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
-  const written = [BEGIN, ...linesOf(block), END].join(eol)
+  const written = [OURS, ...linesOf(block)].join(eol)
   const lead = text === '' || text === MARK ? '' : text.endsWith('\n') ? eol : `${eol}${eol}`
   const after =
     found === null
@@ -51,8 +51,8 @@ export function setBlock(text: string, block: TomlBlock): SettingsEdit {
 export function removeBlock(text: string, block: TomlBlock): SettingsEdit {
   const before = read(text)
   if (!before.ok) return before
-  const found = findBlock(text)
-  if (found === 'broken') return brokenMarks
+  const found = findBlock(text, block)
+  if (found === 'broken') return brokenMark
   if (found === null) return { ok: true, text, made: 0 }
   const lead = /(\r?\n)\r?\n$/.exec(text.slice(0, found.start))
   const start = lead === null ? found.start : found.start - (lead[0].length - lead[1]!.length)
@@ -62,7 +62,7 @@ export function removeBlock(text: string, block: TomlBlock): SettingsEdit {
 }
 
 const MARK = '\ufeff'
-const brokenMarks: SettingsFault = { ok: false, why: `has '${BEGIN}' or '${END}' without the other, or twice` }
+const brokenMark: SettingsFault = { ok: false, why: `has '${OURS}' twice, or without our table below it` }
 const unsafe: SettingsFault = { ok: false, why: 'cannot be changed without touching something else in it' }
 
 const linesOf = ({ table, lines }: TomlBlock): readonly string[] => [`[${table.join('.')}]`, ...lines]
@@ -108,21 +108,26 @@ function without(value: TomlTable, { table: [outer, inner] }: TomlBlock): unknow
 }
 
 interface FoundBlock {
-  /** From the first mark to the end of the last, without its line feed. */
+  /** From the mark to the end of the last line of the table, without its line end. */
   readonly start: number
   readonly end: number
+  /** Without the mark. */
   readonly lines: readonly string[]
 }
 
-function findBlock(text: string): FoundBlock | 'broken' | null {
-  const marks = [...text.matchAll(/(?<=^\ufeff?)[ \t]*(# >>> planfold >>>|# <<< planfold <<<)[ \t]*(?=\r?$)/gm)]
-  if (marks.length === 0) return null
-  const [first, second] = marks
-  if (marks.length !== 2 || first![1] !== BEGIN || second![1] !== END) return 'broken'
-  const inner = text.slice(first!.index + first![0].length, second!.index)
-  return {
-    start: first!.index,
-    end: second!.index + second![0].length,
-    lines: inner.split(/\r?\n/).slice(1, -1),
-  }
+/** The table ends where a blank line, a comment or another table begins. */
+function findBlock(text: string, block: TomlBlock): FoundBlock | 'broken' | null {
+  const marks = [
+    ...text.matchAll(/(?<=^\ufeff?)# planfold: added by its installer, which can remove it again[ \t]*(?=\r?$)/gm),
+  ]
+  const [mark, other] = marks
+  if (mark === undefined) return null
+  const start = mark.index
+  const [, ...below] = text.slice(start).split('\n')
+  const length = below.findIndex((line, at) => at > 0 && /^\s*($|#|\[)/.test(line))
+  const lines = length === -1 ? below : below.slice(0, length)
+  if (lines.at(-1) === '') lines.pop()
+  if (other !== undefined || lines[0]?.trim() !== linesOf(block)[0]) return 'broken'
+  const end = start + [mark[0] + (text[start + mark[0].length] === '\r' ? '\r' : ''), ...lines].join('\n').length
+  return { start, end: text[end - 1] === '\r' ? end - 1 : end, lines: lines.map(line => line.replace(/\r$/, '')) }
 }

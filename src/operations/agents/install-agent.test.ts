@@ -174,7 +174,7 @@ describe('over random settings', () => {
         await here.uninstall(agent)
         for (const [at, { path, kind, keys }] of shared.entries()) {
           const after = here.read(path)
-          expect(after).not.toMatch(/prime for codex|"planfold"|>>> planfold/)
+          expect(after).not.toMatch(/prime for codex|"planfold"|added by its installer/)
           expect(foreign(kind, after, keys)).toEqual(foreign(kind, files[at]!.text, keys))
           for (const comment of files[at]!.comments) expect(after).toContain(comment)
           if (!isLost) expect(after).toMatch(/their/)
@@ -287,6 +287,28 @@ test('the folders that agents and people name are used', async () => {
   expect(readdirSync(join(here.base, 'config/planfold/installed')).length).toBe(3)
   for (const agent of ['opencode', 'codex', 'claude'] as const) await here.uninstall(agent, user)
   expect(readdirSync(here.base).sort()).toEqual(['home', 'project'])
+})
+
+test('Codex writes tables of its own behind ours, as it was seen to do; only ours goes', async () => {
+  const here = place({ 'project/.codex/config.toml': '# mine\nmodel = "x"\n' })
+  await here.install('codex')
+  const theirs = '\n[projects."/p"]\ntrust_level = "trusted"\n'
+  here.write('project/.codex/config.toml', `${here.read('project/.codex/config.toml')}${theirs}`)
+  await here.uninstall('codex')
+  expect(here.read('project/.codex/config.toml')).toBe(`# mine\nmodel = "x"\n${theirs}`)
+})
+
+test('a table of ours that somebody added to is taken away with its lines; one with tables below it is left to them', async () => {
+  const here = place()
+  await here.install('codex')
+  const ours = here.read('project/.codex/config.toml')
+  here.write('project/.codex/config.toml', `${ours}env = { A = "1" }\n`)
+  expect(await here.plan('codex')).toMatchObject({ ok: true, changes: [] })
+  await here.uninstall('codex')
+  expect(readdirSync(here.project)).toEqual([])
+  await here.install('codex')
+  here.write('project/.codex/config.toml', `${ours}\n[mcp_servers.planfold.env]\nA = "1"\n`)
+  await expect(here.uninstall('codex')).rejects.toThrow('cannot be changed without touching something else')
 })
 
 test('the mode of a file stays, and the record is only for its owner', async () => {

@@ -249,7 +249,7 @@ function withOurs(looked: Looked): Outcome {
       if (!found.ok) return { type: 'refused', why: found.why }
       if (found.status === 'same') return NOTHING
       if (found.status === 'changed')
-        return { type: 'left', why: 'has our block with other lines in it; it stays as it is' }
+        return { type: 'left', why: 'has our table with other lines in it; it stays as it is' }
       if (found.status === 'other')
         return {
           type: 'refused',
@@ -306,7 +306,7 @@ function withoutOurs(looked: Looked): Outcome {
       if (!found.ok) return { type: 'refused', why: found.why }
       if (found.status === 'absent') return NOTHING
       if (found.status === 'other')
-        return { type: 'left', why: `has [${file.block.table.join('.')}] without our marks; it stays` }
+        return { type: 'left', why: `has [${file.block.table.join('.')}] without our mark; it stays` }
       const without = changed(null, removeBlock(text, file.block))
       return recorded?.before === null && without.type === 'change' && without.after?.trim() === '' ? gone : without
     }
