@@ -145,8 +145,8 @@ function nextSteps({ environment }: Context, { agent }: AgentSetup, scope: Insta
 }
 
 const STEPS: { readonly [agent in AgentName]: (scope: InstallScope) => readonly string[] } = {
-  claude: () => [
-    'Next: start Claude Code here. It needs version 2.1.157 or newer to load the plugin; `/plugin` lists it.',
+  claude: scope => [
+    `Next: start Claude Code here, version 2.1.157 or newer; \`/plugin\` lists it.${scope === 'project' ? ' It loads plugins of a project only in a folder that you trust.' : ''}`,
   ],
   codex: scope => [
     `Next: you must now trust it in Codex, or Codex skips the hook without a word: start codex, then /hooks.${scope === 'project' ? ' It also reads these files only in a folder that you trust.' : ''}`,
