@@ -24,7 +24,7 @@ export async function findPlan(
   word: string | undefined,
   options: LookupOptions = {},
 ): Promise<PlanTarget> {
-  const { plan, name } = await demand(engine, await lookUpPlan(engine, word, options))
+  const { plan, name } = await demandTarget(engine, await lookUpPlan(engine, word, options))
   return { plan, name }
 }
 
@@ -35,7 +35,7 @@ export async function findTask(
   second: string | undefined,
   noun = 'task',
 ): Promise<TaskTarget> {
-  return await demand(engine, await lookUpTaskWords(engine, first, second), noun)
+  return await demandTarget(engine, await lookUpTaskWords(engine, first, second), noun)
 }
 
 /** The same, where the task may be left out. */
@@ -45,7 +45,7 @@ export async function findPlanOrTask(
   second: string | undefined,
   options: LookupOptions = {},
 ): Promise<PlanOrTask> {
-  return await demand(engine, await lookUpWords(engine, first, second, options))
+  return await demandTarget(engine, await lookUpWords(engine, first, second, options))
 }
 
 export async function demandSession(engine: Engine, session: string, word: string | undefined): Promise<void> {
@@ -54,7 +54,8 @@ export async function demandSession(engine: Engine, session: string, word: strin
   throw notFound(`there is no session '${session}'`, 'a plan names its session in its file: `session: ID`')
 }
 
-async function demand<T>(engine: Engine, looked: Lookup<T>, noun = 'task'): Promise<T> {
+/** What was found, or a complaint with the command that helps. */
+export async function demandTarget<T>(engine: Engine, looked: Lookup<T>, noun = 'task'): Promise<T> {
   if (looked.ok) return looked.target
   throw await complaintOf(engine, looked.missing, noun)
 }

@@ -34,8 +34,8 @@ export const TOPICS: { readonly [name: string]: Topic } = {
     commands: ['inbox', 'approve', 'reject', 'push-back', 'choose', 'answer', 'review', 'skip', 'note'],
   },
   agents: {
-    about: 'work on external tasks: claim, report, ask',
-    commands: ['next', 'claim', 'heartbeat', 'done', 'fail', 'ask'],
+    about: 'work on external tasks; Planfold in a coding agent',
+    commands: ['next', 'claim', 'heartbeat', 'done', 'fail', 'ask', 'prime', 'install'],
   },
   change: {
     about: 'change a plan that has already started',

@@ -21,6 +21,11 @@ export async function openState({ as, ...options }: OpenOptions): Promise<Compos
   return await compose({ ...options, caller })
 }
 
+/** In whose name this process acts, where it is only read and nobody acts. */
+export async function callerName({ as, ...options }: OpenOptions): Promise<Actor> {
+  return toldActor(as, options.environment) ?? (await localCaller(options)).actor
+}
+
 /** `--as`, else `PLANFOLD_AS`. Refused before anything is opened. */
 function toldActor(as: string | undefined, environment: Environment): Actor | undefined {
   const told = as ?? environment.PLANFOLD_AS

@@ -2,6 +2,7 @@
 // to `act`, and main calls that with a context.
 
 import { Command } from 'commander'
+import { addAgents } from './commands/agents/agents-commands.ts'
 import { addTemplates } from './commands/formats/formats-commands.ts'
 import { addRepository } from './commands/git/git-commands.ts'
 import { addAsking, addDeciding } from './commands/people/people-commands.ts'
@@ -33,6 +34,7 @@ export function buildProgram(version: string, act: Act): Command {
   addLooking(program, act)
   addDeciding(program, act)
   addAsking(program, act)
+  addAgents(program, act)
   addRevisions(program, act)
   addReplanning(program, act)
   addGoingBack(program, act)

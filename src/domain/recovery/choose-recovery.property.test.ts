@@ -50,7 +50,7 @@ it(
     expect(ends.completed).toBeGreaterThan(COUNT / 20)
     expect(ends.failed).toBeGreaterThan(COUNT / 20)
   },
-  60_000 + COUNT * 30,
+  600_000 + COUNT * 30,
 )
 
 function live(seed: number): Journal {

@@ -1,0 +1,47 @@
+// The options and help of the commands that bring Planfold into coding agents: prime and install.
+
+import { Argument, type Command, Option } from 'commander'
+import { AGENTS, type AgentName } from '../../../operations/agents/agent-files.ts'
+import type { Act } from '../../context.ts'
+import { count } from '../option-values.ts'
+import type { InstallOptions } from './install.ts'
+import type { PrimeOptions } from './prime.ts'
+
+export function addAgents(program: Command, act: Act): void {
+  program
+    .command('install')
+    .description('add Planfold to a coding agent, or remove it')
+    .addArgument(new Argument('<agent>', 'the agent').choices(AGENTS))
+    .option('--project', 'for everybody who works in this project (default)')
+    .option('--user', 'for you, in all projects')
+    .option('-n, --dry-run', 'only show what would be written')
+    .option('-y, --yes', 'do not ask before writing')
+    .option('--uninstall', 'take back what was installed')
+    .addHelpText(
+      'after',
+      `
+It shows every file and every changed line, then asks. Your own settings in these files stay as they are.
+
+Examples:
+  planfold install claude
+  planfold install codex --user --dry-run
+  planfold install opencode --uninstall`,
+    )
+    .action((agent: AgentName, options: InstallOptions) =>
+      act(async context => (await import('./install.ts')).install(context, agent, options)),
+    )
+
+  program
+    .command('prime')
+    .description('print what an agent needs to know after a start or a compaction')
+    .argument('[plan]', 'name or UUID of the plan (default: the one with your task, else the one that changed last)')
+    .option('--max-tokens <number>', 'at most this many tokens (default: 1500)', count)
+    .addOption(
+      new Option('--format <format>', 'text, or what a hook of an agent prints')
+        .choices(['text', 'claude-hook', 'codex-hook'])
+        .default('text'),
+    )
+    .action((plan: string | undefined, options: PrimeOptions) =>
+      act(async context => (await import('./prime.ts')).prime(context, plan, options)),
+    )
+}

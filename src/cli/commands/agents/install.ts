@@ -1,0 +1,169 @@
+// `planfold install AGENT`: shows what would be written for a coding agent, asks, and writes it; with --uninstall takes it back.
+
+import { statSync } from 'node:fs'
+import { delimiter, join, relative } from 'node:path'
+import { locate } from '../../../compose.ts'
+import { numberOf } from '../../../domain/phrases.ts'
+import {
+  type AgentCommands,
+  type AgentName,
+  type AgentSetup,
+  agentSetup,
+  type InstallScope,
+} from '../../../operations/agents/agent-files.ts'
+import {
+  type FileChange,
+  type InstallPlan,
+  planInstall,
+  planUninstall,
+} from '../../../operations/agents/install-agent.ts'
+import { recordFolder } from '../../../operations/agents/install-record.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer } from '../../answer.ts'
+import type { Context } from '../../context.ts'
+import { CliError, EXIT, usage } from '../../exit.ts'
+import { confirm } from '../../terminal/confirm.ts'
+import { patchOf } from '../../terminal/patch.ts'
+import { VERSION } from '../../version.ts'
+
+export interface InstallOptions {
+  readonly project?: boolean
+  readonly user?: boolean
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+  readonly uninstall?: boolean
+}
+
+export async function install(context: Context, agent: AgentName, options: InstallOptions): Promise<number> {
+  const { cwd, environment, settings } = context
+  if (options.project === true && options.user === true)
+    throw usage('--project and --user cannot be used together', 'use one of them; --project is the default')
+  const home = environment.HOME ?? ''
+  if (!home.startsWith('/'))
+    throw usage('HOME is not set, so your settings cannot be found', 'set HOME to your home folder')
+  const scope: InstallScope = options.user === true ? 'user' : 'project'
+  const project = locate({ cwd, environment, dir: settings.dir }).root
+  const setup = agentSetup(agent, scope, { project, home, environment }, commandsOf(agent))
+  const ask = { setup, scope, records: recordFolder(home, environment) }
+  const isUninstall = options.uninstall === true
+  const plan = isUninstall ? await planUninstall(ask) : await planInstall(ask)
+  if (!plan.ok) throw refusalOf(plan)
+  const base = scope === 'project' ? project : home
+  const isWritten = await carryOut(context, plan, options, base)
+  const next = isUninstall ? [] : nextSteps(context, setup, scope)
+  const changes = plan.changes.map(({ path, before, after }) => ({
+    path,
+    what: before === null ? 'create' : after === null ? 'delete' : 'change',
+  }))
+  const data = { agent, scope, place: base, tested: setup.tested, changes, notes: plan.notes, written: isWritten, next }
+  answer(context, data, () => [
+    ...plan.notes.map(note => `note: ${escapeForTerminal(note)}`),
+    ...outcome(plan, setup, { isUninstall, isWritten, isDryRun: options.dryRun === true }),
+    ...(isWritten || (plan.changes.length === 0 && !isUninstall) ? next : []),
+  ])
+  return EXIT.done
+}
+
+/** The program by its name: the same file must work for everybody who has Planfold. A failure never stops the agent. */
+const commandsOf = (agent: AgentName): AgentCommands => ({
+  program: 'planfold',
+  mcp: ['mcp'],
+  prime: ['prime'],
+  hooks: {
+    claude: 'planfold prime --format claude-hook || true',
+    codex: 'planfold prime --format codex-hook || true',
+  },
+  install: `planfold install ${agent}`,
+  version: VERSION,
+})
+
+/** False when nothing was to be written, or only to be shown. */
+async function carryOut(
+  context: Context,
+  { changes, apply }: Extract<InstallPlan, { ok: true }>,
+  options: InstallOptions,
+  base: string,
+): Promise<boolean> {
+  const isQuiet = context.settings.json || (context.settings.quiet && options.dryRun !== true)
+  if (!isQuiet) for (const change of changes) context.stdout.write(`${changeLines(context, change, base).join('\n')}\n`)
+  if (options.dryRun === true) return false
+  if (changes.length > 0 && options.yes !== true) {
+    if (context.terminal === null || context.settings.json)
+      throw usage(
+        'nothing was written: nobody is at a terminal to be asked',
+        'add --yes to write this, or --dry-run to only see it',
+      )
+    if (!(await confirm(context, `Write ${changes.length === 1 ? 'this file' : `these ${changes.length} files`}?`)))
+      throw new CliError(EXIT.refused, 'declined', 'nothing was written')
+  }
+  await apply()
+  return changes.length > 0
+}
+
+function changeLines({ paint }: Context, { path, before, after }: FileChange, base: string): readonly string[] {
+  const what = before === null ? 'create' : after === null ? 'delete' : 'change'
+  const patch = patchOf(Buffer.from(before ?? ''), Buffer.from(after ?? ''))
+  const lines = patch.type === 'text' ? patch.lines : [patch.why]
+  const painted = lines.map(line => {
+    const text = `  ${escapeForTerminal(line.replace(/\r$/, ''), { keepLines: true })}`
+    return line.startsWith('+') ? paint.green(text) : line.startsWith('-') ? paint.red(text) : text
+  })
+  return [`${what} ${escapeForTerminal(shownPath(path, base))}`, ...painted]
+}
+
+const shownPath = (path: string, base: string): string => {
+  const inside = relative(base, path)
+  return inside.startsWith('..') ? path : inside
+}
+
+function outcome(
+  { changes }: Extract<InstallPlan, { ok: true }>,
+  { title, tested }: AgentSetup,
+  { isUninstall, isWritten, isDryRun }: { isUninstall: boolean; isWritten: boolean; isDryRun: boolean },
+): readonly string[] {
+  const untested =
+    tested || isUninstall ? [] : [`${title} was not tested with Planfold: these files follow its documentation.`]
+  if (isDryRun && changes.length > 0) return [`${numberOf(changes.length, 'file')} would be written`, ...untested]
+  if (!isWritten)
+    return [
+      isUninstall ? `Planfold is not installed for ${title} here` : `Planfold is already installed for ${title} here`,
+    ]
+  return [
+    `${isUninstall ? 'removed from' : 'installed for'} ${title}: ${numberOf(changes.length, 'file')} written`,
+    ...untested,
+  ]
+}
+
+function nextSteps({ environment }: Context, { agent }: AgentSetup, scope: InstallScope): readonly string[] {
+  const isFound = (environment.PATH ?? '')
+    .split(delimiter)
+    .some(folder => statSync(join(folder, 'planfold'), { throwIfNoEntry: false })?.isFile() === true)
+  return [
+    ...STEPS[agent](scope),
+    ...(isFound ? [] : ['`planfold` is not on your PATH, so the agent cannot start it: npm install -g planfold']),
+  ]
+}
+
+const STEPS: { readonly [agent in AgentName]: (scope: InstallScope) => readonly string[] } = {
+  claude: scope => [
+    `Next: start Claude Code here, version 2.1.157 or newer; \`/plugin\` lists it.${scope === 'project' ? ' It loads plugins of a project only in a folder that you trust.' : ''}`,
+  ],
+  codex: scope => [
+    `Next: you must now trust it in Codex, or Codex skips the hook without a word: start codex, then /hooks.${scope === 'project' ? ' It also reads these files only in a folder that you trust.' : ''}`,
+  ],
+  opencode: () => ['Next: start opencode here; it loads the plugin by itself.'],
+  gemini: () => ['Next: start gemini here; `/mcp` lists the server. It asks before it calls a tool.'],
+  cursor: () => ['Next: open the folder in Cursor and switch the server on in its MCP settings.'],
+}
+
+function refusalOf({ refused }: Extract<InstallPlan, { ok: false }>): CliError {
+  const [first, ...others] = refused
+  return new CliError(
+    EXIT.refused,
+    'refused',
+    [`${first!.path} ${first!.why}`, ...others.map(({ path, why }) => `${path} ${why}`)].join('; '),
+    'nothing was written. Correct this, then try again',
+    [],
+    { refused },
+  )
+}

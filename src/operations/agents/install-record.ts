@@ -1,0 +1,90 @@
+// What an install wrote, so that it can be taken back to the byte: one file for each agent and place, in the person's own settings of
+// Planfold. It holds hashes and what was replaced, never a copy of somebody's settings.
+
+import { mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Sha256 } from '../../domain/id.ts'
+import type { JsonEntry } from '../../format/text/json-entry.ts'
+import { sha256Of } from '../../safety/files/regular-file.ts'
+import { ignoring } from '../../safety/safety-refusal.ts'
+import type { AgentSetup, InstallScope } from './agent-files.ts'
+
+export interface InstallRecord {
+  readonly planfold: 1
+  readonly agent: string
+  readonly scope: InstallScope
+  readonly files: readonly RecordedFile[]
+  /** That were made for these files, the outermost first. */
+  readonly folders: readonly string[]
+}
+
+export interface RecordedFile {
+  readonly path: string
+  /** Null: there was no such file. */
+  readonly before: Sha256 | null
+  readonly after: Sha256
+  /** How the file becomes what it was: `length` characters from `start` are replaced by `text`. */
+  readonly undo: { readonly start: number; readonly length: number; readonly text: string } | null
+  /** In a JSON file: the entry, and how many objects and lists were made around it. */
+  readonly entry: JsonEntry | null
+  readonly made: number
+}
+
+/** Where the records of a person are. */
+export function recordFolder(home: string, environment: { readonly [name: string]: string | undefined }): string {
+  const config = environment.XDG_CONFIG_HOME
+  return join(config?.startsWith('/') === true ? config : join(home, '.config'), 'planfold/installed')
+}
+
+/** Of this agent in this place. */
+export function recordPath(folder: string, { agent, files }: AgentSetup): string {
+  const place = sha256Of(Buffer.from(files[0]!.path)).slice(0, 16)
+  return join(folder, `${agent}-${place}.json`)
+}
+
+/** Null when there is none, or none that can be read: then only what is plainly ours is taken back. */
+export async function readRecord(path: string): Promise<InstallRecord | null> {
+  const text = await ignoring(['ENOENT', 'ENOTDIR'], () => readFile(path, 'utf8'))
+  if (text === null) return null
+  try {
+    const found: unknown = JSON.parse(text)
+    return isRecord(found) ? found : null
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
+}
+
+export async function writeRecord(path: string, record: InstallRecord): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await writeFile(path, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 })
+}
+
+/** And the folders of records, once they are empty. */
+export async function removeRecord(path: string): Promise<void> {
+  await rm(path, { force: true })
+  for (const folder of [dirname(path), dirname(dirname(path))])
+    await ignoring(['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'], () => rmdir(folder))
+}
+
+function isRecord(value: unknown): value is InstallRecord {
+  if (!isObject(value) || value.planfold !== 1 || !Array.isArray(value.files) || !isTexts(value.folders)) return false
+  return value.files.every(
+    file =>
+      isObject(file) &&
+      typeof file.path === 'string' &&
+      (file.before === null || typeof file.before === 'string') &&
+      typeof file.after === 'string' &&
+      typeof file.made === 'number' &&
+      (file.entry === null || (isObject(file.entry) && isTexts(file.entry.path) && file.entry.value !== undefined)) &&
+      (file.undo === null ||
+        (isObject(file.undo) &&
+          typeof file.undo.start === 'number' &&
+          typeof file.undo.length === 'number' &&
+          typeof file.undo.text === 'string')),
+  )
+}
+
+const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === 'object' && value !== null
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(one => typeof one === 'string')

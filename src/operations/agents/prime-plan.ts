@@ -1,0 +1,253 @@
+// What an agent must know of a plan when it starts, or when its context was compacted: goal, what is done and what is not, the task in
+// hand with its checks and its scope, what people decided, the rules, and what waits for somebody.
+
+import type { Event } from '../../domain/event.ts'
+import type { Millis, PlanId, TaskName } from '../../domain/id.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
+import { ENDED, SATISFIES } from '../../domain/status.ts'
+import type { Briefing, Card } from '../../domain/views/board.ts'
+import { askedSentence, proposalSentence, questionSentence } from '../../domain/views/gate-text.ts'
+import type { Summary } from '../../domain/views/summary.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { PlanRow } from '../../stores/store.ts'
+import { lookUpPlan, type Missing, openPlans } from '../find-target.ts'
+import { readyTasks } from '../next-step.ts'
+
+export interface PrimeRoom {
+  readonly engine: Pick<Engine, 'ask'>
+  readonly now: () => Millis
+  /** Whose claims are those of the agent that asks. */
+  readonly agents: readonly string[]
+}
+
+export interface Prime {
+  readonly name: string
+  readonly title: string | null
+  readonly goal: string | null
+  readonly status: Summary['status']
+  readonly reason: string | null
+  readonly revision: number
+  readonly progress: Summary['progress']
+  readonly current: CurrentTask | null
+  /** In the hands of others. */
+  readonly claimed: readonly { readonly task: TaskName; readonly by: string }[]
+  readonly waiting: readonly string[]
+  /** The newest first. */
+  readonly decisions: readonly Decision[]
+  /** Older entries than these were not looked at; null when all were. */
+  readonly decisionsSince: number | null
+  readonly rules: readonly string[]
+  readonly failed: readonly TaskLine[]
+  /** What can begin first, then the order of the plan. */
+  readonly pending: readonly TaskLine[]
+  /** What ended last first. */
+  readonly done: readonly TaskLine[]
+  /** Names of other plans that are under way. */
+  readonly otherPlans: readonly string[]
+}
+
+export interface CurrentTask
+  extends Pick<Briefing, 'task' | 'title' | 'description' | 'instruction' | 'accept' | 'write'> {
+  /** `next`: nobody has it yet. */
+  readonly standing: 'yours' | 'next'
+  readonly briefing: Briefing
+}
+
+export interface Decision {
+  readonly by: string
+  readonly task: TaskName | null
+  /** What was done: `approved`, `rejected`, `chose`, … */
+  readonly what: string
+  readonly text: string
+}
+
+export interface TaskLine {
+  readonly task: TaskName
+  readonly title: string | null
+  readonly status: Card['status']
+  readonly why: string | null
+}
+
+/** Without a name, the plan in which the agent holds a task, else the one under way that moved last; never one that has ended. */
+export async function primePlan(
+  room: PrimeRoom,
+  reference: string | undefined,
+): Promise<{ readonly ok: true; readonly prime: Prime } | { readonly ok: false; readonly missing: Missing }> {
+  const { engine } = room
+  const open = reference === undefined ? await openPlans(engine) : []
+  const chosen = reference === undefined ? await chosenPlan(room, open) : null
+  const found = chosen ?? (await lookUpPlan(engine, reference))
+  if (!found.ok) return found
+  const { plan } = found.target
+  const summary = await engine.ask({ type: 'summary', plan })
+  const board = await engine.ask({ type: 'board', plan })
+  const defined = await engine.ask({ type: 'definition', plan })
+  if (summary === null || board === null || defined === null)
+    return { ok: false, missing: { what: 'plan', reference: found.target.name } }
+  const works = board.filter(({ action }) => action !== 'group')
+  const current = await currentTask(room, plan, works)
+  return {
+    ok: true,
+    prime: {
+      name: summary.name,
+      title: summary.title,
+      goal: summary.goal,
+      status: summary.status,
+      reason: summary.reason,
+      revision: summary.revision,
+      progress: summary.progress,
+      current,
+      claimed: works.flatMap(({ name, claimedBy }) =>
+        claimedBy === null || name === current?.task ? [] : [{ task: name, by: claimedBy }],
+      ),
+      waiting: waitingIn(summary),
+      ...(await decisionsOf(engine, plan, summary.version)),
+      rules: rulesOf(defined.definition),
+      ...sorted(works),
+      otherPlans: open.filter(({ id }) => id !== plan).map(({ name }) => name),
+    },
+  }
+}
+
+type Chosen = Extract<Awaited<ReturnType<typeof lookUpPlan>>, { ok: true }>
+
+async function chosenPlan({ engine, agents }: PrimeRoom, open: readonly PlanRow[]): Promise<Chosen | null> {
+  for (const assignee of agents) {
+    const { items } = await engine.ask({ type: 'tasks', assignee, status: 'running', archived: false, limit: 20 })
+    const row = open.find(({ id }) => items.some(({ plan }) => plan === id))
+    if (row !== undefined) return { ok: true, target: { plan: row.id, name: row.name, task: null } }
+  }
+  const [latest] = open
+  return latest === undefined ? null : { ok: true, target: { plan: latest.id, name: latest.name, task: null } }
+}
+
+async function currentTask(room: PrimeRoom, plan: PlanId, works: readonly Card[]): Promise<CurrentTask | null> {
+  const { engine, agents, now } = room
+  const mine = works.find(({ claimedBy }) => claimedBy !== null && agents.includes(claimedBy))
+  const isFree = ({ assignee, action }: Card): boolean =>
+    action === 'external' && (assignee === null || agents.includes(assignee))
+  const next =
+    mine === undefined
+      ? (await readyTasks(engine, plan, { now: now() }))?.records.find(({ card }) => isFree(card))
+      : null
+  const task = mine?.name ?? next?.card.name
+  if (task === undefined) return null
+  const briefing = await engine.ask({ type: 'briefing', plan, task })
+  if (briefing === null) return null
+  const { title, description, instruction, accept, write } = briefing
+  return {
+    standing: mine === undefined ? 'next' : 'yours',
+    task,
+    title,
+    description,
+    instruction,
+    accept,
+    write,
+    briefing,
+  }
+}
+
+const plain = (text: string): string => text
+
+function waitingIn({ waiting, asked = [] }: Summary): readonly string[] {
+  return [
+    ...waiting.map(({ task, asks }) => askedSentence({ task, asks: { ...asks, on: null } }, plain)),
+    ...asked.map(({ what, by, text, task }) =>
+      what === 'question'
+        ? questionSentence({ by, text, task }, plain)
+        : proposalSentence({ by, rationale: text }, plain),
+    ),
+  ]
+}
+
+function sorted(works: readonly Card[]): Pick<Prime, 'failed' | 'pending' | 'done'> {
+  const line = ({ name, title, status, reason }: Card): TaskLine => ({ task: name, title, status, why: reason })
+  const rank = ({ status }: Card): number => ['running', 'ready', 'waiting'].indexOf(status) + 1 || 4
+  return {
+    failed: works.filter(({ status }) => ENDED.has(status) && !SATISFIES.has(status)).map(line),
+    pending: works
+      .filter(({ status }) => !ENDED.has(status))
+      .toSorted((a, b) => rank(a) - rank(b))
+      .map(line),
+    done: works
+      .filter(({ status }) => SATISFIES.has(status))
+      .toSorted((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0))
+      .map(line),
+  }
+}
+
+// What people decided, from the end of the journal backwards: a plan may be long, and what was said last counts most.
+
+const PAGE = 500
+const DECISIONS_MAX = 40
+const ENTRIES_MAX = 20_000
+
+async function decisionsOf(
+  engine: PrimeRoom['engine'],
+  plan: PlanId,
+  version: number,
+): Promise<Pick<Prime, 'decisions' | 'decisionsSince'>> {
+  const decisions: Decision[] = []
+  /** Answers whose question stands further up, by its id. */
+  const answers = new Map<string, number>()
+  let end = version
+  while (end > 0 && decisions.length < DECISIONS_MAX && version - end < ENTRIES_MAX) {
+    const after = Math.max(0, end - PAGE)
+    const entries = (await engine.ask({ type: 'entries', plan, after, limit: end - after })) ?? []
+    for (const { actor, events } of entries.toReversed())
+      for (const event of events.toReversed()) {
+        const told = decisionIn(event, actor)
+        if (told !== null) decisions.push(told)
+        if (event.type === 'question.answered') answers.set(event.id, decisions.length - 1)
+        if (event.type !== 'question.asked') continue
+        const at = answers.get(event.id)
+        if (at !== undefined) decisions[at] = { ...decisions[at]!, text: `${event.text} → ${decisions[at]!.text}` }
+      }
+    end = after
+  }
+  return { decisions, decisionsSince: end === 0 ? null : end }
+}
+
+function decisionIn(event: Event, actor: string): Decision | null {
+  switch (event.type) {
+    case 'gate.decided': {
+      const { task, verdict, rationale, option, answers, by = actor } = event
+      const said = [option, answers === undefined ? undefined : JSON.stringify(answers), rationale]
+      return { by, task, what: verdict, text: said.filter(one => one !== undefined && one !== '').join(': ') }
+    }
+    case 'question.answered':
+      return { by: event.by, task: null, what: 'answered', text: JSON.stringify(event.answers) }
+    case 'revision.declined':
+      return { by: event.by, task: null, what: 'declined a proposed change', text: event.rationale }
+    case 'plan.revised':
+      return { by: actor, task: null, what: `made revision ${event.revision}`, text: event.rationale }
+    case 'task.skipped':
+      return event.by === undefined ? null : { by: event.by, task: event.task, what: 'skipped', text: event.reason }
+    case 'note.added':
+      return { by: actor, task: event.task ?? null, what: 'noted', text: event.text }
+    default:
+      return null
+  }
+}
+
+/** What the plan demands of whoever works on it. */
+function rulesOf({ policy = {}, done = [] }: PlanDefinition): readonly string[] {
+  const { write, network, gates, replan, limits, budget } = policy
+  const listed = (values: readonly string[]): string => (values.length === 0 ? 'nothing' : values.join(', '))
+  return [
+    ...(write === undefined ? [] : [`write only in ${listed(write)}`]),
+    ...(network === undefined ? [] : [`network: ${listed(network)}`]),
+    ...(gates?.before === undefined ? [] : [`a person approves before: ${listed(gates.before)}`]),
+    ...(replan === undefined ? [] : [REPLAN[replan]]),
+    ...(limits?.attempts === undefined ? [] : [`at most ${limits.attempts} attempts in all`]),
+    ...(budget?.timeMs === undefined ? [] : [`at most ${Math.ceil(budget.timeMs / 1000)} s of work in all`]),
+    ...done.map(criterion => `the plan is done when: ${criterionText(criterion)}`),
+  ]
+}
+
+const REPLAN = {
+  ask: 'a proposed change of the plan takes effect when a person accepts it',
+  auto: 'a proposed change of the plan takes effect at once',
+  never: 'the plan is not changed while it runs',
+} as const

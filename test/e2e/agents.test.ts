@@ -1,0 +1,57 @@
+// Planfold in coding agents, as they would run it: the hook of the plugin for Claude Code in a shell, the plugin for opencode as a module.
+
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { MAIN, type Place, place } from './planfold.fixture.ts'
+
+let here: Place
+const path = process.env.PATH
+beforeEach(async () => {
+  here = await place()
+})
+afterEach(async () => {
+  process.env.PATH = path
+  await here.remove()
+})
+
+test('what was installed tells an agent its task, and is taken away again', async () => {
+  await here.write(
+    'plan.yaml',
+    'planfold: 1\nname: small\ngoal: A small thing\ntasks:\n  - { id: first, title: Do it }\n',
+  )
+  await here.planfold('run', 'plan.yaml')
+  const before = await here.files()
+  for (const agent of ['claude', 'opencode'])
+    expect(await here.planfold('install', agent, '--yes')).toMatchObject({ exit: 0, stderr: '' })
+  await here.planfold('claim', 'small', 'first', '--as', 'claude-code/01234567')
+
+  const bin = join(here.folder, '.planfold/bin')
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'planfold'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`)
+  chmodSync(join(bin, 'planfold'), 0o755)
+  const hooks = JSON.parse(readFileSync(join(here.folder, '.claude/skills/planfold/hooks/hooks.json'), 'utf8'))
+  const [{ command }] = hooks.hooks.SessionStart[0].hooks
+  const input = JSON.stringify({ hook_event_name: 'SessionStart', source: 'compact', session_id: '0123456789abcdef' })
+  const hook = (PATH: string) =>
+    execFileSync('sh', ['-c', command], { cwd: here.folder, input, env: { PATH, HOME: here.folder }, stdio: 'pipe' })
+  const told = JSON.parse(hook(`${bin}:${path}`).toString()).hookSpecificOutput
+  expect(told.additionalContext).toContain('Your task (claimed by you):\n- first: Do it')
+  // Where Planfold is not there, the agent starts all the same.
+  expect(hook('/usr/bin:/bin').toString()).toBe('')
+
+  process.env.PATH = `${bin}:${path}`
+  const { Planfold } = await import(pathToFileURL(join(here.folder, '.opencode/plugin/planfold.js')).href)
+  const plugin = await Planfold({ directory: here.folder })
+  const output = { system: ['You are an agent.'] }
+  await plugin['experimental.chat.system.transform']({}, output)
+  expect(output.system).toEqual(['You are an agent.', expect.stringContaining('goal: A small thing')])
+
+  for (const agent of ['opencode', 'claude'])
+    expect(await here.planfold('install', agent, '--uninstall', '--yes')).toMatchObject({ exit: 0 })
+  expect((await here.files()).filter(file => !file.startsWith('.planfold'))).toEqual(
+    before.filter(file => !file.startsWith('.planfold')),
+  )
+})
