@@ -193,7 +193,8 @@ function openAnswers(rooms: ServerRooms, { answered, monotonic }: AppOptions): A
           : troubleOf(error, rooms, id())
     }
     const holds = (): boolean => !isProblem(admit(guard, incoming, right))
-    if ('response' in answer) cutUnless(asked.env.outgoing, holds)
+    // It is answered; what is still open is a stream.
+    if ('response' in answer) cutUnless(asked.env.outgoing, () => holds() && !rooms.stopping.aborted)
     const response =
       'stream' in answer ? await deliver(rooms, { asked, answer, gone, id, holds }) : responseTo(incoming, answer, id)
     const status = 'stream' in answer ? asked.env.outgoing.statusCode : response.status
@@ -264,36 +265,23 @@ function goneOf(response: ServerResponse): () => AbortSignal {
 
 const GONE = new Error('the client has gone')
 
-function readQuery(route: Loose, url: string): { readonly value: unknown } | Problem {
+function readQuery({ query }: Loose, url: string): { readonly value: unknown } | Problem {
   const at = url.indexOf('?')
-  if (at === -1) return route.query === undefined ? NO_QUERY : emptyQuery(route.query)
+  const written = at === -1 ? '' : url.slice(at + 1)
   const said: Record<string, string | string[]> = Object.create(null)
-  const written = url.slice(at + 1)
   for (const [name, value] of new URLSearchParams(written)) {
     const known = said[name]
     said[name] = known === undefined ? value : [...(typeof known === 'string' ? [known] : known), value]
   }
   const unkept = unkeptInQuery(written, said)
   if (unkept !== null) return invalidRequest('query', [unkept])
-  if (route.query === undefined) {
+  if (query === undefined) {
     const [name] = Object.keys(said)
     if (name === undefined) return NO_QUERY
     return invalidRequest('query', [{ path: name, message: 'is not known here', hint: 'leave it out' }])
   }
-  const read = route.query.read({ ...said })
+  const read = query.read({ ...said })
   return read.ok ? { value: read.value } : invalidRequest('query', read.faults.map(inAddress))
-}
-
-const EMPTY = new WeakMap<object, { readonly value: unknown } | Problem>()
-
-/** Nothing was said; what that means is always the same, and found out once for each schema. */
-function emptyQuery(schema: NonNullable<Loose['query']>): { readonly value: unknown } | Problem {
-  const known = EMPTY.get(schema)
-  if (known !== undefined) return known
-  const read = schema.read({})
-  const made = read.ok ? { value: Object.freeze(read.value) } : invalidRequest('query', read.faults.map(inAddress))
-  EMPTY.set(schema, made)
-  return made
 }
 
 /** What is missing in an address is added there. */
@@ -445,7 +433,7 @@ interface Delivery {
   readonly holds: () => boolean
 }
 
-/** How soon a stream ends whose token was revoked or has expired. */
+/** How soon a stream ends whose token was revoked or has expired, and one of a raw route when the service stops. */
 const HOLDS_MS = 1_000
 
 /** Writes to the socket itself, past the node server: how much waits there for a client is what bounds a stream. */

@@ -21,8 +21,10 @@ const HEADERS = {
 /** What is sent. A response that a raw route made keeps its own headers, and gets ours beside them. */
 export function responseTo(request: IncomingMessage, answer: Reply | Problem | Raw, id: () => string): Response {
   if ('response' in answer) {
-    const { body, status, headers } = answer.response
-    return new Response(body, { status, headers: { ...HEADERS, ...Object.fromEntries(headers) } })
+    const { body, status } = answer.response
+    const headers = new Headers(answer.response.headers)
+    for (const [name, value] of Object.entries(HEADERS)) if (!headers.has(name)) headers.set(name, value)
+    return new Response(body, { status, headers })
   }
   if (isProblem(answer)) return problemResponse(answer, `urn:planfold:request:${id()}`)
   const { status, body, location, headers, raw } = answer
