@@ -224,7 +224,7 @@ async function answerOf(
 ): Promise<Answer> {
   const { incoming } = asked.env
   const { headers } = incoming
-  const query = route.isRaw === true ? NO_QUERY : readQuery(route, incoming.url ?? '')
+  const query = route.isRaw === true ? NO_QUERY : readQuery(route, asked)
   if (isProblem(query)) return query
   const sent = await (route.isRaw === true ? wholeOf : bodyOf)(rooms, route, asked)
   if (isProblem(sent)) return sent
@@ -265,22 +265,18 @@ function goneOf(response: ServerResponse): () => AbortSignal {
 
 const GONE = new Error('the client has gone')
 
-function readQuery({ query }: Loose, url: string): { readonly value: unknown } | Problem {
-  const at = url.indexOf('?')
-  const written = at === -1 ? '' : url.slice(at + 1)
-  const said: Record<string, string | string[]> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(written)) {
-    const known = said[name]
-    said[name] = known === undefined ? value : [...(typeof known === 'string' ? [known] : known), value]
-  }
-  const unkept = unkeptInQuery(written, said)
+function readQuery({ query }: Loose, { req, env }: Asked): { readonly value: unknown } | Problem {
+  const said: { readonly [name: string]: string | readonly string[] } = Object.fromEntries(
+    Object.entries(req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0]! : values]),
+  )
+  const unkept = unkeptInQuery(env.incoming.url ?? '', said)
   if (unkept !== null) return invalidRequest('query', [unkept])
   if (query === undefined) {
     const [name] = Object.keys(said)
     if (name === undefined) return NO_QUERY
     return invalidRequest('query', [{ path: name, message: 'is not known here', hint: 'leave it out' }])
   }
-  const read = query.read({ ...said })
+  const read = query.read(said)
   return read.ok ? { value: read.value } : invalidRequest('query', read.faults.map(inAddress))
 }
 
