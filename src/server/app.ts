@@ -25,7 +25,7 @@ import { checkBody, decode, readBytes, unkeptInQuery } from './body.ts'
 import { SHORT_MAX } from './documents/document-pool.ts'
 import { invalidRequest, isProblem, type Problem, problem, refused } from './problem.ts'
 import { responseTo, streamTo } from './reply.ts'
-import type { Answer, AnyRoute, Method, Route, Stream } from './route.ts'
+import type { Answer, AnyRoute, Route, Stream } from './route.ts'
 import type { RouteRooms, ServerRooms } from './service.ts'
 
 // Notices that a request was asked before under its key, however many orders it makes and whichever route makes them: the engine as
@@ -113,23 +113,23 @@ type Asked = Context<AppEnv>
 export function openApp(rooms: ServerRooms, options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ getPath: (_, given) => routedPath(given?.env?.incoming.url ?? '/') })
   const answer = openAnswers(rooms, options)
-  for (const [path, routes] of byPath(rooms.routes)) {
-    for (const route of routes.values()) app.on(route.method, path, asked => answer(asked, route, []))
-    app.all(path, asked => answer(asked, null, [...routes.keys()]))
-  }
-  app.notFound(asked => answer(asked, null, []))
+  for (const [path, routes] of byPath(rooms.routes)) app.all(path, asked => answer(asked, routes))
+  app.notFound(asked => answer(asked, new Map()))
   app.onError(error => {
     throw error
   })
   return app
 }
 
-/** Words go before parameters: of the routes that fit, Hono takes the one that it was told first. */
-function byPath(routes: readonly AnyRoute[]): ReadonlyMap<string, ReadonlyMap<Method, Loose>> {
+/** The routes of a path, by method. */
+type ByMethod = ReadonlyMap<string, Loose>
+
+/** Words go before parameters: of the paths that fit, Hono takes the one that it was told first. */
+function byPath(routes: readonly AnyRoute[]): ReadonlyMap<string, ByMethod> {
   const rank = ({ path }: AnyRoute): string => path.replaceAll(/:\w+/g, '\u{10ffff}')
-  const found = new Map<string, Map<Method, Loose>>()
+  const found = new Map<string, Map<string, Loose>>()
   for (const route of [...routes].sort((a, b) => (rank(a) < rank(b) ? -1 : 1))) {
-    const known = found.get(route.path) ?? new Map<Method, Loose>()
+    const known = found.get(route.path) ?? new Map<string, Loose>()
     if (known.has(route.method)) throw new Error(`bug: two routes for ${route.method} ${route.path}`)
     found.set(route.path, known.set(route.method, route as unknown as Loose))
   }
@@ -158,15 +158,18 @@ function routedPath(url: string): string {
   }
 }
 
-type AnswerTo = (asked: Asked, route: Loose | null, methods: readonly Method[]) => Promise<Response>
-
-function openAnswers(rooms: ServerRooms, { answered, monotonic }: AppOptions): AnswerTo {
+function openAnswers(
+  rooms: ServerRooms,
+  { answered, monotonic }: AppOptions,
+): (asked: Asked, routes: ByMethod) => Promise<Response> {
   const { guard, meter } = rooms
   const { engine: own, ...shared } = rooms
   const process36 = process.pid.toString(36)
   let count = 0
-  return async (asked, route, methods) => {
+  return async (asked, routes) => {
     const { incoming, refusal } = asked.env
+    const method = incoming.method === 'HEAD' ? 'GET' : (incoming.method ?? '')
+    const route = routes.get(method) ?? null
     const began = monotonic()
     const number = ++count
     // Made for whoever tells it: most answers do not.
@@ -180,7 +183,7 @@ function openAnswers(rooms: ServerRooms, { answered, monotonic }: AppOptions): A
       if (isProblem(who)) answer = who
       else if (refusal !== undefined) answer = refusal
       else if (rooms.stopping.aborted && route?.noun !== 'health') answer = STOPPING
-      else if (route === null) answer = nowhere(incoming, methods)
+      else if (route === null) answer = nowhere(incoming, [...routes.keys()])
       else {
         const { actor, role, scope } = who
         const engine = own.as({ actor, rights: RIGHTS[role], scope })
@@ -198,7 +201,6 @@ function openAnswers(rooms: ServerRooms, { answered, monotonic }: AppOptions): A
     const response =
       'stream' in answer ? await deliver(rooms, { asked, answer, gone, id, holds }) : responseTo(incoming, answer, id)
     const status = 'stream' in answer ? asked.env.outgoing.statusCode : response.status
-    const method = incoming.method === 'HEAD' ? 'GET' : (incoming.method ?? '')
     const path = route?.path ?? null
     const ms = monotonic() - began
     // A stream lasts as long as somebody listens; that tells nothing of how soon we answer.
