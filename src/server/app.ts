@@ -115,6 +115,7 @@ export function openApp(rooms: ServerRooms, options: AppOptions): Hono<AppEnv> {
   const answer = openAnswers(rooms, options)
   for (const [path, routes] of byPath(rooms.routes)) app.all(path, asked => answer(asked, routes))
   app.notFound(asked => answer(asked, new Map()))
+  // Nothing should get here. Whoever listens to the socket logs it and answers.
   app.onError(error => {
     throw error
   })
@@ -126,9 +127,9 @@ type ByMethod = ReadonlyMap<string, Loose>
 
 /** Words go before parameters: of the paths that fit, Hono takes the one that it was told first. */
 function byPath(routes: readonly AnyRoute[]): ReadonlyMap<string, ByMethod> {
-  const rank = ({ path }: AnyRoute): string => path.replaceAll(/:\w+/g, '\u{10ffff}')
+  const ranked = routes.map(route => ({ route, rank: route.path.replaceAll(/:\w+/g, '\u{10ffff}') }))
   const found = new Map<string, Map<string, Loose>>()
-  for (const route of [...routes].sort((a, b) => (rank(a) < rank(b) ? -1 : 1))) {
+  for (const { route } of ranked.sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0))) {
     const known = found.get(route.path) ?? new Map<string, Loose>()
     if (known.has(route.method)) throw new Error(`bug: two routes for ${route.method} ${route.path}`)
     found.set(route.path, known.set(route.method, route as unknown as Loose))
