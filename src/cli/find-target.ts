@@ -28,9 +28,14 @@ export async function findPlan(
   return { plan, name }
 }
 
-/** `PLAN TASK`, `TASK` of the only open plan, or a task's UUID. */
-export async function findTask(engine: Engine, first: string, second: string | undefined): Promise<TaskTarget> {
-  return await demand(engine, await lookUpTaskWords(engine, first, second))
+/** `PLAN TASK`, `TASK` of the only open plan, or a task's UUID. `noun` is what an error calls it. */
+export async function findTask(
+  engine: Engine,
+  first: string,
+  second: string | undefined,
+  noun = 'task',
+): Promise<TaskTarget> {
+  return await demand(engine, await lookUpTaskWords(engine, first, second), noun)
 }
 
 /** The same, where the task may be left out. */
@@ -49,12 +54,12 @@ export async function demandSession(engine: Engine, session: string, word: strin
   throw notFound(`there is no session '${session}'`, 'a plan names its session in its file: `session: ID`')
 }
 
-async function demand<T>(engine: Engine, looked: Lookup<T>): Promise<T> {
+async function demand<T>(engine: Engine, looked: Lookup<T>, noun = 'task'): Promise<T> {
   if (looked.ok) return looked.target
-  throw await complaintOf(engine, looked.missing)
+  throw await complaintOf(engine, looked.missing, noun)
 }
 
-async function complaintOf(engine: Engine, missing: Missing): Promise<CliError> {
+async function complaintOf(engine: Engine, missing: Missing, noun: string): Promise<CliError> {
   const { near, removedBy } = await suggestTargets(engine, missing)
   const guess = near === null ? null : `did you mean '${near}'?`
   switch (missing.what) {
@@ -67,7 +72,7 @@ async function complaintOf(engine: Engine, missing: Missing): Promise<CliError> 
       if (plan === null) return notFound(`there is no task '${reference}'`, 'planfold list shows all plans')
       if (removedBy === null)
         return notFound(
-          `plan '${plan.name}' has no task '${reference}'`,
+          `plan '${plan.name}' has no ${noun} '${reference}'`,
           guess ?? `planfold show ${plan.name} lists its tasks`,
         )
       return notFound(

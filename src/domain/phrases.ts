@@ -48,6 +48,16 @@ export function suggest(word: string, known: Iterable<string>): string | null {
   return best
 }
 
+/** What to write instead of a word that is none of the known ones: the nearest, and all of them. */
+export function choiceHint(word: string, known: readonly string[]): string {
+  const near = suggest(word.slice(0, 60), known)
+  const all = `${known.slice(0, LISTED_MAX).join(', ')}${known.length > LISTED_MAX ? ', …' : ''}`
+  if (near === null) return known.length === 1 ? `write ${all}` : `write one of: ${all}`
+  return known.length === 1 ? `did you mean '${near}'?` : `did you mean '${near}'? known: ${all}`
+}
+
+const LISTED_MAX = 12
+
 /** Levenshtein with neighbouring letters swapped counting once; stops early above `max`. */
 function editDistance(a: string, b: string, max: number): number {
   let before: number[] = []

@@ -1,7 +1,7 @@
 // Every query, and what it is answered with: part of the door of `engine/`. Answers are made in answer-query.ts.
 
 import type { Reset } from '../domain/command.ts'
-import type { Evaluation, Question } from '../domain/event.ts'
+import type { Evaluation, EventOf, Question } from '../domain/event.ts'
 import type { Hint } from '../domain/hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
@@ -338,6 +338,8 @@ export type RollbackPreview =
       readonly compensate: readonly TaskName[]
       /** What happened outside the workspace and stays: tasks with effects nobody can undo here. */
       readonly stays: readonly { readonly task: TaskName; readonly why: string; readonly declared: boolean }[]
+      /** What people decided since then about tasks that will run again: it is asked again. */
+      readonly decisionsLost: readonly Pick<EventOf<'gate.decided'>, 'task' | 'verdict' | 'by'>[]
       readonly git: readonly RollbackStep[]
       /** Edits somebody made between two tasks, kept under their hash. */
       readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]

@@ -46,11 +46,13 @@ describe('refused before it runs', () => {
 
   test('an outcome that never comes, of a command and of a decision', () => {
     expect(faults('  - id: a\n    run: [ls]\n    on:\n      faliure: b\n  - { id: b }\n')).toEqual([
-      "7 'a' never ends with the outcome 'faliure' (did you mean 'failure'?)",
+      "7 'a' has no outcome 'faliure' (did you mean 'failure'? known: success, failure)",
     ])
     const decision = (on: string) =>
       faults(`  - { id: d, decide: "1 < 2 ? 'big' : 'small'", on: { ${on}: b } }\n  - { id: b }\n`)
-    expect(decision('bigg')).toEqual(["4 'd' never ends with the outcome 'bigg' (did you mean 'big'?)"])
+    expect(decision('bigg')).toEqual([
+      "4 'd' has no outcome 'bigg' (did you mean 'big'? known: big, small, default, failure, rejected)",
+    ])
     expect(decision('small')).toEqual([])
     expect(decision('default')).toEqual([])
     expect(faults('  - { id: d, decide: inputs.x, inputs: { x: y }, on: { y: b } }\n  - { id: b }\n')).toEqual([])

@@ -156,7 +156,7 @@ async function converged<Rest>(
     const board = (await room.engine.ask({ type: 'board', plan })) ?? []
     const failed = board.filter(card => card.status === 'failed')
     for (const { name: task } of failed) {
-      const again = await room.engine.submit(plan, { type: 'retry', task, reason: 'all criteria hold now' })
+      const again = await room.engine.submit(plan, { type: 'retry', task, reason: 'all checks pass now' })
       if (!again.ok) return { status: 'refused', refusal: again.refusal }
     }
     const resting = failed.length === 0 ? null : await drive(room, plan)

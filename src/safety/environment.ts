@@ -29,18 +29,18 @@ export function environmentFailure(wanted: { readonly [name: string]: string }):
   for (const [name, value] of Object.entries(wanted)) {
     const shown = JSON.stringify(name.slice(0, 100))
     if (!/^[A-Za-z_][A-Za-z0-9_]{0,254}$/.test(name)) {
-      return failure('policy', `${shown} is no name for an environment variable.`, 'Use letters, digits and _.')
+      return failure('policy', `${shown} is no name for an environment variable`, 'use letters, digits and _')
     }
     if (isDangerous(name)) {
-      const hint = 'It changes which code other programs run. Set it inside a script, where the gate shows it.'
-      return failure('policy', `A plan may not set the environment variable ${shown}.`, hint)
+      const hint = 'it changes which code other programs run; set it inside a script, where the gate shows it'
+      return failure('policy', `a plan may not set the environment variable ${shown}`, hint)
     }
     if (value.includes('\0')) {
-      return failure('policy', `The value of ${shown} holds a NUL byte.`, 'Pass binary values through a file.')
+      return failure('policy', `the value of ${shown} holds a NUL byte`, 'pass binary values through a file')
     }
     if (Buffer.byteLength(value) > VALUE_MAX_BYTES) {
-      const hint = 'Pass large values through a file.'
-      return failure('logic', `The value of ${shown} is longer than ${VALUE_MAX_BYTES} bytes.`, hint)
+      const hint = 'pass large values through a file'
+      return failure('logic', `the value of ${shown} is longer than ${VALUE_MAX_BYTES} bytes`, hint)
     }
   }
   return null

@@ -44,11 +44,11 @@ export function failureOf(doing: string, error: unknown): Failure | null {
   const [kind, what, hint] = MEANINGS[code] ?? [
     'logic',
     `the operating system said ${code}`,
-    'Look at the file and try again.',
+    'look at the file and try again',
   ]
   const shortage = shortageKindOf(code)
   return {
-    ...failure(kind, `${doing}: ${what}.`, hint),
+    ...failure(kind, `${doing}: ${what}`, hint),
     code: `errno:${code}`,
     ...(shortage === null ? {} : { shortage }),
   }
@@ -69,27 +69,27 @@ export async function ignoring<T>(codes: readonly string[], work: () => Promise<
   }
 }
 
-const FREE = 'Free some and try again.'
-const BACK = 'Mount it again.'
+const FREE = 'free some, then try again'
+const BACK = 'mount it again'
 const MEANINGS: { readonly [code: string]: readonly [FailureClass, string, string] } = {
   ENOSPC: ['resource', 'the disk is full', FREE],
   EDQUOT: ['resource', 'the disk quota is used up', FREE],
-  EMFILE: ['resource', 'this process has too many open files', 'Raise `ulimit -n` or lower the concurrency.'],
+  EMFILE: ['resource', 'this process has too many open files', 'raise `ulimit -n` or lower the concurrency'],
   ENFILE: ['resource', 'the system has too many open files', FREE],
   ENOMEM: ['resource', 'there is not enough memory', FREE],
   EAGAIN: ['resource', 'the system is short of processes or memory', FREE],
-  EBUSY: ['transient', 'it is in use', 'Try again when nothing uses it.'],
-  ETXTBSY: ['transient', 'it is a program that runs right now', 'Try again when it has ended.'],
-  EIO: ['resource', 'the disk did not answer properly', 'Check the disk.'],
+  EBUSY: ['transient', 'it is in use', 'try again when nothing uses it'],
+  ETXTBSY: ['transient', 'it is a program that runs right now', 'try again when it has ended'],
+  EIO: ['resource', 'the disk did not answer properly', 'check the disk'],
   ESTALE: ['resource', 'the file system under it is gone', BACK],
   ENOTCONN: ['resource', 'the file system under it is gone', BACK],
   ENODEV: ['resource', 'the device under it is gone', BACK],
-  EROFS: ['logic', 'the file system is read-only', 'Choose a writable place.'],
-  EACCES: ['policy', 'permission denied', 'Check owner and mode.'],
-  EPERM: ['policy', 'not permitted', 'Check owner, mode and attributes.'],
-  ENOENT: ['logic', 'there is no such file or directory', 'Check the path.'],
-  EISDIR: ['logic', 'it is a directory', 'Name a file.'],
-  ENOTEMPTY: ['logic', 'the directory is not empty', 'Look at what is left in it.'],
-  ENOTDIR: ['policy', 'part of the path is not a directory', 'Symbolic links are not followed; use the real path.'],
-  ELOOP: ['policy', 'it is a symbolic link', 'Symbolic links are not followed; use the real path.'],
+  EROFS: ['logic', 'the file system is read-only', 'choose a writable place'],
+  EACCES: ['policy', 'permission denied', 'check owner and mode'],
+  EPERM: ['policy', 'not permitted', 'check owner, mode and attributes'],
+  ENOENT: ['logic', 'there is no such file or directory', 'check the path'],
+  EISDIR: ['logic', 'it is a directory', 'name a file'],
+  ENOTEMPTY: ['logic', 'the directory is not empty', 'look at what is left in it'],
+  ENOTDIR: ['policy', 'part of the path is not a directory', 'symbolic links are not followed; use the real path'],
+  ELOOP: ['policy', 'it is a symbolic link', 'symbolic links are not followed; use the real path'],
 }

@@ -167,7 +167,7 @@ esac`
     await begin()
     const said = await converge()
     expect(said.exit).toBe(0)
-    expect(said.stdout).toContain('c is done: all 2 checks passed after 3 rounds')
+    expect(said.stdout).toContain('c is done: all 2 checks passed in round 3')
     expect(await here.read('seen.txt')).toBe('exit 1\n')
     expect(await told('c', 'assessment.made')).toEqual([
       'round 1: 2 of 2 final checks did not pass',

@@ -27,14 +27,14 @@ describe('a plan that is rewritten while it is under way', () => {
     await here.write('fixed.yaml', plan('true', '  - { id: tell, needs: [push], run: ["true"], effect: pure }\n'))
     const dry = await here.planfold('revise', 'ship', 'fixed.yaml', '--dry-run')
     expect(dry).toMatchObject({ exit: 0, stderr: '' })
-    expect(dry.stdout).toContain('~ task test: other action\n  run: [false] → [true]\n')
+    expect(dry.stdout).toContain('~ task test: action changed\n  run: [false] → [true]\n')
     expect(dry.stdout).toContain('  test had failed, is changed, and is tried again\n')
     expect(dry.stdout).toContain('nothing was written\n')
     expect(await here.json('revisions', 'list', 'ship')).toMatchObject({ items: [{ revision: 1 }] })
 
     expect(await here.planfold('revise', 'ship', 'fixed.yaml', '-m', 'the test was wrong')).toMatchObject({
       exit: 0,
-      stdout: expect.stringMatching(/^ship is now revision 2: added tell; other action test\n/),
+      stdout: expect.stringMatching(/^ship is now revision 2: added tell; changed action of test\n/),
     })
     await here.planfold('approve', 'ship', 'ask')
     expect((await here.planfold('resume', 'ship')).exit).toBe(0)
@@ -70,14 +70,14 @@ describe('revisions', () => {
     expect(list.stdout.split('\n').map(line => line.replace(/[0-9a-f]{12} {2}\S+ \S+/, 'HASH TIME').trim())).toEqual([
       expect.stringMatching(/^revision +hash +when +by +why +what$/),
       expect.stringMatching(/^1 +HASH TIME +ana@example.com +created with 4 tasks$/),
-      expect.stringMatching(/^2 +HASH TIME +bob +say it +re-worded ask$/),
+      expect.stringMatching(/^2 +HASH TIME +bob +say it +changed text of ask$/),
       expect.stringMatching(/^3 +HASH TIME +ana@example.com +revise: order push +reordered$/),
       '',
     ])
     expect((await here.planfold('revisions')).stdout).toBe(list.stdout)
 
     expect((await here.planfold('revisions', 'diff', 'ship', '1', '2')).stdout).toBe(
-      'revision 1 → 2: re-worded ask\n\n~ task ask: re-worded\n  + title: "Fine?"\n',
+      'revision 1 → 2: changed text of ask\n\n~ task ask: text changed\n  + title: "Fine?"\n',
     )
     expect(await here.json('revisions', 'diff', 'ship')).toMatchObject({
       from: { revision: 2 },

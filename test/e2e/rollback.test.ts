@@ -155,7 +155,7 @@ describe('planfold rollback', () => {
     ])
       expect(said.stdout).toContain(line)
     expect(said.stdout).toContain('tasks     will run again: gen, links, agent, last')
-    expect(said.stdout).toContain('remains   gen, links, last: ran a command that may have reached outside')
+    expect(said.stdout).toContain('remains   gen, links, last: may have changed external systems')
     const json = (await here.json('rollback', 'work', '--to', second!.name, '--dry-run')) as {
       preview: { files: unknown[] }
     }

@@ -78,7 +78,7 @@ function earlierRows({
     .map(({ criterion, evidence }) => `${criterion}${evidence === null ? '' : ` (${evidence})`}`)
   const lines = [
     `${which} ${how === 'refused' ? 'was refused' : `was ${how}`.replace('was failed', 'failed')}: ${why}`,
-    ...others.map(one => `also not met: ${one}`),
+    ...others.map(one => `also failed: ${one}`),
     ...(left === null || left.paths.length === 0
       ? []
       : [`it left ${left.paths.join(', ')}${left.more === 0 ? '' : ` and ${left.more} more`}`]),

@@ -22,12 +22,15 @@ export function printDiagnostics(
     .slice(0, shown)
     .flatMap((diagnostic, at) => (at < WHOLE_MAX ? printOne(paint, diagnostic) : [headOf(paint, diagnostic)]))
   const left = diagnostics.length - shown
-  return left > 0 ? [...lines, paint.dim(`… and ${left} more; ${how}`)] : lines
+  if (left > 0) return [...lines, paint.dim(`… and ${left} more; ${how}`)]
+  return diagnostics.length > WHOLE_MAX && diagnostics.some(({ hint }, at) => at >= WHOLE_MAX && hint !== undefined)
+    ? [...lines, paint.dim(`hints are shown for the first ${WHOLE_MAX}; ${how}`)]
+    : lines
 }
 
 function howToSeeAll([first]: readonly FileDiagnostic[]): string {
-  if (first?.severity !== 'warning') return 'add --json to see them all'
-  return `see them all with: planfold validate ${escapeForTerminal(first.file)} --json`
+  if (first?.severity !== 'warning') return '--json shows all'
+  return `planfold validate ${escapeForTerminal(first.file)} --json shows all`
 }
 
 function printOne(paint: Paint, diagnostic: FileDiagnostic): readonly string[] {

@@ -42,6 +42,9 @@ export function previewLines(context: Context, asked: Asked): readonly string[] 
     headOf(context, asked),
     ...fileLines(context, asked),
     ...taskLines(preview.resets, filesOnly).map(text => line('tasks', text)),
+    ...(preview.decisionsLost.length === 0
+      ? []
+      : [line('decisions', `lost: ${preview.decisionsLost.map(decisionWords).join(', ')}`, paint.yellow)]),
     ...(preview.compensate.length === 0
       ? []
       : [line('run', `compensations, one after the other: ${preview.compensate.join(', ')}`)]),
@@ -108,6 +111,9 @@ export function doneWords(asked: Asked): string {
   if (files !== undefined && files.length > 0) return `reverted ${listed(files)} to ${placeName(asked)}`
   return asked.filesOnly ? `reverted its files to ${placeName(asked)}` : `rolled back to ${placeName(asked)}`
 }
+
+const decisionWords = ({ task, verdict, by }: Foretold['decisionsLost'][number]): string =>
+  `${task} (${verdict}${by === undefined ? '' : ` by ${by}`})`
 
 const LISTED_MAX = 5
 

@@ -12,18 +12,22 @@ import { isUndoing } from './work-graph.ts'
 export function* intake({ graph: { definition } }: Look): Iterable<Finding> {
   const { goal, title, done, owner, stakeholders } = definition
   if ((goal ?? title ?? '') === '')
-    yield missing('no-goal', 'goal', 'the plan does not say what it is for', "add 'goal:' with one sentence")
+    yield missing('no-goal', 'goal', 'the plan has no goal', "add 'goal:' with one sentence")
   if ((done?.length ?? 0) === 0)
     yield missing(
       'no-done',
       'done',
-      'nothing says when the plan is done; it is completed when every task is',
-      "add 'done:' with commands, expressions or sentences to judge",
+      'the plan has no final checks: it is completed when every task is',
+      "add 'done:', for example `- check: npm test`",
     )
-  if ((owner ?? '') === '')
-    yield missing('no-owner', 'owner', 'nobody answers for the plan', "add 'owner:' with a name")
+  if ((owner ?? '') === '') yield missing('no-owner', 'owner', 'the plan has no owner', "add 'owner:' with a name")
   if ((stakeholders?.length ?? 0) === 0 && (owner ?? '') === '')
-    yield missing('no-stakeholders', 'stakeholders', 'nobody is named who should agree', "add 'stakeholders:'")
+    yield missing(
+      'no-stakeholders',
+      'stakeholders',
+      'the plan has no stakeholders',
+      "add 'stakeholders:' with a list of names",
+    )
   else if ((stakeholders?.length ?? 0) > 0 && !definition.tasks.some(hasGate))
     yield missing(
       'no-stakeholders',

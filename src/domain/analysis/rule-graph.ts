@@ -2,7 +2,7 @@
 // end by default, and plans too long to read without milestones.
 
 import { VISITS_DEFAULT } from '../limits.ts'
-import { suggest } from '../phrases.ts'
+import { choiceHint, suggest } from '../phrases.ts'
 import { checkGraph } from '../plan-rules/graph-rules.ts'
 import { circles } from './cycles.ts'
 import type { Finding } from './finding.ts'
@@ -68,17 +68,12 @@ export function* impossibleOutcomes({ graph, options: { decided } }: Ground): It
         task: task.id,
         key: 'on',
         at: [outcome],
-        message: `'${task.id}' never ends with the outcome '${outcome.slice(0, 100)}'`,
-        hint:
-          near === null
-            ? `${ENDS[task.action.type] ?? `'${task.action.type}'`} ends with ${known.slice(0, 12).join(', ')}${said === null ? "; for others let a 'decide' task follow" : ''}`
-            : `did you mean '${near}'?`,
+        message: `'${task.id}' has no outcome '${outcome.slice(0, 100)}'`,
+        hint: `${choiceHint(outcome, known)}${near === null && said === null ? "; for others, add a 'decide' task after it" : ''}`,
       }
     }
   }
 }
-
-const ENDS: { readonly [type: string]: string } = { gate: 'a gate', decide: 'this decision' }
 
 /** Every way back is bounded; here nobody said by how much. */
 export function* loops({ graph }: Look): Iterable<Finding> {
@@ -116,15 +111,15 @@ export function* size({ graph, options }: Look): Iterable<Finding> {
       code: 'too-few-tasks',
       severity: 'info',
       key: 'tasks',
-      message: `${tasks.length === 1 ? 'one task is' : `${tasks.length} tasks are`} little for a plan; ${TOP_LEVEL_MIN} to ${TOP_LEVEL_MAX} steps are usual`,
-      hint: 'split the work where somebody would want to see how far it is, or look at what came out',
+      message: `${tasks.length === 1 ? 'one task is' : `${tasks.length} tasks are`} few for a plan; ${TOP_LEVEL_MIN} to ${TOP_LEVEL_MAX} are usual`,
+      hint: 'split the work into steps whose results can be checked',
     }
   if (tasks.length <= max || tasks.some(task => task.milestone !== undefined)) return
   yield {
     code: 'too-many-tasks',
     severity: 'warning',
     key: 'tasks',
-    message: `${tasks.length} tasks stand side by side; people follow about ${max}`,
+    message: `${tasks.length} tasks on the top level are hard to follow; use at most ${max}`,
     hint: 'give them `milestone:`, or gather some into a `subplan`',
   }
 }

@@ -76,7 +76,7 @@ export function* gatesOff({ graph }: Look): Iterable<Finding> {
     code: 'gates-off',
     severity: 'warning',
     key: 'policy',
-    message: 'nobody is asked before something is pushed, deployed, deleted or migrated',
+    message: 'no approval is asked for before a push, deployment, deletion or migration',
     hint: "write 'gates: default', or name what is gated: gates: { before: [deploy, delete] }",
   }
 }

@@ -27,9 +27,9 @@ export function* accepted({ graph }: Look): Iterable<Finding> {
       task: task.id,
       key: 'id',
       message: isReported
-        ? `nothing checks what is reported about '${task.id}'`
-        : `'${task.id}' changes something, and only its exit code says whether it is right`,
-      hint: "add 'accept:' with a command, an expression or a sentence to judge",
+        ? `'${task.id}' has no acceptance check: a report is taken as it is`
+        : `'${task.id}' has no acceptance check: only its exit code counts`,
+      hint: "add 'accept:', for example `- check: npm test`",
     }
   }
 }
@@ -45,7 +45,7 @@ export function* rolledBack({ graph }: Look): Iterable<Finding> {
       severity: 'warning',
       task: task.id,
       key: 'id',
-      message: `'${task.id}' may change the world outside its files and does not say how that is undone`,
+      message: `'${task.id}' may change external systems and does not say how to undo that`,
       hint: "add 'compensate:' with what undoes it, or 'rollback:' with how a person would; 'effect: pure' if it only reads",
     }
   }
@@ -81,7 +81,7 @@ export function* gates(look: Ground): Iterable<Finding> {
         ...about,
         code: 'ungated',
         severity: 'info',
-        message: `${does}, so somebody is asked ${isActing(task) ? 'right before it begins' : 'before it can be claimed'}`,
+        message: `${does}, so a person is asked ${isActing(task) ? 'right before it begins' : 'before it can be claimed'}`,
         hint: "to be asked earlier, let it need a task with 'gate: approval'",
       }
     else
@@ -89,7 +89,7 @@ export function* gates(look: Ground): Iterable<Finding> {
         ...about,
         code: 'ungated',
         severity: 'warning',
-        message: `${does}, and nobody is asked before${isAskedAbout(task) ? ': policy.gates.before leaves it out' : ''}`,
+        message: `${does}, and no approval is asked for${isAskedAbout(task) ? ': policy.gates.before leaves it out' : ''}`,
         hint: "let it need a task with 'gate: approval'",
       }
   }

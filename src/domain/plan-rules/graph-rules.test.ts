@@ -51,7 +51,7 @@ describe('the graph', () => {
     expect(checkGraph(definition)).toEqual([
       {
         code: 'cycle',
-        message: 'tasks need each other in a circle: b → c → a → b',
+        message: 'dependency cycle: b → c → a → b',
         hint: 'remove one of these `needs`; to go back on an outcome, use `on:`',
         task: 'b',
         key: 'needs',

@@ -253,7 +253,7 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
   if (cycle !== null) {
     faults.push({
       code: 'cycle',
-      message: `tasks need each other in a circle: ${cycle.join(' → ')}`,
+      message: `dependency cycle: ${cycle.join(' → ')}`,
       hint: 'remove one of these `needs`; to go back on an outcome, use `on:`',
       task: cycle[0]!,
       key: 'needs',

@@ -113,8 +113,7 @@ function refuseTask(state: PlanState, task: TaskDefinition, earlier: ReadonlySet
   if (!isTaskName(id)) return refuse('invalid', `'${String(id).slice(0, 60)}' cannot be the id of a task`, NAMES)
   if (state.tasks.has(id) || earlier.has(id))
     return refuse('duplicate', `two tasks are called '${id}'`, 'give one of them another id')
-  if (needs.includes(id))
-    return refuse('cycle', `tasks need each other in a circle: ${id} → ${id}`, 'remove one of these `needs`')
+  if (needs.includes(id)) return refuse('cycle', `dependency cycle: ${id} → ${id}`, 'remove one of these `needs`')
   const unknown = needs.find(name => !state.tasks.has(name) && !earlier.has(name))
   if (unknown !== undefined) {
     const near = suggest(unknown, [...state.tasks.keys(), ...earlier])

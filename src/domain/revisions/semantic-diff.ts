@@ -22,16 +22,16 @@ const CHANGE_KINDS = [
   'other',
 ] as const satisfies readonly ChangeKind[]
 
-/** How people call a change of this kind, in front of the names of tasks. */
+/** What of a task such a change is about, for people. */
 export const KIND_WORDS: Readonly<Record<ChangeKind, string>> = {
-  action: 'other action',
-  scope: 're-scoped',
-  criteria: 'other criteria',
-  route: 're-routed',
-  budget: 're-budgeted',
-  data: 'other data',
-  wording: 're-worded',
-  other: 'otherwise changed',
+  action: 'action',
+  scope: 'scope',
+  criteria: 'checks',
+  route: 'routing',
+  budget: 'limits',
+  data: 'data',
+  wording: 'text',
+  other: 'other keys',
 }
 
 const PLAN_KEYS = keys({
@@ -65,7 +65,7 @@ export function summarise(diff: SemanticDiff): string {
     ),
     ...CHANGE_KINDS.map(kind =>
       phrase(
-        KIND_WORDS[kind],
+        `changed ${KIND_WORDS[kind]} of`,
         diff.changed.filter(({ changes }) => changes.some(change => change.kind === kind)).map(({ task }) => task),
       ),
     ),

@@ -81,7 +81,7 @@ export function allTasks(definition: PlanDefinition): readonly TaskDefinition[] 
   if (definition.done === undefined || definition.done.length === 0) return tasks
   const done: TaskDefinition = {
     id: DONE_TASK,
-    title: 'Definition of done',
+    title: 'Final checks',
     kind: 'validate',
     action: { type: 'verify' },
     accept: definition.done,

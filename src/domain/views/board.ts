@@ -200,7 +200,7 @@ export function explain(state: PlanState, task: TaskState, now: Millis): Hint {
     case 'pending':
       if (task.definition.action.type === 'verify')
         return `'${id}' (the final checks) runs when all other tasks have finished`
-      if (task.dormant) return `'${id}' runs only if another task leads to it`
+      if (task.dormant) return `'${id}' runs only if ${leadingTo(state, id)} leads to it`
       return `'${id}' needs ${needsThat(state, task, need => !SATISFIES.has(need.status))}`
     case 'ready':
       return whyNotStarted(state, task, now)
@@ -208,6 +208,16 @@ export function explain(state: PlanState, task: TaskState, now: Millis): Hint {
       return task.status satisfies never
   }
 }
+
+/** The tasks with an outcome that leads there. */
+function leadingTo({ order }: PlanState, id: TaskName): string {
+  const names = order.flatMap(({ definition }) =>
+    Object.values(definition.on ?? {}).some(to => to.includes(id)) ? [`'${definition.id}'`] : [],
+  )
+  return names.length === 0 || names.length > LEADING_MAX ? 'another task' : names.join(' or ')
+}
+
+const LEADING_MAX = 3
 
 function whyNotStarted(state: PlanState, task: TaskState, now: Millis): Hint {
   const { id } = task.definition
@@ -286,12 +296,15 @@ export function breakerLine(
 const secondsTo = (at: Millis, now: Millis): number => Math.max(0, Math.ceil((at - now) / 1000))
 
 function needsThat(state: PlanState, task: TaskState, test: (need: TaskState) => boolean): string {
-  return (task.definition.needs ?? [])
+  const needs = (task.definition.needs ?? [])
     .map(name => state.tasks.get(name))
     .filter(need => need !== undefined && test(need))
     .map(need => `'${need!.definition.id}' (${need!.status})`)
-    .join(', ')
+  const more = needs.length - NEEDS_SHOWN_MAX
+  return `${needs.slice(0, NEEDS_SHOWN_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
+
+const NEEDS_SHOWN_MAX = 5
 
 // Every task with what a person wants to see of it, in the order of the document.
 

@@ -66,19 +66,16 @@ export function withFixes(
     const words = wordsFor(definition.done ?? [], criterion)
     const common = {
       id: fixName(round, at + 1),
-      title: clipped(`Make it hold: ${words}`, 120),
+      title: clipped(`Make it pass: ${words}`, 120),
       kind: 'fix',
-      rationale: clipped(
-        `round ${round}: '${criterion}' did not hold${evidence === '' ? '' : ` (${evidence})`}`,
-        1_000,
-      ),
+      rationale: clipped(`round ${round}: check failed: ${criterion}${evidence === '' ? '' : ` (${evidence})`}`, 1_000),
       labels: [FIX_LABEL],
       // What comes of it is judged in the next round; a failure of its own says nothing about the plan.
       optional: true as const,
     }
     if (command === undefined) {
       const seen = evidence === '' ? '' : `\nSeen: ${evidence}`
-      return { ...common, action: { type: 'external' }, instruction: `Make this hold: ${criterion}${seen}` }
+      return { ...common, action: { type: 'external' }, instruction: `Make this check pass: ${criterion}${seen}` }
     }
     return {
       ...common,

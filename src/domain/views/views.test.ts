@@ -259,7 +259,7 @@ describe('explain', () => {
     journal.fail('a', { retryable: true })
     expect([why(journal, 'a'), why(journal, 'z'), why(journal, 'done')]).toEqual([
       "'a' will be retried in 2 s: it said no",
-      "'z' runs only if another task leads to it",
+      "'z' runs only if 'd' leads to it",
       "'done' (the final checks) runs when all other tasks have finished",
     ])
     journal.must({ type: 'claim', token: 'k', by: 'ana' })

@@ -49,10 +49,10 @@ export const refutedIn = (verdicts: readonly Verdict[]): Verdict | undefined =>
 
 /** A criterion that does not hold, as the failure it makes of the attempt. */
 export function failedCriterion({ criterion, evidence, stage }: Verdict): Failure {
-  const what = stage === 'postcondition' ? 'postcondition not met' : 'not accepted'
+  const what = stage === 'postcondition' ? 'postcondition' : 'check'
   return {
     class: 'logic',
-    message: `${what}: '${criterion}' does not hold${evidence === undefined ? '' : ` (${evidence})`}`,
+    message: `${what} failed: ${criterion}${evidence === undefined ? '' : ` (${evidence})`}`,
     hint: advise`see ${quoted('log', { output: true })}`,
     retryable: true,
   }

@@ -52,7 +52,7 @@ describe('how an attempt ended is classified once', () => {
     ).toMatchObject({ status: 'completed' })
     expect(await endOf({ expect: 'exit == 1' }, async () => exited(0))).toMatchObject({
       status: 'failed',
-      reason: "'exit == 1' does not hold (exit 0)",
+      reason: 'check failed: exit == 1 (exit 0)',
     })
   })
 
@@ -79,7 +79,7 @@ describe('criteria are never silently true', () => {
           : 0,
       ),
     )
-    expect([status, reason]).toEqual(['failed', "not accepted: 'lint' does not hold (exit 2)"])
+    expect([status, reason]).toEqual(['failed', 'check failed: lint (exit 2)'])
   })
 
   test('prose waits for a person, who may say no', async () => {

@@ -412,7 +412,7 @@ async function judged(
       return {
         ...failed({
           class: 'logic',
-          message: `'${definition.expect}' does not hold (exit ${exit ?? 'none'})`,
+          message: `check failed: ${definition.expect} (exit ${exit ?? 'none'})`,
           hint: advise`see ${quoted('log', { output: true })}`,
           retryable: true,
         }),

@@ -32,7 +32,7 @@ test('a precondition that does not hold fails the attempt before it starts, says
     result: {
       failure: {
         class: 'resource',
-        message: "precondition 'we are online: network.online' does not hold (network.online is false)",
+        message: "precondition failed: 'we are online: network.online' (network.online is false)",
         retryable: true,
       },
     },
@@ -54,7 +54,7 @@ test('space is asked of the disk the state is on, a check is run, and both are j
   await room.drive(plan)
   expect(await room.statuses(plan)).toMatchObject({ a: 'failed', b: 'completed' })
   expect((await room.engine.ask({ type: 'task', plan, task: 'a' }))?.reason).toBe(
-    "precondition 'memory.has_space >= 1e6' does not hold (memory.has_space is 1000)",
+    "precondition failed: 'memory.has_space >= 1e6' (memory.has_space is 1000)",
   )
   expect((await room.events(plan)).filter(event => event.type === 'criterion.judged')).toEqual([
     {

@@ -134,7 +134,7 @@ function notMet(criterion: Criterion, { criterion: text, evidence }: Verdict, fa
   const words = 'text' in criterion && criterion.text !== undefined ? `${criterion.text}: ` : ''
   return {
     class: 'resource',
-    message: `precondition '${words}${text}' does not hold${seen === '' ? '' : ` (${seen})`}`,
+    message: `precondition failed: '${words}${text}'${seen === '' ? '' : ` (${seen})`}`,
     hint: 'make it true, then retry the task',
     retryable: true,
   }

@@ -120,6 +120,25 @@ describe('what other plans completed since the files of a task were captured', (
     expect(files()).toEqual([null, null, 'old'])
   })
 
+  it('what appeared while an agent of another plan works there without a scope may be its work, and is not rolled back', async () => {
+    const { begin, run, submit, root, worker } = await scene()
+    const failing = (file: string) => [
+      sh('b', `echo b > ${file}`, { effect: 'idempotent' }),
+      sh('z', 'exit 9', { effect: 'pure', needs: [name('b')] }),
+    ]
+    const stands = (file: string) => existsSync(join(root, file))
+    await begin('p', [{ id: name('e1'), action: { type: 'external' } }])
+    const before = await run('before', failing('before.txt'))
+    expect(await submit({ type: 'claim' }, 'p')).toMatchObject({ ok: true })
+    await run('beside', failing('beside.txt'))
+    // What was told before the agent began cannot be its work.
+    expect(await submit({ type: 'rollback', filesOnly: true }, 'before')).toMatchObject({ ok: true })
+    await worker.drive(before.id, { stop: new AbortController().signal })
+    const refused = await submit({ type: 'rollback', filesOnly: true }, 'beside')
+    expect(refused).toMatchObject({ ok: false, refusal: { code: 'conflict', allowed: ['beside.txt'] } })
+    expect([stands('before.txt'), stands('beside.txt')]).toEqual([false, true])
+  })
+
   it('is nothing for a task whose files were not captured', async () => {
     const { run, rooms } = await scene()
     const { id } = await run('p', [sh('a', 'true', { effect: 'idempotent' })])

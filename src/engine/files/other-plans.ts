@@ -10,7 +10,7 @@ import type { Event, EventOf } from '../../domain/event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import { scopeOf } from '../../domain/plan-rules/effect.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
-import { ENDED } from '../../domain/status.ts'
+import { ENDED, PLAN_ENDED } from '../../domain/status.ts'
 import { inScope } from '../../safety/scope.ts'
 import type { Entry, Page, PlanRow, Store } from '../../stores/store.ts'
 import type { Change, TreeEntry } from '../../workspace/workspace.ts'
@@ -158,9 +158,11 @@ interface OtherPlans {
   declaredBy(path: string, from: Millis, to: Millis): string | null
   /** A plan whose task worked without a scope at some time since; null when there was none. */
   readonly loose: string | null
+  /** A plan whose task had begun by then without a scope and has not said yet what it wrote; null when there is none. */
+  untoldBy(time: Millis): string | null
 }
 
-const NO_OTHERS: OtherPlans = { changes: [], declaredBy: () => null, loose: null }
+const NO_OTHERS: OtherPlans = { changes: [], declaredBy: () => null, loose: null, untoldBy: () => null }
 
 /** Was only what a task declares compared? Else there is a snapshot of all files. */
 export const isDeclaredBy = (event: Event): boolean =>
@@ -176,9 +178,12 @@ export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Prom
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page: Page<PlanRow> = await rooms.store.plans({ limit: PAGE, ...(cursor && { cursor }) })
     cursor = page.next
-    for (const { id, name, updatedAt, startedAt } of page.items) {
-      if (id === beside.plan || startedAt === null || updatedAt < beside.since) continue
+    for (const { id, name, status, updatedAt, startedAt } of page.items) {
+      const isStill = updatedAt < beside.since
+      if (id === beside.plan || startedAt === null || (isStill && PLAN_ENDED.has(status))) continue
       const state = await rooms.store.state(id)
+      // Whoever began before and is still at it writes without a word in the journal.
+      if (isStill && state?.order.some(task => task.status === 'running') !== true) continue
       // In another folder the same path is another file.
       if (state === null || state.place !== beside.place) continue
       const entries = await entriesAfter(rooms.store, id, 0)
@@ -206,6 +211,9 @@ export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Prom
       visits.find(one => one.scope !== null && one.from <= to && one.to >= from - LOOK_MS && inScope(one.scope, path))
         ?.plan ?? null,
     loose: visits.find(({ scope }) => scope === null)?.plan ?? null,
+    untoldBy: time =>
+      visits.find(({ scope, from, to }) => scope === null && from <= time && to === Number.POSITIVE_INFINITY)?.plan ??
+      null,
   }
 }
 

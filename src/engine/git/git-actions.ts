@@ -206,7 +206,7 @@ export function gitHand(rooms: Rooms, state: PlanState, attempt: Attempt): { rea
           )
           if (merged.status === 'conflict') {
             const shown = merged.paths.slice(0, 20).join(', ')
-            return refuse('logic', `the work of ${task} conflicts with the plan's in ${shown}.`, merged.hint)
+            return refuse('logic', `the work of ${task} conflicts with the plan's in ${shown}`, merged.hint)
           }
           return {
             operations: merged.status === 'already' ? [] : [merged.operation],
@@ -224,7 +224,7 @@ const TYPED = /^[a-z]+(?:\([^()]*\))?!?: \S/
 function demandInside(path: string): void {
   const fault = patternError(path)
   if (fault !== null)
-    refuse('policy', `${JSON.stringify(path.slice(0, 200))} cannot be committed: it ${fault}.`, OUTSIDE_HINT)
+    refuse('policy', `${JSON.stringify(path.slice(0, 200))} cannot be committed: it ${fault}`, OUTSIDE_HINT)
 }
 
-const OUTSIDE_HINT = 'Name paths of the workspace, with forward slashes, for instance src/**.'
+const OUTSIDE_HINT = 'name paths of the workspace, with forward slashes, for instance src/**'

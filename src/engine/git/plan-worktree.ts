@@ -61,7 +61,7 @@ export async function refuseGroundless(rooms: Rooms, plan: PlanId): Promise<Refu
   const base = definition.git?.base ?? 'HEAD'
   const found = await rooms.git?.diffstat({ from: base, to: base })
   if (found?.ok === true) return null
-  const { message, hint } = found?.failure ?? { message: 'git is not used here.', hint: 'Open the engine with git.' }
+  const { message, hint } = found?.failure ?? { message: 'git is not used here', hint: 'open the engine with git' }
   const what = isApart ? 'its tasks cannot work in worktrees of their own' : `the plan cannot begin at '${base}'`
   return refuse('not-ready', `${what}: ${message}`, hint)
 }
@@ -76,7 +76,7 @@ export async function ensurePlace(rooms: Rooms, state: PlanState): Promise<Place
   const isRecorded = await isPlaceRecorded(rooms, id)
   if (isRecorded && !isGone({ root: path })) return { ok: true }
   if (rooms.git === undefined)
-    return { ok: false, failure: failure('logic', 'git is not used here.', 'Open the engine with git.') }
+    return { ok: false, failure: failure('logic', 'git is not used here', 'open the engine with git') }
   const added = await rooms.git.addWorktree({
     plan: id,
     name: definition.name,

@@ -158,7 +158,7 @@ function noOf(error: unknown): { readonly failure: Failure; readonly done: reado
 }
 
 export function demandGit({ git }: Rooms): Git {
-  return git ?? refuse('logic', 'git is not used here.', 'Take `git` out of the plan, or open the engine with git.')
+  return git ?? refuse('logic', 'git is not used here', 'take `git` out of the plan, or open the engine with git')
 }
 
 /** The value of an answer of git; its no is thrown. */
@@ -199,7 +199,7 @@ export function contents(rooms: Rooms, entries: EntriesToCommit['entries']): Rea
 async function stored({ store }: Rooms, path: string, id: Sha256): Promise<Uint8Array> {
   const bytes = await store.blobs.get(id)
   if (bytes !== null) return bytes
-  return refuse('resource', `what was written to ${JSON.stringify(path)} is missing from the content store.`, CHECK)
+  return refuse('resource', `what was written to ${JSON.stringify(path)} is missing from the content store`, CHECK)
 }
 
-const CHECK = advise`Run ${quoted('check', { readData: true })}.`
+const CHECK = advise`run ${quoted('check', { readData: true })}`

@@ -271,7 +271,7 @@ function conflict({ owner, task, mayRunAgain: retryable }: About, paths: readonl
   return {
     class: 'logic',
     message: `its work on ${from} conflicts with what is in ${into} by now: ${shown.join(', ')}${more}`,
-    hint: advise`do it again on top of that: ${next('retry')}; or merge by hand (git switch ${into} && git merge ${from} && git switch -), then ${next('skip')}`,
+    hint: advise`do it again on top of that: ${next('retry')}; or merge manually (git switch ${into} && git merge ${from} && git switch -), then ${next('skip')}`,
     retryable,
   }
 }

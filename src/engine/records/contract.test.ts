@@ -51,7 +51,7 @@ describe('postconditions', () => {
     expect(await place.statuses()).toMatchObject({ make: 'failed', use: 'blocked' })
     expect(await failure('make')).toMatchObject({
       class: 'logic',
-      message: "postcondition not met: 'echo one; echo two; test -f other.txt' does not hold (exit 1)",
+      message: 'postcondition failed: echo one; echo two; test -f other.txt (exit 1)',
     })
     const { lines, counts } = await contract()
     expect(counts).toEqual({ holds: 2, broken: 1, open: 0 })
@@ -117,7 +117,7 @@ describe('postconditions', () => {
       token: claimed.claim.token,
       result: { status: 'succeeded' },
     } as const
-    const refused = { type: 'report.refused', failure: { message: expect.stringMatching(/^postcondition not met/) } }
+    const refused = { type: 'report.refused', failure: { message: expect.stringMatching(/^postcondition failed/) } }
     expect(await place.submit(report)).toMatchObject({ ok: true, events: [refused], claim: claimed.claim })
     // It stays in the hands of whoever reported it too early.
     expect(await place.statuses()).toMatchObject({ write: 'running' })

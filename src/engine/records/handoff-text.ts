@@ -80,7 +80,7 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: W
       'Judged',
       tasks.flatMap(({ task, verdicts }) =>
         verdicts.map(({ criterion: what, holds, evidence }) => {
-          const word = holds === true ? 'holds' : holds === false ? 'does not hold' : 'was left to a person'
+          const word = holds === true ? 'passed' : holds === false ? 'failed' : 'was left to a person'
           return `- ${code(task)}: ${text(what)} ${word}${evidence === undefined ? '' : `; ${text(evidence, 300)}`}`
         }),
       ),

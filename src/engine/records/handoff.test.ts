@@ -100,8 +100,8 @@ describe('what is handed on', () => {
     journal.must({ type: 'decide', task: name('draft'), verdict: 'approved', rationale: '' })
     journal.must({ type: 'decide', task: name('other'), verdict: 'rejected', rationale: 'too long' })
     const text = postmortemText(factsOf(journal))
-    expect(text).toContain('`draft`: reads well holds; approved by a person')
-    expect(text).toContain('`other`: reads well does not hold; rejected by a person')
+    expect(text).toContain('`draft`: reads well passed; approved by a person')
+    expect(text).toContain('`other`: reads well failed; rejected by a person')
   })
 
   it('keeps what others wrote as text, with what hides made visible', () => {

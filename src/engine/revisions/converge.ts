@@ -90,7 +90,7 @@ export async function append(
   if (round === 0 || isAppended || unmet.length === 0)
     return { ok: false, refusal: refuse('not-ready', 'nothing is known to be missing', 'judge it first') }
   const fixed = withFixes(definition, round, unmet, command)
-  const rationale = `converge, round ${round}: ${unmet.map(({ criterion }) => `'${criterion}'`).join(', ')} did not hold`
+  const rationale = `converge, round ${round}: failed: ${unmet.map(({ criterion }) => `'${criterion}'`).join(', ')}`
   return {
     ok: true,
     command: {

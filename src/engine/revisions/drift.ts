@@ -208,7 +208,7 @@ function unmetOf({ order }: PlanState): readonly UnmetCriterion[] {
     const stage = id === DONE_TASK ? 'done' : 'acceptance'
     if (refuted.length > 0)
       return refuted.map(({ criterion, evidence = null }) => ({ task: id, stage, criterion, evidence }))
-    const [, criterion] = /^precondition '(.*)' does not hold/s.exec(result.failure.message) ?? []
+    const [, criterion] = /^precondition failed: '(.*)'(?: \(|$)/s.exec(result.failure.message) ?? []
     return criterion === undefined
       ? []
       : [{ task: id, stage: 'precondition', criterion, evidence: result.failure.message }]

@@ -164,7 +164,7 @@ describe('going back', () => {
     expect(after?.standing.lacks).toMatch(/no room/)
     expect(await roll({ type: 'rollback' })).toMatchObject({
       ok: false,
-      refusal: { message: expect.stringMatching(/cannot be set back/) },
+      refusal: { message: expect.stringMatching(/cannot be reverted/) },
     })
     expect(await roll({ type: 'rollback', force: true })).toMatchObject({ type: 'rollback.finished', paths: 0 })
     expect(text('a')).toBe('a\n')

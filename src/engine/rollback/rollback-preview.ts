@@ -2,6 +2,7 @@
 // it stands, and the files are looked at. The same working-out makes the preview and the command.
 
 import type { Reset, Rollback } from '../../domain/command.ts'
+import { ENGINE } from '../../domain/gates/gate-timeouts.ts'
 import { advise, type Hint, next, quoted } from '../../domain/hint.ts'
 import type { Actor, TaskName } from '../../domain/id.ts'
 import { suggest } from '../../domain/phrases.ts'
@@ -99,6 +100,7 @@ export async function workOut(
       resets,
       compensate,
       stays,
+      decisionsLost: decisionsLost(resets, since),
       git,
       kept: written.kept,
       command,
@@ -154,8 +156,8 @@ export function objection(worked: Worked, plan: string): Refusal | null {
   if (unsure.length > 0)
     return refuse(
       'conflict',
-      `nobody knows whether the compensation of ${unsure.map(({ task }) => `'${task}'`).join(', ')} happened`,
-      'look, undo by hand what is left, then use --force: it is not run again',
+      `it is unknown whether the compensation of ${unsure.map(({ task }) => `'${task}'`).join(', ')} ran`,
+      'check it, undo manually what is left, then use --force: it is not run again',
       unsure.map(({ task }) => task),
     )
   const stays = worked.stays.filter(({ declared }) => declared)
@@ -163,7 +165,7 @@ export function objection(worked: Worked, plan: string): Refusal | null {
     return refuse(
       'conflict',
       `what ${stays.map(({ task }) => `'${task}'`).join(', ')} did cannot all be undone from here: ${stays[0]!.why}`,
-      'declare `compensate` for it, or undo it by hand and use --force',
+      'declare `compensate` for it, or undo it manually and use --force',
       stays.map(({ task }) => task),
     )
   const refused = worked.git.filter(step => step.do === 'refuse')
@@ -284,15 +286,25 @@ function staying(
     if (state.unsureCompensated.includes(name)) return []
     const { effect, action, compensate: own } = task.definition
     const why = unseen.get(name)
-    if (why !== undefined) return [{ task: name, why: `what it wrote cannot be set back: ${why}`, declared: true }]
+    if (why !== undefined) return [{ task: name, why: `its files cannot be reverted: ${why}`, declared: true }]
     if (own !== undefined && task.status !== 'completed') return []
     if (effect === 'unsafe' || effect === 'idempotent' || effect === 'probed')
       return [{ task: name, why: `declares the effect ${effect} and no \`compensate\``, declared: true }]
     const isRun = action.type === 'run' && effect === undefined && task.definition.network?.length !== 0
     return isRun
-      ? [{ task: name, why: 'ran a command that may have reached outside; only its files go back', declared: false }]
+      ? [{ task: name, why: 'may have changed external systems; only its files are reverted', declared: false }]
       : []
   })
+}
+
+/** By people, since then, about tasks that will run again. What a rollback brings back as it was has its older decision. */
+function decisionsLost(resets: readonly Reset[], since: readonly Entry[]): Worked['decisionsLost'] {
+  const again = new Set(resets.filter(({ status }) => status === 'pending').map(({ task }) => task))
+  const last = new Map<TaskName, Worked['decisionsLost'][number]>()
+  for (const event of since.flatMap(({ events }) => events))
+    if (event.type === 'gate.decided' && event.by !== ENGINE && again.has(event.task))
+      last.set(event.task, { task: event.task, verdict: event.verdict, by: event.by })
+  return [...last.values()]
 }
 
 /** Visits since then whose files nobody looked at although they may have written, and why. */
@@ -306,7 +318,7 @@ function unseenSince(state: PlanState, since: readonly Entry[]): ReadonlyMap<Tas
       const task = state.tasks.get(name)?.definition
       if (preimage !== undefined || before !== undefined) seen.add(`${name}/${visit}`)
       if (task === undefined || seen.has(`${name}/${visit}`) || !mayWrite(state, task)) continue
-      unseen.set(name, unwatched ?? 'nobody looked at the files before it')
+      unseen.set(name, unwatched ?? 'they were not captured before it ran')
     }
   }
   return unseen

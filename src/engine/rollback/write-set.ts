@@ -55,6 +55,8 @@ interface Known {
   isBroken: boolean
   /** A task that declares it has told of it, so it is the plan's own. */
   isDeclared: boolean
+  /** When the last of them was told. */
+  toldAt: Millis
 }
 
 /** `entries` are those behind the entry that is gone to, in order. */
@@ -72,7 +74,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   const ends: Change[] = []
   const halves: Half[] = []
   const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
-  const add = (change: Change, isRollback: boolean, isDeclared: boolean): void => {
+  const add = (change: Change, isRollback: boolean, isDeclared: boolean, toldAt: Millis): void => {
     const { path, before, after } = change
     if (!isWanted(path)) return
     const seen = known.get(path)
@@ -85,6 +87,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
         changes: [change],
         isBroken: false,
         isDeclared,
+        toldAt,
       }
       known.set(path, { ...one, setBackAfter })
       return
@@ -94,6 +97,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
       if (before?.type === 'file') kept.push({ path, sha256: before.sha256 })
     }
     seen.isDeclared ||= isDeclared
+    seen.toldAt = toldAt
     seen.states.push(before, after)
     seen.changes.push(change)
     if (!seen.isBroken) seen.left = after
@@ -120,7 +124,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
           credit.isPerhapsOthers(event, change.path)
         )
           halves.push({ change, left: one.left, since: visit.look.before })
-        if (isOurs) add(change, event.type === 'rollback.finished', isDeclaredBy(event))
+        if (isOurs) add(change, event.type === 'rollback.finished', isDeclaredBy(event), now)
         // What a rollback or undo of the plan put back is Planfold's own doing, not somebody's.
         else if (event.type !== 'rollback.finished') others.push(change)
         if (visit !== undefined && isDoubted(visit, change.path) && !isFolderOf(rooms, visit, change))
@@ -213,11 +217,13 @@ async function tellApart(
       known.delete(path)
       continue
     }
-    const plan = seen[0]?.plan ?? others.loose
+    // Who is still at it will tell only later what it wrote: until then it may be this.
+    const untold = others.untoldBy(one.toldAt)
+    const plan = seen[0]?.plan ?? untold ?? others.loose
     if (plan === null) continue
     doubted.set(path, plan)
-    // Seen by both, so perhaps not ours.
-    if (seen.length > 0) one.left = one.target
+    // Seen by both, or perhaps the other's: as if somebody had edited it, so that it stays.
+    if (seen.length > 0 || untold !== null) one.left = one.target
   }
   return { aside, doubted }
 }
@@ -432,6 +438,7 @@ async function addUnknown(
       changes: [],
       isBroken: true,
       isDeclared: preimage !== undefined,
+      toldAt: Number.POSITIVE_INFINITY,
       setBackAfter: null,
     })
   }

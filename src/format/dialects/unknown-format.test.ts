@@ -74,6 +74,23 @@ describe('a misspelt or misshaped list of tasks is refused at its key', () => {
 })
 
 describe('the reason is the right one', () => {
+  test.each([
+    ['a README that shows a plan', '# A tool\n\nRun it: now.\n\n```yaml\nplanfold: 1\ntasks: [{id: a}]\n```\n'],
+    ['Markdown that is no YAML', 'See below: this.\n\n- `x`: {y\n> so: [a\n'],
+    ['Markdown that happens to be YAML', 'Note: nothing\n'],
+  ])('%s is told with one error', (_, text) => {
+    const parsed = parse(text, 'README.md')
+    expect(parsed).toMatchObject({ ok: false, diagnostics: [{ message: 'no tasks were found in this Markdown' }] })
+  })
+
+  test('a workflow of GitHub Actions is called so, in one error', () => {
+    const text = 'name: CI\non: [push]\njobs:\n  build: { runs-on: ubuntu-latest, steps: [{ run: npm test }] }\n'
+    expect(parse(text, 'ci.yml')).toMatchObject({
+      ok: false,
+      diagnostics: [{ line: 3, message: 'this is a GitHub Actions workflow, not a plan' }],
+    })
+  })
+
   test('Markdown without tasks', () => {
     expect(wrong('Words.\n\n# A report\n\nMore words.\n', 'r.md')).toMatchObject({
       line: 3,

@@ -62,10 +62,32 @@ export function listFault(map: JsonObject): DocumentFault | null {
 export function whyUnrecognised(source: Source): Diagnostic | null {
   const { read, map } = source
   if (read.ok && map !== null) {
-    const fault = Object.hasOwn(map, 'planfold') || Object.hasOwn(map, 'planfold-template') ? null : listFault(map)
-    return fault === null ? null : read.document.place(fault)
+    if (Object.hasOwn(map, 'planfold') || Object.hasOwn(map, 'planfold-template')) return null
+    const fault = workflowFault(map) ?? listFault(map)
+    if (fault !== null) return read.document.place(fault)
+    return isMarkdownFile(source) ? tasklessMarkdown(source) : null
   }
   return brokenLine(source) ?? tasklessMarkdown(source)
+}
+
+/** Many try this first. */
+function workflowFault(map: JsonObject): DocumentFault | null {
+  if (!isMap(map.jobs) || !['on', 'true'].some(key => Object.hasOwn(map, key))) return null
+  return {
+    path: ['jobs'],
+    atKey: true,
+    message: 'this is a GitHub Actions workflow, not a plan',
+    hint: "Planfold does not run workflows; a plan begins with 'planfold: 1' and has a list of 'tasks'",
+  }
+}
+
+const isMarkdownFile = ({ fileName = '' }: Source): boolean => /\.(?:md|markdown)$/i.test(fileName)
+
+/** A Markdown file that shows plans in code blocks, as a README does, is none itself. */
+export function isOnlyQuoted(source: Source, ours: RegExp): boolean {
+  return (
+    isMarkdownFile(source) && markdownLines(source).every(({ raw, form }) => form.type === 'code' || !ours.test(raw))
+  )
 }
 
 /** One JSON object on each line: the first line that is none. */
@@ -85,16 +107,16 @@ function brokenLine({ lines, read }: Source): Diagnostic | null {
 
 /** A heading makes it Markdown, unless there are keys as in YAML: there it is a comment. */
 function tasklessMarkdown(source: Source): Diagnostic | null {
-  const named = /\.(?:md|markdown)$/i.test(source.fileName ?? '')
-  if (!mayBeMarkdown(source)) return null
+  const named = isMarkdownFile(source)
+  if (!named && !mayBeMarkdown(source)) return null
   const headed = markdownLines(source).find(({ form }) => form.type === 'heading')
   const keyed = source.lines.some(line => /^\s*(?:- +)?["']?[\w-]{1,60}["']?:(?:\s|$)|^\s*[[{]/.test(line))
   // A heading of Markdown is a comment of YAML.
   const onlyComments = source.lines.every(line => /^\s*(?:#|$)/.test(line))
-  if (headed === undefined || ((keyed || onlyComments) && !named)) return null
+  if (!named && (headed === undefined || keyed || onlyComments)) return null
   return {
     severity: 'error',
-    line: headed.at,
+    line: headed?.at ?? 1,
     column: 1,
     message: 'no tasks were found in this Markdown',
     hint: "a task is written as '- [ ] What to do', or as '1. What to do' below '## Steps'",

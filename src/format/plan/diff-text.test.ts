@@ -53,7 +53,7 @@ describe('a diff in full', () => {
       '  + title: "T"',
       '- task b (run: B)',
       '+ task c (external: C)',
-      '~ task a: other action, re-scoped, re-budgeted',
+      '~ task a: action, scope, limits changed',
       '  run: [npm, test] → [npm, run, test]',
       '  write: [src/**] → [src/a.ts]',
       '  retry.attempts: 2 → 3',
@@ -65,11 +65,11 @@ describe('a diff in full', () => {
     const task = (script: string, edit: string) =>
       `tasks:\n  - id: a\n    run: |\n${script.replace(/^/gm, '      ')}\n  - id: e\n    edit:\n      - { file: f.ts, find: a, replace: ${edit} }\n      - { file: g.ts, delete: true }\n`
     expect(told(task('set -x\nnpm test\necho done', 'b'), task('set -x\nnpm run test\necho done', 'c'))).toEqual([
-      '~ task a: other action',
+      '~ task a: action changed',
       '  run:',
       '    - npm test',
       '    + npm run test',
-      '~ task e: other action',
+      '~ task e: action changed',
       '  edit:',
       '    ~ f.ts',
       '      replace: "b" → "c"',
@@ -82,7 +82,7 @@ describe('a diff in full', () => {
         'tasks: [{id: s, subplan: [{id: a, title: one}, {id: b}]}]',
         'tasks: [{id: s, subplan: [{id: a, title: two}, {id: c, needs: [a]}]}]',
       ),
-    ).toEqual(['- task s/b (external)', '+ task s/c (external)', '~ task s/a: re-worded', '  title: "one" → "two"'])
+    ).toEqual(['- task s/b (external)', '+ task s/c (external)', '~ task s/a: text changed', '  title: "one" → "two"'])
   })
 
   it('is bounded, whatever changed', () => {

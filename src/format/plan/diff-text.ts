@@ -66,7 +66,10 @@ export function explainDiff(diff: SemanticDiff): string {
   lines.push(...diff.renamed.map(({ from, to }) => `~ task ${from} is now ${to}`))
   for (const { task, changes } of diff.changed) {
     const kinds = [...new Set(changes.map(({ kind }) => KIND_WORDS[kind]))]
-    lines.push(`~ task ${task}: ${kinds.join(', ')}`, ...indent(changes.flatMap(change => ofKey(change, raiseTaskKey))))
+    lines.push(
+      `~ task ${task}: ${kinds.join(', ')} changed`,
+      ...indent(changes.flatMap(change => ofKey(change, raiseTaskKey))),
+    )
   }
   lines.push(...diff.reordered.map(task => (task === null ? '~ order of tasks' : `~ order of tasks in ${task}`)))
   return lines.map(line => (line.length > COLUMNS_MAX ? `${line.slice(0, COLUMNS_MAX)}…` : line)).join('\n')

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { EXAMPLE } from './example.fixture.ts'
 import { planJsonSchema } from './json-schema.ts'
 import { parsePlan } from './parse.ts'
+import { plan } from './schema.ts'
 
 const schema = planJsonSchema()
 const validator = z.fromJSONSchema(schema as never)
@@ -32,4 +33,21 @@ test('the schema is of draft 2020-12, closed, and described', () => {
     required: ['planfold', 'tasks'],
     title: 'Planfold plan',
   })
+})
+
+test('the examples that hints show are right', () => {
+  const looked = new Set<unknown>()
+  const shown: string[] = []
+  const walk = (part: unknown): void => {
+    if (part === null || typeof part !== 'object' || looked.has(part)) return
+    looked.add(part)
+    if (!(part instanceof z.ZodType)) return Object.values(part).forEach(walk)
+    for (const example of (part.meta()?.examples as readonly unknown[] | undefined) ?? []) {
+      shown.push(JSON.stringify(example))
+      expect([example, part.safeParse(example).error]).toEqual([example, undefined])
+    }
+    walk(part._zod.def)
+  }
+  walk(plan)
+  expect(shown).toContain('{"run":"rm out.txt"}')
 })

@@ -199,6 +199,15 @@ describe('what is wrong is told in place, with what to do', () => {
       ],
     ],
     [
+      'text instead of a map or a list',
+      task('compensate: rm x\noutputs: { o: file }\nlabels: a'),
+      [
+        "4:17 'compensate' must be a map, not text (for example: compensate: { run: rm out.txt })",
+        "5:19 'o' must be 'stdout' or a map, not text (for example: o: { file: report.json })",
+        "6:13 'labels' must be a list, not text (for example: labels: [a, b])",
+      ],
+    ],
+    [
       'a duration without a unit',
       task('timeout: 5'),
       ["4:14 'timeout' must be text, not 5 (write a number and a unit: 5m)"],
@@ -229,7 +238,13 @@ describe('what is wrong is told in place, with what to do', () => {
       ["4:5 'stdin' only makes sense beside 'run' (add 'run:', or remove 'stdin:')"],
     ],
     ['a key without a value', task('title:'), ["4:5 'title' has no value (give it a value, or remove the key)"]],
-    ['an unknown effect', task('effect: pur'), ['4:13 "pur" is not one of the known words (did you mean \'pure\'?)']],
+    [
+      'an unknown effect',
+      task('effect: pur'),
+      [
+        "4:13 unknown value \"pur\" for 'effect' (did you mean 'pure'? known: pure, workspace, idempotent, probed, model, unsafe)",
+      ],
+    ],
     [
       'a date that is none',
       task('deadline: 2026-02-30'),
@@ -463,7 +478,7 @@ tasks:
   const result = parsePlan(text, { check: checkGraph })
   expect(result.ok || result.diagnostics.map(({ line, message }) => [line, message])).toEqual([
     [10, "task 'm/1/b' needs 'c', which does not exist beside it"],
-    [14, 'tasks need each other in a circle: g/y → g/x → g/y'],
+    [14, 'dependency cycle: g/y → g/x → g/y'],
   ])
 })
 

@@ -10,7 +10,7 @@ import type { Dialect, EndedStatus } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialect-list.ts'
 import { Source } from '../dialects/source.ts'
 import { derived } from '../dialects/source-map.ts'
-import { whyUnrecognised } from '../dialects/unknown-format.ts'
+import { isOnlyQuoted, whyUnrecognised } from '../dialects/unknown-format.ts'
 import { DIAGNOSTICS_MAX, type Diagnostic, type DocumentFault, type Path, tidy } from '../text/diagnostic.ts'
 import type { Document } from '../text/document.ts'
 import { positionAt } from '../text/place.ts'
@@ -154,7 +154,7 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   const dialect = options.dialect ?? (OURS.test(text) ? null : DIALECTS.find(one => one.recognises(source))) ?? null
   if (dialect === null) {
     const { read } = source
-    const why = OURS.test(text) ? null : whyUnrecognised(source)
+    const why = OURS.test(text) && !isOnlyQuoted(source, OURS) ? null : whyUnrecognised(source)
     if (why !== null) return { ok: false, diagnostics: [why] }
     if (read.ok) return parseDocument(read.document, CANONICAL, options)
     const rest = read.rest === undefined ? null : parseDocument(read.rest, CANONICAL, options)

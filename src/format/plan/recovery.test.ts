@@ -300,12 +300,14 @@ describe('what is wrong with them is told in place', () => {
     [
       'an impact nobody knows',
       HEAD('policy: { gates: { before: [deplo] } }'),
-      ['2:29 "deplo" is not one of the known words (did you mean \'deploy\'?)'],
+      [
+        "2:29 unknown value \"deplo\" for 'before' (did you mean 'deploy'? known: push, deploy, delete, migrate, spend, outside)",
+      ],
     ],
     [
       'gates in another word',
       HEAD('policy: { gates: all }'),
-      ['2:18 "all" is not one of the known words (write default, none)'],
+      ['2:18 unknown value "all" for \'gates\' (write one of: default, none)'],
     ],
     [
       'no approvals at all',
@@ -362,29 +364,33 @@ describe('what is wrong with them is told in place', () => {
     [
       'a kind of notice nobody sends',
       HEAD('notify: [{ on: [waitng], run: [tell] }]'),
-      ['2:17 "waitng" is not one of the known words (did you mean \'waiting\'?)'],
+      [
+        "2:17 unknown value \"waitng\" for 'on' (did you mean 'waiting'? known: waiting, escalated, expired, failed, completed, cancelled, digest)",
+      ],
     ],
     [
       'a gate of no type',
       ONE('gate: aproval'),
-      ['4:11 "aproval" is not one of the known words (did you mean \'approval\'?)'],
+      [
+        "4:11 unknown value \"aproval\" for 'gate' (did you mean 'approval'? known: approval, diff, decision, question, schema, invariant, tests, budget)",
+      ],
     ],
     [
       'a gate that is just there',
       ONE('gate: true'),
       [
-        "4:11 'gate' must be text or a map, not true (write approval, diff, decision, question, schema, invariant, tests, budget)",
+        "4:11 'gate' must be text or a map, not true (write one of: approval, diff, decision, question, schema, invariant, tests, budget)",
       ],
     ],
     [
       'gates that are just there',
       HEAD('policy: { gates: true }'),
-      ["2:18 'gates' must be text or a map, not true (write default, none)"],
+      ["2:18 'gates' must be text or a map, not true (write one of: default, none)"],
     ],
     [
       'an impact that is no word',
       HEAD('policy: { gates: { before: [true] } }'),
-      ["2:29 item 1 of 'before' must be text, not true (write push, deploy, delete, migrate, spend, outside)"],
+      ["2:29 item 1 of 'before' must be text, not true (write one of: push, deploy, delete, migrate, spend, outside)"],
     ],
     [
       'a rule that asks nobody',
@@ -552,7 +558,9 @@ describe('what is wrong with them is told in place', () => {
     [
       'a class that is none',
       ONE('failure_modes: [{ name: x, detect: y, class: logical }]'),
-      ['4:50 "logical" is not one of the known words (did you mean \'logic\'?)'],
+      [
+        "4:50 unknown value \"logical\" for 'class' (did you mean 'logic'? known: transient, logic, policy, resource, cancelled, unknown)",
+      ],
     ],
     [
       'a timebox of no time',

@@ -147,7 +147,7 @@ describe('what is wrong with them is told in place', () => {
     [
       'another frequency of commits',
       HEAD('git: { commits: plan }'),
-      ['2:17 "plan" is not one of the known words (write task)'],
+      ['2:17 unknown value "plan" for \'commits\' (write task)'],
     ],
     [
       'a base that would be an option',
@@ -162,7 +162,9 @@ describe('what is wrong with them is told in place', () => {
     [
       'an unknown way to fail',
       HEAD('policy: { on_failure: compensat }'),
-      ['2:23 "compensat" is not one of the known words (did you mean \'compensate\'?)'],
+      [
+        "2:23 unknown value \"compensat\" for 'on_failure' (did you mean 'compensate'? known: compensate, keep, rollback)",
+      ],
     ],
     [
       'two things for one git task',

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { TaskName } from '../../domain/id.ts'
 import { TASKS_MAX, VISITS_MAX } from '../../domain/limits.ts'
 import type { FailureKind, GatedImpact, GateType, NoticeKind } from '../../domain/plan.ts'
-import { command, criterion, outcomeName, type RetryDocument, retry, word, words } from './schema-parts.ts'
+import { command, criteria, outcomeName, type RetryDocument, retry, word, words } from './schema-parts.ts'
 import * as value from './schema-values.ts'
 
 /** Caps over a whole plan; nobody means more. */
@@ -63,7 +63,7 @@ const approvers = {
 
 const escalation = z
   .strictObject({ after: value.duration, to: value.line })
-  .meta({ description: 'Whom to call when nobody has answered for so long.' })
+  .meta({ description: 'Whom to call when nobody has answered for so long.', examples: [{ after: '2h', to: 'lead' }] })
 
 const option = z.strictObject({
   id: outcomeName.meta({ description: 'The outcome when it is chosen.' }),
@@ -94,7 +94,7 @@ export const gate = z
     z.strictObject({
       type: z.enum(GATE_TYPES),
       show: value.lines.optional().meta({ description: 'What whoever decides must see.' }),
-      checks: z.array(criterion).min(1).optional().meta({ description: 'Judged before anybody is asked.' }),
+      checks: criteria.min(1).optional().meta({ description: 'Judged before anybody is asked.' }),
       unmet: z
         .enum(['reject', 'ask'])
         .optional()
@@ -112,14 +112,17 @@ export const gate = z
         .min(2)
         .max(LIST_MAX)
         .optional()
-        .meta({ description: 'Of decision: what may be chosen.' }),
+        .meta({ description: 'Of decision: what may be chosen.', examples: [[{ id: 'small' }, { id: 'large' }]] }),
       question: value.text.min(1).optional(),
       form: z
         .array(field)
         .min(1)
         .max(LIST_MAX)
         .optional()
-        .meta({ description: 'Of question: one field for each answer.' }),
+        .meta({
+          description: 'Of question: one field for each answer.',
+          examples: [[{ name: 'size', type: 'number' }]],
+        }),
     }),
   ])
   .meta({ description: 'A point the plan does not pass by itself.' })
@@ -134,6 +137,7 @@ export const notify = z
     }),
   )
   .max(LIST_MAX)
+  .meta({ examples: [[{ on: 'waiting', run: './tell.sh' }]] })
 
 /** The keys of `policy` that are about judgement. */
 export const policyKeys = {
@@ -157,14 +161,17 @@ export const policyKeys = {
   roles: z
     .record(roleName, z.union([value.line.transform(one => [one]), value.lines.min(1)]))
     .optional()
-    .meta({ description: 'Role to the people who have it.' }),
+    .meta({ description: 'Role to the people who have it.', examples: [{ lead: ['ana'] }] }),
   replan: z.enum(['ask', 'auto', 'never']).optional(),
   escalate: escalation.optional(),
   review: z
     .strictObject({ window: value.duration, max: value.count(FEW_MAX).optional() })
     .optional()
-    .meta({ description: 'Approvals that open within this time are one review.' }),
-  breaker: z.strictObject({ failures: value.count(FEW_MAX), cooldown: value.duration }).optional(),
+    .meta({ description: 'Approvals that open within this time are one review.', examples: [{ window: '10m' }] }),
+  breaker: z
+    .strictObject({ failures: value.count(FEW_MAX), cooldown: value.duration })
+    .optional()
+    .meta({ examples: [{ failures: 3, cooldown: '5m' }] }),
   limits: z
     .strictObject({
       attempts: value.count(CAP_MAX).optional(),
@@ -172,7 +179,7 @@ export const policyKeys = {
       tasks: value.count(TASKS_MAX).optional(),
     })
     .optional()
-    .meta({ description: 'Caps over the whole plan, whatever its tasks say.' }),
+    .meta({ description: 'Caps over the whole plan, whatever its tasks say.', examples: [{ attempts: 100 }] }),
   retention: z
     .strictObject({
       restored: value.duration
@@ -180,7 +187,7 @@ export const policyKeys = {
         .meta({ description: 'How long what was set back can be restored; 30 days when not said.' }),
     })
     .optional()
-    .meta({ description: 'How long Planfold keeps what it no longer needs itself.' }),
+    .meta({ description: 'How long Planfold keeps what it no longer needs itself.', examples: [{ restored: '30d' }] }),
 }
 
 /** A rule of `recover`; it may bring tasks of its own, so the schema of a task is handed in. */

@@ -2,45 +2,47 @@
 
 import { z } from 'zod'
 import { ATTEMPTS_MAX } from '../../domain/limits.ts'
-import { suggest } from '../../domain/phrases.ts'
 import * as value from './schema-values.ts'
 
 export const command = z
   .union([z.string().min(1), z.array(z.string()).min(1)])
-  .meta({ description: 'A list is argv; a string is a script for sh -eu.' })
+  .meta({ description: 'A list is argv; a string is a script for sh -eu.', examples: [['npm', 'test']] })
 
-export const criterion = z.union([
-  value.line.meta({ description: 'Prose: judged by a person or a critic.' }),
-  z.strictObject({
-    check: command.meta({ description: 'A command that must exit with 0.' }),
-    text: value.line.optional(),
-  }),
-  z.strictObject({
-    expect: value.line.meta({ description: 'An expression that must be true.' }),
-    text: value.line.optional(),
-  }),
-])
+export const criterion = z
+  .union([
+    value.line.meta({ description: 'Prose: judged by a person or a critic.' }),
+    z.strictObject({
+      check: command.meta({ description: 'A command that must exit with 0.' }),
+      text: value.line.optional(),
+    }),
+    z.strictObject({
+      expect: value.line.meta({ description: 'An expression that must be true.' }),
+      text: value.line.optional(),
+    }),
+  ])
+  .meta({ examples: [{ check: 'npm test' }] })
 
-export const retry = z.union([
-  value.count(ATTEMPTS_MAX),
-  z.strictObject({ attempts: value.count(ATTEMPTS_MAX), backoff: value.durationRange.optional() }),
-])
+export const criteria = z.array(criterion).meta({ examples: [[{ check: 'npm test' }]] })
+
+export const retry = z
+  .union([
+    value.count(ATTEMPTS_MAX),
+    z.strictObject({ attempts: value.count(ATTEMPTS_MAX), backoff: value.durationRange.optional() }),
+  ])
+  .meta({ examples: [3] })
 
 export const outputName = z.string().regex(/^[A-Za-z_][\w.-]{0,99}$/)
 export const outcomeName = z.string().regex(/^[A-Za-z][\w-]{0,99}$/)
 
 /** One of some words, where other forms are possible as well: a slip is told with the word that was meant. */
 export function word<const T extends string>(words: readonly T[]) {
-  const read = value.measure((given: string) => {
-    const found = words.find(one => one === given)
-    if (found !== undefined) return { ok: true, value: found }
-    const near = suggest(given, words)
-    const hint = near === null ? `write ${words.join(', ')}` : `did you mean '${near}'?`
-    return { ok: false, message: `${value.quote(given)} is not one of the known words`, hint }
-  })
   return z
     .string()
-    .transform(read)
+    .transform((given, context): T => {
+      const found = words.find(one => one === given)
+      if (found === undefined) context.addIssue({ code: 'custom', message: 'unknown value', params: { words } })
+      return found ?? z.NEVER
+    })
     .meta({ enum: [...words] })
 }
 

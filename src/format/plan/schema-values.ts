@@ -24,7 +24,9 @@ export const lines = z.array(line)
 /** A list, or one alone. */
 export const oneOrLines = z.union([line.transform(one => [one]), lines])
 /** Patterns of paths. One name alone is a file or a folder with all that lies in it: nobody can see from the name which it is. */
-export const scope = z.union([line.transform(one => (/[*?]|\/$/.test(one) ? [one] : [one, `${one}/**`])), lines])
+export const scope = z
+  .union([line.transform(one => (/[*?]|\/$/.test(one) ? [one] : [one, `${one}/**`])), lines])
+  .meta({ examples: [['src/**']] })
 /** Text, or what YAML takes for something else: the value of an environment variable is text in the end. */
 export const scalar = z.union([z.string(), z.number().transform(String), z.boolean().transform(String)])
 
@@ -43,7 +45,9 @@ export const checkpointName = z.string().transform(named(isCheckpointName)).meta
   pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$',
   maxLength: NAME_MAX,
 }) as z.ZodType<CheckpointName, string>
-export const taskNames = z.union([taskName.transform(name => [name]), z.array(taskName)])
+export const taskNames = z
+  .union([taskName.transform(name => [name]), z.array(taskName)])
+  .meta({ examples: [['build']] })
 
 const DURATION = '[0-9]+(\\.[0-9]+)? ?(ms|s|m|h|d)'
 export const timeout = measured(value => readDuration(value, TIMEOUT_MAX_MS), {
@@ -110,7 +114,10 @@ export const json = z
   .meta({ description: 'Any JSON value.' })
 /** Any JSON, null too. */
 export const item = z.unknown().transform(value => value as Json)
-export const jsonObject = z.record(z.string(), z.unknown()).transform(value => value as JsonObject)
+export const jsonObject = z
+  .record(z.string(), z.unknown())
+  .transform(value => value as JsonObject)
+  .meta({ examples: [{ version: '1.2' }] })
 
 export function count(max: number): z.ZodNumber {
   return z.int().min(1).max(max)

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { CONCURRENCY_MAX, TASKS_MAX, VISITS_MAX } from '../../domain/limits.ts'
 import { EFFECT_CLASSES, type EffectClass } from '../../domain/plan.ts'
 import { FAILURE_KINDS, gate, LIST_MAX, notify, policyKeys, type RecoveryDocument, recovery } from './schema-gates.ts'
-import { command, criterion, outcomeName, outputName, retry } from './schema-parts.ts'
+import { command, criteria, outcomeName, outputName, retry } from './schema-parts.ts'
 import * as value from './schema-values.ts'
 
 /** How often at most anything may be tried under one budget. */
@@ -20,20 +20,26 @@ export const edit = z.union([
   z.strictObject({ ...pinned, delete: z.literal(true) }),
   z.strictObject({ ...pinned, chmod: value.mode }),
 ])
-export const edits = z.union([edit, z.array(edit).min(1)]).meta({ description: 'Changes to files, applied together.' })
+export const edits = z
+  .union([edit, z.array(edit).min(1)])
+  .meta({ description: 'Changes to files, applied together.', examples: [{ file: 'notes.md', create: 'text' }] })
 
-export const budget = z.strictObject({
-  time: value.duration.optional(),
-  cost: value.money.optional(),
-  attempts: value.count(BUDGET_ATTEMPTS_MAX).optional(),
-})
+export const budget = z
+  .strictObject({
+    time: value.duration.optional(),
+    cost: value.money.optional(),
+    attempts: value.count(BUDGET_ATTEMPTS_MAX).optional(),
+  })
+  .meta({ examples: [{ time: '1h', attempts: 20 }] })
 
-export const output = z.union([
-  z.literal('stdout'),
-  z.strictObject({ file: value.line }),
-  z.strictObject({ stdout: z.enum(['json', 'text']) }),
-  z.strictObject({ report: z.union([z.literal(true), value.line]), retention: value.line.optional() }),
-])
+export const output = z
+  .union([
+    z.literal('stdout'),
+    z.strictObject({ file: value.line }),
+    z.strictObject({ stdout: z.enum(['json', 'text']) }),
+    z.strictObject({ report: z.union([z.literal(true), value.line]), retention: value.line.optional() }),
+  ])
+  .meta({ examples: [{ file: 'report.json' }] })
 
 const envName = z.string().regex(/^(?!PLANFOLD_VALUE_)[A-Za-z_]\w{0,199}$/)
 
@@ -48,14 +54,16 @@ export const failureMode = z.strictObject({
   advice: value.text.optional().meta({ description: 'What to do, in words.' }),
 })
 
-export const forEach = z.union([
-  value.line.meta({ description: 'An expression that gives a list.' }),
-  z.array(value.item),
-  z.strictObject({ in: value.line, items: z.array(value.item).optional() }),
-])
+export const forEach = z
+  .union([
+    value.line.meta({ description: 'An expression that gives a list.' }),
+    z.array(value.item),
+    z.strictObject({ in: value.line, items: z.array(value.item).optional() }),
+  ])
+  .meta({ examples: [['a', 'b']] })
 
 const axisName = z.string().regex(/^[A-Za-z_]\w{0,99}$/)
-export const matrix = z.record(axisName, z.array(value.item).min(1))
+export const matrix = z.record(axisName, z.array(value.item).min(1)).meta({ examples: [{ node: [20, 22] }] })
 
 const undo = {
   run: command.optional(),
@@ -71,44 +79,52 @@ export const git = z
     z.strictObject({ tag: value.tagName, message }),
     z.strictObject({ merge: value.taskName, message }),
   ])
-  .meta({ description: "On the plan's own branch: commit what it has written, tag it, or merge the branch of a task." })
+  .meta({
+    description: "On the plan's own branch: commit what it has written, tag it, or merge the branch of a task.",
+    examples: [{ commit: 'Update the notes' }],
+  })
 
 export const checkpoint = z
   .union([z.literal(true), value.checkpointName, z.strictObject({ name: value.checkpointName })])
-  .meta({ description: 'Takes a checkpoint: the state of the plan, all files and where git stands.' })
+  .meta({ description: 'Takes a checkpoint: the state of the plan, all files and where git stands.', examples: [true] })
 
-const gitUse = z.strictObject({
-  commits: z
-    .literal('task')
-    .optional()
-    .meta({ description: "What a task wrote is committed on the plan's branch when it is done." }),
-  worktree: z
-    .enum(['plan', 'task'])
-    .optional()
-    .meta({ description: 'The plan, or each task that may write, works in a worktree of its own.' }),
-  message: message.meta({ description: 'Subject of the commits; {type} and {title} are put in.' }),
-  base: value.revision.optional().meta({ description: 'Where the branch begins; HEAD when not said.' }),
-})
+const gitUse = z
+  .strictObject({
+    commits: z
+      .literal('task')
+      .optional()
+      .meta({ description: "What a task wrote is committed on the plan's branch when it is done." }),
+    worktree: z
+      .enum(['plan', 'task'])
+      .optional()
+      .meta({ description: 'The plan, or each task that may write, works in a worktree of its own.' }),
+    message: message.meta({ description: 'Subject of the commits; {type} and {title} are put in.' }),
+    base: value.revision.optional().meta({ description: 'Where the branch begins; HEAD when not said.' }),
+  })
+  .meta({ examples: [{ commits: 'task' }] })
 
-const policy = z.strictObject({
-  write: value.scope.optional(),
-  network: value.oneOrLines.optional(),
-  budget: budget.optional(),
-  checkpoints: z
-    .strictObject({
-      every: value.count(TASKS_MAX).optional().meta({ description: 'One after so many completed tasks.' }),
-      before: z
-        .enum(['risky', 'unsafe', 'never'])
-        .optional()
-        .meta({ description: 'One before each task that declares risks, or is unsafe to repeat.' }),
-      files: z
-        .enum(['seen', 'declared'])
-        .optional()
-        .meta({ description: 'Look at all files around a task without a scope, or at declared scopes only.' }),
-    })
-    .optional(),
-  ...policyKeys,
-})
+const policy = z
+  .strictObject({
+    write: value.scope.optional(),
+    network: value.oneOrLines.optional(),
+    budget: budget.optional(),
+    checkpoints: z
+      .strictObject({
+        every: value.count(TASKS_MAX).optional().meta({ description: 'One after so many completed tasks.' }),
+        before: z
+          .enum(['risky', 'unsafe', 'never'])
+          .optional()
+          .meta({ description: 'One before each task that declares risks, or is unsafe to repeat.' }),
+        files: z
+          .enum(['seen', 'declared'])
+          .optional()
+          .meta({ description: 'Look at all files around a task without a scope, or at declared scopes only.' }),
+      })
+      .optional()
+      .meta({ examples: [{ every: 10 }] }),
+    ...policyKeys,
+  })
+  .meta({ examples: [{ write: ['src/**'] }] })
 
 export const task = z.strictObject({
   id: value.taskName,
@@ -129,34 +145,45 @@ export const task = z.strictObject({
   timebox: value.duration.optional().meta({ description: 'All attempts of a visit together.' }),
   priority: z.int().min(-1_000_000).max(1_000_000).optional().meta({ description: 'Higher first.' }),
   inputs: value.jsonObject.optional(),
-  outputs: z.record(outputName, output).optional(),
+  outputs: z
+    .record(outputName, output)
+    .optional()
+    .meta({ examples: [{ report: { file: 'report.json' } }] }),
   write: value.scope.optional().meta({ description: 'Globs of the files the task may write; one alone, or a list.' }),
   read: value.scope.optional(),
   network: value.oneOrLines.optional(),
-  env: z.record(envName, value.scalar).optional(),
+  env: z
+    .record(envName, value.scalar)
+    .optional()
+    .meta({ examples: [{ NODE_ENV: 'test' }] }),
   cwd: value.line.optional(),
   effect: z.enum(EFFECT_CLASSES as readonly [EffectClass, ...EffectClass[]]).optional(),
   probe: command.optional().meta({ description: 'A command that tells, by exit 0, that the effect has happened.' }),
   expect: value.line.optional().meta({ description: 'An expression over exit, stdout, outputs, …' }),
-  accept: z.array(criterion).optional(),
-  preconditions: z.array(criterion).optional().meta({ description: 'Judged before an attempt starts.' }),
-  postconditions: z
-    .array(criterion)
+  accept: criteria.optional(),
+  preconditions: criteria.optional().meta({ description: 'Judged before an attempt starts.' }),
+  postconditions: criteria
     .optional()
     .meta({ description: 'Judged when it was accepted: what must then be true of the world.' }),
   effects: value.scope.optional().meta({ description: 'Globs of what it is expected to change; nothing else may be.' }),
   failure_modes: z
     .array(failureMode)
     .optional()
-    .meta({ description: 'Known ways to fail: how to detect each, where it leads.' }),
+    .meta({
+      description: 'Known ways to fail: how to detect each, where it leads.',
+      examples: [[{ name: 'flaky', detect: 'the test passes in the next run' }]],
+    }),
   assumptions: value.lines.optional(),
   risks: value.lines.optional(),
   rollback: value.text.optional(),
-  compensate: z.strictObject(undo).optional().meta({ description: 'How the effect is undone: run, edit or task.' }),
+  compensate: z
+    .strictObject(undo)
+    .optional()
+    .meta({ description: 'How the effect is undone: run, edit or task.', examples: [{ run: 'rm out.txt' }] }),
   on: z
     .record(outcomeName, value.taskNames)
     .optional()
-    .meta({ description: 'Outcome edges: outcome to tasks; may point back.' }),
+    .meta({ description: 'Outcome edges: outcome to tasks; may point back.', examples: [{ failure: ['fix'] }] }),
   visits: value.count(VISITS_MAX).optional(),
   owner: value.line.optional(),
   assignee: value.line.optional(),
@@ -196,13 +223,19 @@ export const subplan: z.ZodType<readonly (string | z.output<typeof task>)[]> = z
   .array(z.union([value.line, task]))
   .min(1)
   .max(TASKS_MAX)
-  .meta({ description: 'Tasks of its own; a line of prose is a step.' })
+  .meta({
+    description: 'Tasks of its own; a line of prose is a step.',
+    examples: [[{ id: 'build', run: 'npm run build' }]],
+  })
 
 /** What to do about a failure when the retries are used up; the first rule that fits is taken. */
 export const recover: z.ZodType<readonly RecoveryDocument<z.output<typeof task>>[]> = z
   .array(recovery(task))
   .max(LIST_MAX)
-  .meta({ description: 'What to do about a failure: the first rule that fits and is not used up.' })
+  .meta({
+    description: 'What to do about a failure: the first rule that fits and is not used up.',
+    examples: [[{ on: 'transient', retry: 3 }]],
+  })
 
 export const plan = z
   .strictObject({
@@ -210,7 +243,7 @@ export const plan = z
     name: value.planName.optional(),
     title: value.line.optional(),
     goal: value.text.optional(),
-    done: z.array(criterion).optional().meta({ description: 'Definition of done, each item checkable on its own.' }),
+    done: criteria.optional().meta({ description: 'Definition of done, each item checkable on its own.' }),
     policy: policy.optional(),
     git: gitUse.optional().meta({ description: 'What the plan does in the repository around it.' }),
     notify: notify.optional().meta({ description: 'Whom to tell, and how.' }),
@@ -225,9 +258,15 @@ export const plan = z
         }),
       })
       .optional()
-      .meta({ description: 'What to do when a task is tried again, and when a plan is taken up again.' }),
+      .meta({
+        description: 'What to do when a task is tried again, and when a plan is taken up again.',
+        examples: [{ edits: 'wait' }],
+      }),
     concurrency: value.count(CONCURRENCY_MAX).optional(),
-    defaults: z.strictObject({ timeout: value.timeout.optional(), retry: retry.optional() }).optional(),
+    defaults: z
+      .strictObject({ timeout: value.timeout.optional(), retry: retry.optional() })
+      .optional()
+      .meta({ examples: [{ timeout: '10m' }] }),
     sequential: z.boolean().optional().meta({ description: 'Chain tasks that have no needs.' }),
     session: value.line.optional(),
     owner: value.line.optional(),
@@ -237,7 +276,11 @@ export const plan = z
     artifacts: value.json.optional(),
     labels: value.lines.optional(),
     extra: value.jsonObject.optional().meta({ description: 'What another format said: kept, never followed.' }),
-    tasks: z.array(task).min(1).max(TASKS_MAX),
+    tasks: z
+      .array(task)
+      .min(1)
+      .max(TASKS_MAX)
+      .meta({ examples: [[{ id: 'build', run: 'npm run build' }]] }),
   })
   .meta({ title: 'Planfold plan', description: 'A plan for AI coding agents, format version 1.' })
 

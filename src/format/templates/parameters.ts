@@ -2,7 +2,7 @@
 // made of it, so whatever reaches the plan is a scalar or a list of scalars, never a structure of its own.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { numberOf, suggest } from '../../domain/phrases.ts'
+import { choiceHint, numberOf, suggest } from '../../domain/phrases.ts'
 
 import { printDuration, type Read, readDuration } from '../text/units.ts'
 
@@ -137,11 +137,7 @@ function readScalar(
     case 'enum': {
       const words = values ?? []
       if (words.includes(value)) return { ok: true, value }
-      const near = typeof value === 'string' ? suggest(value, words.map(String)) : null
-      return no(
-        `${show(value)} is not one of the known words`,
-        near === null ? `give ${words.join(', ')}` : `did you mean '${near}'?`,
-      )
+      return no(`unknown value ${show(value)}`, choiceHint(String(value), words.map(String)))
     }
     case 'path':
       return readPath(value)

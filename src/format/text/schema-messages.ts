@@ -2,7 +2,7 @@
 // none of several forms is told about the form it came closest to.
 
 import { z } from 'zod'
-import { suggest } from '../../domain/phrases.ts'
+import { choiceHint, suggest } from '../../domain/phrases.ts'
 import { DIAGNOSTICS_MAX, type DocumentFault, type Path, printPath } from './diagnostic.ts'
 
 // Which keys the schema knows at a place of the document: what "did you mean" chooses from; and which words.
@@ -137,8 +137,9 @@ function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): r
         },
       ]
     case 'custom': {
-      const hint = issue.params?.hint
+      const { hint, words } = issue.params ?? {}
       if (given === null) return [wrongType(schema, path, given, 'a value', source)]
+      if (Array.isArray(words)) return [unknownWord(path, given, words)]
       return [{ path, message: issue.message, ...(typeof hint === 'string' ? { hint } : {}) }]
     }
     default:
@@ -167,9 +168,9 @@ function undecided(schema: z.ZodType, path: Path, forms: Forms, all: Forms): rea
 }
 
 function unknownWord(path: Path, given: unknown, words: readonly string[]): SchemaComplaint {
-  const near = typeof given === 'string' ? suggest(given.slice(0, 60), words) : null
-  const hint = near === null ? `write ${words.join(', ')}` : `did you mean '${near}'?`
-  return { path, message: `${show(given)} is not one of the known words`, hint }
+  const key = path.findLast(step => typeof step === 'string')
+  const message = `unknown value ${show(given)}${key === undefined ? '' : ` for '${key}'`}`
+  return { path, message, hint: choiceHint(typeof given === 'string' ? given : '', words) }
 }
 
 function unknownKeys(schema: z.ZodType, path: Path, keys: readonly string[]): readonly SchemaComplaint[] {
@@ -242,16 +243,41 @@ function wrongType(schema: z.ZodType, path: Path, given: unknown, wanted: string
   const typed = source.written(path) ?? (typeof given === 'object' ? '' : String(given))
   const message = `${name(path)} must be ${wanted}, not ${kind(given, typed)}`
   const words = wordsAt(schema, path)
-  const hint = words.length > 0 ? `write ${words.join(', ')}` : betterType(given, wanted, typed)
+  const hint = words.length > 0 ? choiceHint('', words) : betterType(schema, path, given, wanted, typed)
   return { path, message, hint: formHints(schema, path)[0] ?? hint }
 }
 
-function betterType(given: unknown, wanted: string, typed: string): string {
+function betterType(schema: z.ZodType, path: Path, given: unknown, wanted: string, typed: string): string {
   const scalar = typeof given === 'number' || typeof given === 'boolean'
   const chosen = typeof given === 'boolean' && wanted.includes('true')
   if (scalar && wanted.includes('text') && !chosen) return `put it in quotes: "${typed}"`
-  if (typeof given === 'string' && wanted === 'a list') return 'write it as a list: [a, b]'
-  return `write ${wanted}`
+  const [example] = formsAt(schema, path).flatMap(examplesOf)
+  if (example !== undefined) return `for example: ${keyed(path, flow(example))}`
+  if (wanted === 'a list') return `for example: ${keyed(path, '[a, b]')}`
+  if (wanted === 'text') return `for example: ${keyed(path, 'some text')}`
+  if (wanted.endsWith('number')) return `for example: ${keyed(path, '3')}`
+  const keys = wanted.includes('a map') ? keysAt(schema, path) : []
+  return keys.length === 0 ? `write ${wanted}` : `write a map with some of: ${keys.slice(0, 12).join(', ')}`
+}
+
+/** What a schema brings along under `examples`, which editors show as well. */
+function examplesOf(schema: z.ZodType): readonly unknown[] {
+  const own = schema.meta()?.examples
+  if (Array.isArray(own)) return own
+  return schema instanceof z.ZodOptional ? examplesOf(schema.unwrap() as z.ZodType) : []
+}
+
+const keyed = (path: Path, value: string): string =>
+  typeof path.at(-1) === 'string' ? `${path.at(-1)}: ${value}` : value
+
+/** A value as YAML in one line. */
+function flow(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`
+  if (typeof value === 'string') return /^[A-Za-z][\w ./-]*$/.test(value) ? value : JSON.stringify(value)
+  if (value === null || typeof value !== 'object') return String(value)
+  return `{ ${Object.entries(value)
+    .map(([key, one]) => `${key}: ${flow(one)}`)
+    .join(', ')} }`
 }
 
 function tooSmall(path: Path, issue: Issue & { code: 'too_small' }, given: unknown): DocumentFault {

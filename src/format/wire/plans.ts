@@ -113,6 +113,9 @@ export const rolledBack = wire(
       tasks: z.array(z.looseObject({ task: z.string(), status: z.string() })),
       compensate: z.array(z.string()),
       stays: z.array(z.looseObject({ task: z.string(), why: z.string() })),
+      decisions_lost: z
+        .array(z.looseObject({ task: z.string(), verdict: z.string() }))
+        .meta({ description: 'Decisions of people about tasks that will run again; they are asked again.' }),
       git: z.array(z.looseObject({})),
       kept: z.array(z.looseObject({ path: z.string(), sha256: z.string() })),
     }),

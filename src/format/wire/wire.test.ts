@@ -18,7 +18,7 @@ const faults = (value: unknown) => {
 
 test('a kind nobody knows is told with those that are known', () => {
   expect(faults({ type: 'nothing' })).toEqual([
-    { path: 'type', message: '"nothing" is not one of the known words', hint: 'write note, claim' },
+    { path: 'type', message: `unknown value "nothing" for 'type'`, hint: 'write one of: note, claim' },
   ])
   expect(faults({ type: 'notes' })[0]?.hint).toBe("did you mean 'note'?")
 })
@@ -31,7 +31,7 @@ test('a key that belongs to another kind is not offered as what was meant', () =
 
 test('a value that cannot be made into text is told as well', () => {
   expect(faults({ type: 'note', text: { toString: '' } })).toEqual([
-    { path: 'text', message: "'text' must be text, not a map", hint: 'write text' },
+    { path: 'text', message: "'text' must be text, not a map", hint: 'for example: text: some text' },
   ])
   expect(parsePlan('{"planfold": 1, "title": {"toString": "", "valueOf": 1}, "tasks": []}').ok).toBe(false)
 })

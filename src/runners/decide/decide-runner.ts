@@ -19,10 +19,10 @@ export function decideRunner(): Runner {
       if (typeof value === 'boolean') return { type: 'done', outcome: String(value) }
       if (typeof value === 'string' && value !== '') return { type: 'done', outcome: value }
       const what = value === '' ? 'an empty text' : value === null ? 'null' : `a ${typeof value}`
-      const hint = 'Let it give the name of an outcome, or true or false.'
+      const hint = 'let it give the name of an outcome, or true or false'
       return {
         type: 'failed',
-        failure: failure('logic', `The decision ${JSON.stringify(expression)} gave ${what}.`, hint),
+        failure: failure('logic', `the decision ${JSON.stringify(expression)} gave ${what}`, hint),
       }
     },
   }

@@ -33,7 +33,7 @@ async function undone(made: readonly Change[], gate: PathGate, why: Failure): Pr
     if (!back.ok) stuck.push(path)
   }
   if (stuck.length === 0) return why
-  return { ...why, message: `${why.message} Changed before that and not undone: ${stuck.join(', ')}.` }
+  return { ...why, message: `${why.message}; changed before that and not undone: ${stuck.join(', ')}` }
 }
 
 /** One file from one state to another. */
@@ -111,7 +111,7 @@ async function drafting<T>(
   const gate = await openGate(tools)
   if (!gate.ok) return gate
   try {
-    return await answering('Editing', async () => {
+    return await answering('editing', async () => {
       return await use(await draftEdits(editsOf(attempt), gate.value, tools.write, tools.imagined), gate.value)
     })
   } finally {

@@ -24,18 +24,18 @@ interface Replacing {
  * that holds what it replaces cannot be told apart from one not yet made; pin it with `sha256` to be safe.
  */
 function replaceText(edit: Replacing, bytes: Buffer): Answer<Buffer> {
-  if (edit.find === '') return no(`The text to find in ${shown(edit.file)} is empty.`, 'Say what to replace.')
+  if (edit.find === '') return no(`the text to find in ${shown(edit.file)} is empty`, 'say what to replace')
   const find = Buffer.from(edit.find)
   const replacement = Buffer.from(edit.replace)
   const places = placesOf(find, bytes)
   if (places.length === 0) {
     if (replacement.length > 0 && bytes.includes(replacement)) return { ok: true, value: bytes }
-    return no(`The text to find does not occur in ${shown(edit.file)}.`, nearestHint(edit.find, bytes))
+    return no(`the text to find does not occur in ${shown(edit.file)}`, nearestHint(edit.find, bytes))
   }
   if (places.length > 1 && edit.all !== true) {
     const lines = places.slice(0, 5).map(place => lineAt(bytes, place))
-    const hint = `It is on lines ${lines.join(', ')}${places.length > 5 ? ' and more' : ''}; find more of the text, or say all: true.`
-    return no(`The text to find occurs ${places.length} times in ${shown(edit.file)}.`, hint)
+    const hint = `it is on lines ${lines.join(', ')}${places.length > 5 ? ' and more' : ''}; find more of the text, or write all: true`
+    return no(`the text to find occurs ${places.length} times in ${shown(edit.file)}`, hint)
   }
   const parts: Buffer[] = []
   let from = 0
@@ -55,7 +55,7 @@ function placesOf(find: Buffer, bytes: Buffer): readonly number[] {
 function nearestHint(find: string, bytes: Buffer): string {
   const text = bytes.toString('utf8')
   if (text.includes('\r\n') && text.replaceAll('\r\n', '\n').includes(find)) {
-    return 'The file ends its lines with CR LF; the text to find must too.'
+    return 'the file ends its lines with CR LF; the text to find must too'
   }
   const wanted = (find.split('\n').find(line => line.trim() !== '') ?? find).trim()
   let nearest = { line: 0, length: 7, text: '' }
@@ -63,8 +63,8 @@ function nearestHint(find: string, bytes: Buffer): string {
     const length = commonPrefix(squeezed(line), squeezed(wanted))
     if (length > nearest.length) nearest = { line: at + 1, length, text: line.trim() }
   }
-  if (nearest.line === 0) return 'Read the file again and copy the text exactly.'
-  return `Nearest is line ${nearest.line}: ${shown(nearest.text.slice(0, 120))}. White space counts.`
+  if (nearest.line === 0) return 'read the file again and copy the text exactly'
+  return `nearest is line ${nearest.line}: ${shown(nearest.text.slice(0, 120))}; white space counts`
 }
 
 const squeezed = (line: string): string => line.replace(/\s+/g, ' ').trim()
@@ -97,26 +97,26 @@ async function patchText(file: string, diff: string, bytes: Buffer | null): Prom
     patches = parsePatch(diff)
   } catch (error) {
     return no(
-      `The diff for ${JSON.stringify(file)} cannot be read: ${(error as Error).message}.`,
-      'Write a unified diff.',
+      `the diff for ${JSON.stringify(file)} cannot be read: ${(error as Error).message}`,
+      'write a unified diff',
     )
   }
   const [patch, ...others] = patches.filter(one => one.hunks.length > 0)
-  if (patch === undefined) return no(`The diff for ${JSON.stringify(file)} has no hunks.`, 'Write a unified diff.')
-  if (others.length > 0) return no('The diff is about several files.', 'Write one edit for each file.')
+  if (patch === undefined) return no(`the diff for ${JSON.stringify(file)} has no hunks`, 'write a unified diff')
+  if (others.length > 0) return no('the diff is about several files', 'write one edit for each file')
 
   const creates = patch.oldFileName === '/dev/null'
   const deletes = patch.newFileName === '/dev/null'
   if (bytes === null) {
     if (deletes) return { ok: true, value: null }
-    if (!creates) return no(`There is no file ${JSON.stringify(file)} to patch.`, 'Check the path, or create it first.')
+    if (!creates) return no(`there is no file ${JSON.stringify(file)} to patch`, 'check the path, or create it first')
   }
   const text = decoded(bytes ?? Buffer.alloc(0))
-  if (text === null) return no(`${JSON.stringify(file)} is not UTF-8 text.`, 'Only text can be patched.')
+  if (text === null) return no(`${JSON.stringify(file)} is not UTF-8 text`, 'only text can be patched')
 
   if (creates && bytes !== null) {
     if (applyPatch('', patch) === text) return { ok: true, value: bytes }
-    return no(`${JSON.stringify(file)} exists with other content.`, 'Make a diff against the present content.')
+    return no(`${JSON.stringify(file)} exists with other content`, 'make a diff against the present content')
   }
 
   const lines = text.split('\n')
@@ -126,7 +126,7 @@ async function patchText(file: string, diff: string, bytes: Buffer | null): Prom
   const after = applyPatch(text, patch)
   if (after !== false) return { ok: true, value: deletes && after === '' ? null : Buffer.from(after) }
   if (bytes !== null && applyPatch(text, reversePatch(patch)) !== false) return { ok: true, value: bytes }
-  return no(`The diff does not fit ${JSON.stringify(file)}.`, 'Read the file again and make the diff anew.')
+  return no(`the diff does not fit ${JSON.stringify(file)}`, 'read the file again and make the diff again')
 }
 
 /** Does one side of the hunk stand exactly where its header says? A hunk without lines on that side is no sign. */
@@ -214,11 +214,7 @@ class EditedFiles {
       case 'create': {
         const next = state(Buffer.from(edit.content), edit.mode ?? now?.mode)
         if (now !== null && now.sha256 !== next.sha256 && edit.sha256 === undefined) {
-          refuse(
-            'logic',
-            `${JSON.stringify(path)} exists with other content.`,
-            'Replace text in it, or pin its sha256.',
-          )
+          refuse('logic', `${JSON.stringify(path)} exists with other content`, 'replace text in it, or pin its sha256')
         }
         return put(next)
       }
@@ -234,7 +230,7 @@ class EditedFiles {
         return put(null)
       case 'chmod':
         if ((edit.mode & ~0o777) !== 0)
-          refuse('policy', `The mode ${edit.mode.toString(8)} is not allowed.`, 'At most 777.')
+          refuse('policy', `the mode ${edit.mode.toString(8)} is not allowed`, 'at most 777')
         return put({ ...existing(path, now), mode: edit.mode })
       case 'move':
         return await this.#move(edit, path, now, put)
@@ -252,13 +248,13 @@ class EditedFiles {
   ): Promise<void> {
     const to = await this.#open(edit.to)
     const target = this.#now.get(to) ?? null
-    if (to === path) refuse('logic', `${JSON.stringify(path)} cannot be moved onto itself.`, 'Name another target.')
+    if (to === path) refuse('logic', `${JSON.stringify(path)} cannot be moved onto itself`, 'name another target')
     if (now === null) {
       if (target !== null) return expectPin(edit, target)
-      refuse('logic', `There is no file ${JSON.stringify(path)} to move.`, 'Check the path.')
+      refuse('logic', `there is no file ${JSON.stringify(path)} to move`, 'check the path')
     }
     if (target !== null && target.sha256 !== now.sha256) {
-      refuse('logic', `${JSON.stringify(to)} exists already, with other content.`, 'Move or delete it first.')
+      refuse('logic', `${JSON.stringify(to)} exists already, with other content`, 'move or delete it first')
     }
     put(null)
     this.#now.set(to, now)
@@ -269,11 +265,7 @@ class EditedFiles {
     const path = given(await this.#gate.check(text, 'write'))
     if (!inScope(this.#write, path)) {
       const scope = this.#write?.length === 0 ? 'nothing' : this.#write?.join(', ')
-      refuse(
-        'policy',
-        `${JSON.stringify(path)} is outside the write scope (${scope}).`,
-        'Add it to `write` of the task.',
-      )
+      refuse('policy', `${JSON.stringify(path)} is outside the write scope (${scope})`, 'add it to `write` of the task')
     }
     if (!this.#before.has(path)) {
       const imagined = this.#imagined.get(path)
@@ -284,7 +276,7 @@ class EditedFiles {
       }
       const found = given(await this.#gate.read(path, { maxBytes: EDIT_MAX_BYTES }))
       if (found !== null && found.links > 1) {
-        refuse('policy', `${JSON.stringify(path)} is a hard link.`, 'Copy it to a file of its own first.')
+        refuse('policy', `${JSON.stringify(path)} is a hard link`, 'copy it to a file of its own first')
       }
       const before = found === null ? null : state(found.bytes, found.mode)
       this.#before.set(path, before)
@@ -300,13 +292,13 @@ export const same = (a: FileState | null, b: FileState | null): boolean =>
 const state = (bytes: Buffer, mode: number | undefined): FileState => ({ bytes, sha256: sha256Of(bytes), mode })
 
 function existing(path: string, now: FileState | null): FileState {
-  return now ?? refuse('logic', `There is no file ${JSON.stringify(path)}.`, 'Check the path, or create it first.')
+  return now ?? refuse('logic', `there is no file ${JSON.stringify(path)}`, 'check the path, or create it first')
 }
 
 function expectPin(edit: Edit, now: FileState | null): void {
   if (edit.sha256 === undefined || edit.sha256 === now?.sha256) return
-  const hint = 'Read it again and write the edit anew.'
-  refuse('logic', `${JSON.stringify(edit.file)} has changed since the edit was written.`, hint)
+  const hint = 'read it again and write the edit again'
+  refuse('logic', `${JSON.stringify(edit.file)} has changed since the edit was written`, hint)
 }
 
 function given<T>(answer: Answer<T>): T {

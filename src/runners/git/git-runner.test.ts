@@ -48,7 +48,7 @@ describe('a git task', () => {
     expect(await gitRunner().attempt(made, tools, stopBy(AbortSignal.abort()))).toEqual({ type: 'interrupted' })
     expect(await gitRunner().attempt(made, tools, going)).toMatchObject({
       type: 'failed',
-      failure: { message: 'git is not used here.', hint: expect.any(String) },
+      failure: { message: 'git is not used here', hint: expect.any(String) },
     })
   })
 

@@ -15,8 +15,8 @@ export function gitRunner(): Runner {
       if (action.type !== 'git') throw new TypeError(`not a git action: ${action.type}`)
       if (stop.aborted) return { type: 'interrupted' }
       if (tools.git === undefined) {
-        const hint = 'Take the task out of the plan, or open the engine with git.'
-        return { type: 'failed', failure: failure('logic', 'git is not used here.', hint) }
+        const hint = 'take the task out of the plan, or open the engine with git'
+        return { type: 'failed', failure: failure('logic', 'git is not used here', hint) }
       }
       tools.log('engine', Buffer.from(`git: ${shownAction(action.git)}\n`))
       const done = await carryOut(tools.git, action.git)

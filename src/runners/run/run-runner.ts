@@ -137,8 +137,8 @@ function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{ readon
   if (refused !== null) return { ok: false, failure: refused }
   const inputs = JSON.stringify(attempt.inputs)
   if (Buffer.byteLength(inputs) > VALUE_MAX_BYTES) {
-    const message = `The inputs are ${Buffer.byteLength(inputs)} bytes of JSON; a process can be handed ${VALUE_MAX_BYTES}.`
-    return { ok: false, failure: failure('logic', message, 'Write large values to a file and hand over its path.') }
+    const message = `the inputs are ${Buffer.byteLength(inputs)} bytes of JSON; a process can be handed ${VALUE_MAX_BYTES}`
+    return { ok: false, failure: failure('logic', message, 'write large values to a file and hand over its path') }
   }
   const marks = {
     PLANFOLD_PLAN: attempt.plan,
@@ -174,29 +174,29 @@ function tell(error: Error, argv: readonly string[]): Failure {
   switch (codeOf(error)) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return failure('logic', `Command not found: ${name}.`, `Is it installed and on PATH?`)
+      return failure('logic', `command not found: ${name}`, 'install it, or add its folder to PATH')
     case 'EACCES':
     case 'EPERM':
-      return failure('logic', `${name} may not be executed.`, 'Give it its exec bit, or run it with its interpreter.')
+      return failure('logic', `${name} may not be executed`, 'give it its exec bit, or run it with its interpreter')
     case 'ENOEXEC':
-      return failure('logic', `${name} is not a program.`, 'Begin it with a #! line, or run it with its interpreter.')
+      return failure('logic', `${name} is not a program`, 'begin it with a #! line, or run it with its interpreter')
     case 'E2BIG':
-      return failure('logic', `The arguments of ${name} are too long.`, 'Hand large values over in a file or by stdin.')
+      return failure('logic', `the arguments of ${name} are too long`, 'hand large values over in a file or by stdin')
     case 'ERR_INVALID_ARG_VALUE':
     case 'ERR_INVALID_ARG_TYPE':
-      return failure('logic', `The command ${name} holds an empty name or a NUL byte.`, 'Correct the arguments.')
+      return failure('logic', `the command ${name} contains an empty name or a NUL byte`, 'correct the arguments')
     case 'EAGAIN':
     case 'ENOMEM':
       return {
         ...failure(
           'resource',
-          `Starting ${name}: the system is short of processes or memory.`,
-          'Free some and try again.',
+          `starting ${name}: the system is short of processes or memory`,
+          'free some and try again',
         ),
         shortage: 'processes',
       }
     default:
-      return failureOf(`Starting ${name}`, error) ?? failure('unknown', `${name}: ${error.message}`)
+      return failureOf(`starting ${name}`, error) ?? failure('unknown', `${name}: ${error.message}`)
   }
 }
 

@@ -13,7 +13,7 @@ test('a machine short of something may be tried again', () => {
 test('a command that cannot be one is not tried again', () => {
   for (const code of ['ENOENT', 'EACCES', 'E2BIG', 'ENOEXEC']) expect(classOf(code), code).toEqual(['logic', false])
   expect(spawnFailure(Object.assign(new Error(), { code: 'ENOENT' }), ['x'])).toMatchObject({
-    message: 'Command not found: "x".',
-    hint: 'Is it installed and on PATH?',
+    message: 'command not found: "x"',
+    hint: 'install it, or add its folder to PATH',
   })
 })

@@ -102,7 +102,7 @@ export class Directory {
     const handle = await fs.open(this.at(name), which | O_NOFOLLOW)
     try {
       const stat = await handle.stat()
-      if (!stat.isFile() && !stat.isDirectory()) refuse('policy', 'Only files and directories have a mode to change.')
+      if (!stat.isFile() && !stat.isDirectory()) refuse('policy', 'only files and directories have a mode to change')
       await (which === O_PATH ? fs.chmod(`/proc/self/fd/${handle.fd}`, mode) : handle.chmod(mode))
     } finally {
       await handle.close()

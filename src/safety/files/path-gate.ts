@@ -20,7 +20,7 @@ export interface GateOptions {
 }
 
 export async function openGate(options: GateOptions): Promise<Answer<PathGate>> {
-  return await answering(`Opening the workspace ${JSON.stringify(options.root)}`, async () => {
+  return await answering(`opening the workspace ${JSON.stringify(options.root)}`, async () => {
     const root = await Directory.open(options.root, options.via)
     return new PathGate(root, await stateInside(options))
   })
@@ -42,7 +42,7 @@ export class PathGate {
 
   /** The content of a regular file; null when it does not exist. */
   async read(path: string, options: { readonly maxBytes?: number } = {}): Promise<Answer<FileContent | null>> {
-    return await answering(`Reading ${JSON.stringify(path)}`, async () => {
+    return await answering(`reading ${JSON.stringify(path)}`, async () => {
       const components = this.#parse(path, 'read')
       return await ignoring(['ENOENT'], () =>
         this.#within(components, 'find', (parent, name) => readFile(parent, name, options.maxBytes ?? FILE_MAX_BYTES)),
@@ -56,7 +56,7 @@ export class PathGate {
     bytes: Uint8Array,
     options: { readonly expect: Sha256 | null; readonly mode?: number },
   ): Promise<Answer<void>> {
-    return await answering(`Writing ${JSON.stringify(path)}`, async () => {
+    return await answering(`writing ${JSON.stringify(path)}`, async () => {
       const components = this.#parse(path, 'write')
       await this.#within(components, 'make', (parent, name) => {
         return replaceFile(parent, name, { bytes, links: 'refuse', ...options })
@@ -66,22 +66,21 @@ export class PathGate {
 
   /** Deletes a regular file whose content is `expect`. */
   async remove(path: string, options: { readonly expect: Sha256 }): Promise<Answer<void>> {
-    return await answering(`Deleting ${JSON.stringify(path)}`, async () => {
+    return await answering(`deleting ${JSON.stringify(path)}`, async () => {
       const components = this.#parse(path, 'write')
       await this.#within(components, 'find', (parent, name) => removeFile(parent, name, options.expect))
     })
   }
 
   async chmod(path: string, mode: number): Promise<Answer<void>> {
-    return await answering(`Changing the mode of ${JSON.stringify(path)}`, async () => {
+    return await answering(`changing the mode of ${JSON.stringify(path)}`, async () => {
       const components = this.#parse(path, 'write')
       if ((mode & ~0o777) !== 0) {
-        refuse('policy', `The mode ${mode.toString(8)} is not allowed.`, 'Use permission bits only, at most 777.')
+        refuse('policy', `the mode ${mode.toString(8)} is not allowed`, 'use permission bits only, at most 777')
       }
       await this.#within(components, 'find', async (parent, name) => {
         const stat = await parent.look(name)
-        if (stat !== null && stat.nlink > 1)
-          refuse('policy', `${JSON.stringify(path)} is a hard link.`, 'Copy it first.')
+        if (stat !== null && stat.nlink > 1) refuse('policy', `${JSON.stringify(path)} is a hard link`, 'copy it first')
         await parent.chmod(name, mode)
       })
     })
@@ -89,7 +88,7 @@ export class PathGate {
 
   /** Opens a directory, to start a process in it. Whoever asks closes it. */
   async directory(path: string): Promise<Answer<Directory>> {
-    return await answering(`Entering ${JSON.stringify(path)}`, () => this.#enter(this.#parse(path, 'read'), 'find'))
+    return await answering(`entering ${JSON.stringify(path)}`, () => this.#enter(this.#parse(path, 'read'), 'find'))
   }
 
   async close(): Promise<void> {
@@ -102,8 +101,8 @@ export class PathGate {
     if (rule === null) return components
     const ours = rule === '.planfold' || rule.startsWith('the state')
     if (use === 'write' || ours) {
-      const hint = use === 'write' ? 'A person can change it by hand.' : 'Use the planfold command to look into it.'
-      refuse('policy', `${JSON.stringify(path)} is protected (${rule}).`, hint)
+      const hint = use === 'write' ? 'a person can change it manually' : 'use the planfold command to look into it'
+      refuse('policy', `${JSON.stringify(path)} is protected (${rule})`, hint)
     }
     return components
   }
@@ -114,7 +113,7 @@ export class PathGate {
     use: (parent: Directory, name: Buffer) => Promise<T>,
   ): Promise<T> {
     const leaf = components.at(-1)
-    if (leaf === undefined) refuse('policy', 'The path names the workspace itself.', 'Name a file in it.')
+    if (leaf === undefined) refuse('policy', 'the path names the workspace itself', 'name a file in it')
     const parent = await this.#enter(components.slice(0, -1), missing)
     try {
       return await use(parent, Buffer.from(leaf))
@@ -135,7 +134,7 @@ export class PathGate {
       } catch (error) {
         const link = codeOf(error) === 'ENOTDIR' && (await here.look(name))?.isSymbolicLink()
         await here.close()
-        if (link) refuse('policy', `${JSON.stringify(component)} is a symbolic link.`, 'Use the real path.')
+        if (link) refuse('policy', `${JSON.stringify(component)} is a symbolic link`, 'use the real path')
         throw error
       }
     }

@@ -36,16 +36,16 @@ export const sha256Of = (bytes: Uint8Array): Sha256 => createHash('sha256').upda
 export async function readFile(directory: Directory, name: Name, maxBytes: number): Promise<FileContent | null> {
   const handle = await ignoring(['ENOENT'], () => directory.openFile(name)).catch(error => {
     // A socket cannot be opened at all.
-    if (codeOf(error) === 'ENXIO') refuse('policy', `${shown(name)} is a special file.`, ONLY_REGULAR)
+    if (codeOf(error) === 'ENXIO') refuse('policy', `${shown(name)} is a special file`, ONLY_REGULAR)
     throw error
   })
   if (handle === null) return null
   try {
     const stat = await handle.stat({ bigint: true })
-    if (stat.isDirectory()) refuse('logic', `${shown(name)} is a directory.`, 'Name a file.')
-    if (!stat.isFile()) refuse('policy', `${shown(name)} is a special file.`, ONLY_REGULAR)
+    if (stat.isDirectory()) refuse('logic', `${shown(name)} is a directory`, 'name a file')
+    if (!stat.isFile()) refuse('policy', `${shown(name)} is a special file`, ONLY_REGULAR)
     const bytes = stat.size > maxBytes ? null : await readUpTo(handle, Number(stat.size), maxBytes)
-    if (bytes === null) refuse('policy', `${shown(name)} is larger than ${maxBytes} bytes.`, 'Work on a smaller file.')
+    if (bytes === null) refuse('policy', `${shown(name)} is larger than ${maxBytes} bytes`, 'work on a smaller file')
     return { bytes, sha256: sha256Of(bytes), mode: Number(stat.mode & 0o7777n), links: Number(stat.nlink), stat }
   } finally {
     await handle.close()
@@ -96,8 +96,8 @@ async function expectContent(
 ): Promise<FileContent | null> {
   const found = await readFile(directory, name, FILE_MAX_BYTES)
   if (found !== null && found.links > 1 && links === 'refuse') {
-    const hint = 'Copy it to a file of its own first; writing it would change the other name or part from it.'
-    refuse('policy', `${shown(name)} is a hard link: the file has ${found.links} names.`, hint)
+    const hint = 'copy it to a file of its own first; writing it would change the other name or part from it'
+    refuse('policy', `${shown(name)} is a hard link: the file has ${found.links} names`, hint)
   }
   if ((found?.sha256 ?? null) !== expect) changedSince(name)
   return found
@@ -143,8 +143,8 @@ async function takeName(directory: Directory, temporary: Name, name: Name, expec
 function changedSince(name: Name): never {
   refuse(
     'logic',
-    `${shown(name)} has changed since it was read; nothing was overwritten.`,
-    'Read it again, then decide anew.',
+    `${shown(name)} has changed since it was read; nothing was overwritten`,
+    'read it again, then decide again',
   )
 }
 
@@ -158,4 +158,4 @@ export function writerOf(name: Name): number | null {
 }
 
 const shown = (name: Name): string => JSON.stringify(name.toString())
-const ONLY_REGULAR = 'Only regular files can be read and written.'
+const ONLY_REGULAR = 'only regular files can be read and written'

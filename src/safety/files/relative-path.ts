@@ -9,7 +9,7 @@ export const COMPONENT_MAX_BYTES = 255
 /** The components of a relative path; throws Refused. `.` names the workspace itself and gives none. */
 export function parseRelativePath(text: string): readonly string[] {
   const no = (why: string): never =>
-    refuse('policy', `The path ${shown(text)} ${why}.`, 'Write it relative to the workspace, with forward slashes.')
+    refuse('policy', `the path ${shown(text)} ${why}`, 'write it relative to the workspace, with forward slashes')
   if (text === '') no('is empty')
   if (Buffer.byteLength(text) > PATH_MAX_BYTES) no(`is longer than ${PATH_MAX_BYTES} bytes`)
   if (/\p{Cs}/u.test(text)) no('is not valid Unicode')

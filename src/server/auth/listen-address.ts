@@ -97,12 +97,12 @@ export function checkBinding({ host, auth, tls, proxy, hosts }: Binding): Bindin
     )
   if (!auth && public_ !== null)
     return refused(
-      'behind a proxy everybody could do everything without a token',
+      'refusing to run behind a proxy without tokens: everybody could do everything',
       'leave out --no-auth, or --trusted-proxy',
     )
   if (!isHere && !tls && public_ === null)
     return refused(
-      `on ${host} others could read tokens on the way`,
+      `refusing plain HTTP on ${host}: others on the network could read the tokens`,
       'add --tls-cert and --tls-key, or --trusted-proxy with the https address of a proxy in front; or use --host 127.0.0.1',
     )
   return { ok: true, proxy: public_, hosts, addresses: isAnyAddress(host) ? [] : [bracketed(host)] }

@@ -268,7 +268,7 @@ describe('claims', () => {
       {
         attempt: 1,
         how: 'refused',
-        why: "not accepted: 'outputs.n > 3' does not hold (outputs.n is 1)",
+        why: 'check failed: outputs.n > 3 (outputs.n is 1)',
         unmet: [{ criterion: 'outputs.n > 3', evidence: 'outputs.n is 1' }],
       },
       { attempt: 1, how: 'failed', why: 'I cannot' },

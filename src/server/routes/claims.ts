@@ -110,10 +110,10 @@ export const claimRoutes: readonly AnyRoute[] = [
         if (unaccepted === null || isProblem(answer)) return answer
         const { kept, failure, verdicts } = unaccepted
         const held = done.claim === undefined ? {} : { expires_in_seconds: done.claim.expiresInMs / 1_000 }
-        return problem(422, 'not-accepted', `the report is recorded, and was not accepted: ${failure.message}`, {
+        return problem(422, 'not-accepted', `the report is recorded, but not accepted: ${failure.message}`, {
           hint: kept
-            ? 'the task is still yours: see `verdicts`, mend it, then report again with the same token'
-            : 'see `verdicts`; mend it, then claim it again if it is still open',
+            ? 'the task is still yours: see `verdicts`, fix it, then report again with the same token'
+            : 'see `verdicts`, fix it, then claim the task again if it is unfinished',
           more: {
             ...(answer.body as object),
             verdicts,

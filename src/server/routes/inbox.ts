@@ -75,7 +75,7 @@ const LACKING: { readonly [what in LackingFor]: string } = {
 }
 
 function unknown(id: string): Problem {
-  return notFound(`nothing waits under the id '${id.slice(0, 60)}', and nothing did`, 'list what waits: GET /inbox')
+  return notFound(`there is no request with the id '${id.slice(0, 60)}'`, 'list all requests: GET /inbox')
 }
 
 function over({ plan, name, task, asks }: InboxItem, by: InboxFate['by']): Problem {
@@ -138,7 +138,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
       // Said to be done, and not accepted: whoever said it must see that.
       if (unaccepted !== null) {
         const { failure, verdicts, kept } = unaccepted
-        return problem(422, 'not-accepted', `it is recorded, and was not accepted: ${failure.message}`, {
+        return problem(422, 'not-accepted', `the answer is recorded, but not accepted: ${failure.message}`, {
           hint: failure.hint ?? 'see what was asked of it: GET /plans/…/contract',
           more: { ...moved, ...held, verdicts: onWire(verdicts), claim_kept: kept },
         })

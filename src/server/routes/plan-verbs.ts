@@ -83,7 +83,7 @@ async function foretell(call: Asking, wanted: RollbackWanted): Promise<Foretold 
 }
 
 function showPreview({ plan, name }: { plan: string; name: string }, preview: Foretold, ask: RollbackAsk) {
-  const { to, checkpoint, files, resets, compensate, stays, git, kept } = preview
+  const { to, checkpoint, files, resets, compensate, stays, decisionsLost, git, kept } = preview
   return {
     status: 'dry_run' as const,
     plan_id: plan,
@@ -96,6 +96,7 @@ function showPreview({ plan, name }: { plan: string; name: string }, preview: Fo
     tasks: onWire(resets),
     compensate,
     stays: onWire(stays),
+    decisions_lost: onWire(decisionsLost),
     git: onWire(git),
     kept: onWire(kept),
   }

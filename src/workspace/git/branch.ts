@@ -23,8 +23,8 @@ export async function ensureBranch(repository: Repository, request: BranchReques
     return { branch, ref, tip, made: 'before', operation: record(made) }
   }
   if (tip !== null) {
-    const hint = `Rename it (git branch -m ${branch} mine/${request.name}) or rename the plan.`
-    refuse('policy', `There is a branch ${branch} already, and this plan did not make it.`, hint)
+    const hint = `rename it (git branch -m ${branch} mine/${request.name}) or rename the plan`
+    refuse('policy', `there is a branch ${branch} already, and this plan did not make it`, hint)
   }
   const base = await repository.demandCommit(request.base)
   if (made !== base) await swapRef(repository, { ref: mark, before: made, after: base, why: `mark of ${branch}` })
@@ -35,17 +35,17 @@ export async function ensureBranch(repository: Repository, request: BranchReques
 export async function createTag(repository: Repository, request: TagRequest): Promise<RefOperation> {
   const ref = `refs/tags/${request.name}`
   if (!isRef(ref)) {
-    const hint = 'Use letters, digits, dots, dashes and slashes.'
-    refuse('logic', `${JSON.stringify(request.name.slice(0, 100))} cannot be the name of a tag.`, hint)
+    const hint = 'use letters, digits, dots, dashes and slashes'
+    refuse('logic', `${JSON.stringify(request.name.slice(0, 100))} cannot be the name of a tag`, hint)
   }
   const commit = await repository.demandCommit(request.target)
   const mark = markOf(request.plan, ref)
   const [tip, made] = [await refTarget(repository, ref), await refTarget(repository, mark)]
   const isSame = (tip === commit) === (request.message === undefined) && (await repository.commitOf(ref)) === commit
   if (tip !== null && (tip !== made || !isSame)) {
-    const hint = 'Choose another name; a tag is never moved from here.'
+    const hint = 'choose another name; a tag is never moved from here'
     const whose = tip === made ? 'on another commit or of another kind' : 'which this plan did not make'
-    refuse('policy', `There is a tag ${request.name} already, ${whose}.`, hint)
+    refuse('policy', `there is a tag ${request.name} already, ${whose}`, hint)
   }
   const after = tip ?? (request.message === undefined ? commit : await tagObject(repository, request, commit))
   if (made !== after) await swapRef(repository, { ref: mark, before: made, after, why: `mark of ${request.name}` })

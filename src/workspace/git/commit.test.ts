@@ -206,7 +206,7 @@ describe('a commit', () => {
     fs.writeFileSync(join(root, 'x.txt'), 'mine\n')
     sh('add', 'x.txt')
     const refused = await git.commitPaths(commitOf({ 'x.txt': text('other\n') }, { whenCheckedOut: 'stage' }))
-    expect(no(refused)).toMatch(/Other content is staged/)
+    expect(no(refused)).toMatch(/other content is staged/)
   })
 
   test('never takes a path out of the workspace or into the repository', async () => {
@@ -226,8 +226,8 @@ describe('a commit', () => {
       'a/../b',
     ]
     for (const path of paths) {
-      expect(no(await git.commitPaths(commitOf({ [path]: text('x') }))), path).toMatch(/^The path/)
-      expect(no(await git.commitPaths(commitOf({ [path]: { from: 'workspace' } }))), path).toMatch(/^The path/)
+      expect(no(await git.commitPaths(commitOf({ [path]: text('x') }))), path).toMatch(/^the path/)
+      expect(no(await git.commitPaths(commitOf({ [path]: { from: 'workspace' } }))), path).toMatch(/^the path/)
     }
   })
 

@@ -47,11 +47,10 @@ export async function ourBranch(repository: Repository, owner: Owner): Promise<O
   const branch = branchOf(owner)
   const ref = `refs/heads/${branch}`
   const [tip = null, base = null] = await tipsOf(repository, [ref, madeRef(owner.plan, branch)])
-  if (tip === null)
-    refuse('logic', `There is no branch ${branch}.`, 'It is made when the plan starts; resume the plan.')
+  if (tip === null) refuse('logic', `there is no branch ${branch}`, 'it is made when the plan starts; resume the plan')
   if (base === null) {
-    const hint = `Rename it (git branch -m ${branch} mine/${owner.name}) or rename the plan.`
-    refuse('policy', `The branch ${branch} was not made by this plan.`, hint)
+    const hint = `rename it (git branch -m ${branch} mine/${owner.name}) or rename the plan`
+    refuse('policy', `the branch ${branch} was not made by this plan`, hint)
   }
   return { branch, ref, tip, base }
 }
@@ -91,8 +90,8 @@ export function trailersOf(request: Owner & Pick<CommitRequest, 'actor' | 'key' 
 
 export function refuseCheckedOut(ref: string, places: readonly string[]): never {
   const branch = ref.replace('refs/heads/', '')
-  const hint = `Switch to another branch there (git switch -), or finish the rebase or bisect, and try again.`
-  refuse('policy', `${branch} is checked out in ${told(places)}; moving it would confuse the files there.`, hint)
+  const hint = `switch to another branch there (git switch -), or finish the rebase or bisect, and try again`
+  refuse('policy', `${branch} is checked out in ${told(places)}; moving it would confuse the files there`, hint)
 }
 
 function record(request: CommitRequest, ref: string, before: Oid, after: Oid): RefOperation {
@@ -126,8 +125,8 @@ async function stage(repository: Repository, place: string, tip: Oid, changes: r
   const wanted = new Map(changes.map(change => [change.path, change]))
   const others = staged.filter(({ path, oid }) => wanted.has(path) && wanted.get(path)!.oid !== oid)
   if (others.length > 0) {
-    const hint = 'Commit or unstage them first: git restore --staged.'
-    refuse('policy', `Other content is staged in ${place} for ${told(others.map(({ path }) => pathText(path)))}.`, hint)
+    const hint = 'commit or unstage them first: git restore --staged'
+    refuse('policy', `other content is staged in ${place} for ${told(others.map(({ path }) => pathText(path)))}`, hint)
   }
   await repository.git(['update-index', '-z', '--index-info'], { cwd: place, stdin: indexInfo(changes) })
 }

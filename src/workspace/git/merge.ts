@@ -25,7 +25,7 @@ export async function mergeBack(repository: Repository, request: MergeRequest): 
   if (places.length > 0 && request.whenCheckedOut !== 'leave-files') refuseCheckedOut(into.ref, places)
   const merged = await mergeTrees(repository, into.tip, from.tip)
   if (merged.status === 'conflict') {
-    const hint = `Merge by hand: git switch ${into.branch} && git merge ${from.branch}. Both branches are as they were.`
+    const hint = `merge manually: git switch ${into.branch} && git merge ${from.branch}; both branches are as they were`
     return { status: 'conflict', paths: merged.paths, hint }
   }
   const message = withTrailers(request.message, trailersOf(request))
@@ -44,8 +44,8 @@ export async function mergeTrees(repository: Repository, ours: Oid, theirs: Oid)
   const output = await repository.git(args, { codes: [0, 1, 128, 129] })
   if (output.code > 1) {
     const old = output.code === 129
-    const hint = old ? 'Install git 2.38 or newer, or merge by hand.' : 'Merge by hand: git merge.'
-    refuse('logic', old ? 'This git cannot merge without a working tree.' : said(output.stderr), hint)
+    const hint = old ? 'install git 2.38 or newer, or merge manually' : 'merge manually: git merge'
+    refuse('logic', old ? 'this git cannot merge without a working tree' : said(output.stderr), hint)
   }
   const [tree = '', ...paths] = output.stdout.toString('latin1').split('\0')
   if (output.code === 0) return { status: 'clean', tree }

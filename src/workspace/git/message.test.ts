@@ -72,7 +72,7 @@ Plan \`upgrade\`: completed, 1 of 2 tasks completed.
 
 ## Checks
 
-- \`edit\` tests pass: holds
+- \`edit\` tests pass: passed
 
 ## Decisions
 

@@ -172,13 +172,13 @@ const CHECKOUT_TIMEOUT_MS = 600_000
 const reasonOf = (plan: PlanId): string => `planfold scratch ${plan}`
 
 async function ours(repository: Repository, plan: PlanId, path: string): Promise<boolean> {
-  if (!isPlanId(plan)) refuse('logic', 'The id of the plan is none.', 'Pass the UUID of the plan.')
-  if (!isAbsolute(path)) refuse('logic', 'The folder of a scratch worktree must be absolute.', 'Pass its full path.')
+  if (!isPlanId(plan)) refuse('logic', 'the id of the plan is none', 'pass the UUID of the plan')
+  if (!isAbsolute(path)) refuse('logic', 'the folder of a scratch worktree must be absolute', 'pass its full path')
   const known = (await allWorktrees(repository)).find(each => each.path === path)
   if (known === undefined) return false
   if (known.reason === reasonOf(plan) && known.branch === null) return true
-  const hint = 'Move it away: git worktree move, or choose another folder.'
-  return refuse('policy', `There is another worktree in ${path}, which is no scratch of this plan.`, hint)
+  const hint = 'move it away: git worktree move, or choose another folder'
+  return refuse('policy', `there is another worktree in ${path}, which is no scratch of this plan`, hint)
 }
 
 // Questions to history: the commits a bisection searches, and how much two commits differ.
@@ -196,9 +196,9 @@ async function commitsBetween(
   const [good, bad] = [await repository.demandCommit(request.good), await repository.demandCommit(request.bad)]
   if (!(await repository.isAncestor(good, bad))) {
     const hint = repository.shallow
-      ? 'The history is cut off here: git fetch --unshallow.'
-      : `Take an older good commit: git merge-base ${good.slice(0, 12)} ${bad.slice(0, 12)}.`
-    refuse('logic', 'The good commit is no ancestor of the bad one.', hint)
+      ? 'the history is cut off here: git fetch --unshallow'
+      : `take an older good commit: git merge-base ${good.slice(0, 12)} ${bad.slice(0, 12)}`
+    refuse('logic', 'the good commit is no ancestor of the bad one', hint)
   }
   const args = ['log', '-z', '--first-parent', '--reverse', '--no-patch', '--no-decorate', `--max-count=${COMMITS_MAX}`]
   const flat = fields(await repository.git([...args, '--format=%H%x00%s', bad, `^${good}`, '--']))
@@ -241,8 +241,8 @@ async function demandBackReference(repository: Repository, environment: Variable
   if (named !== undefined && (await real(resolve(top, named))) === (await real(gitDir))) return
   refuse(
     'policy',
-    `The file ${JSON.stringify(dotGit)} names the repository ${JSON.stringify(gitDir)}, and nothing in that repository names this folder. Nothing was written there.`,
-    `If it is yours (git clone --separate-git-dir leaves no reference), say so: ${GIT_DIR_VARIABLE}=${quoted(gitDir)} planfold …. For a worktree that was moved: git worktree repair.`,
+    `the file ${JSON.stringify(dotGit)} names the repository ${JSON.stringify(gitDir)}, and nothing in that repository names this folder; nothing was written there`,
+    `if it is yours (git clone --separate-git-dir leaves no reference), say so: ${GIT_DIR_VARIABLE}=${quoted(gitDir)} planfold …; for a worktree that was moved: git worktree repair`,
   )
 }
 

@@ -76,7 +76,7 @@ function taskLine({ name, title, status }: PrTask): string {
 
 function checkLines({ name, criteria = [] }: PrTask): readonly string[] {
   return criteria.map(({ criterion, holds }) => {
-    const word = holds === true ? 'holds' : holds === false ? 'does not hold' : 'not judged'
+    const word = holds === true ? 'passed' : holds === false ? 'failed' : 'not checked'
     return `- ${code(name)} ${escaped(criterion)}: ${word}`
   })
 }

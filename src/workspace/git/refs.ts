@@ -22,12 +22,12 @@ import { fields, type GitOutput } from './run-git.ts'
 
 export function branchOf(owner: Owner): string {
   const { plan, name, task } = owner
-  if (!isPlanId(plan)) refuse('logic', 'The id of the plan is none.', 'Pass the UUID of the plan.')
+  if (!isPlanId(plan)) refuse('logic', 'the id of the plan is none', 'pass the UUID of the plan')
   const fits = isPlanName(name) && (task === undefined || isTaskName(task))
   const branch = `plan/${name}${task === undefined ? '' : `+${task.replaceAll('/', '+')}`}`
   if (!fits || !isRef(`refs/heads/${branch}`)) {
-    const hint = 'git takes no name that ends with .lock or a dot; rename the plan or task.'
-    refuse('logic', `${JSON.stringify(branch.slice(0, 200))} cannot be the name of a branch.`, hint)
+    const hint = 'git takes no name that ends with .lock or a dot; rename the plan or task'
+    refuse('logic', `${JSON.stringify(branch.slice(0, 200))} cannot be the name of a branch`, hint)
   }
   return branch
 }
@@ -65,8 +65,8 @@ export async function tipsOf(repository: Repository, refs: readonly string[]): P
   return refs.map(ref => {
     const [, oid, symref] = found.find(([name]) => name === ref) ?? []
     if (symref !== undefined && symref !== '') {
-      const hint = `Look at it: git symbolic-ref ${ref}. Delete it if it is not yours: git symbolic-ref -d ${ref}.`
-      refuse('policy', `${ref} only points to another branch, which is not ours to move.`, hint)
+      const hint = `look at it: git symbolic-ref ${ref}; delete it if it is not yours: git symbolic-ref -d ${ref}`
+      refuse('policy', `${ref} only points to another branch, which is not ours to move`, hint)
     }
     return oid ?? null
   })
@@ -109,11 +109,11 @@ export async function swapRef(repository: Repository, swap: Swap): Promise<void>
   // A git that was killed after the change, or another one of ours with the same wish: what was asked for is true.
   if (now === after) return
   if (now !== before) {
-    const hint = `Look at it with git log ${ref}, then try again: it starts from what stands there now.`
-    refuse('transient', `${ref} was changed by somebody else in the meantime.`, hint)
+    const hint = `look at it with git log ${ref}, then try again: it starts from what stands there now`
+    refuse('transient', `${ref} was changed by somebody else in the meantime`, hint)
   }
   const said = output.stderr.trim().slice(-500)
-  const hint = /\.lock/.test(said) ? 'If no other git runs, remove the lock file it names.' : 'Look at the repository.'
+  const hint = /\.lock/.test(said) ? 'if no other git runs, remove the lock file it names' : 'look at the repository'
   refuse(/\.lock/.test(said) ? 'transient' : 'logic', `git did not change ${ref}: ${said}`, hint)
 }
 
@@ -149,6 +149,5 @@ export async function workTrees(
 }
 
 function demandRef(ref: string): void {
-  if (!isRef(ref))
-    refuse('logic', `${JSON.stringify(ref.slice(0, 200))} is no full name of a ref.`, 'Check the record.')
+  if (!isRef(ref)) refuse('logic', `${JSON.stringify(ref.slice(0, 200))} is no full name of a ref`, 'check the record')
 }

@@ -34,12 +34,12 @@ export async function removeWorktree(
   const found = (await allWorktrees(repository)).find(each => each.path === path)
   if (found === undefined) return { operations: [] }
   if (!(await isOurs(repository, found, plan))) {
-    const hint = 'Remove it yourself if you no longer need it: git worktree remove.'
-    refuse('policy', `This plan did not make the worktree ${path}.`, hint)
+    const hint = 'remove it yourself if you no longer need it: git worktree remove'
+    refuse('policy', `this plan did not make the worktree ${path}`, hint)
   }
   if (found.branch !== branch) {
-    const hint = `Go back to ${branch} there: git switch ${branch}.`
-    refuse('policy', `The worktree ${path} is on ${found.branch ?? 'no branch'}, not on ${branch}.`, hint)
+    const hint = `go back to ${branch} there: git switch ${branch}`
+    refuse('policy', `the worktree ${path} is on ${found.branch ?? 'no branch'}, not on ${branch}`, hint)
   }
   const operation = {
     type: 'worktree.removed',
@@ -56,14 +56,14 @@ export async function removeWorktree(
   }
   const gitDir = await repository.line(['rev-parse', '--absolute-git-dir'], { cwd: path })
   const busy = await underWay(gitDir)
-  if (busy.length > 0) refuse('policy', `A ${busy.join(' and ')} is under way in ${path}.`, 'Finish or abort it first.')
+  if (busy.length > 0) refuse('policy', `a ${busy.join(' and ')} is under way in ${path}`, 'finish or abort it first')
   await demandCommitted(repository, path, found.head, request)
   await keepReflog(repository, request, path)
   if (request.stored !== undefined) {
     const changed = await setAside(path, plan, request.stored.judged)
     if (changed.length > 0) {
-      const hint = 'Nothing was removed. Try again when nobody works there.'
-      refuse('transient', `${told(changed)} changed in ${path} while it was being removed.`, hint)
+      const hint = 'nothing was removed; try again when nobody works there'
+      refuse('transient', `${told(changed)} changed in ${path} while it was being removed`, hint)
     }
     await forgetAndDelete(repository, request, found)
     return { operations: [operation] }
@@ -73,7 +73,7 @@ export async function removeWorktree(
   const output = await repository.git(['worktree', 'remove', '--', path], { codes: [0, 128] })
   if (output.code !== 0) {
     await repository.git(['worktree', 'lock', '--reason', reasonOf(plan), '--', path])
-    refuse('logic', `git did not remove ${path}: ${output.stderr.trim().slice(0, 300)}`, 'Look what has changed there.')
+    refuse('logic', `git did not remove ${path}: ${output.stderr.trim().slice(0, 300)}`, 'look what has changed there')
   }
   return { operations: [operation] }
 }
@@ -116,8 +116,8 @@ async function demandCommitted(
     if (stored.has(each) && !(known === 'staged' && otherwise.has(each))) files.delete(each)
   if (files.size === 0) return
   const hint =
-    'Commit them on the branch, copy them elsewhere, or name ignored ones that can be made again as expendable.'
-  throw new InTheWay(`The worktree ${path} holds the only copy of ${told([...files.keys()])}.`, hint, files)
+    'commit them on the branch, copy them elsewhere, or name ignored ones that can be made again as expendable'
+  throw new InTheWay(`the worktree ${path} holds the only copy of ${told([...files.keys()])}`, hint, files)
 }
 
 const knownOf = ({ code }: StatusLine): LoneFile =>

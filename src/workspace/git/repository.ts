@@ -57,21 +57,21 @@ export class Repository {
     const flags = await ask('--is-bare-repository', '--is-inside-work-tree', '--is-shallow-repository')
     const [bare, inside, shallow] = flags.split('\n')
     if (bare === 'true' || inside !== 'true') {
-      const hint = 'Run it in a working tree: git worktree add, or git clone.'
-      refuse('logic', 'The repository is bare, or this folder is not in its working tree.', hint)
+      const hint = 'run it in a working tree: git worktree add, or git clone'
+      refuse('logic', 'the repository is bare, or this folder is not in its working tree', hint)
     }
     const [objectFormat, gitDir, commonDir, shown] = await askPlaces(ask)
     const top = await realpath(shown)
     // A configured core.worktree could lead anywhere; a real working tree has its .git at its top.
     if ((await ignoring(['ENOENT'], () => stat(join(top, '.git')))) === null) {
-      const hint = 'Look at core.worktree: git config --show-origin core.worktree.'
-      refuse('policy', 'The configuration of the repository puts its working tree somewhere else.', hint)
+      const hint = 'look at core.worktree: git config --show-origin core.worktree'
+      refuse('policy', 'the configuration of the repository puts its working tree somewhere else', hint)
     }
     const below = relative(top, root)
     // A folder of a plan that is no worktree stands in our state folder, and so in a repository that is not meant.
     if (below.split('/').includes('.planfold')) {
-      const hint = 'Plans commit from the workspace, or from a worktree: git: {worktree: plan}.'
-      refuse('logic', 'This folder is part of the state of Planfold and belongs to no repository.', hint)
+      const hint = 'plans commit from the workspace, or from a worktree: git: {worktree: plan}'
+      refuse('logic', 'this folder is part of the state of Planfold and belongs to no repository', hint)
     }
     const prefix = below === '' ? '' : `${below}/`
     const places = { top, gitDir, commonDir, prefix, objectFormat, shallow: shallow === 'true' }
@@ -96,7 +96,7 @@ export class Repository {
   async commitOf(revision: string): Promise<Oid | null> {
     const odd = /[\p{Cc}\p{Cs} ]|^-|^$|\.\./u
     if (odd.test(revision) || revision.length > 500) {
-      refuse('logic', `${JSON.stringify(revision.slice(0, 100))} names no commit.`, 'Name a branch, a tag or a commit.')
+      refuse('logic', `${JSON.stringify(revision.slice(0, 100))} names no commit`, 'name a branch, a tag or a commit')
     }
     const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]
     const output = await this.git(args, { codes: [0, 1, 128] })
@@ -108,9 +108,9 @@ export class Repository {
     const found = await this.commitOf(revision)
     if (found !== null) return found
     if ((await this.git(['rev-list', '--all', '--max-count=1'])).stdout.length === 0)
-      refuse('logic', 'The repository has no commits yet.', 'Make a first commit: git commit --allow-empty.')
-    const hint = revision === 'HEAD' ? 'Switch to a branch that has one.' : 'Name a branch, a tag or a commit.'
-    return refuse('logic', `The repository has no commit ${JSON.stringify(revision.slice(0, 100))}.`, hint)
+      refuse('logic', 'the repository has no commits yet', 'make a first commit: git commit --allow-empty')
+    const hint = revision === 'HEAD' ? 'switch to a branch that has one' : 'name a branch, a tag or a commit'
+    return refuse('logic', `the repository has no commit ${JSON.stringify(revision.slice(0, 100))}`, hint)
   }
 
   async isAncestor(old: Oid, young: Oid): Promise<boolean> {
@@ -153,11 +153,7 @@ export const isOid = (text: string): boolean => /^(?:[0-9a-f]{40}|[0-9a-f]{64})$
 /** For names that come back from a journal: what is no object name must never reach a command line. */
 export function demandOid(text: string): Oid {
   if (isOid(text)) return text
-  return refuse(
-    'logic',
-    `${JSON.stringify(text.slice(0, 100))} is no object name.`,
-    'The recorded operation is damaged.',
-  )
+  return refuse('logic', `${JSON.stringify(text.slice(0, 100))} is no object name`, 'the recorded operation is damaged')
 }
 
 export const zeroOid = (like: Oid): Oid => '0'.repeat(like.length)

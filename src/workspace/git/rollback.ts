@@ -27,14 +27,14 @@ export async function rollback(repository: Repository, request: RollbackRequest)
     steps = await planRollback(repository, request)
     const refused = steps.filter(step => step.do === 'refuse')
     if (refused.length > 0) {
-      const message = `git effects were not rolled back: ${refused.map(({ target, why }) => `${target}: ${why}`).join('; ')}.`
+      const message = `git effects were not rolled back: ${refused.map(({ target, why }) => `${target}: ${why}`).join('; ')}`
       const run = refused.flatMap(step => step.run)
-      return no(failure('policy', message, `Nothing was changed. You may run: ${run.join(' ; ')}`))
+      return no(failure('policy', message, `nothing was changed; you may run: ${run.join(' ; ')}`))
     }
     for (const step of steps) done.push(...(await carryOut(repository, request, step)))
     return { ok: true, done, steps }
   } catch (error) {
-    const found = failureOf('The rollback of git effects', error)
+    const found = failureOf('the rollback of git effects', error)
     if (found === null) throw error
     return no(found)
   }
@@ -139,8 +139,8 @@ async function revert(repository: Repository, request: RollbackRequest, step: Ro
   const after = lastTold(request, ref)!.after!
   const reverted = await revertedTree(repository, { before, after, tip })
   if (reverted.status === 'conflict') {
-    const hint = `Revert by hand: git revert --no-edit ${before.slice(0, 12)}..${after.slice(0, 12)}`
-    refuse('logic', `Reverting conflicts with later changes in ${told(reverted.paths)}.`, hint)
+    const hint = `revert manually: git revert --no-edit ${before.slice(0, 12)}..${after.slice(0, 12)}`
+    refuse('logic', `reverting conflicts with later changes in ${told(reverted.paths)}`, hint)
   }
   const list = chainOf(request.operations, ref).filter(each => each.before !== null)
   const body = list.map(each => `This reverts commit ${each.after}.`).join('\n')

@@ -109,10 +109,10 @@ function start(argv: readonly string[], run: GitRun): Promise<GitOutput> {
       clearTimeout(timer)
       try {
         if (ended === 'late') {
-          refuse('transient', `git ${told(argv)} did not end in time.`, 'Look whether something holds the repository.')
+          refuse('transient', `git ${told(argv)} did not end in time`, 'look whether something holds the repository')
         }
         if (ended === 'long' && run.cutOff !== 'keep') {
-          refuse('resource', `git ${told(argv)} answered with more than ${max} bytes.`, 'Work on fewer paths at once.')
+          refuse('resource', `git ${told(argv)} answered with more than ${max} bytes`, 'work on fewer paths at once')
         }
         const stdout = Buffer.concat(chunks)
         resolve({ code: ended === 'long' ? 0 : (code ?? 128), stdout, stderr, cutOff: ended === 'long' })
@@ -126,7 +126,7 @@ function start(argv: readonly string[], run: GitRun): Promise<GitOutput> {
 
 function missing(): Error {
   try {
-    refuse('logic', 'There is no git program on the PATH.', 'Install git 2.38 or newer.')
+    refuse('logic', 'there is no git program on the PATH', 'install git 2.38 or newer')
   } catch (error) {
     return error as Error
   }
@@ -141,17 +141,17 @@ function complain(args: readonly string[], output: GitOutput): never {
   const said = output.stderr.trim().split('\n').slice(-3).join(' ').slice(0, 600)
   const what = `git ${args[0] ?? ''} said: ${said === '' ? `exit ${output.code}` : said}`
   if (/dubious ownership/.test(said)) {
-    const hint = 'If you trust it: git config --global --add safe.directory <the folder>.'
-    refuse('policy', 'The repository belongs to another user of this machine.', hint)
+    const hint = 'if you trust it: git config --global --add safe.directory <the folder>'
+    refuse('policy', 'the repository belongs to another user of this machine', hint)
   }
   if (/not a git repository|cannot use bare repository|safe\.bareRepository/.test(said)) {
-    const hint = 'Run it inside the working tree of a repository, or make one with git init.'
-    refuse('logic', 'There is no repository with a working tree here.', hint)
+    const hint = 'run it inside the working tree of a repository, or make one with git init'
+    refuse('logic', 'there is no repository with a working tree here', hint)
   }
   if (/\.lock'?: File exists/.test(said)) {
     const lock = /'([^']+\.lock)'/.exec(said)?.[1] ?? 'the lock file'
-    const hint = `Wait for the other git. If none runs, a killed one left ${lock} behind: remove that file.`
-    refuse('transient', 'Another git holds the repository, or one was killed there.', hint)
+    const hint = `wait for the other git; if none runs, a killed one left ${lock} behind: remove that file`
+    refuse('transient', 'another git holds the repository, or one was killed there', hint)
   }
-  refuse('logic', what, 'Nothing more was done. Look at the repository with git status.')
+  refuse('logic', what, 'nothing more was done; look at the repository with git status')
 }

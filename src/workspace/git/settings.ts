@@ -63,11 +63,7 @@ export async function readSettings(cwd: string, env: { readonly [name: string]: 
     }
   }
   if (overrides.length > OVERRIDES_MAX) {
-    refuse(
-      'policy',
-      'The git configuration holds thousands of drivers.',
-      'Look at it: git config --list --show-origin.',
-    )
+    refuse('policy', 'the git configuration holds thousands of drivers', 'look at it: git config --list --show-origin')
   }
   const told = [...remotes].map(([name, url]) => ({ name, url }))
   return { filters, remotes: told, autocrlf, user, overrides, includes, worktree }
@@ -88,8 +84,8 @@ function utf8(bytes: string): string {
   const buffer = Buffer.from(bytes, 'latin1')
   // An environment of Node holds text only, so a driver with such a name could not be covered.
   if (!isUtf8(buffer)) {
-    const hint = 'Look for it with git config --list --show-origin, and give it a name that is text.'
-    refuse('policy', 'The git configuration names a driver or remote with bytes that are no UTF-8.', hint)
+    const hint = 'look for it with git config --list --show-origin, and give it a name that is text'
+    refuse('policy', 'the git configuration names a driver or remote with bytes that are no UTF-8', hint)
   }
   return buffer.toString('utf8')
 }

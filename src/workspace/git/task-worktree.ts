@@ -30,7 +30,7 @@ import { allWorktrees, checkOutNew, fill, isOurs, type ListedWorktree, noteFille
 
 export async function beginTask(repository: Repository, request: TaskRequest): Promise<BegunTask> {
   const { plan, name, task, base, key, folder, at } = request
-  if (!isAbsolute(folder)) refuse('logic', 'The folder for worktrees must be absolute.', 'Pass its full path.')
+  if (!isAbsolute(folder)) refuse('logic', 'the folder for worktrees must be absolute', 'pass its full path')
   const into = await ensureBranch(repository, { plan, name, base, at })
   await mkdir(folder, { recursive: true })
   const path = join(await realpath(folder), task.replaceAll('/', '+'))
@@ -54,7 +54,7 @@ export async function mergeTask(repository: Repository, request: LandRequest): P
     if (dropped !== null) operations.push(dropped)
     return { ...landed, kept: null }
   } catch (error) {
-    const kept = failureOf('The worktree', error)
+    const kept = failureOf('the worktree', error)
     if (kept === null) throw error
     return { ...landed, kept }
   }
@@ -103,8 +103,8 @@ async function knownAt(repository: Repository, request: TaskRequest, path: strin
   if (found === undefined) return null
   const isForeign = found.branch !== null && found.branch !== branch
   if (isForeign || !(await isOurs(repository, found, plan))) {
-    const hint = 'Move it away: git worktree move.'
-    refuse('policy', `There is another worktree in ${path}, or it is on another branch than ${branch}.`, hint)
+    const hint = 'move it away: git worktree move'
+    refuse('policy', `there is another worktree in ${path}, or it is on another branch than ${branch}`, hint)
   }
   if (!(await exists(path))) {
     await repository.git(['worktree', 'remove', '--force', '--force', '--', path])
@@ -112,7 +112,7 @@ async function knownAt(repository: Repository, request: TaskRequest, path: strin
   }
   const gitDir = await repository.line(['rev-parse', '--absolute-git-dir'], { cwd: path })
   const busy = await underWay(gitDir)
-  if (busy.length > 0) refuse('policy', `A ${busy.join(' and ')} is under way in ${path}.`, 'Finish or abort it first.')
+  if (busy.length > 0) refuse('policy', `a ${busy.join(' and ')} is under way in ${path}`, 'finish or abort it first')
   return found
 }
 
@@ -164,11 +164,7 @@ async function droppedBranch(
   if (!isMerged && unless === 'unmerged') return null
   const places = (await checkedOutIn(repository, ref)).filter(place => !own.includes(place))
   if (places.length > 0)
-    refuse(
-      'policy',
-      `${branch} is checked out in ${places.join(', ')}.`,
-      'Switch to another branch there: git switch -.',
-    )
+    refuse('policy', `${branch} is checked out in ${places.join(', ')}`, 'switch to another branch there: git switch -')
   const backup = isMerged ? undefined : backupRef(name, at, ref)
   if (backup !== undefined) await swapRef(repository, { ref: backup, before: null, after: tip, why: 'backup' })
   await swapRef(repository, { ref, before: tip, after: null, why: isMerged ? 'merged' : 'set aside' })

@@ -53,8 +53,8 @@ export async function buildTree(
     const found = await changesBetween(repository, tip, tree)
     const strays = found.filter(({ path }) => !wanted.has(path)).map(({ path }) => pathText(path))
     if (strays.length > 0) {
-      const hint = 'Name them too if they may go, or choose another path.'
-      refuse('policy', `The commit would also take away ${told(strays)}, which were not named.`, hint)
+      const hint = 'name them too if they may go, or choose another path'
+      refuse('policy', `the commit would also take away ${told(strays)}, which were not named`, hint)
     }
     return { tree, changes: found, left: left.map(pathText) }
   })
@@ -134,7 +134,7 @@ export async function filteredPaths(
 
 function repositoryPath(repository: Repository, text: string): BytePath {
   const no = (why: string): never =>
-    refuse('policy', `The path ${JSON.stringify(text.slice(0, 100))} ${why}.`, 'Name a file inside the workspace.')
+    refuse('policy', `the path ${JSON.stringify(text.slice(0, 100))} ${why}`, 'name a file inside the workspace')
   const path = pathBytes(text)
   if (path === '' || path.length > 4096) no('is empty or too long')
   if (path.includes('\0')) no('holds a NUL byte')
@@ -149,10 +149,10 @@ function repositoryPath(repository: Repository, text: string): BytePath {
 async function attributesOf(repository: Repository, paths: readonly BytePath[]): Promise<ReadonlySet<BytePath>> {
   const filtered = await filteredPaths(repository, paths)
   for (const [path, filter] of filtered) {
-    const hint = `Commit such files yourself: git add and git commit run the filter. Or take the filter attribute away.`
+    const hint = `commit such files yourself: git add and git commit run the filter; or take the filter attribute away`
     refuse(
       'policy',
-      `${JSON.stringify(pathText(path))} goes through the filter ${filter}, a command we never run.`,
+      `${JSON.stringify(pathText(path))} goes through the filter ${filter}, a command we never run`,
       hint,
     )
   }
@@ -180,8 +180,8 @@ async function sorted(
     if (found === null) gone.push(path)
     else if (found.isFile() || found.isSymbolicLink()) files.push(path)
     else {
-      const hint = 'Name the files in it; git keeps files and links only.'
-      refuse('logic', `${JSON.stringify(pathText(path))} is neither a file nor a link.`, hint)
+      const hint = 'name the files in it; git keeps files and links only'
+      refuse('logic', `${JSON.stringify(pathText(path))} is neither a file nor a link`, hint)
     }
   }
   return { files, gone }
@@ -214,8 +214,8 @@ async function storeBytes(
     }
     const text = bytesOf(path).toString('utf8')
     if (!Buffer.from(text).equals(bytesOf(path))) {
-      const hint = 'Rename the file, or take the attribute away.'
-      refuse('logic', `${JSON.stringify(pathText(path))} must be converted, and its name is no text.`, hint)
+      const hint = 'rename the file, or take the attribute away'
+      refuse('logic', `${JSON.stringify(pathText(path))} must be converted, and its name is no text`, hint)
     }
     const oid = await repository.line(['hash-object', '-w', '--stdin', `--path=${text}`], { stdin: bytes })
     stored.push({ path, mode, oid })

@@ -21,20 +21,20 @@ export async function addWorktree(
   request: WorktreeRequest,
 ): Promise<{ readonly worktree: Worktree; readonly operations: readonly GitOperation[] }> {
   const { plan, task, folder, at } = request
-  if (!isAbsolute(folder)) refuse('logic', 'The folder for worktrees must be absolute.', 'Pass its full path.')
+  if (!isAbsolute(folder)) refuse('logic', 'the folder for worktrees must be absolute', 'pass its full path')
   const name = branchOf(request).replace('plan/', '')
   const { branch, ref, tip, operation } = await ensureBranch(repository, request)
   await mkdir(folder, { recursive: true })
   const path = join(await realpath(folder), name)
   const known = (await allWorktrees(repository)).find(each => each.path === path)
   if (known !== undefined && (known.branch !== branch || !(await isOurs(repository, known, plan)))) {
-    const hint = 'Move it away: git worktree move, or choose another folder.'
-    refuse('policy', `There is another worktree in ${path}, which this plan did not make.`, hint)
+    const hint = 'move it away: git worktree move, or choose another folder'
+    refuse('policy', `there is another worktree in ${path}, which this plan did not make`, hint)
   }
   if (known === undefined) {
     const places = await checkedOutIn(repository, ref)
     if (places.length > 0) {
-      refuse('policy', `${branch} is checked out in ${told(places)}.`, 'Switch to another branch there: git switch -.')
+      refuse('policy', `${branch} is checked out in ${told(places)}`, 'switch to another branch there: git switch -')
     }
     await checkOutNew(repository, { plan, path, branch, tip })
   }
@@ -69,7 +69,7 @@ export async function checkOutNew(
 }
 
 export async function listWorktrees(repository: Repository, plan: PlanId): Promise<readonly Worktree[]> {
-  if (!isPlanId(plan)) refuse('logic', 'The id of the plan is none.', 'Pass the UUID of the plan.')
+  if (!isPlanId(plan)) refuse('logic', 'the id of the plan is none', 'pass the UUID of the plan')
   const found: Worktree[] = []
   for (const each of await allWorktrees(repository)) {
     if (!(await isOurs(repository, each, plan))) continue
@@ -145,10 +145,10 @@ export async function demandNoFilters(repository: Repository, commit: Oid): Prom
     const [first] = await filteredPaths(repository, paths, { args: ['--cached'], env })
     if (first === undefined) return
     const [path, filter] = first
-    const hint = 'Work without a worktree for this plan; git itself may run the filter: git worktree add.'
+    const hint = 'work without a worktree for this plan; git itself may run the filter: git worktree add'
     refuse(
       'policy',
-      `${JSON.stringify(pathText(path))} goes through the filter ${filter}, a command we never run.`,
+      `${JSON.stringify(pathText(path))} goes through the filter ${filter}, a command we never run`,
       hint,
     )
   })
@@ -165,8 +165,8 @@ export async function fill(repository: Repository, path: string, plan: PlanId): 
   const args = ['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=no', '--ignore-submodules=all']
   const odd = statusLines(await repository.git(args, { cwd: path })).map(line => pathText(line.path))
   if (odd.length > 0) {
-    const hint = `If nobody worked there, delete these files in ${path} and try again.`
-    refuse('logic', `The worktree was left half made: ${told(odd)} are not as committed.`, hint)
+    const hint = `if nobody worked there, delete these files in ${path} and try again`
+    refuse('logic', `the worktree was left half made: ${told(odd)} are not as committed`, hint)
   }
   await writeFile(join(gitDir, FILLED), plan)
 }

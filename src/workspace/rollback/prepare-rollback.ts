@@ -164,10 +164,10 @@ function demandAside(root: HeldFolder): void {
   const { R_OK, W_OK, X_OK } = fs.constants
   const type = typeAt(root, ASIDE)
   if (type !== null && type !== 'directory')
-    refuse('policy', `${ASIDE} is in the way; nothing was changed.`, 'Move it away and try again.')
+    refuse('policy', `${ASIDE} is in the way; nothing was changed`, 'move it away and try again')
   const folder = type === null ? root.at(null) : root.at(ASIDE)
   if (!attempt(['EACCES', 'EPERM', 'EROFS'], () => fs.accessSync(folder, R_OK | W_OK | X_OK)))
-    refuse('logic', 'The folder may not be written in; nothing was changed.', 'Check owner and mode.')
+    refuse('logic', 'the folder may not be written in; nothing was changed', 'check owner and mode')
 }
 
 /** The contents that are to be written; one that joins texts is made, and stored, later. */
@@ -194,8 +194,8 @@ async function readContents(
     if (bytes === null)
       refuse(
         'logic',
-        `The stored content ${id} is missing; nothing was changed.`,
-        advise`Run ${quoted('check', { readData: true })}.`,
+        `the stored content ${id} is missing; nothing was changed`,
+        advise`run ${quoted('check', { readData: true })}`,
       )
     room -= bytes.length
     if (room >= 0) contents.set(id, bytes)
@@ -220,7 +220,7 @@ function undecided(paths: readonly string[]) {
   const shown = paths.slice(0, 10).map(path => JSON.stringify(path))
   return failure(
     'policy',
-    `Somebody has worked on ${shown.join(', ')}${more} since; nothing was changed.`,
-    'Choose for each: keep mine, take theirs, or merge.',
+    `somebody has worked on ${shown.join(', ')}${more} since; nothing was changed`,
+    'choose for each: keep mine, take theirs, or merge',
   )
 }

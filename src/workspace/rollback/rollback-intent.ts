@@ -45,7 +45,7 @@ export function readIntent(blobs: SnapshotBlobs): Intent | Ended | null {
   if (note === null) return null
   const stored = JSON.parse(note) as Intent | Ended
   if (stored.rollback !== 1)
-    refuse('logic', 'A rollback of a version this program does not know was cut off.', 'Update planfold.')
+    refuse('logic', 'a rollback of a version this program does not know was cut off', 'update planfold')
   return stored
 }
 

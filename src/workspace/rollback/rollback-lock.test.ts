@@ -46,7 +46,7 @@ test('while another process rolls back, a rollback is refused and says whose tur
   const refused = await snapshots.rollback(manifest, written(changes))
   expect(refused).toMatchObject({
     ok: false,
-    failure: { class: 'transient', message: `Process ${other.pid} is rolling back here.`, retryable: true },
+    failure: { class: 'transient', message: `process ${other.pid} is rolling back here`, retryable: true },
   })
   expect(shellHash(ground.root)).toBe(stands)
   // To look, to compare and to take a snapshot stays possible: nothing is half done.
@@ -70,7 +70,7 @@ test('of two in one process one is refused, and the hold is free again after a f
   const answers = await Promise.all([one, two].map(({ snapshots }) => snapshots.rollback(manifest, written(changes))))
   const refused = answers.filter(answer => !answer.ok)
   for (const answer of refused)
-    expect(answer).toMatchObject({ failure: { message: `Process ${process.pid} is rolling back here.` } })
+    expect(answer).toMatchObject({ failure: { message: `process ${process.pid} is rolling back here` } })
   expect(answers.filter(answer => answer.ok && answer.changed.length === 1)).toHaveLength(1)
   expect(await one.snapshots.rollback('0'.repeat(64) as never, [])).toMatchObject({
     ok: false,

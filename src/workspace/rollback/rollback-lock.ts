@@ -51,7 +51,7 @@ export async function holdRollbacks(place: { readonly root: string; readonly sta
       if (first === undefined) return { name, release }
       // Of several who only look, all but the last give way at once, and that one need not wait for long.
       if (look >= LOOKS || others.some(other => other.name > name))
-        refuse('transient', `Process ${first.pid} is rolling back here.`, 'Try again when it has ended.')
+        refuse('transient', `process ${first.pid} is rolling back here`, 'try again when it has ended')
       await new Promise<void>(resolve => setTimeout(resolve, BETWEEN_LOOKS_MS))
     }
   } catch (error) {

@@ -96,7 +96,7 @@ test('regression 24: after a collection every snapshot that is named comes back 
   for (const { manifest } of taken.filter((_, at) => at % 3 !== 0))
     expect(await snapshots.diff(manifest, 'now')).toMatchObject({
       ok: false,
-      failure: { message: expect.stringContaining('There is no snapshot') },
+      failure: { message: expect.stringContaining('there is no snapshot') },
     })
 })
 
@@ -324,7 +324,7 @@ test('a file that stands where a rollback works is not touched, and said', async
   const { changes } = await diff(first.manifest, 'now')
   expect(await snapshots.rollback(first.manifest, written(changes))).toMatchObject({
     ok: false,
-    failure: { message: '.planfold-aside is in the way; nothing was changed.' },
+    failure: { message: '.planfold-aside is in the way; nothing was changed' },
   })
   expect(fs.readFileSync(join(ground.root, '.planfold-aside'), 'utf8')).toBe('of a person')
   expect(fs.readFileSync(join(ground.root, 'a'), 'utf8')).toBe('A')

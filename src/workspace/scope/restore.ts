@@ -76,7 +76,7 @@ async function remove(parent: Directory, name: Buffer, { path, have }: Change): 
     have?.type === 'link'
       ? stat?.isSymbolicLink() && (await parent.readLink(name)).toString('latin1') === have.target
       : stat !== null && !stat.isFile() && !stat.isDirectory() && !stat.isSymbolicLink()
-  if (!asSeen) refuse('transient', `${JSON.stringify(textOf(path))} has changed since it was stored.`, 'Restore again.')
+  if (!asSeen) refuse('transient', `${JSON.stringify(textOf(path))} has changed since it was stored`, 'restore again')
   await parent.unlink(name)
   await parent.sync()
 }

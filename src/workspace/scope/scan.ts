@@ -375,5 +375,5 @@ function sweep(folder: HeldFolder, name: BytePath): void {
 }
 
 function tooMuch(what: string): never {
-  refuse('logic', `The write scope holds ${what}; that is too much to capture.`, 'Narrow `write` of the task.')
+  refuse('logic', `the write scope holds ${what}; that is too much to capture`, 'narrow `write` of the task')
 }

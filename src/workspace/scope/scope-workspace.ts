@@ -93,7 +93,7 @@ class WorkspaceOfFolder {
   }
 
   async capture(patterns: readonly string[]): Promise<Captured> {
-    const captured = await this.#working('Capturing the write scope', async room => {
+    const captured = await this.#working('capturing the write scope', async room => {
       checkPatterns(patterns)
       const { scan, stored } = await this.#scan(room, patterns)
       return { manifest: stored, files: scan.files, bytes: scan.bytes, left: told(leftIn(scan)) }
@@ -102,12 +102,12 @@ class WorkspaceOfFolder {
   }
 
   async restore(id: Sha256, how: RestoreOptions = {}): Promise<Restored> {
-    const restored = await this.#working('Restoring the write scope', room => this.#restore(room, id, how))
+    const restored = await this.#working('restoring the write scope', room => this.#restore(room, id, how))
     return restored.ok ? { ok: true, ...restored.value } : restored
   }
 
   async compare(saved: Sha256, to: Sha256): Promise<Differences> {
-    const compared = await storing('Reading what was set back', async () => {
+    const compared = await storing('reading what was set back', async () => {
       const [stood, made] = [await this.#open(saved), await this.#open(to)]
       const { entries, found } = await unequal(stood, made)
       const changes: Change[] = []
@@ -129,7 +129,7 @@ class WorkspaceOfFolder {
   }
 
   async changesSince(id: Sha256): Promise<ScopeDifferences> {
-    const since = await this.#working('Looking at the write scope', room => this.#changesSince(room, id))
+    const since = await this.#working('looking at the write scope', room => this.#changesSince(room, id))
     return since.ok ? { ok: true, ...since.value } : since
   }
 
@@ -206,7 +206,7 @@ class WorkspaceOfFolder {
         return { scan, stored }
       }
       if (tried >= SCANS_MAX)
-        refuse('transient', 'The files and their stored contents do not come to rest.', 'Try again in a while.')
+        refuse('transient', 'the files and their stored contents do not come to rest', 'try again in a while')
       for (const id of missing) distrust.add(id)
     }
   }
@@ -228,7 +228,7 @@ class WorkspaceOfFolder {
   async #open(id: Sha256): Promise<Opened> {
     const { blobs } = this.#options
     const stored = await blobs.get(id)
-    if (stored === null) refuse('logic', `There is no manifest ${id}.`, 'It was never captured, or it was pruned.')
+    if (stored === null) refuse('logic', `there is no manifest ${id}`, 'it was never captured, or it was pruned')
     const manifest = readManifest(stored)
     const known = this.#recall()
     const load = async (tree: Sha256): Promise<Tree> => {
@@ -236,11 +236,7 @@ class WorkspaceOfFolder {
       if (rows !== undefined) return rows
       const bytes = await blobs.get(tree)
       if (bytes === null)
-        refuse(
-          'logic',
-          `The manifest ${tree} of ${id} is missing.`,
-          advise`Run ${quoted('check', { readData: true })}.`,
-        )
+        refuse('logic', `the manifest ${tree} of ${id} is missing`, advise`run ${quoted('check', { readData: true })}`)
       const read = readTree(bytes)
       known.set(tree, read)
       return read
@@ -378,7 +374,7 @@ async function expectBlobs({ changes }: Difference, blobs: Pick<Blobs, 'get'>): 
 }
 
 function missing(sha256: Sha256): never {
-  refuse('logic', `The stored content ${sha256} is missing; nothing more was changed.`, advise`Run ${quoted('check')}.`)
+  refuse('logic', `the stored content ${sha256} is missing; nothing more was changed`, advise`run ${quoted('check')}`)
 }
 
 function cannot(what: string, paths: readonly Left[], kind: 'logic' | 'transient' = 'logic'): never {
@@ -386,8 +382,8 @@ function cannot(what: string, paths: readonly Left[], kind: 'logic' | 'transient
   const more = paths.length > 10 ? ` and ${paths.length - 10} more` : ''
   refuse(
     kind,
-    `Cannot ${what}: ${shown.join(', ')}${more}.`,
-    'Move these away or close what writes them, then try again.',
+    `cannot ${what}: ${shown.join(', ')}${more}`,
+    'move these away or close what writes them, then try again',
   )
 }
 
@@ -395,6 +391,6 @@ function checkPatterns(patterns: readonly string[]): void {
   for (const pattern of patterns) {
     const wrong = patternError(pattern)
     if (wrong !== null)
-      refuse('policy', `The pattern ${JSON.stringify(pattern)} ${wrong}.`, 'Correct `write` of the task.')
+      refuse('policy', `the pattern ${JSON.stringify(pattern)} ${wrong}`, 'correct `write` of the task')
   }
 }

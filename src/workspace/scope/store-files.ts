@@ -14,7 +14,7 @@ export async function storing<T>(doing: string, work: () => Promise<T>): Promise
       return {
         ok: false,
         failure: {
-          ...failure('resource', `${doing}: ${error.message}.`, 'Free some and try again.'),
+          ...failure('resource', `${doing}: ${error.message}`, 'free some and try again'),
           code: `errno:${causeOf(error)}`,
           shortage: 'disk-full',
         },
@@ -22,7 +22,7 @@ export async function storing<T>(doing: string, work: () => Promise<T>): Promise
     if (error.name === 'StoreDamaged')
       return {
         ok: false,
-        failure: failure('logic', `${doing}: ${error.message}.`, advise`Run ${quoted('check', { readData: true })}.`),
+        failure: failure('logic', `${doing}: ${error.message}`, advise`run ${quoted('check', { readData: true })}`),
       }
     throw error
   }

@@ -51,7 +51,7 @@ export function writeManifest({ patterns, tree, left }: TreeManifest): Buffer {
 export function readManifest(bytes: Uint8Array): TreeManifest {
   const stored = JSON.parse(Buffer.from(bytes).toString('utf8')) as Stored
   if (stored.manifest !== MANIFEST_VERSION)
-    refuse('logic', 'The manifest is of a version this program does not know.', 'Update planfold.')
+    refuse('logic', 'the manifest is of a version this program does not know', 'update planfold')
   const { patterns, tree } = stored
   const left = stored.left.map(({ path, pathBytes, reason }) => ({ path: unwritten(path, pathBytes), reason }))
   return { patterns, tree, left }

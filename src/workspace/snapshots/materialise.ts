@@ -77,7 +77,7 @@ function demandEmpty(place: string): number {
 }
 
 function notEmpty(place: string): never {
-  refuse('policy', `${JSON.stringify(place)} is there already and not empty.`, 'Name an empty or a new folder.')
+  refuse('policy', `${JSON.stringify(place)} is there already and not empty`, 'name an empty or a new folder')
 }
 
 interface Instead {
@@ -117,7 +117,7 @@ class Writing {
     const leaves: [BytePath, TreeEntry & { readonly type: 'file' | 'link' }][] = []
     for (const name of new Set([...rows.keys(), ...(instead?.below.keys() ?? [])])) {
       if (name.includes('/') || !isSafeRelativePath(name))
-        refuse('logic', `The snapshot holds the name ${JSON.stringify(pathText(name))}, which is none.`)
+        refuse('logic', `the snapshot holds the name ${JSON.stringify(pathText(name))}, which is none`)
       const at = path === '' ? name : `${path}/${name}`
       const row = rows.get(name)
       const other = instead?.below.get(name) ?? null
@@ -161,8 +161,8 @@ class Writing {
     if (bytes === null)
       refuse(
         'logic',
-        `The stored content ${entry.sha256} is missing.`,
-        advise`Run ${quoted('check', { readData: true })}.`,
+        `the stored content ${entry.sha256} is missing`,
+        advise`run ${quoted('check', { readData: true })}`,
       )
     const file = await open(held.at(name), 'wx', 0o600)
     try {

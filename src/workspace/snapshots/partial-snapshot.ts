@@ -83,7 +83,7 @@ export function checkedParts(
     const names = path.split('/')
     const never = names.some((name, at) => isNeverCaptured(names.slice(0, at + 1).join('/'), name, state))
     if (!isSafeRelativePath(path) || never)
-      refuse('policy', `${JSON.stringify(text)} is no path of a snapshot.`, 'Name paths below the workspace.')
+      refuse('policy', `${JSON.stringify(text)} is no path of a snapshot`, 'name paths below the workspace')
     parts.set(path, entry)
   }
   for (const [path, entry] of parts) {
@@ -92,7 +92,7 @@ export function checkedParts(
       const part = parts.get(above)
       if (part === undefined || part?.type === 'directory') continue
       const [shown, folder] = [path, above].map(each => JSON.stringify(pathText(each)))
-      refuse('logic', `${shown} cannot stand there while ${folder} is no folder.`, 'Name the folder as one too.')
+      refuse('logic', `${shown} cannot stand there while ${folder} is no folder`, 'name the folder as one too')
     }
   }
   return parts
@@ -103,7 +103,7 @@ export function demandStored(blobs: SnapshotBlobs, parts: ReadonlyMap<BytePath, 
   const needed = new Set([...parts.values()].flatMap(entry => (entry?.type === 'file' ? [entry.sha256] : [])))
   const [missing] = blobs.touch(needed)
   if (missing !== undefined)
-    refuse('logic', `The content ${missing} is not stored.`, advise`Run ${quoted('check', { readData: true })}.`)
+    refuse('logic', `the content ${missing} is not stored`, advise`run ${quoted('check', { readData: true })}`)
 }
 
 /** A path below the top, without tricks; whatever else somebody names is not ours to touch. */

@@ -29,7 +29,7 @@ export async function openSnapshot(
   kept: Map<Sha256, Tree>,
 ): Promise<Side & Pick<SnapshotRoot, 'scopes'>> {
   const bytes = await blobs.get(id)
-  if (bytes === null) refuse('logic', `There is no snapshot ${id}.`, 'It was never taken, or it was pruned.')
+  if (bytes === null) refuse('logic', `there is no snapshot ${id}`, 'it was never taken, or it was pruned')
   const load = async (tree: Sha256): Promise<Tree> => {
     const known = kept.get(tree)
     if (known !== undefined) return known
@@ -37,8 +37,8 @@ export async function openSnapshot(
     if (stored === null)
       refuse(
         'logic',
-        `The manifest ${tree} of snapshot ${id} is missing.`,
-        advise`Run ${quoted('check', { readData: true })}.`,
+        `the manifest ${tree} of snapshot ${id} is missing`,
+        advise`run ${quoted('check', { readData: true })}`,
       )
     const rows = readTree(stored)
     kept.set(tree, rows)

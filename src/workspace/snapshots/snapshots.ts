@@ -75,7 +75,7 @@ class SnapshotsOfFolder implements door.Snapshots {
 
   async snapshot({ scopes = [] }: door.SnapshotOptions = {}): Promise<door.Taken> {
     return flat(
-      await this.#alone('Taking a snapshot', async room => {
+      await this.#alone('taking a snapshot', async room => {
         checkPatterns(scopes)
         await this.#finishAny(room)
         const { blobs } = this.#options
@@ -97,7 +97,7 @@ class SnapshotsOfFolder implements door.Snapshots {
             return { manifest, files, bytes, stored, left: told(walked.left) }
           }
           if (tried > WALKS_MAX * 2)
-            refuse('transient', 'The files and their stored contents do not come to rest.', 'Try again in a while.')
+            refuse('transient', 'the files and their stored contents do not come to rest', 'try again in a while')
           for (const id of missing) distrust.add(id)
           if (tried >= WALKS_MAX) for (const path of moved) unstable.add(path)
         }
@@ -111,7 +111,7 @@ class SnapshotsOfFolder implements door.Snapshots {
     options: { readonly paths?: readonly string[] } = {},
   ): Promise<door.Differences> {
     return flat(
-      await this.#alone('Comparing', async room => {
+      await this.#alone('comparing', async room => {
         checkPatterns(options.paths ?? [])
         const { blobs } = this.#options
         const before = await openSnapshot(blobs, a, this.#recall())
@@ -125,7 +125,7 @@ class SnapshotsOfFolder implements door.Snapshots {
 
   async compose(entries: Iterable<readonly [path: string, entry: door.TreeEntry | null]>): Promise<door.Composed> {
     return flat(
-      await this.#alone('Putting a snapshot together', async ({ root, state }) => {
+      await this.#alone('putting a snapshot together', async ({ root, state }) => {
         const { blobs } = this.#options
         const parts = checkedParts(entries, state)
         const batch = blobs.batch()
@@ -143,11 +143,11 @@ class SnapshotsOfFolder implements door.Snapshots {
     instead: Iterable<readonly [path: string, entry: door.TreeEntry | null]> = [],
   ): Promise<door.Materialised> {
     return flat(
-      await this.#alone('Writing a snapshot into a folder', async ({ breathe }) => {
+      await this.#alone('writing a snapshot into a folder', async ({ breathe }) => {
         const { blobs } = this.#options
         const from = await openSnapshot(blobs, snapshot, this.#recall())
         if (from.only !== null)
-          refuse('logic', 'This snapshot holds only some paths.', 'Begin with one of the whole workspace.')
+          refuse('logic', 'this snapshot holds only some paths', 'begin with one of the whole workspace')
         const written = await materialise({ blobs, from, instead: checkedParts(instead, null), breathe }, folder)
         return { files: written.files, left: told(written.left) }
       }),
@@ -156,7 +156,7 @@ class SnapshotsOfFolder implements door.Snapshots {
 
   async entries(snapshot: Sha256, paths: readonly string[]): Promise<door.Entries> {
     return flat(
-      await this.#alone('Reading the snapshot', async ({ state }) => {
+      await this.#alone('reading the snapshot', async ({ state }) => {
         const side = await openSnapshot(this.#options.blobs, snapshot, this.#recall())
         const entries = []
         for (const path of paths) {
@@ -170,7 +170,7 @@ class SnapshotsOfFolder implements door.Snapshots {
 
   async preview(target: Sha256, writeSet: door.WriteSet): Promise<door.Previewed> {
     return flat(
-      await this.#alone('Looking at the files', async room => {
+      await this.#alone('looking at the files', async room => {
         const side = await openSnapshot(this.#options.blobs, target, this.#recall())
         const assessed = await assess({ ...room, target: side }, writeSet)
         return { paths: assessed.map(({ preview }) => preview) }
@@ -183,7 +183,7 @@ class SnapshotsOfFolder implements door.Snapshots {
     writeSet: door.WriteSet,
     { choices = [], about, refuse: refusal }: door.RollbackOptions = {},
   ): Promise<door.RolledBack> {
-    const answer = await this.#alone('Rolling back', room =>
+    const answer = await this.#alone('rolling back', room =>
       this.#holding(async (hold): Promise<door.RolledBack> => {
         await this.#finish(room, hold)
         const refused = (await refusal?.()) ?? null
@@ -197,7 +197,7 @@ class SnapshotsOfFolder implements door.Snapshots {
         writeIntent(blobs, { rollback: 1, aside, about: about ?? null, target, saved, steps, modes, left, merged })
         return (
           (await this.#finish(room, hold, { contents, seen })) ??
-          refuse('unknown', 'The rollback is gone before it began.', 'Begin it again.')
+          refuse('unknown', 'the rollback is gone before it began', 'begin it again')
         )
       }),
     )
@@ -205,12 +205,12 @@ class SnapshotsOfFolder implements door.Snapshots {
   }
 
   async resume(): Promise<door.RolledBack | null> {
-    const answer = await this.#alone('Finishing a rollback', room => this.#finishAny(room))
+    const answer = await this.#alone('finishing a rollback', room => this.#finishAny(room))
     return answer.ok ? answer.value : answer
   }
 
   async settled(): Promise<void> {
-    await this.#alone('Recording a rollback', () =>
+    await this.#alone('recording a rollback', () =>
       this.#holding(async () => {
         const note = readIntent(this.#options.blobs)
         if (note !== null && 'ended' in note) forgetIntent(this.#options.blobs)
@@ -344,6 +344,6 @@ const told = (left: Walked['left']): readonly door.LeftOut[] =>
 function checkPatterns(patterns: readonly string[]): void {
   for (const pattern of patterns) {
     const wrong = patternError(pattern)
-    if (wrong !== null) refuse('policy', `The pattern ${JSON.stringify(pattern)} ${wrong}.`, 'Correct it.')
+    if (wrong !== null) refuse('policy', `the pattern ${JSON.stringify(pattern)} ${wrong}`, 'correct it')
   }
 }

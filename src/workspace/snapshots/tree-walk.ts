@@ -316,7 +316,7 @@ export function isNeverCaptured(path: BytePath, name: BytePath, state: readonly 
 function tooMuch(): never {
   refuse(
     'resource',
-    `The workspace holds more than ${ENTRIES_MAX} files.`,
-    'Name what need not be kept in .planfoldignore.',
+    `the workspace holds more than ${ENTRIES_MAX} files`,
+    'name what need not be kept in .planfoldignore',
   )
 }

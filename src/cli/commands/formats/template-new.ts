@@ -129,7 +129,7 @@ export async function templateNew(context: Context, name: string, options: NewOp
   if (!made.ok && made.problems.length > 0) throw missing(context, template, made.problems)
   if (!made.ok) throw faulty(shelved.path, template.text, made.diagnostics)
   const notes = faulty(shelved.path, template.text, made.warnings).diagnostics
-  for (const line of printDiagnostics(context.paint, notes, 'add --json to see them all')) printNote(context, line)
+  for (const line of printDiagnostics(context.paint, notes, '--json shows all')) printNote(context, line)
   const { printYaml } = await import('../../../format/plan/print.ts')
   const warnings = notes.map(({ source: _, ...warning }) => warning)
   return await hand(context, { definition: made.definition, text: printYaml(made.definition), warnings }, options)

@@ -83,7 +83,7 @@ async function questionOf(context: Context, { git }: Composed, options: BisectOp
     if (candidates.length === 0) throw usage(`there is no input in ${options.inputs}`, 'write one on each line')
     return { over: 'inputs', candidates }
   }
-  if (options.good === undefined) throw usage('which commit is good?', 'name one with --good')
+  if (options.good === undefined) throw usage('missing --good', 'name a commit that is good: --good COMMIT')
   const question = await commitsQuestion(git, { good: options.good, bad: options.bad ?? 'HEAD' })
   if (!question.ok) throw haltedAs({ status: 'git', failure: question.failure })
   if (question.value.candidates.length === 0)
@@ -94,7 +94,7 @@ async function questionOf(context: Context, { git }: Composed, options: BisectOp
 function tellTry(context: Context, { number, verdict, candidate, remaining }: ProbeTold): void {
   printNote(
     context,
-    `${String(number).padStart(3)}  ${verdict.padEnd(4)}  ${escapeForTerminal(candidateLabel(candidate))}  (${remaining} were left)`,
+    `${String(number).padStart(3)}  ${verdict.padEnd(4)}  ${escapeForTerminal(candidateLabel(candidate))}  (${remaining} left)`,
   )
 }
 

@@ -292,7 +292,7 @@ async function gateOrder(
   words: readonly string[],
   { message = '', hash }: AnswerOptions,
 ): Promise<Order> {
-  const { task, name } = await findTask(engine, first, second)
+  const { task, name } = await findTask(engine, first, second, 'task or question')
   const asks = (await engine.ask({ type: 'summary', plan }))?.waiting.find(each => each.task === task)?.asks
   if (asks?.type !== 'question')
     throw new CliError(

@@ -89,6 +89,10 @@ describe('a question in the middle of work', () => {
     expect((await say(['p', 'x'], ['a:text', 'a:text'])).exit).toBe('invalid')
     expect((await say(['p', 'nowhere', 'x'], ['a:text'])).exit).toBe('not-found')
     expect((await say(['p', '  '], ['a:text'])).exit).toBe('invalid')
+    expect(await here.say(context => answerQuestion(context, 'p', 'nowhere', ['x'], {}))).toMatchObject({
+      exit: 'not-found',
+      stderr: expect.stringContaining("plan 'p' has no task or question 'nowhere'"),
+    })
     expect((await here.say(context => ask(context, ['p'], { id: 'never' }))).exit).toBe('not-found')
     expect((await items()).filter(({ asks }) => asks.type === 'agent-question')).toEqual([])
   })

@@ -173,7 +173,7 @@ async function askedBefore(composed: Composed, word: string | undefined, words: 
   const version = (await composed.engine.ask({ type: 'summary', plan }))?.version ?? 0
   const [question] = (await composed.engine.ask({ type: 'questions', plan, id })) ?? []
   if (question === undefined)
-    throw notFound(`nothing was asked in '${name}' under the id '${id}'`, 'planfold inbox lists what waits')
+    throw notFound(`plan '${name}' has no question with the id '${id}'`, 'planfold inbox lists all requests')
   return { plan, name, question, version }
 }
 

@@ -124,12 +124,12 @@ export async function done(
     const { accepted, unaccepted } = await report(context, composed, target, said, options.token)
     const { name, claim } = accepted
     if (unaccepted === null) return EXIT.done
-    for (const { criterion, holds, evidence } of unaccepted.verdicts)
-      if (holds === false)
-        printNote(
-          context,
-          `check failed: ${escapeForTerminal(`${criterion}${evidence === undefined ? '' : ` (${evidence})`}`)}`,
-        )
+    // The first one is in the sentence that was just printed.
+    for (const { criterion, evidence } of unaccepted.verdicts.filter(({ holds }) => holds === false).slice(1))
+      printNote(
+        context,
+        `check failed: ${escapeForTerminal(`${criterion}${evidence === undefined ? '' : ` (${evidence})`}`)}`,
+      )
     if (unaccepted.kept)
       printNote(
         context,

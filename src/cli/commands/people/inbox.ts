@@ -120,7 +120,7 @@ function answerIn(
   const wanted = word === 'choose' ? 1 : 0
   if (words.includes(meant) && more.length !== wanted)
     throw usage(
-      wanted === 1 ? 'which option is chosen?' : `'${more.join(' ')}' says nothing to this`,
+      wanted === 1 ? 'missing option' : `'${more.join(' ')}' is not expected here`,
       asks.type === 'decision' ? `one of ${asks.options.map(option => option.id).join(', ')}` : "say why with -m 'why'",
     )
   return { answer: word, ...(wanted === 1 ? { option: more[0] } : {}) }
@@ -136,7 +136,7 @@ function unanswered(
   const guess = near === null ? null : `did you mean '${near}'?`
   switch (done.status) {
     case 'unknown':
-      return notFound(`nothing waits under the id '${id}', and nothing did`, guess ?? 'planfold inbox lists what waits')
+      return notFound(`there is no request with the id '${id}'`, guess ?? 'planfold inbox lists all requests')
     case 'ambiguous':
       return new CliError(
         EXIT.refused,
@@ -152,7 +152,7 @@ function unanswered(
         EXIT.refused,
         'not-ready',
         `${whatOf(item)} does not ask that any more: ${became}`,
-        'planfold inbox lists what waits; nothing was changed',
+        'planfold inbox lists all requests; nothing was changed',
         [],
         { became: { plan: item.plan, name: item.name, task: item.task, asks: item.asks.type, by } },
       )
@@ -182,7 +182,7 @@ const LACKING: { readonly [what in LackingFor]: readonly [message: string, hint:
   leave: ['to leave it, say why', "add -m 'why'"],
   fail: ['a failure needs a reason', "add -m 'what went wrong'"],
   'push-back': ['to send it back, say what is to be changed', "add -m 'what to change'"],
-  choose: ['which option is chosen?', 'name it'],
+  choose: ['missing option', 'name one of the options'],
 }
 
 function whatOf({ asks, task, name }: Pick<InboxEntry, 'asks' | 'task' | 'name'>): string {

@@ -48,6 +48,9 @@ describe('what a gate has checked', () => {
       expect(stdout).toContain('│ 2 broken')
       expect(stdout).toContain('? It is elegant: for you to check')
     }
+    expect(await out(context => show(context, 'p', 'g'))).toMatch(
+      /\nNext: planfold approve p g\b.*\n {2}or: planfold reject p g -m 'why'\n/,
+    )
     const said = await here.say(context => inbox(context, {}), { json: true })
     const { items } = (JSON.parse(said.stdout) as { data: { items: readonly InboxEntry[] } }).data
     expect(items[0]!.checks).toMatchObject([{ holds: false, evidence: 'exit 3', said: '2 broken' }, { holds: null }])

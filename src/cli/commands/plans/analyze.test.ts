@@ -32,10 +32,10 @@ describe('analyze', () => {
     expect(stdout).toBe(`p — Two at once
 4 tasks in 3 stages · 3 run, 1 gate · 2 workspace, 1 pure, 1 unsafe
 
-wave  tasks  which
-   1      2  a, b
-   2      1  ok
-   3      1  push
+stage  tasks  which
+    1      2  a, b
+    2      1  ok
+    3      1  push
 
 critical path  5m: b → ok → push
 estimate       7m as it would run, 7m one task after the other
@@ -55,7 +55,7 @@ plan.yaml:10:21: warning: 'a' and 'b' could run at once but write the same files
     await place.write('bad.yaml', PLAN.replace('needs: [a, b]', 'needs: [a, push]'))
     const { exit, stdout } = await place.say(context => analyze(context, 'bad.yaml', {}))
     expect(exit).toBe(2)
-    expect(stdout).toMatch(/bad\.yaml:12:24: error: tasks need each other in a circle: push → ok → push \[cycle\]/)
+    expect(stdout).toMatch(/bad\.yaml:12:24: error: dependency cycle: push → ok → push \[cycle\]/)
     expect(stdout).toContain('2 never')
   })
 

@@ -65,10 +65,10 @@ function summed({ tasks, waves, groups, counts, conditional, compensating, unpla
 function waves({ waves: all }: Analysis, paint: Paint, columns: number): readonly string[] {
   const rows = all
     .slice(0, WAVES_SHOWN_MAX)
-    .map((wave, at) => [String(at + 1).padStart(4), String(wave.length).padStart(5), names(wave)])
+    .map((wave, at) => [String(at + 1).padStart(5), String(wave.length).padStart(5), names(wave)])
   const left = all.length - rows.length
   return [
-    ...table(paint, ['wave', 'tasks', 'which'], rows, columns),
+    ...table(paint, ['stage', 'tasks', 'which'], rows, columns),
     ...(left > 0 ? [paint.dim(`   … and ${number(left, 'more stage')}`)] : []),
   ]
 }
@@ -122,7 +122,8 @@ function told(findings: readonly Placed[], paint: Paint): readonly string[] {
 const NOUNS: Readonly<Record<Severity, string>> = { error: 'error', warning: 'warning', info: 'note' }
 
 function lines(same: readonly Placed[], paint: Paint): readonly string[] {
-  const shown = same[0]!.severity === 'info' ? 1 : SAME_MAX
+  if (same[0]!.severity === 'info') return [noteLine(same, paint)]
+  const shown = SAME_MAX
   const rest = same.slice(shown)
   const hint = escapeForTerminal(same[0]!.hint)
   return [
@@ -139,6 +140,13 @@ function lines(same: readonly Placed[], paint: Paint): readonly string[] {
       : [paint.dim(`  … and ${rest.length} more of these: ${names(rest.map(({ task }) => task ?? 'the plan'))}`)]),
     `  ${paint.cyan('hint')}: ${hint}`,
   ]
+}
+
+/** Notes of one code in one line, without a place: a short plan has many of them, and none is urgent. */
+function noteLine(same: readonly Placed[], paint: Paint): string {
+  const { message, hint, code } = same[0]!
+  const more = same.length === 1 ? '' : ` (and ${same.length - 1} more)`
+  return `${tint(paint, 'info')('note')}: ${escapeForTerminal(`${message}${more} (${hint})`)} ${paint.dim(`[${code}]`)}`
 }
 
 function tint(paint: Paint, severity: Severity): (text: string) => string {

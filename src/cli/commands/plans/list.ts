@@ -33,7 +33,7 @@ export async function planTable(
     ago(plan.updatedAt, now),
     plan.title ?? plan.goal ?? '',
   ])
-  return table(paint, ['plan', 'status', 'tasks', 'changed', 'title'], rows, terminal?.columns() ?? null)
+  return table(paint, ['plan', 'status', 'done', 'changed', 'title'], rows, terminal?.columns() ?? null)
 }
 
 /** Of a plan that has started and not finished, who runs it must be asked. */

@@ -76,11 +76,8 @@ async function look(engine: Engine, target: PlanOrTask, options: { readonly expl
 function lines(context: Context, { name, task, explain, ready, explained, held, briefings }: Look): readonly string[] {
   const briefed = (of: TaskName): readonly string[] =>
     briefings.filter(each => each.task === of).flatMap(each => briefingLines(each, context.paint))
-  if (explain)
-    return explained.flatMap(each => [
-      escapeForTerminal(hintText(each.why)),
-      ...(task === null ? [] : briefed(each.task)),
-    ])
+  if (explain && task === null) return explainedLines(explained)
+  if (explain) return explained.flatMap(each => [escapeForTerminal(hintText(each.why)), ...briefed(each.task)])
   if (ready.length === 0 && held.length > 0) return scopeWaitLines(held, context.paint)
   if (ready.length === 0) return [`no task is ready. Why: planfold next ${name} --explain`]
   return ready.flatMap(card => {
@@ -92,4 +89,19 @@ function lines(context: Context, { name, task, explain, ready, explained, held, 
       ...briefed(card.name),
     ]
   })
+}
+
+/** Children of one task of which the same is said share a line: `'test/*' (8 tasks) needs 'lint'`. */
+export function explainedLines(explained: Look['explained']): readonly string[] {
+  const groups = new Map<string, { line: string; readonly as: string; count: number }>()
+  for (const { task, why } of explained) {
+    const line = escapeForTerminal(hintText(why))
+    const parent = /^(.+)\/\d+$/.exec(task)?.[1]
+    const isAboutIt = parent !== undefined && line.startsWith(`'${task}' `)
+    const as = isAboutIt ? `'${parent}/*' (# tasks)${line.slice(task.length + 2)}` : line
+    const group = groups.get(as)
+    if (group === undefined) groups.set(as, { line, as, count: 1 })
+    else group.count++
+  }
+  return [...groups.values()].map(({ line, as, count }) => (count === 1 ? line : as.replace('#', String(count))))
 }

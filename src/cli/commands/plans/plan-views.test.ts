@@ -111,7 +111,7 @@ tasks:
 `)
     // The task, its two children, and the definition of done.
     expect(await text(context => log(context, 'wide', undefined, {}))).toContain('created with 4 tasks')
-    expect(await text(context => status(context, 'wide'))).toContain('tasks    4/4: 4 completed')
+    expect(await text(context => status(context, 'wide'))).toContain('tasks    4/4 done: 4 completed')
     expect(await text(context => list(context, {}))).toMatch(/wide +completed +4\/4/)
     expect((await data(context => show(context, 'wide', undefined))).tasks).toHaveLength(4)
     expect(await text(context => handoff(context, 'wide', {}))).toContain('4 tasks: 4 completed')

@@ -78,7 +78,7 @@ tell external, model after each
     waits for claude to claim it
 
 ── at the end ──
-done verify, pure — Definition of done
+done verify, pure — Final checks
     runs the final checks
     then: $ npm test
     then: All is well (checked by a person)

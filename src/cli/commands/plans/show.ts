@@ -182,8 +182,9 @@ async function askedLines(
   const { paint } = context
   const { consentLines } = await import('../../text/consent-text.ts')
   const lines = await consentLines(context, engine, waiting, { all })
-  const { task, asks, hash } = waiting
-  const { step } = gateAnswers(asks.type, { plan, task, mayGoBack: false })[0]!
+  const { task, asks, hash, back } = waiting
+  const [first, ...others] = gateAnswers(asks.type, { plan, task, mayGoBack: back !== undefined })
+  const { step } = first!
   const isSeen = step.next === 'approve' && hash !== undefined && lines.length > 0
   const seen = isSeen ? ` --hash ${hash.slice(0, 12)}` : ''
   return [
@@ -192,6 +193,7 @@ async function askedLines(
     ...verdictLines(waiting.evidence ?? []).map(line => `  ${line}`),
     ...lines.map(line => `  ${line}`),
     paint.dim(`Next: ${shortCommand(step)}${seen}`),
+    ...others.map(other => paint.dim(`  or: ${shortCommand(other.step)}`)),
   ]
 }
 

@@ -107,7 +107,7 @@ function statusLines(context: Context, { summary, board, held }: ShownPlan, isHa
   if (underWay !== null) lines.push(underWay)
   if (summary.title !== null) lines.push(`  ${brief(summary.title)}`)
   if (summary.place !== null) lines.push(`  works in ${brief(summary.place)}`)
-  lines.push(`  tasks    ${summary.progress.done}/${summary.progress.total}: ${counted(summary)}`)
+  lines.push(`  tasks    ${summary.progress.done}/${summary.progress.total} done: ${counted(summary)}`)
   lines.push(`  revision ${summary.revision}, created ${ago(summary.createdAt, now)}${tookOf(summary, now)}`)
   const claimed = board.filter(({ claimedBy }) => claimedBy !== null)
   const running = summary.running.filter(name => claimed.every(card => card.name !== name))

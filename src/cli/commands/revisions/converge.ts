@@ -112,8 +112,8 @@ function tellEnd(context: Context, target: PlanTarget, done: PlanConverged<numbe
       const isDone = status === 'completed'
       tell(context, target, { converged: true, status, round: known.round, unmet: [], why: null }, [
         isDone
-          ? `${name} is done: ${holding(known.criteria)} after ${numberOf(known.round, 'round')}`
-          : `${holding(known.criteria)}, but ${name} is ${status}; Next: planfold status ${name}`,
+          ? `${name} is done: ${holding(known.criteria)} in round ${known.round}`
+          : `${holding(known.criteria)}, but ${name} is ${status}. Next: planfold status ${name}`,
       ])
       return isDone ? EXIT.done : EXIT.failed
     }
@@ -131,7 +131,13 @@ function tellEnd(context: Context, target: PlanTarget, done: PlanConverged<numbe
     case 'rests':
       if (done.rest === EXIT.waits) {
         const again = `planfold converge ${name}`
-        const data = { converged: false, unmet: null, code: 'waits', why: 'it waits for somebody', hint: again }
+        const data = {
+          converged: false,
+          unmet: null,
+          code: 'waits',
+          why: 'it waits for a person or an agent',
+          hint: again,
+        }
         tell(context, target, data, [`${name} is waiting; planfold status ${name} shows for what. Next: ${again}`])
       }
       return done.rest

@@ -127,14 +127,14 @@ describe('revise', () => {
     const dry = await revising('planfold: 1\ntasks: [{ id: c, title: 3rd }, { id: d }]', { dryRun: true })
     expect(dry.exit).toBe(0)
     expect(dry.stdout.split('\n')).toEqual([
-      'added d; removed a, b; re-scoped c; re-routed c; re-worded c; plan title',
+      'added d; removed a, b; changed scope of c; changed routing of c; changed text of c; plan title',
       '',
       '~ plan',
       '  - title: "Old"',
       '- task a (external: First)',
       '- task b (external: Second)',
       '+ task d (external)',
-      '~ task c: re-scoped, re-routed, re-worded',
+      '~ task c: scope, routing, text changed',
       '  - write: [src/**]',
       '  - needs: [b]',
       '  title: "Third" → "3rd"',
@@ -182,7 +182,7 @@ describe('revise', () => {
       title: 'Old',
       planfold: 1,
     })
-    expect(await revising(json)).toMatchObject({ exit: 0, stdout: 'nothing changed: it is so already\n' })
+    expect(await revising(json)).toMatchObject({ exit: 0, stdout: 'no changes\n' })
     expect(await list()).toHaveLength(1)
   })
 
@@ -310,7 +310,7 @@ describe('revisions', () => {
     await revising(PLAN.replace('src/**', 'src/a.ts').replace('First', 'One'))
     await revising(PLAN.replace('src/**', 'src/b.ts').replace('First', 'One'))
     expect((await say(context => diffRevisions(context, 'p', undefined, undefined))).stdout).toBe(
-      'revision 2 → 3: re-scoped c\n\n~ task c: re-scoped\n  write: [src/a.ts] → [src/b.ts]\n',
+      'revision 2 → 3: changed scope of c\n\n~ task c: scope changed\n  write: [src/a.ts] → [src/b.ts]\n',
     )
     expect((await say(context => diffRevisions(context, 'p', 1, 1))).stdout).toBe('revision 1 → 1: no change\n')
     expect(await data(context => diffRevisions(context, 'p', 1, undefined))).toMatchObject({

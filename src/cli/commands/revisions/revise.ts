@@ -106,7 +106,7 @@ export async function revise(
     const { version, events } = accepted
     answer(context, { ...data, revision: number, version, events }, () =>
       unchanged
-        ? ['nothing changed: it is so already', ...notesText(notes)]
+        ? ['no changes', ...notesText(notes)]
         : [
             `${plan.name} is now revision ${number}: ${escapeForTerminal(summary)}`,
             ...told(context, revision).slice(1),

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { newPlace, type Place } from '../../place.fixture.ts'
+import { approve } from '../people/approve.ts'
 import { log } from '../plans/log.ts'
 import { resume } from '../plans/resume.ts'
 import { run } from '../plans/run.ts'
@@ -70,6 +71,19 @@ test("a rollback of some tasks or files says what it does, and what undo put bac
   const told = await place.say(context => log(context, 'release', undefined, {}))
   expect(told.stdout).toContain('reverting what pack wrote')
   expect(told.stdout).toContain('plan paused: reverted what pack wrote')
+})
+
+test('decisions that get lost are named, with who made them', async () => {
+  await place.write(
+    'gated.yaml',
+    'planfold: 1\nname: gated\ntasks: [{ id: a, run: "true" }, { id: g, needs: [a], gate: approval }]\n',
+  )
+  await place.say(context => run(context, 'gated.yaml', { start: true }))
+  await place.say(context => rollback(context, 'gated', { yes: true }))
+  await place.say(context => resume(context, 'gated', {}))
+  expect(await place.say(context => approve(context, 'gated', 'g', {}))).toMatchObject({ exit: 0 })
+  const { stdout } = await place.say(context => undo(context, 'gated', { dryRun: true }))
+  expect(stdout).toMatch(/\n {2}decisions lost: g \(approved by \S+\)\n/)
 })
 
 test('the place it goes to is said once', async () => {
