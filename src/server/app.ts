@@ -102,20 +102,20 @@ const STOPPING = problem(503, 'stopping', 'the service is stopping; nothing was 
   headers: { 'retry-after': '1' },
 })
 
-/** What the node server hands over with a request; `refusal`: what is answered to whoever the guard lets in, whatever they ask for. */
+/** What comes with a request besides the request itself. `refusal`: the answer to every caller that the guard admits, whatever the route. */
 export interface AppEnv {
   readonly Bindings: HttpBindings & { readonly refusal?: Problem }
 }
 
 type Asked = Context<AppEnv>
 
-/** The table as an app of Hono, whose router only finds the route: what is asked of a request stands here, once for all of them. */
+/** The table of routes as a Hono app. Hono only finds the path; guard, checks and problems are the same code for all routes. */
 export function openApp(rooms: ServerRooms, options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ getPath: (_, given) => routedPath(given?.env?.incoming.url ?? '/') })
   const answer = openAnswers(rooms, options)
   for (const [path, routes] of byPath(rooms.routes)) app.all(path, asked => answer(asked, routes))
   app.notFound(asked => answer(asked, new Map()))
-  // Nothing should get here. Whoever listens to the socket logs it and answers.
+  // A bug of ours: the listener in serve.ts logs it and answers.
   app.onError(error => {
     throw error
   })
@@ -125,7 +125,7 @@ export function openApp(rooms: ServerRooms, options: AppOptions): Hono<AppEnv> {
 /** The routes of a path, by method. */
 type ByMethod = ReadonlyMap<string, Loose>
 
-/** Words go before parameters: of the paths that fit, Hono takes the one that it was told first. */
+/** Words before parameters: of the paths that match, Hono takes the one registered first. */
 function byPath(routes: readonly AnyRoute[]): ReadonlyMap<string, ByMethod> {
   const ranked = routes.map(route => ({ route, rank: route.path.replaceAll(/:\w+/g, '\u{10ffff}') }))
   const found = new Map<string, Map<string, Loose>>()
@@ -148,7 +148,7 @@ export function normalPath(url: string): string {
 
 const NOWHERE = '/%'
 
-/** What cannot be decoded is nowhere; nor has anything a name with a NUL in it: the store would look only at what stands before. */
+/** A path that cannot be decoded, or contains a NUL (where the store would cut a name off), matches no route. */
 function routedPath(url: string): string {
   const path = normalPath(url)
   if (!path.includes('%')) return path
@@ -197,7 +197,7 @@ function openAnswers(
           : troubleOf(error, rooms, id())
     }
     const holds = (): boolean => !isProblem(admit(guard, incoming, right))
-    // It is answered; what is still open is a stream.
+    // The handler is done; only a stream can stay open from here on.
     if ('response' in answer) cutUnless(asked.env.outgoing, () => holds() && !rooms.stopping.aborted)
     const response =
       'stream' in answer ? await deliver(rooms, { asked, answer, gone, id, holds }) : responseTo(incoming, answer, id)
@@ -301,7 +301,7 @@ interface Sent {
 const bytesOf = (rooms: RouteRooms, route: Loose, { req, env }: Asked): Promise<Uint8Array | Problem> =>
   readBytes(req.raw, env.incoming, route.bodyMaxBytes ?? rooms.limits.bodyBytes)
 
-/** The request as a raw route gets it: whole, with a body that has come and is no larger than it may be. */
+/** The request as a raw route gets it, with a body that was read completely and is within the limit. */
 async function wholeOf(rooms: RouteRooms, route: Loose, asked: Asked): Promise<Sent | Problem> {
   const body = METHODS_WITH_BODY.has(route.method) ? await bytesOf(rooms, route, asked) : undefined
   if (body !== undefined && isProblem(body)) return body
@@ -432,10 +432,10 @@ interface Delivery {
   readonly holds: () => boolean
 }
 
-/** How soon a stream ends whose token was revoked or has expired, and one of a raw route when the service stops. */
+/** A stream ends within this time after its token was revoked or expired; that of a raw route also after the service stops. */
 const HOLDS_MS = 1_000
 
-/** Writes to the socket itself, past the node server: how much waits there for a client is what bounds a stream. */
+/** Writes to Node's response directly: the bytes that wait there for a client bound the stream. */
 async function deliver(rooms: RouteRooms, { asked, answer, gone, id, holds }: Delivery): Promise<Response> {
   const { incoming, outgoing } = asked.env
   if (incoming.method === 'HEAD') return responseTo(incoming, { status: 200 }, id)

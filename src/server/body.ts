@@ -124,7 +124,7 @@ const fault = (at: Path, message: string): Fault => ({ path: printPath(at), mess
 /** Whoever is still sending may not hear us, so a little more is taken and thrown away before we answer. */
 const DRAIN_BYTES = 16_000_000
 
-/** All of the body; a problem when it is too large, too slow, or cut off. */
+/** The whole body; a problem if it is too large, too slow, or cut off. */
 export function readBytes(
   request: Request,
   incoming: IncomingMessage,

@@ -1,4 +1,4 @@
-// A route that hands the whole request to somebody else's code: behind the same guard, stop and limits as all the others.
+// Raw routes pass the whole request to other code, behind the same guard, stop and limits as all other routes.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openApi } from './api-docs/openapi.ts'

@@ -1,4 +1,4 @@
-// Makes responses of answers: JSON, bytes, problems, streams. Every answer says that nothing may be kept, framed or guessed at.
+// Turns answers into responses: JSON, bytes, problems, streams. Every answer says that nothing may be kept, framed or guessed at.
 
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ const HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 } as const
 
-/** What is sent. A response that a raw route made keeps its own headers, and gets ours beside them. */
+/** The response of a raw route keeps its own headers; ours are added where it has none. */
 export function responseTo(request: IncomingMessage, answer: Reply | Problem | Raw, id: () => string): Response {
   if ('response' in answer) {
     const { body, status } = answer.response
@@ -40,7 +40,7 @@ export function responseTo(request: IncomingMessage, answer: Reply | Problem | R
   })
 }
 
-/** `instance`: this one request; left out when nobody can say. */
+/** `instance` names the request, if it is known. */
 export function problemResponse({ problem, headers }: Problem, instance?: string): Response {
   const text = JSON.stringify({ ...problem, instance })
   return made(problem.status, text, { 'content-type': 'application/problem+json', ...headers })
@@ -48,7 +48,7 @@ export function problemResponse({ problem, headers }: Problem, instance?: string
 
 function made(status: number, data: Uint8Array | string | undefined, more: Record<string, string>): Response {
   const headers: Record<string, string> = { ...HEADERS, ...more }
-  // Also for a HEAD, whose body Hono leaves out.
+  // Set here because Hono removes the body of a HEAD.
   if (data !== undefined) headers['content-length'] = String(Buffer.byteLength(data))
   return new Response(data ?? null, { status, headers })
 }

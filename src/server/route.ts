@@ -27,7 +27,7 @@ export interface Route<Query, Body> {
   /** Also takes plain text of these media types; `call.text` has it, and `call.body` is then the text itself, not checked. */
   readonly texts?: readonly string[]
   readonly bodyMaxBytes?: number
-  /** Gets the whole request, see `rawRoute`. */
+  /** Made by `rawRoute`. */
   readonly isRaw?: true
   /** Of a POST that takes no notice of an `Idempotency-Key`: what it answers is a secret, or the second time changes nothing. */
   readonly once?: false
@@ -56,10 +56,10 @@ export type AnyRoute = Route<never, never>
 export const route = <Query = undefined, Body = undefined>(one: Route<Query, Body>): AnyRoute =>
   one as unknown as AnyRoute
 
-/** A route whose request is read, and whose response is made, by somebody else: an implementation of a protocol. */
+/** A route that other code answers, for instance the library of a protocol. */
 export interface RawRoute
   extends Pick<Route<undefined, Request>, 'method' | 'path' | 'right' | 'noun' | 'about' | 'bodyMaxBytes' | 'answers'> {
-  /** Guard, stop and limits are ours as everywhere; query, headers and body come as they were sent, checked by nobody. */
+  /** Guard, body limit and stop apply as for every route. Query, headers and body are passed on unchecked. */
   respond(request: Request, call: Pick<Call, 'rooms' | 'engine' | 'who' | 'params'>): Promise<Response>
 }
 
@@ -95,7 +95,7 @@ export interface Stream {
   readonly stream: (out: Outlet) => Promise<void>
 }
 
-/** Sent as it is. */
+/** The answer of a raw route. */
 export interface Raw {
   readonly response: Response
 }

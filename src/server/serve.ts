@@ -162,7 +162,7 @@ const EXPECTATION = problem(417, 'expectation', 'nothing but 100-continue can be
   hint: 'leave the header Expect out',
 })
 
-/** Said before there is a request that the guard could look at. */
+/** The Node server could not make a request of it, so the guard has nothing to check. */
 const MISDIRECTED = problem(421, 'misdirected', 'the request names no host or path that can be read', {
   hint: 'send a path, and the name of the service as Host',
   headers: { connection: 'close' },
@@ -177,7 +177,7 @@ export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<
   const listener = (refusal?: Problem): RequestListener => {
     const fetch = (request: Request, env: object) => app.fetch(request, { ...(env as HttpBindings), refusal })
     const answer = getRequestListener(fetch, {
-      // Whoever names no host is turned away by the guard.
+      // For requests without a Host header; the guard refuses them.
       hostname: 'nowhere.invalid',
       errorHandler: error => {
         if (error instanceof RequestError) return problemResponse(MISDIRECTED)
