@@ -88,6 +88,12 @@ describe('connections', () => {
     one!.socket.destroy()
   })
 
+  test('one whose body is not wanted and does not come is closed soon after the answer', async () => {
+    const [one] = await open(1)
+    one!.send(`POST /nowhere HTTP/1.1\r\nHost: ${new URL(service.url).host}\r\nContent-Length: 4\r\n\r\n`)
+    expect(await one!.heard()).toMatch(/^HTTP\/1\.1 404/)
+  })
+
   test('one that has asked ten thousand times is closed with the answer', async () => {
     const [one] = await open(1)
     const ask = (): void => one!.send(asking('/quick'))
