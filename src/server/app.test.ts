@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { StoreGone } from '../stores/store.ts'
 import { type Served, served } from './server.fixture.ts'
+import { exchange } from './socket.fixture.ts'
 
 let service: Served
 beforeAll(async () => {
@@ -38,6 +39,37 @@ describe('the service', () => {
     expect({ status, body }).toEqual({ status: 200, body: '' })
   })
 
+  test('HEAD says how long the answer to GET would be', async () => {
+    const [head, get] = [await fetch(`${service.url}/health`, { method: 'HEAD' }), await fetch(`${service.url}/health`)]
+    expect(head.headers.get('content-length')).toBe(String((await get.text()).length))
+  })
+
+  test('a word goes before a parameter, also for a method that it does not answer', async () => {
+    const { status, headers } = await service.ask('GET', '/tasks/claim')
+    expect([status, headers.get('allow')]).toEqual([405, 'POST'])
+  })
+
+  test.each([':plan', '*', '__proto__', 'constructor', 'a%2Fb', '..%2F..', '%25', 'é'])(
+    'a name in a path is taken as it is: %s',
+    async name => {
+      const { status, body } = await service.ask('GET', `/plans/${name}/board`)
+      expect([status, body.detail]).toEqual([404, expect.stringContaining(`'${decodeURIComponent(name)}'`)])
+    },
+  )
+
+  test('dots in a path lead nowhere', async () => {
+    const text = await exchange(
+      service.url,
+      `GET /plans/../health HTTP/1.1\r\nHost: ${new URL(service.url).host}\r\nConnection: close\r\n\r\n`,
+    )
+    expect(text).toMatch(/^HTTP\/1\.1 404/)
+  })
+
+  test.each(['GET /health\\x', 'OPTIONS *'])('what names no path is turned away: %s', async asked => {
+    const text = await exchange(service.url, `${asked} HTTP/1.1\r\nHost: ${new URL(service.url).host}\r\n\r\n`)
+    expect(text).toMatch(/^HTTP\/1\.1 421 [\s\S]*frame-ancestors 'none'[\s\S]*problem:misdirected/)
+  })
+
   test('an unknown query key is refused', async () => {
     const { status, body } = await service.ask('GET', '/health?x=1')
     expect({ status, path: body.faults[0].path }).toEqual({ status: 422, path: 'x' })
@@ -45,6 +77,8 @@ describe('the service', () => {
 
   test('a path that cannot be decoded is not found', async () => {
     expect((await service.ask('GET', '/%E0%A4%A')).status).toBe(404)
+    expect((await service.ask('GET', '/plans/%E0%A4%A')).body.detail).toBe('there is nothing at /plans/%E0%A4%A')
+    expect((await service.ask('GET', '/plans/a%00b')).body.detail).toBe('there is nothing at /plans/a%00b')
   })
 })
 

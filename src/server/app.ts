@@ -2,6 +2,9 @@
 // nothing gets past it.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { type Context, Hono } from 'hono'
 import type { EngineInProcess, OwnStreams } from '../engine/engine.ts'
 import { NotAllowed, RIGHTS, type Right } from '../engine/roles.ts'
 import type { Fault } from '../format/wire/wire.ts'
@@ -18,114 +21,12 @@ import {
 } from '../stores/store.ts'
 import { inTokenWords, refuseRoute } from './auth/denial-text.ts'
 import type { Guard, Who } from './auth/guard.ts'
-import { checkBody, readBody, unkeptInQuery } from './body.ts'
+import { checkBody, decode, readBytes, unkeptInQuery } from './body.ts'
 import { SHORT_MAX } from './documents/document-pool.ts'
 import { invalidRequest, isProblem, type Problem, problem, refused } from './problem.ts'
-import { send, sendProblem, streamTo } from './reply.ts'
-import type { Call } from './request.ts'
+import { responseTo, streamTo } from './reply.ts'
 import type { Answer, AnyRoute, Method, Route, Stream } from './route.ts'
 import type { RouteRooms, ServerRooms } from './service.ts'
-
-// Finds the route of a path. Paths are normalised first: `/api` and a slash at the end fall away, so that every route answers at
-// both places. Words go before parameters.
-
-interface Router {
-  find(method: string, path: string): Routed
-}
-
-type Routed =
-  | { readonly route: AnyRoute; readonly params: { readonly [name: string]: string } }
-  /** There is something there, for other methods. */
-  | { readonly route: null; readonly methods: readonly Method[] }
-
-interface Node {
-  readonly words: Map<string, Node>
-  parameter: Node | null
-  readonly routes: Map<Method, Target>
-}
-
-interface Target {
-  readonly route: AnyRoute
-  /** Of its parameters, in the order of the path. */
-  readonly names: readonly string[]
-}
-
-const SEGMENTS_MAX = 16
-
-function openRouter(routes: readonly AnyRoute[]): Router {
-  const root = newNode()
-  for (const route of routes) {
-    const node = segments(route.path).reduce(descend, root)
-    if (node.routes.has(route.method)) throw new Error(`bug: two routes for ${route.method} ${route.path}`)
-    node.routes.set(route.method, { route, names: namesIn(route.path) })
-  }
-  return {
-    find: (method, path) => {
-      const values: string[] = []
-      const parts = segments(path)
-      const node = parts.length > SEGMENTS_MAX ? null : match(root, parts, 0, values)
-      const target = node?.routes.get(method as Method)
-      if (node === null || target === undefined) return { route: null, methods: [...(node?.routes.keys() ?? [])] }
-      return { route: target.route, params: paramsOf(target.names, values) }
-    },
-  }
-}
-
-/** The path without what makes no difference. */
-export function normalPath(url: string): string {
-  const query = url.indexOf('?')
-  let path = query === -1 ? url : url.slice(0, query)
-  if (path.startsWith('/api/') || path === '/api') path = path.slice(4)
-  while (path.length > 1 && path.endsWith('/')) path = path.slice(0, -1)
-  return path === '' ? '/' : path
-}
-
-const newNode = (): Node => ({ words: new Map(), parameter: null, routes: new Map() })
-const segments = (path: string): readonly string[] => (path === '/' ? [] : path.slice(1).split('/'))
-
-function descend(node: Node, segment: string): Node {
-  if (segment.startsWith(':')) {
-    node.parameter ??= newNode()
-    return node.parameter
-  }
-  const found = node.words.get(segment) ?? newNode()
-  node.words.set(segment, found)
-  return found
-}
-
-function match(node: Node, parts: readonly string[], at: number, values: string[]): Node | null {
-  const part = parts[at]
-  if (part === undefined) return node.routes.size > 0 ? node : null
-  const word = node.words.get(part)
-  const found = word === undefined ? null : match(word, parts, at + 1, values)
-  if (found !== null || node.parameter === null || part === '') return found
-  const value = decoded(part)
-  if (value === null) return null
-  values.push(value)
-  const inside = match(node.parameter, parts, at + 1, values)
-  if (inside === null) values.pop()
-  return inside
-}
-
-function decoded(part: string): string | null {
-  if (!part.includes('%')) return part
-  try {
-    const text = decodeURIComponent(part)
-    // Nothing has a name with a NUL in it, and the store would look only at what stands before.
-    return text.includes('\0') ? null : text
-  } catch {
-    return null
-  }
-}
-
-const namesIn = (path: string): readonly string[] =>
-  segments(path).flatMap(segment => (segment.startsWith(':') ? segment.slice(1) : []))
-
-function paramsOf(names: readonly string[], values: readonly string[]): { readonly [name: string]: string } {
-  const params: Record<string, string> = {}
-  for (let at = 0; at < names.length; at++) params[names[at]!] = values[at]!
-  return params
-}
 
 // Notices that a request was asked before under its key, however many orders it makes and whichever route makes them: the engine as
 // one request sees it, which remembers whether anything was answered again.
@@ -164,12 +65,11 @@ function noteReplays(engine: EngineInProcess): Noting {
   return {
     engine: noting(engine),
     marked: answer =>
-      !isReplayed || 'stream' in answer ? answer : { ...answer, headers: { ...answer.headers, [REPLAYED]: 'true' } },
+      !isReplayed || 'stream' in answer || 'response' in answer
+        ? answer
+        : { ...answer, headers: { ...answer.headers, [REPLAYED]: 'true' } },
   }
 }
-
-/** `refusal`: what is answered to whoever the guard lets in, whatever they ask for. */
-type App = (request: IncomingMessage, response: ServerResponse, refusal?: Problem) => Promise<void>
 
 /** What was asked and how it went, for logs and metrics; `route` is the path of the table, never that of the request. */
 export interface Answered {
@@ -202,34 +102,89 @@ const STOPPING = problem(503, 'stopping', 'the service is stopping; nothing was 
   headers: { 'retry-after': '1' },
 })
 
-export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions): App {
-  const router = openRouter(rooms.routes)
+/** What the node server hands over with a request; `refusal`: what is answered to whoever the guard lets in, whatever they ask for. */
+export interface AppEnv {
+  readonly Bindings: HttpBindings & { readonly refusal?: Problem }
+}
+
+type Asked = Context<AppEnv>
+
+/** The table as an app of Hono, whose router only finds the route: what is asked of a request stands here, once for all of them. */
+export function openApp(rooms: ServerRooms, options: AppOptions): Hono<AppEnv> {
+  const app = new Hono<AppEnv>({ getPath: (_, given) => routedPath(given?.env?.incoming.url ?? '/') })
+  const answer = openAnswers(rooms, options)
+  for (const [path, routes] of byPath(rooms.routes)) {
+    for (const route of routes.values()) app.on(route.method, path, asked => answer(asked, route, []))
+    app.all(path, asked => answer(asked, null, [...routes.keys()]))
+  }
+  app.notFound(asked => answer(asked, null, []))
+  app.onError(error => {
+    throw error
+  })
+  return app
+}
+
+/** Words go before parameters: of the routes that fit, Hono takes the one that it was told first. */
+function byPath(routes: readonly AnyRoute[]): ReadonlyMap<string, ReadonlyMap<Method, Loose>> {
+  const rank = ({ path }: AnyRoute): string => path.replaceAll(/:\w+/g, '\u{10ffff}')
+  const found = new Map<string, Map<Method, Loose>>()
+  for (const route of [...routes].sort((a, b) => (rank(a) < rank(b) ? -1 : 1))) {
+    const known = found.get(route.path) ?? new Map<Method, Loose>()
+    if (known.has(route.method)) throw new Error(`bug: two routes for ${route.method} ${route.path}`)
+    found.set(route.path, known.set(route.method, route as unknown as Loose))
+  }
+  return found
+}
+
+/** The path without what makes no difference: every route answers with and without `/api` and a slash at the end. */
+export function normalPath(url: string): string {
+  const query = url.indexOf('?')
+  let path = query === -1 ? url : url.slice(0, query)
+  if (path.startsWith('/api/') || path === '/api') path = path.slice(4)
+  while (path.length > 1 && path.endsWith('/')) path = path.slice(0, -1)
+  return path === '' ? '/' : path
+}
+
+const NOWHERE = '/%'
+
+/** What cannot be decoded is nowhere; nor has anything a name with a NUL in it: the store would look only at what stands before. */
+function routedPath(url: string): string {
+  const path = normalPath(url)
+  if (!path.includes('%')) return path
+  try {
+    return decodeURIComponent(path).includes('\0') ? NOWHERE : path
+  } catch {
+    return NOWHERE
+  }
+}
+
+type AnswerTo = (asked: Asked, route: Loose | null, methods: readonly Method[]) => Promise<Response>
+
+function openAnswers(rooms: ServerRooms, { answered, monotonic }: AppOptions): AnswerTo {
   const { guard, meter } = rooms
   const { engine: own, ...shared } = rooms
   const process36 = process.pid.toString(36)
   let count = 0
-  return async (request, response, refusal) => {
+  return async (asked, route, methods) => {
+    const { incoming, refusal } = asked.env
     const began = monotonic()
     const number = ++count
     // Made for whoever tells it: most answers do not.
     const id = (): string => `${process36}-${number.toString(36)}`
-    const gone = goneOf(response)
-    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '')
-    const found = router.find(method, normalPath(request.url ?? '/'))
-    const route = found.route as Loose | null
+    const gone = goneOf(asked.env.outgoing)
     const right = route?.right ?? 'read'
     // The guard is asked first, also where there is nothing: whoever may not come in learns nothing of the house.
-    const who = request.rawHeaders.length > 2 * HEADERS_MAX ? TOO_MANY_HEADERS : admit(guard, request, right)
+    const who = incoming.rawHeaders.length > 2 * HEADERS_MAX ? TOO_MANY_HEADERS : admit(guard, incoming, right)
     let answer: Answer
     try {
       if (isProblem(who)) answer = who
       else if (refusal !== undefined) answer = refusal
       else if (rooms.stopping.aborted && route?.noun !== 'health') answer = STOPPING
-      else if (found.route === null) answer = nowhere(request, found.methods)
+      else if (route === null) answer = nowhere(incoming, methods)
       else {
         const { actor, role, scope } = who
         const engine = own.as({ actor, rights: RIGHTS[role], scope })
-        answer = await answerOf(shared, engine, route!, found.params, who, request, gone)
+        answer = await answerOf(shared, engine, route, who, asked, gone)
       }
     } catch (error) {
       answer =
@@ -237,24 +192,19 @@ export function openApp(rooms: ServerRooms, { answered, monotonic }: AppOptions)
           ? refused(inTokenWords(who, error.refusal))
           : troubleOf(error, rooms, id())
     }
-    const status =
-      'stream' in answer
-        ? await deliver(rooms, {
-            request,
-            response,
-            answer,
-            gone,
-            id,
-            holds: () => !isProblem(admit(guard, request, right)),
-          })
-        : isProblem(answer)
-          ? sendProblem(request, response, answer, id())
-          : send(request, response, answer)
+    const holds = (): boolean => !isProblem(admit(guard, incoming, right))
+    // It is answered; what is still open is a stream.
+    if ('response' in answer) cutUnless(asked.env.outgoing, () => holds() && !rooms.stopping.aborted)
+    const response =
+      'stream' in answer ? await deliver(rooms, { asked, answer, gone, id, holds }) : responseTo(incoming, answer, id)
+    const status = 'stream' in answer ? asked.env.outgoing.statusCode : response.status
+    const method = incoming.method === 'HEAD' ? 'GET' : (incoming.method ?? '')
     const path = route?.path ?? null
     const ms = monotonic() - began
     // A stream lasts as long as somebody listens; that tells nothing of how soon we answer.
     if (!('stream' in answer)) meter.answered(method, path, status, ms)
     answered?.({ method, route: path, status, actor: isProblem(who) ? null : who.actor, ms, id: id() })
+    return response
   }
 }
 
@@ -268,31 +218,30 @@ async function answerOf(
   rooms: RouteRooms,
   engine: EngineInProcess,
   route: Loose,
-  params: Call['params'],
   who: Who,
-  request: IncomingMessage,
+  asked: Asked,
   gone: () => AbortSignal,
 ): Promise<Answer> {
-  const { headers } = request
-  const query = readQuery(route, request.url ?? '')
+  const { incoming } = asked.env
+  const { headers } = incoming
+  const query = route.isRaw === true ? NO_QUERY : readQuery(route, asked)
   if (isProblem(query)) return query
-  const sent = METHODS_WITH_BODY.has(route.method) ? await bodyOf(rooms, route, request) : NO_BODY
+  const sent = await (route.isRaw === true ? wholeOf : bodyOf)(rooms, route, asked)
   if (isProblem(sent)) return sent
   const once = keyOf(route, headers['idempotency-key'])
   if (once !== undefined && typeof once !== 'string') return once
   const expectedVersion = versionOf(headers['if-match'])
   if (expectedVersion !== undefined && typeof expectedVersion !== 'number') return expectedVersion
-  const { text, type, value } = sent
   const noting = once === undefined ? null : noteReplays(engine)
   const answer = await route.handle({
     rooms,
     engine: noting?.engine ?? engine,
     who,
-    params,
+    params: asked.req.param(),
     query: query.value,
-    body: value,
-    text,
-    type,
+    body: sent.value,
+    text: sent.text,
+    type: sent.type,
     headers,
     once,
     expectedVersion,
@@ -316,36 +265,19 @@ function goneOf(response: ServerResponse): () => AbortSignal {
 
 const GONE = new Error('the client has gone')
 
-function readQuery(route: Loose, url: string): { readonly value: unknown } | Problem {
-  const at = url.indexOf('?')
-  if (at === -1) return route.query === undefined ? NO_QUERY : emptyQuery(route.query)
-  const said: Record<string, string | string[]> = Object.create(null)
-  const written = url.slice(at + 1)
-  for (const [name, value] of new URLSearchParams(written)) {
-    const known = said[name]
-    said[name] = known === undefined ? value : [...(typeof known === 'string' ? [known] : known), value]
-  }
-  const unkept = unkeptInQuery(written, said)
+function readQuery({ query }: Loose, { req, env }: Asked): { readonly value: unknown } | Problem {
+  const said: { readonly [name: string]: string | readonly string[] } = Object.fromEntries(
+    Object.entries(req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0]! : values]),
+  )
+  const unkept = unkeptInQuery(env.incoming.url ?? '', said)
   if (unkept !== null) return invalidRequest('query', [unkept])
-  if (route.query === undefined) {
+  if (query === undefined) {
     const [name] = Object.keys(said)
     if (name === undefined) return NO_QUERY
     return invalidRequest('query', [{ path: name, message: 'is not known here', hint: 'leave it out' }])
   }
-  const read = route.query.read({ ...said })
+  const read = query.read(said)
   return read.ok ? { value: read.value } : invalidRequest('query', read.faults.map(inAddress))
-}
-
-const EMPTY = new WeakMap<object, { readonly value: unknown } | Problem>()
-
-/** Nothing was said; what that means is always the same, and found out once for each schema. */
-function emptyQuery(schema: NonNullable<Loose['query']>): { readonly value: unknown } | Problem {
-  const known = EMPTY.get(schema)
-  if (known !== undefined) return known
-  const read = schema.read({})
-  const made = read.ok ? { value: Object.freeze(read.value) } : invalidRequest('query', read.faults.map(inAddress))
-  EMPTY.set(schema, made)
-  return made
 }
 
 /** What is missing in an address is added there. */
@@ -357,12 +289,28 @@ function inAddress(fault: Fault): Fault {
 const NO_QUERY = { value: undefined }
 const NO_BODY = { text: '', type: '', value: undefined }
 
-async function bodyOf(
-  rooms: RouteRooms,
-  route: Loose,
-  request: IncomingMessage,
-): Promise<{ readonly text: string; readonly type: string; readonly value: unknown } | Problem> {
-  const read = await readBody(request, route.bodyMaxBytes ?? rooms.limits.bodyBytes)
+interface Sent {
+  readonly text: string
+  readonly type: string
+  readonly value: unknown
+}
+
+const bytesOf = (rooms: RouteRooms, route: Loose, { req, env }: Asked): Promise<Uint8Array | Problem> =>
+  readBytes(req.raw, env.incoming, route.bodyMaxBytes ?? rooms.limits.bodyBytes)
+
+/** The request as a raw route gets it: whole, with a body that has come and is no larger than it may be. */
+async function wholeOf(rooms: RouteRooms, route: Loose, asked: Asked): Promise<Sent | Problem> {
+  const body = METHODS_WITH_BODY.has(route.method) ? await bytesOf(rooms, route, asked) : undefined
+  if (body !== undefined && isProblem(body)) return body
+  const { url, method, headers, signal } = asked.req.raw
+  return { ...NO_BODY, value: new Request(url, { method, headers, signal, body }) }
+}
+
+async function bodyOf(rooms: RouteRooms, route: Loose, asked: Asked): Promise<Sent | Problem> {
+  if (!METHODS_WITH_BODY.has(route.method)) return NO_BODY
+  const request = asked.env.incoming
+  const bytes = await bytesOf(rooms, route, asked)
+  const read = isProblem(bytes) ? bytes : decode(bytes)
   const coding = request.headers['content-encoding']
   if (coding !== undefined && coding.trim() !== '' && coding.trim().toLowerCase() !== 'identity')
     return problem(415, 'media-type', `a body compressed as '${coding.slice(0, 60)}' is not taken here`, {
@@ -452,7 +400,7 @@ function troubleOf(error: unknown, { log }: RouteRooms, id: string): Problem {
     return problem(503, 'commit-unknown', 'nobody can say whether it was written', {
       hint: 'look at the plan before trying again, or repeat with the same Idempotency-Key',
     })
-  log.error({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, 'request failed')
+  log.error({ id, error: textOf(error) }, 'request failed')
   if (error instanceof StoreGone)
     return problem(503, 'gone', 'the state folder is gone; nothing is written any more', {
       hint: 'put the state folder back from a copy, then start the service again',
@@ -473,8 +421,7 @@ function troubleOf(error: unknown, { log }: RouteRooms, id: string): Problem {
 }
 
 interface Delivery {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly asked: Asked
   readonly answer: Stream
   readonly gone: () => AbortSignal
   readonly id: () => string
@@ -482,24 +429,30 @@ interface Delivery {
   readonly holds: () => boolean
 }
 
-/** How soon a stream ends whose token was revoked or has expired. */
+/** How soon a stream ends whose token was revoked or has expired, and one of a raw route when the service stops. */
 const HOLDS_MS = 1_000
 
-async function deliver(rooms: RouteRooms, { request, response, answer, gone, id, holds }: Delivery): Promise<number> {
-  if (request.method === 'HEAD') return send(request, response, { status: 200 })
+/** Writes to the socket itself, past the node server: how much waits there for a client is what bounds a stream. */
+async function deliver(rooms: RouteRooms, { asked, answer, gone, id, holds }: Delivery): Promise<Response> {
+  const { incoming, outgoing } = asked.env
+  if (incoming.method === 'HEAD') return responseTo(incoming, { status: 200 }, id)
   rooms.meter.streams(1)
-  const holding = setInterval(() => holds() || response.destroy(), HOLDS_MS)
+  cutUnless(outgoing, holds)
   try {
-    await answer.stream(streamTo(response, AbortSignal.any([gone(), rooms.stopping])))
+    await answer.stream(streamTo(outgoing, AbortSignal.any([gone(), rooms.stopping])))
   } catch (error) {
-    rooms.log.error(
-      { id: id(), error: error instanceof Error ? (error.stack ?? error.message) : String(error) },
-      'stream',
-    )
-    response.destroy()
+    rooms.log.error({ id: id(), error: textOf(error) }, 'stream')
+    outgoing.destroy()
   } finally {
-    clearInterval(holding)
     rooms.meter.streams(-1)
   }
-  return response.statusCode
+  return RESPONSE_ALREADY_SENT
 }
+
+function cutUnless(outgoing: ServerResponse, holds: () => boolean): void {
+  const holding = setInterval(() => holds() || outgoing.destroy(), HOLDS_MS)
+  outgoing.once('close', () => clearInterval(holding))
+}
+
+export const textOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -121,40 +121,37 @@ function oddIn(text: string): string | null {
 
 const fault = (at: Path, message: string): Fault => ({ path: printPath(at), message, hint: 'remove it' })
 
-type BodyRead = { readonly text: string } | Problem
-
 /** Whoever is still sending may not hear us, so a little more is taken and thrown away before we answer. */
 const DRAIN_BYTES = 16_000_000
 
-/** All of the body as text; a problem when it is too large, no UTF-8, or cut off. */
-export function readBody(request: IncomingMessage, maxBytes: number): Promise<BodyRead> {
-  const told = Number(request.headers['content-length'] ?? 0)
-  if (told > maxBytes + DRAIN_BYTES) return Promise.resolve(tooLarge(maxBytes))
-  return new Promise(resolve => {
-    let chunks: Buffer[] = []
-    let length = 0
-    let isTooLarge = told > maxBytes
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length
-      isTooLarge ||= length > maxBytes
-      if (!isTooLarge) chunks.push(chunk)
-      else {
-        chunks = []
-        if (length <= maxBytes + DRAIN_BYTES) return
-        request.pause()
-        resolve(tooLarge(maxBytes))
-      }
-    })
-    request.on('end', () =>
-      resolve(isTooLarge ? tooLarge(maxBytes) : decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))),
-    )
-    // Also closed when all of it has come; what was settled first stands.
-    const cut = (): void => resolve(CUT_OFF)
-    request.on('error', cut)
-    request.on('close', cut)
-    // Said by serve.ts, and by Node when nothing has come for long.
-    request.on('timeout', () => resolve(isTooLarge ? tooLarge(maxBytes) : TOO_SLOW))
-  })
+/** All of the body; a problem when it is too large, too slow, or cut off. */
+export function readBytes(
+  request: Request,
+  incoming: IncomingMessage,
+  maxBytes: number,
+): Promise<Uint8Array | Problem> {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = incoming.headers
+  const told = coding === undefined ? Number(length) : null
+  if (told !== null && told > maxBytes + DRAIN_BYTES) return Promise.resolve(tooLarge(maxBytes))
+  const all =
+    told !== null && told <= maxBytes
+      ? request.arrayBuffer().then(bytes => new Uint8Array(bytes))
+      : readWithin(request.body!, maxBytes)
+  // Said by serve.ts, and by Node when nothing has come for long.
+  const late = new Promise<Problem>(resolve => incoming.once('timeout', () => resolve(TOO_SLOW)))
+  return Promise.race([all.catch(() => CUT_OFF), late])
+}
+
+async function readWithin(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array | Problem> {
+  let chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length <= maxBytes) chunks.push(chunk)
+    else chunks = []
+    if (length > maxBytes + DRAIN_BYTES) break
+  }
+  return length > maxBytes ? tooLarge(maxBytes) : Buffer.concat(chunks)
 }
 
 const tooLarge = (maxBytes: number): Problem =>
@@ -171,7 +168,7 @@ export const TOO_SLOW = problem(408, 'timeout', 'the request did not come to its
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
-function decode(bytes: Buffer): BodyRead {
+export function decode(bytes: Uint8Array): { readonly text: string } | Problem {
   try {
     return { text: UTF8.decode(bytes) }
   } catch {

@@ -1,11 +1,11 @@
-// Writes answers to the socket: JSON, bytes, problems, streams. Every answer says that nothing may be kept, framed or guessed at.
+// Makes responses of answers: JSON, bytes, problems, streams. Every answer says that nothing may be kept, framed or guessed at.
 
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Outlet } from './live/sse.ts'
-import type { Problem } from './problem.ts'
-import type { Reply } from './route.ts'
+import { isProblem, type Problem } from './problem.ts'
+import type { Raw, Reply } from './route.ts'
 import { JSON_TYPE } from './wire-names.ts'
 
 const HEADERS = {
@@ -14,23 +14,43 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY',
   'cross-origin-resource-policy': 'same-origin',
+  /** What is not a page can load nothing and be framed by nobody. */
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 } as const
-/** What is not a page can load nothing and be framed by nobody. */
-const NO_CONTENT_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
-export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): number {
-  const { status, body, location, headers, raw } = reply
+/** What is sent. A response that a raw route made keeps its own headers, and gets ours beside them. */
+export function responseTo(request: IncomingMessage, answer: Reply | Problem | Raw, id: () => string): Response {
+  if ('response' in answer) {
+    const { body, status } = answer.response
+    const headers = new Headers(answer.response.headers)
+    for (const [name, value] of Object.entries(HEADERS)) if (!headers.has(name)) headers.set(name, value)
+    return new Response(body, { status, headers })
+  }
+  if (isProblem(answer)) return problemResponse(answer, `urn:planfold:request:${id()}`)
+  const { status, body, location, headers, raw } = answer
   const whole = raw?.data ?? (body === undefined ? undefined : JSON.stringify(body))
-  const tag = tagOf(request, reply, whole)
-  const isKnown = tag !== undefined && isShown(request, reply) && isAmong(tag, request.headers['if-none-match'])
+  const tag = tagOf(request, answer, whole)
+  const isKnown = tag !== undefined && isShown(request, answer) && isAmong(tag, request.headers['if-none-match'])
   const data = isKnown ? undefined : whole
-  write(response, isKnown ? 304 : status, data, {
+  return made(isKnown ? 304 : status, data, {
     ...(data === undefined ? {} : { 'content-type': raw?.type ?? JSON_TYPE }),
     ...(tag === undefined ? {} : { etag: tag }),
     ...(location === undefined ? {} : { location }),
     ...headers,
   })
-  return isKnown ? 304 : status
+}
+
+/** `instance`: this one request; left out when nobody can say. */
+export function problemResponse({ problem, headers }: Problem, instance?: string): Response {
+  const text = JSON.stringify({ ...problem, instance })
+  return made(problem.status, text, { 'content-type': 'application/problem+json', ...headers })
+}
+
+function made(status: number, data: Uint8Array | string | undefined, more: Record<string, string>): Response {
+  const headers: Record<string, string> = { ...HEADERS, ...more }
+  // Also for a HEAD, whose body Hono leaves out.
+  if (data !== undefined) headers['content-length'] = String(Buffer.byteLength(data))
+  return new Response(data ?? null, { status, headers })
 }
 
 /**
@@ -54,34 +74,6 @@ function isAmong(tag: string, header: string | undefined): boolean {
   if (header.trim() === '*') return true
   const tags: readonly string[] = header.match(/"[^"]*"/g) ?? []
   return tags.includes(tag)
-}
-
-export function sendProblem(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { problem, headers }: Problem,
-  id: string,
-): number {
-  // What was not read of the body would be taken for the next request.
-  const unread: Record<string, string> = request.complete || !hasBody(request) ? {} : { connection: 'close' }
-  const text = JSON.stringify({ ...problem, instance: `urn:planfold:request:${id}` })
-  write(response, problem.status, text, { 'content-type': 'application/problem+json', ...unread, ...headers })
-  return problem.status
-}
-
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
-
-function write(
-  response: ServerResponse,
-  status: number,
-  data: Uint8Array | string | undefined,
-  headers: { readonly [name: string]: string },
-): void {
-  if (response.headersSent || response.destroyed) return
-  const length = data === undefined ? {} : { 'content-length': Buffer.byteLength(data) }
-  response.writeHead(status, { ...HEADERS, 'content-security-policy': NO_CONTENT_POLICY, ...length, ...headers })
-  response.end(response.req.method === 'HEAD' ? undefined : data)
 }
 
 export function streamTo(response: ServerResponse, gone: AbortSignal): Outlet {

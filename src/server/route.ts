@@ -27,6 +27,8 @@ export interface Route<Query, Body> {
   /** Also takes plain text of these media types; `call.text` has it, and `call.body` is then the text itself, not checked. */
   readonly texts?: readonly string[]
   readonly bodyMaxBytes?: number
+  /** Gets the whole request, see `rawRoute`. */
+  readonly isRaw?: true
   /** Of a POST that takes no notice of an `Idempotency-Key`: what it answers is a secret, or the second time changes nothing. */
   readonly once?: false
   /** Headers it reads beside those that all routes do, with what they are for. */
@@ -54,7 +56,24 @@ export type AnyRoute = Route<never, never>
 export const route = <Query = undefined, Body = undefined>(one: Route<Query, Body>): AnyRoute =>
   one as unknown as AnyRoute
 
-export type Answer = Reply | Stream | Problem
+/** A route whose request is read, and whose response is made, by somebody else: an implementation of a protocol. */
+export interface RawRoute
+  extends Pick<Route<undefined, Request>, 'method' | 'path' | 'right' | 'noun' | 'about' | 'bodyMaxBytes' | 'answers'> {
+  /** Guard, stop and limits are ours as everywhere; query, headers and body come as they were sent, checked by nobody. */
+  respond(request: Request, call: Pick<Call, 'rooms' | 'engine' | 'who' | 'params'>): Promise<Response>
+}
+
+export const rawRoute = ({ respond, ...one }: RawRoute): AnyRoute =>
+  route<undefined, Request>({
+    ...one,
+    isRaw: true,
+    once: false,
+    handle: async ({ body, rooms, engine, who, params }) => ({
+      response: await respond(body, { rooms, engine, who, params }),
+    }),
+  })
+
+export type Answer = Reply | Stream | Raw | Problem
 
 export interface Reply {
   readonly status: number
@@ -74,6 +93,11 @@ export interface Reply {
 /** Goes on until it ends by itself or the client has gone. */
 export interface Stream {
   readonly stream: (out: Outlet) => Promise<void>
+}
+
+/** Sent as it is. */
+export interface Raw {
+  readonly response: Response
 }
 
 export const ok = (body: unknown, version?: number): Reply => ({

@@ -1,20 +1,15 @@
 // Opens the socket and closes it again. Limits of time and number are set here, where connections are; a graceful stop tells streams
 // that it is over, lets answers under way end, and then closes the listener.
 
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { type AppOptions, openApp } from './app.ts'
+import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
+import { type AppOptions, openApp, textOf } from './app.ts'
 import { TOO_SLOW } from './body.ts'
 import { type Problem, problem } from './problem.ts'
+import { problemResponse } from './reply.ts'
 import type { ServerRooms } from './service.ts'
 
 // The answers under way, by their connection, each begun when the one before it has left: whoever does not listen makes us work for
@@ -167,19 +162,32 @@ const EXPECTATION = problem(417, 'expectation', 'nothing but 100-continue can be
   hint: 'leave the header Expect out',
 })
 
+/** Said before there is a request that the guard could look at. */
+const MISDIRECTED = problem(421, 'misdirected', 'the request names no host or path that can be read', {
+  hint: 'send a path, and the name of the service as Host',
+  headers: { connection: 'close' },
+})
+const FAILED = problem(500, 'bug', 'this is a fault of ours', { hint: 'tell us what you asked for' })
+
 /** Rejects with what the system said when the address cannot be had. */
 export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<Serving> {
   const { limits, log } = rooms
   const app = openApp(rooms, options)
   const answers = new Answers()
-  const answer = (request: IncomingMessage, response: ServerResponse, refusal?: Problem): void =>
-    answers.add(response, () => {
-      app(request, response, refusal).catch(error => {
-        log.error({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, 'answer failed')
-        response.destroy()
-      })
+  const listener = (refusal?: Problem): RequestListener => {
+    const fetch = (request: Request, env: object) => app.fetch(request, { ...(env as HttpBindings), refusal })
+    const answer = getRequestListener(fetch, {
+      // Whoever names no host is turned away by the guard.
+      hostname: 'nowhere.invalid',
+      errorHandler: error => {
+        if (error instanceof RequestError) return problemResponse(MISDIRECTED)
+        log.error({ error: textOf(error) }, 'answer failed')
+        return problemResponse(FAILED)
+      },
     })
-  const server = open(limits, options, (request, response) => answer(request, response))
+    return (request, response) => answers.add(response, () => void answer(request, response))
+  }
+  const server = open(limits, options, listener())
   server.maxConnections = limits.connections
   // Node would leave out those beyond a number, and say nothing; the app counts them itself.
   server.maxHeadersCount = 0
@@ -189,9 +197,7 @@ export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<
     if (answers.current(socket) === undefined || socket.writableLength > 0) socket.destroy()
   })
   server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, answers.current(socket)))
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
-    answer(request, response, EXPECTATION),
-  )
+  server.on('checkExpectation', listener(EXPECTATION))
   server.on('connect', (_, socket) => answerConnect(socket))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

@@ -336,7 +336,9 @@ function headerParameters({ method, path, headers = {}, answers, once }: Loose):
 }
 
 function bodyOf(route: Loose, components: ReturnType<typeof openComponents>): Pick<Operation, 'requestBody'> {
-  const { body, texts = [] } = route
+  const { body, texts = [], isRaw, method } = route
+  if (isRaw === true && method !== 'GET')
+    return { requestBody: { required: true, content: { 'application/json': { schema: AS_SENT } } } }
   if (body === undefined && texts.length === 0) return {}
   const content: Record<string, { schema?: JsonObject }> = {}
   if (body !== undefined) content['application/json'] = { schema: components.use(body, 'input') }
@@ -345,15 +347,17 @@ function bodyOf(route: Loose, components: ReturnType<typeof openComponents>): Pi
   return { requestBody: { required: body === undefined || !body.read({}).ok, content } }
 }
 
+const AS_SENT: JsonObject = { description: 'As the protocol says.' }
+
 function answersOf(
-  { method, answers, once }: Loose,
+  { method, answers, once, isRaw }: Loose,
   components: ReturnType<typeof openComponents>,
 ): Operation['responses'] {
   const responses: Record<string, Response> = {}
   for (const [status, { about, body, type, texts = [], tag }] of Object.entries(answers)) {
     const content: { [type: string]: { readonly schema?: JsonObject } } = {}
     if (body !== undefined) content[type ?? 'application/json'] = { schema: components.use(body, 'output') }
-    else if (type !== undefined) content[type] = { schema: { type: 'string' } }
+    else if (type !== undefined) content[type] = { schema: isRaw === true ? AS_SENT : { type: 'string' } }
     for (const text of texts) content[text] = { schema: { type: 'string' } }
     responses[status] = {
       description: about,
