@@ -36,6 +36,8 @@ export interface McpOptions {
   readonly as?: string | undefined
   /** A token names its caller: every agent that shows it is that one. */
   readonly isNamed?: boolean
+  /** Seals questions that a client carries from one round to the next; its own for every factory when absent. */
+  readonly seal?: Uint8Array
   /** Offer `manage_plan` instead. */
   readonly compat?: boolean
 }
@@ -56,7 +58,7 @@ const ALWAYS = { 'anthropic/alwaysLoad': true }
 const INSTRUCTIONS = `The plan outlives this conversation. Read it with plan_read, claim a task with plan_write, work, then report it with plan_write. Completed tasks stay completed: never repeat them.`
 
 export function mcpFactory(options: McpOptions): McpServerFactory {
-  const questions = createRequestStateCodec<AskedHere>({ key: stateKey(), ttlSeconds: DAY_SECONDS })
+  const questions = createRequestStateCodec<AskedHere>({ key: options.seal ?? newSeal(), ttlSeconds: DAY_SECONDS })
   return () => {
     const server = new McpServer(
       { name: 'planfold', version: options.version },
@@ -242,6 +244,6 @@ async function answerFromClient(
   return text(`answered: ${JSON.stringify(answers)}\n\n${await planText(room, plan, { max_tokens: 600 })}`)
 }
 
-function stateKey(): Uint8Array {
+function newSeal(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(32))
 }
