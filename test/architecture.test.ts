@@ -23,11 +23,11 @@ const LEVELS: Readonly<Record<string, number>> = {
   publishers: 3,
   engine: 4,
   operations: 5,
-  server: 6,
-  client: 6,
-  cli: 7,
-  tui: 7,
-  mcp: 7,
+  mcp: 6,
+  server: 7,
+  client: 7,
+  cli: 8,
+  tui: 8,
 }
 /** Rooms with implementations behind a door; from outside only the door may be seen. */
 const DOORS: Readonly<Record<string, string>> = {

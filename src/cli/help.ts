@@ -58,8 +58,8 @@ export const TOPICS: { readonly [name: string]: Topic } = {
     commands: ['validate', 'template', 'formats', 'import', 'export', 'schema'],
   },
   server: {
-    about: 'the HTTP server and its tokens',
-    commands: ['serve', 'token'],
+    about: 'the HTTP server, its tokens, and MCP for agents',
+    commands: ['serve', 'token', 'mcp'],
   },
   admin: {
     about: 'emergency stop, store checks, cleanup, shell completion',

@@ -108,6 +108,7 @@ export interface RevisionEdits {
     /** Tasks of which the text says that they have ended. */
     readonly ended: ReadonlyMap<TaskName, TaskStatus>
     readonly mode: MergeMode
+    readonly by?: 'id'
   }
   /** Names of tasks, with commas. */
   readonly remove?: string
@@ -142,8 +143,8 @@ export function prepareRevision(
   let { definition } = current
   let notes: readonly MergeNote[] = []
   if (written !== undefined) {
-    const { ended: claimed, mode } = written
-    const rewrite = { current: definition, written: written.definition, mode, standings, claimed }
+    const { ended: claimed, mode, by } = written
+    const rewrite = { current: definition, written: written.definition, mode, by, standings, claimed }
     ;({ definition, notes } = mergeDefinitions(rewrite, renameTasks))
   }
   for (const [names, edit] of [

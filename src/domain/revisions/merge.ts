@@ -213,6 +213,8 @@ interface Rewrite {
   readonly written: PlanDefinition
   readonly mode: MergeMode
   readonly standings: Standings
+  /** `id`: a task is another one whenever its id is; titles are not compared. */
+  readonly by?: 'id' | undefined
   /** What the text says has ended, by the names of the text. */
   readonly claimed?: ReadonlyMap<TaskName, TaskStatus>
 }
@@ -233,7 +235,7 @@ export interface MergeNote {
   readonly message: string
 }
 
-export function mergeDefinitions({ current, written, mode, standings, claimed }: Rewrite, rename: Rename): Merged {
+export function mergeDefinitions({ current, written, mode, standings, by, claimed }: Rewrite, rename: Rename): Merged {
   const notes: MergeNote[] = []
   if (written.name !== current.name) {
     const message = `the text calls the plan '${written.name}'; it stays '${current.name}'`
@@ -242,7 +244,7 @@ export function mergeDefinitions({ current, written, mode, standings, claimed }:
   const matches = matchTasks(current.tasks, written.tasks)
   const renames = new Map<TaskName, TaskName>()
   for (const match of matches.values()) {
-    if (match.by === 'id') continue
+    if (match.by === 'id' || by === 'id') continue
     renames.set(match.written, match.current)
     notes.push(matched(match))
   }

@@ -17,6 +17,7 @@ import { homeRoutes } from './home.ts'
 import { inboxRoutes, proposalRoutes } from './inbox.ts'
 
 import { logRoutes } from './logs.ts'
+import { mcpRoutes } from './mcp.ts'
 import { goingBackRoutes, lookingRoutes, planVerbRoutes } from './plan-verbs.ts'
 import { planChangeRoutes, planRoutes } from './plans.ts'
 
@@ -34,6 +35,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...tokenRoutes,
   ...apiRoutes,
   ...engineDoorRoutes,
+  ...mcpRoutes,
   ...eventRoutes,
   ...healthRoutes,
   ...observingRoutes,

@@ -1,9 +1,10 @@
-// The options and help of `planfold serve` and `planfold token`.
+// The options and help of `planfold serve`, `planfold mcp` and `planfold token`.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
 import { collectValues, count, duration } from '../option-values.ts'
+import type { McpCommandOptions } from './mcp.ts'
 import type { ServeOptions } from './serve.ts'
 import type { CreateOptions } from './token.ts'
 
@@ -35,6 +36,13 @@ export function addServing(program: Command, act: Act): void {
 The printed link works once; programs use the token in .planfold/server/token. Ctrl-C finishes running tasks, then stops.`,
     )
     .action((options: ServeOptions) => act(async context => (await import('./serve.ts')).serveStore(context, options)))
+
+  program
+    .command('mcp')
+    .description('serve plans to an agent over MCP (standard input and output)')
+    .option('--run', 'also run the tasks of plans that Planfold runs, while the agent is connected')
+    .option('--compat', 'offer the tool manage_plan instead of plan_read and plan_write')
+    .action((options: McpCommandOptions) => act(async context => (await import('./mcp.ts')).serveMcp(context, options)))
 
   const token = program
     .command('token')

@@ -1,0 +1,83 @@
+// `planfold mcp`: the tools `plan_read` and `plan_write` for an agent, over standard input and output, until the agent closes them.
+
+import { join } from 'node:path'
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
+import { type Composed, NoState } from '../../../compose.ts'
+import { mcpFactory, type Opened } from '../../../mcp/server.ts'
+import type { Context } from '../../context.ts'
+import { EXIT } from '../../exit.ts'
+import { partText } from '../../text/hint-text.ts'
+import { VERSION } from '../../version.ts'
+
+export interface McpCommandOptions {
+  readonly compat?: boolean
+  readonly run?: boolean
+}
+
+export async function serveMcp(context: Context, options: McpCommandOptions): Promise<number> {
+  const stop = new AbortController()
+  const state = new State(context, options.run === true ? stop.signal : null)
+  const { as = context.environment.PLANFOLD_AS } = context.settings
+  const transport = new StdioServerTransport()
+  const ended = new Promise<void>(resolve => {
+    context.hangup.addEventListener('abort', () => resolve())
+    context.onSignal(() => resolve())
+    process.stdin.once('end', resolve)
+    process.stdin.once('close', resolve)
+  })
+  const server = serveStdio(
+    mcpFactory({
+      open: async create => await state.open(create),
+      version: VERSION,
+      environment: context.environment,
+      as,
+      compat: options.compat === true,
+    }),
+    { transport, onerror: error => context.stderr.write(`mcp: ${error.message}\n`) },
+  )
+  if (options.run === true) await state.open(false)
+  await ended
+  stop.abort()
+  await server.close()
+  await state.close()
+  return EXIT.done
+}
+
+/** The state folder, opened when it is first needed. An agent that only looks makes none. */
+class State {
+  readonly #context: Context
+  readonly #run: AbortSignal | null
+  #opening: Promise<Composed> | null = null
+  #running: Promise<void> | null = null
+
+  constructor(context: Context, run: AbortSignal | null) {
+    this.#context = context
+    this.#run = run
+  }
+
+  async open(create: boolean): Promise<Opened | null> {
+    this.#opening ??= this.#context.openState({
+      cwd: this.#context.cwd,
+      environment: this.#context.environment,
+      word: partText,
+      create,
+      dir: this.#context.settings.dir,
+    })
+    try {
+      const { engine, worker, now, stateDir } = await this.#opening
+      if (this.#run !== null) this.#running ??= worker.attend({ stop: this.#run })
+      return { engine, now, templates: join(stateDir, 'templates') }
+    } catch (error) {
+      // Looked for again with the next call: somebody may have made it meanwhile.
+      this.#opening = null
+      if (error instanceof NoState) return null
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#running
+    const composed = await this.#opening?.catch(() => null)
+    await composed?.close()
+  }
+}

@@ -1,0 +1,136 @@
+// What agents say to the two tools `plan_read` and `plan_write`, as schemas. Their descriptions are read by models with every request,
+// so every word costs; a test counts them.
+
+import { z } from 'zod'
+
+const TEXT_MAX = 100_000
+const LIST_MAX = 1_000
+
+const text = z.string().max(TEXT_MAX)
+const name = z.string().min(1).max(500)
+const names = z.array(name).max(LIST_MAX)
+const record = z.record(z.string(), z.unknown())
+const maxTokens = z.int().min(100).max(20_000).optional()
+
+export const READS = [
+  'next',
+  'plan',
+  'task',
+  'blocked',
+  'changes',
+  'completed',
+  'list',
+  'inbox',
+  'answer',
+  'search',
+] as const
+
+export const planRead = z.object({
+  what: z
+    .enum(READS)
+    .optional()
+    .describe(
+      'next (default): your task, or what to claim. plan: whole plan. task: one task with inputs and checks. blocked: why tasks wait. changes: events after version `since`. completed: is it all done? list: plans. inbox: waiting for people. answer: to question `id`. search: `query`',
+    ),
+  plan: name.optional().describe('name or id; may be left out if only one is unfinished'),
+  task: name.optional(),
+  since: z.int().min(0).optional(),
+  id: name.optional(),
+  query: text.optional(),
+  page: name.optional().describe('from the previous answer'),
+  max_tokens: maxTokens,
+})
+export type PlanReadInput = z.infer<typeof planRead>
+
+export const ACTIONS = [
+  'create',
+  'edit',
+  'start',
+  'pause',
+  'resume',
+  'claim',
+  'heartbeat',
+  'report',
+  'status',
+  'tick',
+  'skip',
+  'retry',
+  'ask',
+  'note',
+  'checkpoint',
+  'rollback',
+] as const
+export type Action = (typeof ACTIONS)[number]
+
+const taskDocument = z
+  .looseObject({ id: name })
+  .describe('{id, title, description, needs: [ids], accept: [{check: "npm test"} or text], write: ["src/**"]}')
+
+const field = z.strictObject({
+  name,
+  label: text.optional(),
+  type: z.enum(['text', 'number', 'boolean', 'choice', 'list']).optional(),
+  choices: z.array(text).max(100).optional(),
+})
+
+export const planWrite = z.object({
+  action: z
+    .enum(ACTIONS)
+    .describe(
+      'create: from goal and tasks, document, or template. edit: tasks (added, or changed by id), remove, order; all or nothing. claim: a task, or the next. report: status done or failed, outputs, text. status: set any task to running, done, failed, skipped or pending. tick: one criterion, with text as evidence. ask: a person, text. note: text. checkpoint: name it with text. rollback: asks a person to undo `task`, text says why',
+    ),
+  plan: name.optional().describe('name or id; may be left out if only one is unfinished'),
+  task: name.optional(),
+  goal: text.optional(),
+  name: name.optional(),
+  document: z.union([text, record]).optional().describe('a plan in any known format'),
+  template: name.optional(),
+  values: record.optional(),
+  start: z.boolean().optional(),
+  tasks: z.array(taskDocument).max(LIST_MAX).optional(),
+  remove: names.optional(),
+  order: names.optional(),
+  status: z.enum(['done', 'failed', 'running', 'skipped', 'pending']).optional(),
+  outputs: record.optional(),
+  outcome: name.optional(),
+  criterion: text.optional(),
+  text: text.optional(),
+  fields: z.array(field).max(50).optional(),
+  token: name.optional().describe('from claim'),
+  preview: z.boolean().optional().describe('change nothing, show what would change'),
+  expected_revision: z.int().min(0).optional(),
+  key: name.optional().describe('same key = done once'),
+  max_tokens: maxTokens,
+})
+export type PlanWriteInput = z.infer<typeof planWrite>
+export type AskedField = z.infer<typeof field>
+
+// `manage_plan` of clients that know that tool, with its argument names.
+
+const step = z.looseObject({
+  id: name,
+  description: text.optional(),
+  acceptance_criteria: z.array(text).max(100).optional(),
+  acceptance: z.array(text).max(100).optional(),
+})
+
+export const managePlan = z.object({
+  action: z.enum([
+    'inspect',
+    'get_next_step',
+    'set_status',
+    'add_steps',
+    'is_completed',
+    'list_plans',
+    'remove_steps',
+    'compact_plans',
+    'reorder_steps',
+  ]),
+  plan_name: name.optional(),
+  step_id: name.optional(),
+  status: z.string().max(100).optional().describe('DONE or TODO'),
+  steps_to_add: z.array(step).max(LIST_MAX).optional(),
+  step_ids_to_remove: names.optional(),
+  new_step_order: names.optional(),
+})
+export type ManagePlanInput = z.infer<typeof managePlan>

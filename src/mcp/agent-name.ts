@@ -1,0 +1,48 @@
+// Who calls: the name that every entry an agent writes bears. A name that was given wins; else what the agent says of itself, in its
+// environment or with the request; else the name of the program, with a number that is this process's own.
+
+import { randomBytes } from 'node:crypto'
+import { ACTOR_MAX, type Actor, isActor } from '../domain/id.ts'
+import { type Caller, RIGHTS } from '../engine/roles.ts'
+
+type Environment = { readonly [name: string]: string | undefined }
+
+/** What comes with a request. */
+export interface Request {
+  readonly meta?: Readonly<Record<string, unknown>> | undefined
+  /** The name of the program that calls. */
+  readonly client?: string | undefined
+}
+
+const OWN = randomBytes(3).toString('hex')
+const ID_SHOWN = 8
+
+/** `told`: by `--as` or `PLANFOLD_AS`. */
+export function agentName(told: string | undefined, environment: Environment, { meta, client }: Request): Actor {
+  const codex = meta?.['x-codex-turn-metadata']
+  const thread = isRecord(codex) ? (codex.thread_id ?? codex.session_id) : undefined
+  const session = environment.CLAUDE_CODE_SESSION_ID
+  const names = [
+    told,
+    typeof thread === 'string' ? `codex/${thread.slice(-ID_SHOWN)}` : undefined,
+    session === undefined ? undefined : `claude-code/${session.slice(0, ID_SHOWN)}`,
+    client === undefined ? undefined : `${client.slice(0, 60)}/${OWN}`,
+  ]
+  const actor = names.map(name => name?.slice(0, ACTOR_MAX)).find(name => name !== undefined && isActor(name))
+  return (actor ?? `agent/${OWN}`) as Actor
+}
+
+/** An agent works on plans. It never decides about them, whoever started it. */
+export function agentCaller(caller: Caller, actor: Actor): Caller {
+  const rights = new Set([...RIGHTS.operator].filter(right => caller.rights.has(right)))
+  return { ...caller, actor, rights }
+}
+
+/** Of the call, for what must be done once: what Claude Code sends with it, else what the agent said. Never the id of the request. */
+export function callKey(meta: Request['meta'], said: string | undefined): string | undefined {
+  const sent = meta?.['claudecode/toolUseId']
+  return typeof sent === 'string' ? sent : said
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)

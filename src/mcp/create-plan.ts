@@ -1,0 +1,104 @@
+// `plan_write {"action":"create"}`: a plan from a goal and tasks, from a document in any known format, or from a template.
+
+import type { PlanId } from '../domain/id.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import type { Order, SubmitOptions } from '../engine/engine.ts'
+import { slug } from '../format/dialects/names.ts'
+import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
+import { readDefinition } from '../format/wire/definition.ts'
+import { checkPlan } from '../operations/check-plan.ts'
+import { createPlan } from '../operations/create-plan.ts'
+import { readDocument } from '../operations/read-document.ts'
+import { createOrder } from '../operations/run-plan.ts'
+import type { PlanStart } from '../operations/start-plan.ts'
+import { findTemplate, planFromTemplate } from '../operations/templates.ts'
+import { faultLines, refusalText } from './hint-text.ts'
+import { clean } from './plan-text.ts'
+import { type Room, ToolError, type Written } from './room.ts'
+
+type Create = Extract<Order, { readonly type: 'create' }>
+
+export async function createFrom(room: Room, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
+  const create = await orderFrom(room, input)
+  if (input.preview === true) throw new ToolError(previewText(create.definition))
+  const made = await createPlan(
+    room.engine,
+    { ...create, taken: 'number', agent: room.engine.caller.actor },
+    {
+      start: input.start === true ? {} : undefined,
+      submit,
+    },
+  )
+  if (made.status === 'refused') throw new ToolError(refusalText(made.refusal))
+  const { plan, name } = made.made
+  if (made.started !== null) mustStart(made.started, plan)
+  return { plan, said: [`ok: plan ${clean(name)} created${made.started === null ? ', not started' : ' and started'}`] }
+}
+
+/** Throws what stands against it. */
+export function mustStart(started: PlanStart, plan: PlanId): void {
+  if (started.status === 'started' || started.status === 'under-way') return
+  if ('refusal' in started) throw new ToolError(refusalText(started.refusal), plan)
+  const faults =
+    started.status === 'unsound'
+      ? started.faults.map(fault => ({ ...fault, path: fault.task ?? '' }))
+      : started.status === 'faulty-steps'
+        ? started.diagnostics.map(({ message, hint }) => ({ path: '', message, hint }))
+        : []
+  if (faults.length > 0) throw new ToolError(faultLines(faults).join('\n'), plan)
+  throw new ToolError(`error: the plan was not started (${started.status})`, plan)
+}
+
+const previewText = ({ name, tasks }: PlanDefinition): string =>
+  `preview, nothing was changed: plan ${clean(name)} with ${tasks.length} tasks: ${tasks.map(({ id }) => id).join(', ')}`
+
+async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
+  const { document, template, goal, tasks } = input
+  const given = [document, template, goal ?? tasks].filter(one => one !== undefined).length
+  if (given !== 1)
+    throw new ToolError(
+      'error: a plan is made from a goal with tasks, from a document, or from a template\nhint: give exactly one of them',
+    )
+  if (template !== undefined) return await fromTemplate(room, template, input)
+  if (document !== undefined) return fromDocument(document, input)
+  const name = input.name ?? slug(goal ?? '') ?? 'plan'
+  const read = readDefinition({ name, ...(goal === undefined ? {} : { goal }), tasks: (tasks ?? []) as Json })
+  if (!read.ok) throw new ToolError(faultLines(read.faults).join('\n'))
+  const faults = checkPlan(read.value).map(({ task, key, message, hint }) => ({
+    path: [task, key].filter(one => one !== undefined).join('.'),
+    message,
+    hint,
+  }))
+  if (faults.length > 0) throw new ToolError(faultLines(faults).join('\n'))
+  return { type: 'create', definition: read.value }
+}
+
+function fromDocument(document: string | Readonly<Record<string, unknown>>, { name }: PlanWriteInput): Create {
+  const text = typeof document === 'string' ? document : JSON.stringify(document)
+  const read = readDocument(text, { fallbackName: name ?? 'plan' })
+  if (!read.ok) {
+    const faults = read.diagnostics.map(({ line, column, message, hint }) => ({
+      path: `${line}:${column}`,
+      message,
+      hint,
+    }))
+    throw new ToolError(faultLines(faults).join('\n'))
+  }
+  return createOrder(read.document)
+}
+
+async function fromTemplate(room: Room, name: string, input: PlanWriteInput): Promise<Create> {
+  const found = await findTemplate(room.templates, name)
+  if (found.status === 'unknown')
+    throw new ToolError(
+      `error: there is no template '${clean(name)}'\nhint: ${found.near === null ? 'a person can list the templates' : `did you mean '${found.near}'?`}`,
+    )
+  if (found.status === 'unusable') throw new ToolError(`error: the template '${clean(name)}' cannot be read`)
+  const made = planFromTemplate(found.template, (input.values ?? {}) as JsonObject, { name: input.name })
+  if (!made.ok) {
+    const faults = [...made.problems, ...made.diagnostics].map(({ message, hint }) => ({ path: '', message, hint }))
+    throw new ToolError(faultLines(faults).join('\n'))
+  }
+  return { type: 'create', definition: made.definition }
+}

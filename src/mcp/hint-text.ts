@@ -1,0 +1,109 @@
+// What to do next, as calls of the two tools. What only a person may do is said as that.
+
+import { type Allowed, type Hint, type Step, type StepName, type StepOf, wordHint } from '../domain/hint.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import { clean } from './plan-text.ts'
+
+export const hintText = (hint: Hint): string => wordHint(hint, partText)
+
+/** What was refused, why, and what to do instead. */
+export function refusalText({ message, hint, allowed }: Refusal): string {
+  const ways = allowed === undefined || allowed.length === 0 ? [] : [`allowed: ${allowed.join(', ')}`]
+  return [`error: ${message}`, ...(hint === undefined ? [] : [`hint: ${hintText(hint)}`]), ...ways].join('\n')
+}
+
+/** What stands against a plan as it was written, each at its place. */
+export function faultLines(
+  faults: readonly {
+    readonly path: string
+    readonly message: string
+    readonly hint?: Hint
+  }[],
+): readonly string[] {
+  return [
+    'error: the plan cannot be written like this; nothing was changed',
+    ...faults
+      .slice(0, 20)
+      .map(
+        ({ path, message, hint }) =>
+          `- ${path === '' ? '' : `${clean(path)}: `}${clean(message)}${hint === undefined ? '' : ` (${clean(hintText(hint))})`}`,
+      ),
+  ]
+}
+
+function partText(part: Step | Allowed): string {
+  if ('may' in part) return part.may
+  // The table has a wording for each step by its name; which one this is only the compiler cannot follow.
+  return (STEPS[part.next] as (step: Step) => string)(part)
+}
+
+type OfTask = { readonly plan?: string; readonly task?: string }
+
+const call = (tool: string, given: Readonly<Record<string, unknown>>): string =>
+  `${tool} ${JSON.stringify(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))}`
+const read =
+  (what: string) =>
+  (step: object): string => {
+    const { plan, task } = step as OfTask
+    return call('plan_read', { what, plan, task })
+  }
+const write =
+  (action: string, more: Readonly<Record<string, unknown>> = {}) =>
+  (step: object): string => {
+    const { plan, task } = step as OfTask
+    return call('plan_write', { action, plan, task, ...more })
+  }
+const person = (what: string) => (): string => `a person must ${what}`
+
+const STEPS: { readonly [N in StepName]: (step: StepOf<N>) => string } = {
+  list: read('list'),
+  inbox: read('inbox'),
+  formats: () => 'the formats guide',
+  validate: read('plan'),
+  prune: person('prune the store'),
+  check: person('check the store'),
+  import: person('import it'),
+  'new-from-template': write('create', { template: '…' }),
+  'lift-halt': person('lift the halt'),
+  'list-tokens': person('look at the tokens'),
+  'revoke-token': person('revoke the token'),
+
+  show: read('plan'),
+  status: read('plan'),
+  proposals: read('inbox'),
+  gates: read('inbox'),
+  checkpoints: person('look at the checkpoints'),
+  handoff: read('plan'),
+  digest: read('changes'),
+  audit: read('changes'),
+  log: read('changes'),
+  next: ({ plan, explain }) => read(explain === true ? 'blocked' : 'next')({ plan }),
+
+  run: write('start'),
+  resume: write('resume'),
+  pause: write('pause'),
+  cancel: person('cancel the plan'),
+  revise: write('edit'),
+  propose: write('edit'),
+  converge: person('converge the plan'),
+  adopt: person('adopt the fork'),
+  restore: person('restore the files'),
+  note: write('note', { text: '…' }),
+  review: person('review it'),
+  rollback: write('rollback', { text: '…' }),
+  undo: person('undo it'),
+
+  claim: write('claim'),
+  done: write('report', { status: 'done' }),
+  fail: write('report', { status: 'failed', text: '…' }),
+  retry: write('retry'),
+  skip: write('skip', { text: '…' }),
+  approve: person('approve it'),
+  reject: person('reject it'),
+  'push-back': person('send it back'),
+  choose: person('choose'),
+  answer: person('answer it'),
+  accept: person('accept the proposal'),
+  decline: person('decline the proposal'),
+  'unsafe-work': person('decide whether it is done again'),
+}

@@ -1,0 +1,205 @@
+// The tool `plan_read`: looks at plans and changes nothing. Every answer is text within a budget of tokens.
+
+import type { PlanId, TaskName } from '../domain/id.ts'
+import { numberOf } from '../domain/phrases.ts'
+import { askedSentence } from '../domain/views/gate-text.ts'
+import type { Summary } from '../domain/views/summary.ts'
+import { sentence, visibleEvents } from '../domain/views/timeline.ts'
+import type { PlanReadInput } from '../format/wire/agent-tools.ts'
+import { nextSteps } from '../operations/next-step.ts'
+import { hintText } from './hint-text.ts'
+import { briefingLines, byUrgency, clean, headLines, taskLine, withinBudget } from './plan-text.ts'
+import { claimedTask, findPlan, findTask, type Room, ToolError } from './room.ts'
+
+const LIST_PAGE = 20
+const CHANGES_PAGE = 200
+const READY_MAX = 5
+
+export async function planRead(room: Room, input: PlanReadInput): Promise<string> {
+  switch (input.what ?? 'next') {
+    case 'list':
+      return await list(room, input)
+    case 'search':
+      return await search(room, input)
+    case 'inbox':
+      return await inbox(room, input)
+    case 'task':
+      return await taskText(room, input)
+    case 'answer':
+      return await answerText(room, input)
+    case 'changes':
+      return await changes(room, input)
+    default: {
+      const { plan } = await findPlan(room, input.plan)
+      if (input.what === 'plan') return await planText(room, plan, input)
+      if (input.what === 'completed') return await completed(room, plan)
+      if (input.what === 'blocked') return await blocked(room, plan, input)
+      return await nextText(room, plan, input)
+    }
+  }
+}
+
+interface Budget {
+  readonly max_tokens?: number | undefined
+  readonly page?: string | undefined
+}
+
+/** The compact view that `plan_write` answers with too: the head, then what matters now. */
+export async function planText({ engine }: Room, plan: PlanId, budget: Budget = {}): Promise<string> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  const board = await engine.ask({ type: 'board', plan })
+  if (summary === null || board === null) throw new ToolError('error: there is no such plan')
+  const me = engine.caller.actor
+  const from = Math.max(0, Number.parseInt(budget.page ?? '0', 10) || 0)
+  // In the order of the plan, unless it is too long for that: then what matters now comes first.
+  const isShort = board.length <= 30
+  const cards = isShort ? board : byUrgency(board, me)
+  const lines = cards.slice(from).map(card => taskLine(card, me))
+  const head = from === 0 ? headLines(summary) : [`# ${clean(summary.name)}, tasks from ${from + 1}`]
+  const room = (budget.max_tokens ?? 1_000) * 4 - head.join('\n').length - 120
+  let shown = 0
+  for (let used = 0; shown < lines.length; shown++) {
+    used += lines[shown]!.length + 1
+    if (used > room && shown > 0) break
+  }
+  const left = lines.length - shown
+  const more =
+    left === 0 ? [] : [`… ${numberOf(left, 'more task')}: plan_read {"what":"plan","page":"${from + shown}"}`]
+  return [...head, ...lines.slice(0, shown), ...more, ...stateLines(summary)].join('\n')
+}
+
+function stateLines({ status, name, claimable }: Pick<Summary, 'status' | 'name' | 'claimable'>): readonly string[] {
+  if (status === 'draft') return [`Next: plan_write {"action":"start","plan":"${name}"}`]
+  return claimable > 0 && status === 'active' ? ['Next: plan_write {"action":"claim"}'] : []
+}
+
+async function nextText(room: Room, plan: PlanId, { max_tokens }: Budget): Promise<string> {
+  const { engine } = room
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (summary === null) throw new ToolError('error: there is no such plan')
+  const head = headLines(summary)
+  const mine = await claimedTask(room, plan)
+  if (mine !== null)
+    return withinBudget(
+      ['Your task:', ...(await aboutTask(room, plan, mine)), '', ...head],
+      max_tokens,
+      'ask with more max_tokens',
+    )
+  if (summary.progress.total > 0 && summary.status === 'completed') return [...head, 'All tasks are done.'].join('\n')
+  const { ready, explained, held } = await nextSteps(engine, plan, { explain: true })
+  const claimable = ready.filter(({ action }) => action === 'external')
+  const ours = ready.filter(({ action }) => action !== 'external')
+  const lines = [
+    ...head,
+    ...(claimable.length === 0
+      ? ['Nothing can be claimed now.']
+      : ['Ready to claim:', ...claimable.slice(0, READY_MAX).map(card => taskLine(card, engine.caller.actor))]),
+    ...(claimable.length > READY_MAX ? [`… and ${claimable.length - READY_MAX} more`] : []),
+    ...(ours.length === 0 ? [] : [`Planfold runs: ${ours.map(({ name }) => clean(name)).join(', ')}`]),
+    ...held.map(({ task }) => `${clean(task)} waits for files that another plan holds`),
+    ...(claimable.length === 0 ? explained.slice(0, 10).map(({ why }) => `- ${clean(hintText(why))}`) : []),
+    ...(summary.status === 'draft' ? stateLines(summary) : []),
+    ...(claimable.length > 0 ? ['Next: plan_write {"action":"claim"}'] : []),
+  ]
+  return withinBudget(lines, max_tokens, 'plan_read {"what":"plan"}')
+}
+
+async function aboutTask({ engine }: Room, plan: PlanId, task: TaskName): Promise<readonly string[]> {
+  const briefing = await engine.ask({ type: 'briefing', plan, task })
+  const card = await engine.ask({ type: 'task', plan, task })
+  if (briefing === null || card === null) throw new ToolError('error: there is no such task')
+  return [...briefingLines(briefing, tickedOf(card.annotations.ticked)), taskLine(card, engine.caller.actor)]
+}
+
+/** Criteria that an agent has ticked; nobody has checked them for that. */
+export const tickedOf = (kept: unknown): readonly string[] =>
+  kept !== null && typeof kept === 'object' && !Array.isArray(kept) ? Object.keys(kept) : []
+
+async function taskText(room: Room, input: PlanReadInput): Promise<string> {
+  const { plan, task } = await findTask(room, input.plan, input.task)
+  return withinBudget(await aboutTask(room, plan, task), input.max_tokens, 'ask with more max_tokens')
+}
+
+/** An empty plan is never completed. */
+async function completed({ engine }: Room, plan: PlanId): Promise<string> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (summary === null) throw new ToolError('error: there is no such plan')
+  const { done, total } = summary.progress
+  const isDone = summary.status === 'completed' && total > 0
+  return `${isDone ? 'yes' : 'no'}: '${clean(summary.name)}' is ${summary.status}, ${done} of ${total} tasks are done`
+}
+
+async function blocked({ engine }: Room, plan: PlanId, { max_tokens }: Budget): Promise<string> {
+  const next = await engine.ask({ type: 'next', plan, explain: true })
+  const lines = (next?.explained ?? []).map(({ why }) => `- ${clean(hintText(why))}`)
+  return withinBudget(lines.length === 0 ? ['Nothing is blocked.'] : lines, max_tokens, 'ask with more max_tokens')
+}
+
+async function changes(room: Room, input: PlanReadInput): Promise<string> {
+  const { engine } = room
+  const { plan, name } = await findPlan(room, input.plan)
+  const after = input.since ?? 0
+  const entries = (await engine.ask({ type: 'entries', plan, after, limit: CHANGES_PAGE })) ?? []
+  const summary = await engine.ask({ type: 'summary', plan })
+  const lines = entries.flatMap(({ version, actor, events }) =>
+    visibleEvents(events).map(event => `- ${version} ${clean(actor)}: ${clean(sentence(event))}`),
+  )
+  const last = entries.at(-1)?.version ?? after
+  const head = [`${clean(name)}: revision ${summary?.revision}, version ${summary?.version}; changes after ${after}:`]
+  const rest =
+    summary !== null && last < summary.version ? [`… more: plan_read {"what":"changes","since":${last}}`] : []
+  return withinBudget(
+    [...head, ...(lines.length === 0 ? ['nothing'] : lines), ...rest],
+    input.max_tokens,
+    'ask with a later `since`',
+  )
+}
+
+async function list({ engine }: Room, { page, max_tokens }: Budget): Promise<string> {
+  const found = await engine.ask({ type: 'plans', archived: false, limit: LIST_PAGE, cursor: page })
+  const lines = found.items.map(
+    ({ name, title, status, done, tasks }) =>
+      `- ${clean(name)}: ${status}, ${done} of ${tasks} done${title === null ? '' : `, ${clean(title)}`}`,
+  )
+  const more = found.next === null ? [] : [`… more: plan_read {"what":"list","page":"${found.next}"}`]
+  return withinBudget(
+    [...(lines.length === 0 ? ['There are no plans.'] : lines), ...more],
+    max_tokens,
+    'ask with more max_tokens',
+  )
+}
+
+async function inbox(room: Room, input: PlanReadInput): Promise<string> {
+  const only = input.plan === undefined ? null : (await findPlan(room, input.plan)).plan
+  const { items } = await room.engine.ask({ type: 'inbox' })
+  const lines = items
+    .filter(({ plan }) => only === null || plan === only)
+    .map(item => `- ${clean(item.name)}: ${askedSentence(item, text => clean(text))}`)
+  const head = lines.length === 0 ? 'Nothing waits for a person.' : 'Waiting for a person (you cannot decide these):'
+  return withinBudget([head, ...lines], input.max_tokens, 'ask with more max_tokens')
+}
+
+async function answerText(room: Room, input: PlanReadInput): Promise<string> {
+  if (input.id === undefined) throw new ToolError('error: `id` is missing\nhint: it was in the answer to "ask"')
+  const { plan } = await findPlan(room, input.plan)
+  const [question] = (await room.engine.ask({ type: 'questions', plan, id: input.id })) ?? []
+  if (question === undefined) throw new ToolError(`error: there is no question '${clean(input.id)}' in this plan`)
+  if (question.answer === null) return `not answered yet: ${clean(question.text)}`
+  return `${clean(question.answer.by)} answered: ${clean(JSON.stringify(question.answer.answers), 4_000)}`
+}
+
+async function search({ engine }: Room, input: PlanReadInput): Promise<string> {
+  if (input.query === undefined) throw new ToolError('error: `query` is missing')
+  const found = await engine.ask({ type: 'search', text: input.query, cursor: input.page, limit: LIST_PAGE })
+  const lines = found.items.map(
+    ({ kind, name, task, snippet }) =>
+      `- ${clean(name)}${task === null ? '' : `:${clean(task)}`} (${kind === 'log' ? 'output' : kind}): ${clean(snippet)}`,
+  )
+  const more =
+    found.next === null ? [] : [`… more: plan_read {"what":"search","page":"${found.next}"} with the same query`]
+  return withinBudget(
+    [...(lines.length === 0 ? ['Nothing was found.'] : lines), ...more],
+    input.max_tokens,
+    'ask with more max_tokens',
+  )
+}

@@ -1,0 +1,155 @@
+// A plan as a model reads it: short Markdown, within a budget of tokens. What was left out is said, with how to read it. All texts in
+// it were written by others: they stand on one line each, without characters that cannot be seen.
+
+import type { Json } from '../domain/json.ts'
+import { criterionText } from '../domain/plan-rules/criterion-text.ts'
+import type { Briefing, Card } from '../domain/views/board.ts'
+import type { Summary } from '../domain/views/summary.ts'
+import { escapeForTerminal } from '../safety/text/terminal.ts'
+
+const CHARACTERS_PER_TOKEN = 4
+export const TOKENS_DEFAULT = 1_000
+const LINE_MAX = 300
+const VALUE_MAX = 4_000
+
+export const clean = (text: string, max = LINE_MAX): string => {
+  const line = escapeForTerminal(text).trim()
+  return line.length <= max ? line : `${line.slice(0, max)}…`
+}
+
+/** The lines that fit; of the rest only how many they are. `more` says how to read them. */
+export function withinBudget(lines: readonly string[], maxTokens: number | undefined, more: string): string {
+  let room = (maxTokens ?? TOKENS_DEFAULT) * CHARACTERS_PER_TOKEN - more.length - 40
+  const kept: string[] = []
+  for (const line of lines) {
+    room -= line.length + 1
+    if (room < 0 && kept.length > 0) break
+    kept.push(line)
+  }
+  const left = lines.length - kept.length
+  return [...kept, ...(left === 0 ? [] : [`… ${left} more lines; ${more}`])].join('\n')
+}
+
+const PLAN_WORDS: { readonly [status in Summary['status']]: string } = {
+  draft: 'draft, not started',
+  active: 'running',
+  blocked: 'waiting for a person',
+  paused: 'paused',
+  completed: 'completed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+}
+
+export function headLines(summary: Summary): readonly string[] {
+  const { name, title, goal, status, reason, revision, version, progress } = summary
+  const why = reason === null ? '' : ` (${clean(reason)})`
+  return [
+    `# ${clean(name)}${title === null ? '' : `: ${clean(title)}`}`,
+    `${PLAN_WORDS[status]}${why}, ${progress.done} of ${progress.total} done, revision ${revision}, version ${version}`,
+    ...(goal === null ? [] : [`Goal: ${clean(goal, 1_000)}`]),
+  ]
+}
+
+const MARKS: { readonly [status in Card['status']]: string } = {
+  pending: ' ',
+  ready: ' ',
+  running: '~',
+  waiting: '?',
+  blocked: '!',
+  completed: 'x',
+  failed: '!',
+  skipped: '-',
+  abandoned: '-',
+  cancelled: '-',
+}
+
+/** `[x] build: Build the app (done)` */
+export function taskLine(card: Card, me: string): string {
+  const { name, title, status, needs, reason, claimedBy, action } = card
+  const who = claimedBy === null ? '' : claimedBy === me ? ', claimed by you' : `, claimed by ${clean(claimedBy)}`
+  const how = action === 'external' ? '' : `, ${action} by Planfold`
+  const after = status === 'pending' && needs.length > 0 ? `, needs ${needs.slice(0, 5).join(', ')}` : ''
+  const why = reason === null || status === 'completed' ? '' : `: ${clean(reason)}`
+  const said = title === null || title === name ? '' : `: ${clean(title)}`
+  return `- [${MARKS[status]}] ${clean(name)}${said} (${status}${who}${how}${after}${why})`
+}
+
+/** What whoever has the task in hand must know. */
+export function briefingLines(briefing: Briefing, ticked: readonly string[] = []): readonly string[] {
+  const { task, title, description, instruction, inputs, unresolved, earlier } = briefing
+  const criteria = (head: string, list: Briefing['accept']): readonly string[] =>
+    list.length === 0
+      ? []
+      : [
+          `${head}:`,
+          ...list.map(one => {
+            const text = clean(criterionText(one))
+            return `- [${ticked.includes(text) ? 'x' : ' '}] ${text}`
+          }),
+        ]
+  return [
+    `## ${clean(task)}${title === null ? '' : `: ${clean(title)}`}`,
+    ...[description, instruction].flatMap(text => (text === null ? [] : [cleanBlock(text)])),
+    ...Object.entries(inputs).map(([key, value]) => `Input ${clean(key)}: ${shown(value)}`),
+    ...unresolved.map(({ input, message }) => `Input ${clean(input)} is not known yet: ${clean(message)}`),
+    ...briefing.feedback.map(({ by, text }) => `${clean(by)} asked for changes: ${shown(text)}`),
+    ...earlier.flatMap(({ how, attempt, why, unmet, left }) => [
+      `Attempt ${attempt} ${how === 'lost' ? 'was interrupted' : how === 'refused' ? 'was not accepted' : 'failed'}: ${clean(why)}`,
+      ...unmet.map(
+        ({ criterion, evidence }) =>
+          `  not met: ${clean(criterion)}${evidence === null ? '' : ` (${clean(evidence)})`}`,
+      ),
+      ...(left === null || left.paths.length === 0
+        ? []
+        : [
+            `  it left changes in ${left.paths.map(path => clean(path)).join(', ')}${left.more === 0 ? '' : ` and ${left.more} more`}`,
+          ]),
+    ]),
+    ...criteria('Must hold before', briefing.preconditions),
+    ...criteria('Acceptance checks', [...briefing.accept, ...briefing.postconditions]),
+    ...(briefing.write === null
+      ? []
+      : [`Write only: ${briefing.write.map(one => clean(one)).join(', ') || 'nothing'}`]),
+    ...(Object.keys(briefing.outputs).length === 0
+      ? []
+      : [
+          `Report these outputs: ${Object.keys(briefing.outputs)
+            .map(one => clean(one))
+            .join(', ')}`,
+        ]),
+    ...(Object.keys(briefing.outcomes).length === 0
+      ? []
+      : [
+          `Possible outcomes: ${Object.keys(briefing.outcomes)
+            .map(one => clean(one))
+            .join(', ')}`,
+        ]),
+  ]
+}
+
+const cleanBlock = (text: string): string => {
+  const block = escapeForTerminal(text.trimEnd(), { keepLines: true })
+  return block.length <= VALUE_MAX ? block : `${block.slice(0, VALUE_MAX)}…`
+}
+
+const shown = (value: Json): string => clean(typeof value === 'string' ? value : JSON.stringify(value), VALUE_MAX)
+
+/** Those that matter now first: in work, waiting, failed, ready; then what is to come; completed ones last. */
+export function byUrgency(cards: readonly Card[], me: string): readonly Card[] {
+  const rank = ({ status, claimedBy }: Card): number =>
+    claimedBy === me && status === 'running' ? 0 : URGENCY.indexOf(status)
+  return cards.toSorted((a, b) => rank(a) - rank(b))
+}
+
+const URGENCY: readonly Card['status'][] = [
+  'running',
+  'waiting',
+  'failed',
+  'blocked',
+  'ready',
+  'pending',
+  'completed',
+  'skipped',
+  'abandoned',
+  'cancelled',
+]

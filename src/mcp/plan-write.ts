@@ -1,0 +1,311 @@
+// The tool `plan_write`: makes one change and answers with the plan as it is then, in one call. Whatever is not done is an error that
+// says what to change; nothing is done by halves.
+
+import type { PlanId } from '../domain/id.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { Field } from '../domain/plan.ts'
+import { criterionText } from '../domain/plan-rules/criterion-text.ts'
+import { type Refusal, refuse } from '../domain/refusal.ts'
+import type { Fate } from '../domain/revisions/merge.ts'
+import type { Unaccepted } from '../domain/views/board.ts'
+import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
+import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
+import { editPlan } from '../operations/agents/edit-plan.ts'
+import { setStatus, type WantedStatus } from '../operations/agents/set-status.ts'
+import { claimTask } from '../operations/claim-task.ts'
+import { keepClaim } from '../operations/report-task.ts'
+import { previewRollback } from '../operations/rollback-plan.ts'
+import { startPlan } from '../operations/start-plan.ts'
+import { createFrom, mustStart } from './create-plan.ts'
+import { faultLines, refusalText } from './hint-text.ts'
+import { planText, tickedOf } from './plan-read.ts'
+import { briefingLines, clean } from './plan-text.ts'
+import { claimedTask, findPlan, findTask, type Room, ToolError, type Written } from './room.ts'
+
+/** `key`: of this call, from the client or the agent; the same one is carried out once. */
+export async function planWrite(room: Room, input: PlanWriteInput, key: string | undefined): Promise<Written> {
+  const submit: SubmitOptions = key === undefined ? {} : { once: key }
+  try {
+    return await write(room, input, submit)
+  } catch (error) {
+    if (error instanceof Refused) throw new ToolError(refusalText(error.refusal), error.plan)
+    throw error
+  }
+}
+
+/** The answer: what was done, then the plan as it is now. */
+export async function writtenText(room: Room, { plan, said }: Written, maxTokens?: number): Promise<string> {
+  return [...said, '', await planText(room, plan, { max_tokens: maxTokens ?? 600 })].join('\n')
+}
+
+class Refused extends Error {
+  readonly refusal: Refusal
+  readonly plan: PlanId | null
+
+  constructor(refusal: Refusal, plan: PlanId | null = null) {
+    super(refusal.message)
+    this.refusal = refusal
+    this.plan = plan
+  }
+}
+
+const missing = (field: string, why: string): ToolError => new ToolError(`error: \`${field}\` is missing\nhint: ${why}`)
+
+async function write(room: Room, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
+  const { engine } = room
+  const { action } = input
+  if (action === 'create') return await createFrom(room, input, submit)
+  if (input.preview === true && action !== 'edit' && action !== 'rollback')
+    throw new ToolError(`error: '${action}' has no preview\nhint: preview works with create, edit and rollback`)
+  const { plan } =
+    action === 'claim' && input.plan === undefined ? await claimPlan(room) : await findPlan(room, input.plan)
+  if (input.expected_revision !== undefined && action !== 'edit')
+    await expectRevision(room, plan, input.expected_revision)
+  switch (action) {
+    case 'edit':
+      return await edit(room, plan, input, submit)
+    case 'start': {
+      mustStart(await startPlan(engine, plan, submit), plan)
+      return { plan, said: ['ok: the plan is started'] }
+    }
+    case 'pause':
+      return await order(room, plan, { type: 'pause', reason: input.text ?? 'paused by an agent' }, submit, 'paused')
+    case 'resume':
+      return await order(room, plan, { type: 'resume' }, submit, 'resumed')
+    case 'claim':
+      return await claim(room, plan, input, submit)
+    case 'heartbeat':
+      return await heartbeat(room, plan, input)
+    case 'report':
+    case 'status':
+      return await status(room, plan, input, submit)
+    case 'tick':
+      return await tick(room, plan, input, submit)
+    case 'skip': {
+      const { task } = await findTask(room, plan, input.task)
+      const reason = input.text
+      if (reason === undefined) throw missing('text', 'say why it is skipped')
+      return await order(room, plan, { type: 'skip', task, reason }, submit, `skipped ${task}`)
+    }
+    case 'retry': {
+      const { task } = await findTask(room, plan, input.task)
+      return await order(room, plan, { type: 'retry', task, reason: input.text }, submit, `${task} is open again`)
+    }
+    case 'ask':
+      return await ask(room, plan, input, submit)
+    case 'note': {
+      if (input.text === undefined) throw missing('text', 'write the note there')
+      const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
+      return await order(room, plan, { type: 'note', text: input.text, task }, submit, 'noted')
+    }
+    case 'checkpoint':
+      return await order(room, plan, { type: 'checkpoint', name: input.text }, submit, 'checkpoint made')
+    case 'rollback':
+      return await requestRollback(room, plan, input, submit)
+    default:
+      return action satisfies never
+  }
+}
+
+async function order(room: Room, plan: PlanId, what: Order, submit: SubmitOptions, said: string): Promise<Written> {
+  accepted(await room.engine.submit(plan, what, submit), plan)
+  return { plan, said: [`ok: ${clean(said)}`] }
+}
+
+function accepted(done: Submitted, plan: PlanId): Extract<Submitted, { readonly ok: true }> {
+  if (!done.ok) throw new Refused(done.refusal, plan)
+  return done
+}
+
+async function expectRevision({ engine }: Room, plan: PlanId, expected: number): Promise<void> {
+  const revision = (await engine.ask({ type: 'summary', plan }))?.revision
+  if (revision === expected) return
+  const message = `the plan is at revision ${revision}, not ${expected}: somebody changed it since you read it`
+  throw new Refused(refuse('conflict', message, 'read the plan below before you go on'), plan)
+}
+
+async function edit(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
+  const { remove, order: wanted, expected_revision: expectedRevision, text: rationale } = input
+  const tasks = input.tasks as readonly JsonObject[] | undefined
+  if (tasks === undefined && remove === undefined && wanted === undefined)
+    throw missing('tasks', 'give at least one of tasks, remove and order')
+  const edits = { tasks, remove, order: wanted }
+  const done = await editPlan(room.engine, plan, edits, { rationale, expectedRevision, preview: input.preview, submit })
+  switch (done.status) {
+    case 'edited':
+      return { plan, said: [`ok: ${clean(done.what.summary)}`, ...fateLines(done.what.fates)] }
+    case 'preview':
+      return {
+        plan,
+        said: [`preview, nothing was changed: ${clean(done.what.summary)}`, ...fateLines(done.what.fates)],
+      }
+    case 'unchanged':
+      return { plan, said: ['ok: the plan says that already'] }
+    case 'refused':
+      throw new Refused(done.refusal, plan)
+    case 'unsound':
+      throw new ToolError(faultLines(done.faults).join('\n'), plan)
+    default:
+      return done satisfies never
+  }
+}
+
+const fateLines = (fates: readonly Fate[]): readonly string[] =>
+  fates
+    .filter(({ fate }) => fate !== 'kept')
+    .slice(0, 20)
+    .map(({ task, fate }) => `- ${clean(task)}: ${fate}`)
+
+/** Without a plan the next task of all plans is claimed; where nothing is ready, the only open plan says why. */
+async function claimPlan(room: Room): Promise<{ readonly plan: PlanId }> {
+  const { items } = await room.engine.ask({ type: 'tasks', status: 'ready', limit: 1 })
+  const [first] = items
+  return first === undefined ? await findPlan(room, undefined) : { plan: first.plan }
+}
+
+async function claim(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
+  const { engine } = room
+  const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
+  // A key belongs to one order, so the claim across all plans, which may take several, is made without.
+  const made =
+    input.plan === undefined && task === undefined
+      ? await claimTask(room, {})
+      : await engine.submit(plan, { type: 'claim', task }, submit)
+  const { claim: held, plan: of } = accepted(made, plan)
+  if (held === undefined) throw new ToolError('error: nothing was claimed', plan)
+  const briefing = await engine.ask({ type: 'briefing', plan: of, task: held.task })
+  return {
+    plan: of,
+    said: [
+      `ok: ${clean(held.task)} is yours for ${Math.round(held.expiresInMs / 60_000)} minutes; token: ${held.token}`,
+      'Send heartbeat before the time is over, and report when it is done or failed.',
+      ...(briefing === null ? [] : briefingLines(briefing)),
+    ],
+  }
+}
+
+async function heartbeat(room: Room, plan: PlanId, input: PlanWriteInput): Promise<Written> {
+  const task = input.task ?? (await claimedTask(room, plan)) ?? undefined
+  const target = await findTask(room, plan, task)
+  if (input.token === undefined) throw missing('token', 'it was in the answer to "claim"')
+  const kept = await keepClaim(room.engine, target, { token: input.token })
+  if (kept.status === 'refused') throw new Refused(kept.refusal, plan)
+  const minutes = kept.expiresInMs === null ? '' : ` for ${Math.round(kept.expiresInMs / 60_000)} more minutes`
+  return { plan, said: [`ok: ${clean(target.task)} is yours${minutes}`] }
+}
+
+async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
+  const name = input.task ?? (await claimedTask(room, plan)) ?? undefined
+  const target = await findTask(room, plan, name)
+  const wanted: WantedStatus | undefined = input.status
+  if (wanted === undefined) throw missing('status', 'done or failed')
+  if (input.action === 'report' && wanted !== 'done' && wanted !== 'failed')
+    throw new ToolError('error: a report says done or failed\nhint: set other statuses with action "status"')
+  const said = evidenceIn(input)
+  const done = await setStatus(room.engine, target, {
+    status: wanted,
+    outputs: said,
+    outcome: input.outcome,
+    reason: input.text,
+    token: input.token,
+    submit,
+  })
+  if (done.status === 'refused') throw new Refused(done.refusal, plan)
+  if (done.status === 'unchanged') return { plan, said: [`ok: ${clean(target.task)} was ${wanted} already`] }
+  if (done.unaccepted !== null) throw new ToolError(unacceptedLines(target.task, done.unaccepted).join('\n'), plan)
+  const token = done.done.claim?.token
+  return {
+    plan,
+    said: [`ok: ${clean(target.task)} is ${wanted}${token === undefined ? '' : `; token: ${token}`}`],
+  }
+}
+
+/** What is said about work that is done is kept with its outputs. */
+function evidenceIn({ outputs, status: wanted, text }: PlanWriteInput): JsonObject | undefined {
+  const given = outputs as JsonObject | undefined
+  if (wanted !== 'done' || text === undefined || given?.evidence !== undefined) return given
+  return { ...given, evidence: text }
+}
+
+function unacceptedLines(task: string, { kept, failure, verdicts }: Unaccepted): readonly string[] {
+  return [
+    `error: ${clean(task)} is not accepted as done: ${clean(failure.message)}`,
+    ...verdicts
+      .filter(({ holds }) => holds === false)
+      .map(
+        ({ criterion, evidence }) =>
+          `- failed: ${clean(criterion)}${evidence === undefined ? '' : ` (${clean(evidence)})`}`,
+      ),
+    kept
+      ? 'hint: it is still yours: fix this and report again'
+      : 'hint: the attempt is over; see plan_read {"what":"next"}',
+  ]
+}
+
+/** Kept beside the task with its evidence. It is a claim of the agent: Planfold checks what it can check when the task is reported. */
+async function tick(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
+  const { engine } = room
+  const { task } = await findTask(room, plan, input.task ?? (await claimedTask(room, plan)) ?? undefined)
+  const briefing = await engine.ask({ type: 'briefing', plan, task })
+  const card = await engine.ask({ type: 'task', plan, task })
+  if (briefing === null || card === null) throw new ToolError('error: there is no such task')
+  const all = [...briefing.preconditions, ...briefing.accept, ...briefing.postconditions].map(one =>
+    clean(criterionText(one)),
+  )
+  const wanted = input.criterion
+  if (wanted === undefined) throw missing('criterion', `one of: ${all.join('; ') || 'the task has none'}`)
+  const met = all.find(one => one === clean(wanted)) ?? all[Number.parseInt(wanted, 10) - 1]
+  if (met === undefined)
+    throw new ToolError(
+      `error: ${clean(task)} has no criterion '${clean(wanted)}'\nhint: one of: ${all.join('; ') || 'it has none'}`,
+      plan,
+    )
+  const before = card.annotations.ticked
+  const kept = before !== null && typeof before === 'object' && !Array.isArray(before) ? before : {}
+  const evidence = { by: engine.caller.actor as string, evidence: input.text ?? '' }
+  await order(room, plan, { type: 'annotate', task, set: { ticked: { ...kept, [met]: evidence } } }, submit, '')
+  const count = new Set([...tickedOf(kept), met]).size
+  return { plan, said: [`ok: ticked ${count} of ${all.length}: ${met}`] }
+}
+
+async function ask(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
+  const { text } = input
+  if (text === undefined) throw missing('text', 'write the question there')
+  const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
+  const form = (input.fields ?? [{ name: 'answer' }]).map(({ type = 'text', ...rest }): Field => ({ ...rest, type }))
+  const done = accepted(await room.engine.submit(plan, { type: 'ask', text, form, task }, submit), plan)
+  const id = questionId(done)
+  return {
+    plan,
+    said: [`ok: asked; a person answers in the inbox. Look later: plan_read {"what":"answer","id":"${id}"}`],
+    question: { id, text, form },
+  }
+}
+
+function questionId({ events }: Extract<Submitted, { readonly ok: true }>): string {
+  const asked = events.find(event => event.type === 'question.asked')
+  if (asked === undefined) throw new Error('bug: a question was asked and is not in the journal')
+  return asked.id
+}
+
+/** An agent may ask for it; files go back only when a person says so. */
+async function requestRollback(
+  room: Room,
+  plan: PlanId,
+  input: PlanWriteInput,
+  submit: SubmitOptions,
+): Promise<Written> {
+  const { task } = await findTask(room, plan, input.task)
+  const preview = await previewRollback(room.engine, { plan, kind: 'rollback', ask: { tasks: [task] } })
+  if (preview === null) throw new ToolError('error: there is no such plan')
+  if (!preview.ok) throw new Refused(preview.refusal, plan)
+  const files = preview.files.filter(({ will }) => will !== 'leave').map(({ path, will }) => `${will} ${clean(path)}`)
+  const what = `undo ${clean(task)}: ${files.slice(0, 20).join(', ') || 'no files'}${files.length > 20 ? ` and ${files.length - 20} more` : ''}`
+  if (input.preview === true) return { plan, said: [`preview, nothing was changed: ${what}`] }
+  if (input.text === undefined) throw missing('text', 'say why it should be undone')
+  const text = `${room.engine.caller.actor} asks for a rollback of '${task}': ${input.text}. It would ${what}.`
+  const form: readonly Field[] = [{ name: 'answer', type: 'choice', choices: ['rolled back', 'not rolled back'] }]
+  const done = accepted(await room.engine.submit(plan, { type: 'ask', text, form, task }, submit), plan)
+  const id = questionId(done)
+  return { plan, said: [`ok: a person was asked to ${what}`, `Look later: plan_read {"what":"answer","id":"${id}"}`] }
+}

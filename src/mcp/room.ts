@@ -1,0 +1,84 @@
+// What the tools are given: the engine in the name of the agent that calls, and how a plan is meant by what it says.
+
+import type { PlanId, TaskName } from '../domain/id.ts'
+import type { Field } from '../domain/plan.ts'
+import type { EngineInProcess } from '../engine/engine.ts'
+import {
+  type Lookup,
+  lookUpPlan,
+  lookUpTask,
+  type Missing,
+  type PlanTarget,
+  suggestTargets,
+  type TaskTarget,
+} from '../operations/find-target.ts'
+import { clean } from './plan-text.ts'
+
+export interface Room {
+  /** Bound to the agent: it may work on plans, and decides about none. */
+  readonly engine: EngineInProcess
+  readonly now: () => number
+  /** Where templates of one's own are kept. */
+  readonly templates: string
+}
+
+/** What was done, and the plan it was done to. */
+export interface Written {
+  readonly plan: PlanId
+  readonly said: readonly string[]
+  /** For `ask`. */
+  readonly question?: { readonly id: string; readonly text: string; readonly form: readonly Field[] }
+}
+
+/** Nothing was done, and this is why; `plan` is shown below it as it stands. */
+export class ToolError extends Error {
+  override readonly name = 'ToolError'
+  readonly plan: PlanId | null
+
+  constructor(message: string, plan: PlanId | null = null) {
+    super(message)
+    this.plan = plan
+  }
+}
+
+export async function findPlan({ engine }: Room, reference: string | undefined): Promise<PlanTarget> {
+  return await found(engine, await lookUpPlan(engine, reference, { looking: true }))
+}
+
+export async function findTask(room: Room, plan: string | undefined, task: string | undefined): Promise<TaskTarget> {
+  if (task === undefined) throw new ToolError('error: `task` is missing\nhint: name the task by its id')
+  const within = await findPlan(room, plan)
+  return await found(room.engine, await lookUpTask(room.engine, task, within.plan))
+}
+
+async function found<T>(engine: EngineInProcess, lookup: Lookup<T>): Promise<T> {
+  if (lookup.ok) return lookup.target
+  const { near, removedBy } = await suggestTargets(engine, lookup.missing)
+  const hint =
+    near === null
+      ? removedBy === null
+        ? 'see plan_read {"what":"list"}'
+        : `revision ${removedBy} removed it`
+      : `did you mean '${clean(near)}'?`
+  throw new ToolError(`error: ${missingText(lookup.missing)}\nhint: ${hint}`)
+}
+
+function missingText(missing: Missing): string {
+  switch (missing.what) {
+    case 'plan':
+      return `there is no plan '${clean(missing.reference)}'`
+    case 'task':
+      return `there is no task '${clean(missing.reference)}'`
+    case 'task-name':
+      return 'name a task'
+    default:
+      return 'several plans are unfinished, or none is: name the plan'
+  }
+}
+
+/** The task the caller has claimed, if any. */
+export async function claimedTask({ engine }: Room, plan: PlanId): Promise<TaskName | null> {
+  const board = (await engine.ask({ type: 'board', plan })) ?? []
+  const { actor } = engine.caller
+  return board.find(({ status, claimedBy }) => status === 'running' && claimedBy === actor)?.name ?? null
+}

@@ -1,0 +1,93 @@
+// Sets a task to a status in one call, as agents that keep a list of steps do. Every status is an order with its rules: to begin is to
+// claim, to be done is to report, and what is reported is checked.
+//
+//   running: claim      done, failed: (claim,) report      skipped: skip      pending: opened again when it has ended
+
+import { advise, quoted } from '../../domain/hint.ts'
+import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import { ENDED } from '../../domain/status.ts'
+import { type Unaccepted, unacceptedIn } from '../../domain/views/board.ts'
+import type { SubmitOptions, Submitted } from '../../engine/engine.ts'
+import { reportTask } from '../report-task.ts'
+import type { CallerEngine } from '../run-plan.ts'
+
+export type WantedStatus = 'running' | 'done' | 'failed' | 'skipped' | 'pending'
+
+export interface StatusAsk {
+  readonly status: WantedStatus
+  readonly outputs?: JsonObject | undefined
+  readonly outcome?: string | undefined
+  /** Why it failed, or is skipped or opened again. */
+  readonly reason?: string | undefined
+  /** Of the claim; without one the claim must be the caller's. */
+  readonly token?: string | undefined
+  readonly submit?: SubmitOptions
+}
+
+type Accepted = Extract<Submitted, { readonly ok: true }>
+
+export type StatusSet =
+  | { readonly status: 'set'; readonly done: Accepted; readonly unaccepted: Unaccepted | null }
+  /** It was so before. */
+  | { readonly status: 'unchanged' }
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+
+export async function setStatus(
+  engine: CallerEngine,
+  { plan, task }: { readonly plan: PlanId; readonly task: TaskName },
+  ask: StatusAsk,
+): Promise<StatusSet> {
+  const card = await engine.ask({ type: 'task', plan, task })
+  if (card === null) return { status: 'refused', refusal: refuse('not-found', `there is no task '${task}'`) }
+  const { submit = {} } = ask
+  switch (ask.status) {
+    case 'running':
+      return outcome(await engine.submit(plan, { type: 'claim', task }, submit))
+    case 'skipped':
+      if (card.status === 'skipped') return { status: 'unchanged' }
+      return outcome(await engine.submit(plan, { type: 'skip', task, reason: ask.reason ?? 'skipped' }, submit))
+    case 'pending':
+      if (card.status === 'pending' || card.status === 'ready') return { status: 'unchanged' }
+      if (!ENDED.has(card.status)) return { status: 'refused', refusal: notEnded(task) }
+      return outcome(await engine.submit(plan, { type: 'retry', task, reason: ask.reason }, submit))
+    default:
+      return await report(engine, { plan, task }, card.claimedBy !== null, ask)
+  }
+}
+
+async function report(
+  engine: CallerEngine,
+  target: { readonly plan: PlanId; readonly task: TaskName },
+  isClaimed: boolean,
+  ask: StatusAsk,
+): Promise<StatusSet> {
+  const { outputs, submit = {} } = ask
+  let { token } = ask
+  if (!isClaimed && token === undefined) {
+    // A key belongs to one order: the claim before the report is made without it, and is asked for only while nobody has it.
+    const claimed = await engine.submit(target.plan, { type: 'claim', task: target.task })
+    if (!claimed.ok) return { status: 'refused', refusal: claimed.refusal }
+    token = claimed.claim?.token
+  }
+  const said =
+    ask.status === 'done'
+      ? ({ status: 'done', outputs, outcome: ask.outcome } as const)
+      : ({ status: 'failed', why: { message: ask.reason ?? 'reported as failed' }, outputs } as const)
+  const reported = await reportTask(engine, target, said, { token, submit })
+  if (reported.status === 'refused') return reported
+  return { status: 'set', done: reported.accepted, unaccepted: reported.unaccepted }
+}
+
+const outcome = (done: Submitted): StatusSet =>
+  done.ok
+    ? { status: 'set', done, unaccepted: unacceptedIn(done.events) }
+    : { status: 'refused', refusal: done.refusal }
+
+const notEnded = (task: TaskName): Refusal =>
+  refuse(
+    'illegal-transition',
+    `'${task}' has not ended, so it cannot be opened again`,
+    advise`report it as done or failed first, or see ${quoted('next', { explain: true })}`,
+  )

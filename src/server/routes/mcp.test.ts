@@ -1,0 +1,61 @@
+// MCP over HTTP, by the official client in both protocol eras, behind the same guard as every route.
+
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type ServedOptions, served } from '../server.fixture.ts'
+
+const CREATE = { action: 'create', name: 'demo', tasks: [{ id: 'a' }, { id: 'b', needs: ['a'] }], start: true }
+
+async function service(options: ServedOptions = {}) {
+  const here = await served(options)
+  onTestFinished(() => here.close())
+  const agent = async (mode: 'legacy' | { readonly pin: '2026-07-28' }) => {
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+    await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', here.url)))
+    onTestFinished(() => client.close())
+    return async (name: string, input: Record<string, unknown> = {}) => {
+      const { content, isError } = await client.callTool({ name, arguments: input })
+      return { text: (content as { text: string }[])[0]?.text ?? '', isError: isError === true }
+    }
+  }
+  return { ...here, agent }
+}
+
+describe.each([
+  ['2025', 'legacy'],
+  ['2026', { pin: '2026-07-28' }],
+] as const)('a client of %s', (_, mode) => {
+  test('lists and calls both tools; entries bear the name of whoever the guard lets in', async () => {
+    const { agent, composed } = await service()
+    const call = await agent(mode)
+    expect((await call('plan_write', CREATE)).text).toContain('ok: plan demo created and started')
+    expect((await call('plan_write', { action: 'status', task: 'a', status: 'done' })).text).toContain(
+      '- [x] a (completed)',
+    )
+    expect((await call('plan_read')).text).toContain('- [ ] b (ready)')
+    const entries = (await composed.engine.ask({ type: 'entries', plan: 'demo' })) ?? []
+    expect(new Set(entries.map(({ actor }) => actor))).toEqual(new Set(['anyone']))
+  })
+})
+
+test('an agent with the token of the owner still decides nothing', async () => {
+  const { agent } = await service()
+  const call = await agent({ pin: '2026-07-28' })
+  await call('plan_write', {
+    ...CREATE,
+    tasks: [
+      { id: 'ok', gate: 'approval' },
+      { id: 'go', needs: ['ok'] },
+    ],
+  })
+  expect(await call('plan_write', { action: 'skip', task: 'ok', text: 'no need' })).toMatchObject({ isError: true })
+})
+
+test('another host name, a foreign origin and a huge body are refused as everywhere', async () => {
+  const { url } = await service()
+  const post = async (headers: Record<string, string>, body = '{}') =>
+    (await fetch(`${url}/mcp`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body }))
+      .status
+  expect(await post({ origin: 'https://evil.example' })).toBe(403)
+  expect(await post({}, `"${'x'.repeat(20_000_000)}"`)).toBe(413)
+})
