@@ -35,7 +35,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   },
   agents: {
     about: 'work on external tasks; Planfold in a coding agent',
-    commands: ['next', 'claim', 'heartbeat', 'done', 'fail', 'ask', 'prime', 'install'],
+    commands: ['next', 'claim', 'heartbeat', 'done', 'fail', 'ask', 'mcp', 'prime', 'install'],
   },
   change: {
     about: 'change a plan that has already started',
@@ -58,8 +58,8 @@ export const TOPICS: { readonly [name: string]: Topic } = {
     commands: ['validate', 'template', 'formats', 'import', 'export', 'schema'],
   },
   server: {
-    about: 'the HTTP server, its tokens, and MCP for agents',
-    commands: ['serve', 'token', 'mcp'],
+    about: 'the HTTP server and its tokens',
+    commands: ['serve', 'token'],
   },
   admin: {
     about: 'emergency stop, store checks, cleanup, shell completion',

@@ -24,13 +24,17 @@ export function agentName(told: string | undefined, environment: Environment, { 
   const session = environment.CLAUDE_CODE_SESSION_ID
   const names = [
     told,
-    typeof thread === 'string' ? `codex/${thread.slice(-ID_SHOWN)}` : undefined,
-    session === undefined ? undefined : `claude-code/${session.slice(0, ID_SHOWN)}`,
+    typeof thread === 'string' ? codexName(thread) : undefined,
+    session === undefined ? undefined : claudeName(session),
     client === undefined ? undefined : `${client.slice(0, 60)}/${OWN}`,
   ]
   const actor = names.map(name => name?.slice(0, ACTOR_MAX)).find(name => name !== undefined && isActor(name))
   return (actor ?? `agent/${OWN}`) as Actor
 }
+
+/** Of a session of Claude Code, and of a thread of Codex. */
+export const claudeName = (session: string): string => `claude-code/${session.slice(0, ID_SHOWN)}`
+export const codexName = (thread: string): string => `codex/${thread.slice(-ID_SHOWN)}`
 
 /** An agent works on plans. It never decides about them, whoever started it. */
 export function agentCaller(caller: Caller, actor: Actor): Caller {

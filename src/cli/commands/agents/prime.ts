@@ -1,6 +1,7 @@
 // `planfold prime [PLAN]`: what an agent needs to know when it starts or was compacted. As text for people and plugins; as the JSON
 // that a hook prints, which ends well and says one line where there is no plan or it cannot be read.
 
+import { claudeName, codexName } from '../../../mcp/agent-name.ts'
 import { type Prime, primePlan } from '../../../operations/agents/prime-plan.ts'
 import { PRIME_TOKENS, PRIME_TOKENS_MIN, primeText } from '../../../operations/agents/prime-text.ts'
 import { tokensOf } from '../../../operations/agents/token-budget.ts'
@@ -83,7 +84,7 @@ async function readPrime(
 
 /** The names under which the MCP server writes down what Claude Code and Codex claim in this session. */
 const sessionNames = (session: string | undefined): readonly string[] =>
-  session === undefined ? [] : [`claude-code/${session.slice(0, 8)}`, `codex/${session.slice(-8)}`]
+  session === undefined ? [] : [claudeName(session), codexName(session)]
 
 const INPUT_MAX_BYTES = 64 * 1024
 /** Agents write their input at once; where nothing comes, somebody tries the hook by hand. */

@@ -1,0 +1,68 @@
+// `manage_plan` as older clients call it, without the faults they knew.
+
+import { expect, test } from 'vitest'
+import { agents } from './mcp.fixture.ts'
+
+async function client() {
+  const { agent, engine } = agents()
+  const { call, client: mcp } = await agent({ compat: true, as: 'smol' })
+  const manage = async (action: string, input: Readonly<Record<string, unknown>> = {}) => {
+    const { text, error } = await call('manage_plan', { action, plan_name: 'p', ...input })
+    return error ? text : JSON.parse(text)
+  }
+  return { manage, mcp, engine }
+}
+const STEPS = [
+  { id: 'one', description: 'Do one', acceptance_criteria: ['it is done'] },
+  { id: 'two', description: 'Do two' },
+]
+
+test('is the only tool, with every action and its answer', async () => {
+  const { manage, mcp } = await client()
+  expect((await mcp.listTools()).tools.map(({ name }) => name)).toEqual(['manage_plan'])
+  expect(await manage('list_plans')).toEqual({ plans: [] })
+  expect(await manage('add_steps', { steps_to_add: STEPS })).toEqual({ result: "Added 2 steps to plan 'p'." })
+  expect((await manage('inspect')).markdown).toContain(
+    '## 1. [TODO] one\n\nDo one\n\nAcceptance Criteria:\n1. it is done',
+  )
+  expect(await manage('get_next_step')).toMatchObject({
+    next_step: { id: 'one', status: 'TODO', description: 'Do one', acceptance_criteria: ['it is done'] },
+  })
+  expect(await manage('reorder_steps', { new_step_order: ['two', 'one'] })).toMatchObject({ plan_name: 'p' })
+  expect(await manage('get_next_step')).toMatchObject({ next_step: { id: 'two' } })
+  expect(await manage('set_status', { step_id: 'two', status: 'DONE' })).toEqual({
+    result: "Step 'two' in plan 'p' set to 'DONE'.",
+  })
+  expect(await manage('is_completed')).toEqual({ is_completed: false })
+  expect(await manage('remove_steps', { step_ids_to_remove: ['one'] })).toMatchObject({ removed_count: 1 })
+  expect(await manage('is_completed')).toEqual({ is_completed: true })
+  expect(await manage('get_next_step')).toEqual({ result: 'Plan is complete.' })
+  expect(await manage('list_plans')).toEqual({
+    plans: [{ name: 'p', status: 'DONE', total_tasks: 1, completed_tasks: 1 }],
+  })
+})
+
+test('regression 2: an empty plan is never complete and never compacted; a completed one is put away', async () => {
+  const { manage, engine } = await client()
+  expect(await manage('add_steps', { steps_to_add: [] })).toMatchObject({ result: "Added 0 steps to plan 'p'." })
+  expect(await manage('is_completed')).toEqual({ is_completed: false })
+  await manage('add_steps', { plan_name: 'q', steps_to_add: [{ id: 'a', description: 'a' }] })
+  await manage('set_status', { plan_name: 'q', step_id: 'a', status: 'DONE' })
+  expect(await manage('compact_plans')).toMatchObject({ compacted: ['q'] })
+  expect((await manage('list_plans')).plans.map(({ name }: { name: string }) => name)).toEqual(['p'])
+  expect((await engine.ask({ type: 'summary', plan: 'q' }))?.archived).toBe(true)
+})
+
+test('regression 4, 5 and 8: an unknown status, an unknown id and an id that is there are refused, and nothing is written', async () => {
+  const { manage, engine } = await client()
+  await manage('add_steps', { steps_to_add: STEPS })
+  expect(await manage('set_status', { step_id: 'one', status: 'DNOE' })).toContain("'DNOE' is not a status")
+  expect(await manage('set_status', { step_id: 'onn', status: 'DONE' })).toContain("did you mean 'one'?")
+  expect(await manage('set_status', { status: 'DONE' })).toContain('`step_id` is missing')
+  expect(await manage('reorder_steps', { new_step_order: ['two', 'three'] })).toContain("no task 'three'")
+  expect(await manage('add_steps', { steps_to_add: [{ id: 'one', description: 'again' }] })).toContain(
+    "has a step 'one' already",
+  )
+  expect(await manage('remove_steps', { step_ids_to_remove: ['one', 'nine'] })).toContain("no task 'nine'")
+  expect((await engine.ask({ type: 'summary', plan: 'p' }))?.revision).toBe(1)
+})
