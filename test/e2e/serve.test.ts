@@ -171,7 +171,7 @@ describe('starting', () => {
         2,
         /certificate 'x' cannot be read|'[^']*x' cannot be read/,
       ],
-      [['--host', '0.0.0.0'], 3, /others could read tokens[^\n]*\nhint: add --tls-cert/],
+      [['--host', '0.0.0.0'], 3, /others on the network could read the tokens[^\n]*\nhint: add --tls-cert/],
       [['--no-auth', '--trusted-proxy', 'https://plans.example.org'], 3, /everybody could do everything/],
       [['--port', '70000'], 2, /0 to 65535/],
     ]
