@@ -65,7 +65,8 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
   const name = input.name ?? slug(goal ?? '') ?? 'plan'
   const read = readDefinition({ name, ...(goal === undefined ? {} : { goal }), tasks: (tasks ?? []) as Json })
   if (!read.ok) throw new ToolError(faultLines(read.faults).join('\n'))
-  const faults = checkPlan(read.value).map(({ task, key, message, hint }) => ({
+  // Tasks may come later: nothing is wrong with a draft that has none yet.
+  const faults = (read.value.tasks.length === 0 ? [] : checkPlan(read.value)).map(({ task, key, message, hint }) => ({
     path: [task, key].filter(one => one !== undefined).join('.'),
     message,
     hint,

@@ -18,7 +18,7 @@ const respond: RawRoute['respond'] = async (request, { engine, rooms }) => {
     isNamed: true,
     seal: SEAL,
   })
-  return await createMcpHandler(factory, { responseMode: 'json' }).fetch(request)
+  return await createMcpHandler(factory).fetch(request)
 }
 
 const ABOUT: { readonly [method in 'POST' | 'GET' | 'DELETE']: string } = {
