@@ -218,6 +218,23 @@ describe('what an agent may not', () => {
   })
 })
 
+test.each<Era>(['2025', '2026'])('an agent of %s without a name is called after its program', async era => {
+  const { agent, engine } = agents()
+  await (await agent({ era })).write(CREATE)
+  const [first] = (await engine.ask({ type: 'entries', plan: 'demo' })) ?? []
+  expect(first?.actor).toMatch(/^test\/[0-9a-f]{6}$/)
+})
+
+test('an agent that says its session is known by it', async () => {
+  const { agent, engine } = agents()
+  await (await agent({ environment: { CLAUDE_CODE_SESSION_ID: '0123456789abcdef' } })).write(CREATE)
+  const codex = await agent()
+  const meta = { 'x-codex-turn-metadata': { thread_id: 'aaaa-bbbbcccc' } }
+  await codex.call('plan_write', { action: 'note', text: 'hi' }, meta)
+  const actors = ((await engine.ask({ type: 'entries', plan: 'demo' })) ?? []).map(({ actor }) => actor)
+  expect(new Set(actors)).toEqual(new Set(['claude-code/01234567', 'codex/bbbbcccc']))
+})
+
 describe('errors', () => {
   test('regression 4 and 6: what is not done is an error, never an empty success', async () => {
     const { agent } = agents()

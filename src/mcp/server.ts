@@ -5,6 +5,7 @@ import {
   acceptedContent,
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   type ClientCapabilities,
   createRequestStateCodec,
   type InputRequiredResult,
@@ -79,6 +80,12 @@ export function mcpFactory(options: McpOptions): McpServerFactory {
   }
 }
 
+/** What clients of 2026 send with every request; those of 2025 said it once. */
+interface Envelope {
+  readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities
+  readonly [CLIENT_INFO_META_KEY]?: { readonly name?: string }
+}
+
 type RoomOf = (context: ServerContext | null, create?: boolean) => Promise<Room>
 
 async function roomFor(
@@ -92,7 +99,8 @@ async function roomFor(
     throw new ToolError('There are no plans here yet.\nNext: plan_write {"action":"create","goal":"…","tasks":[…]}')
   const { engine, now, templates } = opened
   const meta = context?.mcpReq._meta
-  const client = server.server.getClientVersion()?.name
+  const sent = context?.mcpReq.envelope as Envelope | undefined
+  const client = sent?.[CLIENT_INFO_META_KEY]?.name ?? server.server.getClientVersion()?.name
   const { caller } = engine
   const actor = options.isNamed === true ? caller.actor : agentName(options.as, options.environment, { meta, client })
   return { engine: engine.as(agentCaller(caller, actor)), now, templates }
@@ -200,7 +208,7 @@ async function elicited(
 }
 
 function canElicit(server: McpServer, context: ServerContext): boolean {
-  const sent = context.mcpReq.envelope as { readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } | undefined
+  const sent = context.mcpReq.envelope as Envelope | undefined
   const declared = sent?.[CLIENT_CAPABILITIES_META_KEY] ?? server.server.getClientCapabilities()
   return declared?.elicitation !== undefined
 }
