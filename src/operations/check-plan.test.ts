@@ -46,7 +46,7 @@ describe('refused before it runs', () => {
 
   test('an outcome that never comes, of a command and of a decision', () => {
     expect(faults('  - id: a\n    run: [ls]\n    on:\n      faliure: b\n  - { id: b }\n')).toEqual([
-      "7 'a' has no outcome 'faliure' (did you mean 'failure'? known: success, failure)",
+      "7 'a' has no outcome 'faliure' (did you mean 'failure'? known: success, failure, rejected)",
     ])
     const decision = (on: string) =>
       faults(`  - { id: d, decide: "1 < 2 ? 'big' : 'small'", on: { ${on}: b } }\n  - { id: b }\n`)

@@ -23,6 +23,7 @@ type Scene = (fresh: string) => Promise<Asked>
 
 /** Why a key changes nothing. */
 const WITHOUT: { readonly [path: string]: string } = {
+  '/mcp': 'a message of another protocol; its tools take a key of their own',
   '/auth/code': 'a code works once by itself',
   '/auth/codes': 'a code is a secret, and is not kept to be told again',
   '/auth/logout': 'nothing is left to be ended the second time',
@@ -265,6 +266,7 @@ test('who takes no notice of a key says so, and offers none', async () => {
     '/auth/logout',
     '/engine/queries',
     '/halt',
+    '/mcp',
     '/tokens',
   ])
   const { body } = await service.ask('GET', '/openapi.json')

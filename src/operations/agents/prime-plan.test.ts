@@ -93,7 +93,7 @@ test('done and pending are told apart, with the task in hand, its checks and sco
     '- the plan is done when: nobody waits',
     'Not done yet:',
     '- push [pending]',
-    '- done [pending]: Definition of done',
+    '- done [pending]: Final checks',
     'Done (do not do again):',
     '- ok [completed]',
     '- read [completed]: Read the code',

@@ -4,7 +4,7 @@
 import { join } from 'node:path'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { mcpFactory } from '../../mcp/server.ts'
-import { type Method, type RawRoute, rawRoute } from '../route.ts'
+import { type RawRoute, rawRoute } from '../route.ts'
 
 /** Seals what a client carries from one round of a question to the next. */
 const SEAL = crypto.getRandomValues(new Uint8Array(32))
@@ -21,20 +21,24 @@ const respond: RawRoute['respond'] = async (request, { engine, rooms }) => {
   return await createMcpHandler(factory).fetch(request)
 }
 
-const ABOUT: { readonly [method in 'POST' | 'GET' | 'DELETE']: string } = {
-  POST: 'A message of the Model Context Protocol: the tools plan_read and plan_write, resources and prompts.',
-  GET: 'There is no stream to listen to: every answer comes with its request.',
-  DELETE: 'There is no session to end.',
-}
+/** A message of the protocol; also what it refuses, which is an error as JSON-RPC has it. */
+const MESSAGE = { type: 'application/json' } as const
 
-export const mcpRoutes = (['POST', 'GET', 'DELETE'] as const).map((method: Method & keyof typeof ABOUT) =>
+export const mcpRoutes = [
   rawRoute({
-    method,
+    method: 'POST',
     path: '/mcp',
     right: 'read',
     noun: 'mcp',
-    about: ABOUT[method],
-    answers: { 200: { about: 'a message of the protocol', type: 'application/json' } },
+    about: 'A message of the Model Context Protocol: the tools plan_read and plan_write, resources and prompts.',
+    answers: {
+      200: { about: 'the answer', ...MESSAGE },
+      202: { about: 'a notification was taken' },
+      400: { about: 'no message of the protocol, or of a version nobody knows', ...MESSAGE },
+      404: { about: 'the protocol has no such method', ...MESSAGE },
+      406: { about: 'the client must accept both JSON and event streams', ...MESSAGE },
+      415: { about: 'the message is not JSON', ...MESSAGE },
+    },
     respond,
   }),
-)
+]
