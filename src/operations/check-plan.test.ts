@@ -51,7 +51,7 @@ describe('refused before it runs', () => {
     const decision = (on: string) =>
       faults(`  - { id: d, decide: "1 < 2 ? 'big' : 'small'", on: { ${on}: b } }\n  - { id: b }\n`)
     expect(decision('bigg')).toEqual([
-      "4 'd' has no outcome 'bigg' (did you mean 'big'? known: big, small, default, failure, rejected)",
+      "4 'd' has no outcome 'bigg' (did you mean 'big'? known: small, big, default, failure, rejected)",
     ])
     expect(decision('small')).toEqual([])
     expect(decision('default')).toEqual([])
