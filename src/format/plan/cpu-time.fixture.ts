@@ -4,7 +4,7 @@
 export function cpuMs(run: () => void): number {
   let best = Number.POSITIVE_INFINITY
   // The first round is not warm yet; further ones are made only while they are cheap.
-  for (let round = 0, all = 0; round < 3 && (round < 1 || all < 2_500); round++) {
+  for (let round = 0, all = 0; round < 6 && (round < 1 || all < 5_000); round++) {
     const before = process.cpuUsage()
     run()
     const { user, system } = process.cpuUsage(before)
