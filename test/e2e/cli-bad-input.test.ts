@@ -20,7 +20,7 @@ const BAD: readonly { readonly what: string; readonly text: string; readonly say
     {
       what: 'a cyclic plan',
       text: `${head}tasks:\n  - { id: a, needs: [b] }\n  - { id: b, needs: [a] }\n`,
-      says: /:5:\d+: error: .*circle: (a → b → a|b → a → b)/,
+      says: /:5:\d+: error: dependency cycle: (a → b → a|b → a → b)/,
     },
     {
       what: 'a dangling reference',

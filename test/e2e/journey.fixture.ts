@@ -103,7 +103,7 @@ function steady(text: string): string {
       .replace(/\b(?=[a-f]*\d)[0-9a-f]{12}\b/g, '<hash>')
       .replace(/\b\d{13}\b/g, '<time>')
       .replace(/\b\d{8}T\d{9}Z\b/g, '<time>')
-      .replace(/^(?=[a-z]*\d)[0-9a-z]{8} {2}(?=\S)/gm, '<id>      ')
+      .replace(/^[0-9a-hjkmnp-tv-z]{8} {2}(?=\S)/gm, '<id>      ')
       .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?/g, '<time>')
       .replace(/\b\d\d:\d\d:\d\d(\.\d+)?\b/g, '<time>')
       .replace(/\b(\d+h )?(\d+m )?\d+(\.\d+)? ?(ms|s)\b/g, '<duration>')
