@@ -21,7 +21,7 @@ type Create = Extract<Order, { readonly type: 'create' }>
 
 export async function createFrom(room: Room, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const create = await orderFrom(room, input)
-  if (input.preview === true) throw new ToolError(previewText(create.definition))
+  if (input.preview === true) return { plan: null, said: [previewText(create.definition)] }
   const made = await createPlan(
     room.engine,
     { ...create, taken: 'number', agent: room.engine.caller.actor },

@@ -35,6 +35,7 @@ export async function planWrite(room: Room, input: PlanWriteInput, key: string |
 
 /** The answer: what was done, then the plan as it is now. */
 export async function writtenText(room: Room, { plan, said }: Written, maxTokens?: number): Promise<string> {
+  if (plan === null) return said.join('\n')
   return [...said, '', await planText(room, plan, { max_tokens: maxTokens ?? 600 })].join('\n')
 }
 

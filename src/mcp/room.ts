@@ -24,7 +24,8 @@ export interface Room {
 
 /** What was done, and the plan it was done to. */
 export interface Written {
-  readonly plan: PlanId
+  /** Null where none was made: a preview of a new one. */
+  readonly plan: PlanId | null
   readonly said: readonly string[]
   /** For `ask`. */
   readonly question?: { readonly id: string; readonly text: string; readonly form: readonly Field[] }

@@ -117,6 +117,14 @@ describe('changes', () => {
     expect(preview.text).toContain('revision 2')
   })
 
+  test('a preview of a new plan is no error, and makes none', async () => {
+    const { agent } = agents()
+    const me = await agent()
+    const preview = await me.write({ ...CREATE, preview: true })
+    expect(preview).toEqual({ error: false, text: 'preview, nothing was changed: plan demo with 2 tasks: fix, test' })
+    expect((await me.read({ what: 'list' })).text).toBe('There are no plans.')
+  })
+
   test('a task with the title of another is another task', async () => {
     const { agent } = agents()
     const me = await agent()

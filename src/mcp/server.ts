@@ -197,7 +197,7 @@ async function elicited(
   { plan, question }: Written,
   questions: Codec,
 ): Promise<InputRequiredResult | null> {
-  if (question === undefined || !canElicit(server, context)) return null
+  if (question === undefined || plan === null || !canElicit(server, context)) return null
   const state: AskedHere = { plan, id: question.id }
   return inputRequired({
     inputRequests: {

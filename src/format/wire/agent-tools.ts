@@ -128,7 +128,7 @@ export const managePlan = z.object({
   ]),
   plan_name: name.optional(),
   step_id: name.optional(),
-  status: z.string().max(100).optional().describe('DONE or TODO'),
+  status: z.string().max(100).optional().describe('DONE, TODO or IN_PROGRESS'),
   steps_to_add: z.array(step).max(LIST_MAX).optional(),
   step_ids_to_remove: names.optional(),
   new_step_order: names.optional(),
