@@ -1,7 +1,7 @@
 // The options and help of the commands that bring Planfold into coding agents: prime and install.
 
 import { Argument, type Command, Option } from 'commander'
-import { AGENTS, type AgentName } from '../../../operations/agents/agent-files.ts'
+import { AGENTS, type AgentName } from '../../../operations/install/agent-files.ts'
 import type { Act } from '../../context.ts'
 import { count } from '../option-values.ts'
 import type { InstallOptions } from './install.ts'

@@ -10,14 +10,14 @@ import {
   type AgentSetup,
   agentSetup,
   type InstallScope,
-} from '../../../operations/agents/agent-files.ts'
+} from '../../../operations/install/agent-files.ts'
 import {
   type FileChange,
   type InstallPlan,
   planInstall,
   planUninstall,
-} from '../../../operations/agents/install-agent.ts'
-import { recordFolder } from '../../../operations/agents/install-record.ts'
+} from '../../../operations/install/install-agent.ts'
+import { recordFolder } from '../../../operations/install/install-record.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import type { Context } from '../../context.ts'

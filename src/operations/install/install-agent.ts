@@ -59,51 +59,51 @@ export type InstallPlan =
   | { readonly ok: false; readonly refused: readonly { readonly path: string; readonly why: string }[] }
 
 export async function planInstall(ask: InstallAsk): Promise<InstallPlan> {
-  const path = recordPath(ask.records, ask.setup)
-  const record = await readRecord(path)
-  const looked = await lookAt(ask.setup, record)
-  if (!looked.ok) return looked
-  const worked = workOut(looked.files, withOurs)
-  if (!worked.ok) return worked
-  const targets = worked.steps.length === 0 ? [] : [...worked.steps.map(({ real }) => real), path]
-  const folders = new Set((await Promise.all(targets.map(missingFolders))).flat())
-  return {
-    ok: true,
-    changes: worked.steps.map(changeOf),
-    notes: worked.notes,
-    apply: async () => {
-      if (worked.steps.length === 0) return
-      const written = new Map(worked.steps.map(step => [step.file.path, recordOf(step)]))
-      const kept = (record?.files ?? []).filter(one => !written.has(one.path))
-      const made = [...new Set([...(record?.folders ?? []), ...folders])]
-      const { agent } = ask.setup
-      // Known before it is done: whatever interrupts us, it can be taken back.
-      const files = [...kept, ...written.values()]
-      await writeRecord(path, { planfold: 1, agent, scope: ask.scope, files, folders: made })
-      for (const step of worked.steps) await write(step)
-    },
-  }
+  return await planWith(ask, withOurs, async ({ path, record, steps }) => {
+    if (steps.length === 0) return
+    const folders = await Promise.all([...steps.map(({ real }) => real), path].map(missingFolders))
+    const written = new Map(steps.map(step => [step.file.path, recordOf(step)]))
+    const kept = (record?.files ?? []).filter(one => !written.has(one.path))
+    const made = [...new Set([...(record?.folders ?? []), ...folders.flat()])]
+    const { agent } = ask.setup
+    // Known before it is done: whatever interrupts us, it can be taken back.
+    const files = [...kept, ...written.values()]
+    await writeRecord(path, { planfold: 1, agent, scope: ask.scope, files, folders: made })
+    for (const step of steps) await write(step)
+  })
 }
 
 export async function planUninstall(ask: InstallAsk): Promise<InstallPlan> {
+  return await planWith(ask, withoutOurs, async ({ path, record, steps }) => {
+    for (const step of steps) await write(step)
+    await removeRecord(path)
+    const folders = [...new Set([...(record?.folders ?? []), ...ask.setup.folders])]
+    for (const folder of folders.toSorted((a, b) => b.length - a.length))
+      await ignoring(['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'], () => rmdir(folder))
+  })
+}
+
+interface Planned {
+  /** Of the record. */
+  readonly path: string
+  readonly record: InstallRecord | null
+  readonly steps: readonly Step[]
+}
+
+/** Works out what happens to each file; `apply` then does it. */
+async function planWith(
+  ask: InstallAsk,
+  work: (looked: Looked) => Outcome,
+  apply: (planned: Planned) => Promise<void>,
+): Promise<InstallPlan> {
   const path = recordPath(ask.records, ask.setup)
   const record = await readRecord(path)
   const looked = await lookAt(ask.setup, record)
   if (!looked.ok) return looked
-  const worked = workOut(looked.files, withoutOurs)
+  const worked = workOut(looked.files, work)
   if (!worked.ok) return worked
-  return {
-    ok: true,
-    changes: worked.steps.map(changeOf),
-    notes: worked.notes,
-    apply: async () => {
-      for (const step of worked.steps) await write(step)
-      await removeRecord(path)
-      const folders = [...new Set([...(record?.folders ?? []), ...ask.setup.folders])]
-      for (const folder of folders.toSorted((a, b) => b.length - a.length))
-        await ignoring(['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'], () => rmdir(folder))
-    },
-  }
+  const { steps, notes } = worked
+  return { ok: true, changes: steps.map(changeOf), notes, apply: async () => await apply({ path, record, steps }) }
 }
 
 // Looking.
