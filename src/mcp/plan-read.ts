@@ -6,6 +6,7 @@ import { askedSentence } from '../domain/views/gate-text.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import { sentence, visibleEvents } from '../domain/views/timeline.ts'
 import type { PlanReadInput } from '../format/wire/agent-tools.ts'
+import { tickedIn } from '../operations/agents/tick-criteria.ts'
 import { linesWithin } from '../operations/agents/token-budget.ts'
 import { nextSteps } from '../operations/next-step.ts'
 import { hintText } from './hint-text.ts'
@@ -107,12 +108,8 @@ async function aboutTask({ engine }: Room, plan: PlanId, task: TaskName): Promis
   const briefing = await engine.ask({ type: 'briefing', plan, task })
   const card = await engine.ask({ type: 'task', plan, task })
   if (briefing === null || card === null) throw new ToolError('error: there is no such task')
-  return [...briefingLines(briefing, tickedOf(card.annotations.ticked)), taskLine(card, engine.caller.actor)]
+  return [...briefingLines(briefing, Object.keys(tickedIn(card))), taskLine(card, engine.caller.actor)]
 }
-
-/** Criteria that an agent has ticked; nobody has checked them for that. */
-export const tickedOf = (kept: unknown): readonly string[] =>
-  kept !== null && typeof kept === 'object' && !Array.isArray(kept) ? Object.keys(kept) : []
 
 async function taskText(room: Room, input: PlanReadInput): Promise<string> {
   const { plan, task } = await findTask(room, input.plan, input.task)

@@ -69,7 +69,7 @@ export function taskLine(card: Card, me: string): string {
   return `- [${MARKS[status]}] ${clean(name)}${said} (${status}${who}${how}${after}${why})`
 }
 
-/** What whoever has the task in hand must know. */
+/** What whoever has the task in hand must know. What is ticked was said by an agent; nobody has checked it for that. */
 export function briefingLines(briefing: Briefing, ticked: readonly string[] = []): readonly string[] {
   const { task, title, description, instruction, inputs, unresolved, earlier } = briefing
   const criteria = (head: string, list: Briefing['accept']): readonly string[] =>
@@ -78,8 +78,8 @@ export function briefingLines(briefing: Briefing, ticked: readonly string[] = []
       : [
           `${head}:`,
           ...list.map(one => {
-            const text = clean(criterionText(one))
-            return `- [${ticked.includes(text) ? 'x' : ' '}] ${text}`
+            const text = criterionText(one)
+            return `- [${ticked.includes(text) ? 'x' : ' '}] ${clean(text)}`
           }),
         ]
   return [

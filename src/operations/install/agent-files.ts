@@ -21,6 +21,8 @@ export interface AgentCommands {
   readonly prime: readonly string[]
   /** The same for the hook of each agent, as one line of a shell. */
   readonly hooks: { readonly claude: string; readonly codex: string }
+  /** The hook that judges what a tool is about to write, as one line of a shell. */
+  readonly guard: string
   /** How our files say where they came from. */
   readonly install: string
   readonly version: string
@@ -111,6 +113,7 @@ function claude({ folder, within }: Base, _: InstallScope, commands: AgentComman
       whole('hooks/hooks.json', {
         hooks: {
           SessionStart: [{ matcher: 'startup|resume|clear|compact', hooks: [{ ...hookOf(commands.hooks.claude) }] }],
+          PreToolUse: [{ matcher: 'Write|Edit|MultiEdit|NotebookEdit', hooks: [{ ...hookOf(commands.guard) }] }],
         },
       }),
       whole('.mcp.json', { mcpServers: { planfold: server } }),
@@ -228,7 +231,7 @@ done; change it with \`plan_write\`. \`${[program, ...prime].join(' ')}\` prints
   }
 }
 
-/** In seconds; the agent waits for it when it starts. */
+/** In seconds; the agent waits for it. */
 const HOOK_TIMEOUT = 15
 
 const hookOf = (command: string) => ({ type: 'command', command, timeout: HOOK_TIMEOUT })

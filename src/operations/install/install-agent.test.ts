@@ -27,6 +27,7 @@ const COMMANDS: AgentCommands = {
   mcp: ['mcp'],
   prime: ['prime'],
   hooks: { claude: 'prime for claude', codex: 'prime for codex' },
+  guard: 'hook',
   install: 'install',
   version: '1',
 }

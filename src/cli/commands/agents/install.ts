@@ -73,6 +73,7 @@ const commandsOf = (agent: AgentName): AgentCommands => ({
     claude: 'planfold prime --format claude-hook || true',
     codex: 'planfold prime --format codex-hook || true',
   },
+  guard: 'planfold hook pre-tool-use || true',
   install: `planfold install ${agent}`,
   version: VERSION,
 })
