@@ -56,6 +56,7 @@ export async function report(
       accepted: unaccepted === null,
       unmet: (unaccepted?.verdicts ?? []).filter(({ holds }) => holds === false),
       ticked: ticked?.criteria ?? [],
+      card: await engine.ask({ type: 'task', plan, task }),
       events,
       ...(claim === undefined ? {} : { claim }),
       next: (isKept ? [again] : isMore ? [`planfold next ${name} --claim`] : []).map(line => withDir(context, line)),
