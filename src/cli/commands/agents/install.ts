@@ -150,7 +150,7 @@ const STEPS: { readonly [agent in AgentName]: (scope: InstallScope) => readonly 
     `Next: start Claude Code here, version 2.1.157 or newer; \`/plugin\` lists it.${scope === 'project' ? ' It loads plugins of a project only in a folder that you trust.' : ''}`,
   ],
   codex: scope => [
-    `Next: you must now trust it in Codex, or Codex skips the hook without a word: start codex, then /hooks.${scope === 'project' ? ' It also reads these files only in a folder that you trust.' : ''}`,
+    `Next: you must now trust it in Codex, or Codex skips its hooks without a word: start codex, then /hooks.${scope === 'project' ? ' It also reads these files only in a folder that you trust.' : ''}`,
   ],
   opencode: () => ['Next: start opencode here; it loads the plugin by itself.'],
   gemini: () => ['Next: start gemini here; `/mcp` lists the server. It asks before it calls a tool.'],
