@@ -167,11 +167,7 @@ async function claimPlan(room: Room): Promise<{ readonly plan: PlanId }> {
 async function claim(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const { engine } = room
   const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
-  // A key belongs to one order, so the claim across all plans, which may take several, is made without.
-  const made =
-    input.plan === undefined && task === undefined
-      ? await claimTask(room, {})
-      : await engine.submit(plan, { type: 'claim', task }, submit)
+  const made = await claimTask(room, input.plan === undefined && task === undefined ? {} : { plan, task, submit })
   const { claim: held, plan: of } = accepted(made, plan)
   if (held === undefined) throw new ToolError('error: nothing was claimed', plan)
   const briefing = await engine.ask({ type: 'briefing', plan: of, task: held.task })
