@@ -111,6 +111,41 @@ test(
   120_000 + ROUNDS * 2_000,
 )
 
+for (const [how, closes] of [
+  ['is closed a moment later', true],
+  ['stays open', false],
+] as const) {
+  test(`P32 a file that a person's program opened before the rollback, and writes to afterwards, is kept; it ${how}`, async () => {
+    const ground = makeGround()
+    const path = join(ground.root, 'notes')
+    fs.writeFileSync(path, 'before')
+    const { snapshot, diff, snapshots, blobs } = open(ground)
+    const before = await snapshot()
+    fs.writeFileSync(path, 'plan')
+    const { changes } = await diff(before.manifest, (await snapshot()).manifest)
+    const program = fs.openSync(path, 'a')
+    const writes = () => {
+      fs.writeSync(program, ' and mine')
+      fs.closeSync(program)
+    }
+    const later = closes ? new Promise<void>(done => setTimeout(() => done(writes()), 200)) : Promise.resolve()
+    const back = must(await snapshots.rollback(before.manifest, written(changes)))
+    await later
+    if (!closes) writes()
+
+    expect(fs.readFileSync(path, 'utf8')).toBe('before')
+    if (closes) {
+      expect(back.kept.map(({ path, sha256 }) => [path, Buffer.from(blobs.getNow(sha256)!).toString()])).toEqual([
+        ['notes', 'plan and mine'],
+      ])
+      expect(fs.readdirSync(ground.root)).not.toContain('.planfold-aside')
+    } else {
+      const reason = /^a program still writes to what stood here, which lies in (?<lies>.*)$/.exec(back.left[0]!.reason)
+      expect(fs.readFileSync(join(ground.root, reason!.groups!.lies!), 'utf8')).toBe('plan and mine')
+    }
+  })
+}
+
 test('P36 a file that changes while it is captured is stored whole, or named as unstable', async () => {
   const ground = makeGround()
   const path = join(ground.root, 'flip')
