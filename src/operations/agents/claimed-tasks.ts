@@ -10,7 +10,7 @@ export interface ClaimedTask {
   readonly by: string
 }
 
-/** Of these names, in one plan or in all; those of plans that were made last come first. */
+/** Of these names, in one plan or in all. */
 export async function claimedTasks(
   engine: Pick<Engine, 'ask'>,
   agents: readonly string[],

@@ -70,9 +70,10 @@ function reasonText({ path, rule, scope: { plan, task, write, place } }: DeniedW
   const file = cut(path)
   if (rule !== null)
     return `Planfold: ${file} is protected (${rule}): no task may write there. Leave it, or ask the person to change it.`
-  const where = place === null ? 'the workspace' : cut(place)
-  const scope = write === null ? where : write.length === 0 ? 'nothing' : cut(write.join(', '))
-  return `Planfold: ${file} is outside what '${task}' of plan '${plan}' may write (${scope}${write === null || place === null ? '' : `, in ${where}`}). Write inside it, or ask the person to widen \`write\` of the task; report the task first if this is other work.`
+  const scope = write === null ? null : cut(write.join(', ')) || 'nothing'
+  const where = place === null ? null : `in ${cut(place)}`
+  const allowed = [scope, where].filter(one => one !== null).join(', ') || 'the workspace'
+  return `Planfold: ${file} is outside what '${task}' of plan '${plan}' may write (${allowed}). Write inside it, or ask the person to widen \`write\` of the task; report the task first if this is other work.`
 }
 
 const TEXT_MAX = 300

@@ -75,17 +75,9 @@ export async function report(
 function checkOptions({ status, message, outcome, retryable, mode }: ReportOptions): void {
   if (status === 'failed' && message === undefined)
     throw usage('a report of a failure says what went wrong', "add -m 'what went wrong'")
-  const odd =
-    status === 'failed'
-      ? outcome === undefined
-        ? null
-        : '--outcome'
-      : retryable === true
-        ? '--retryable'
-        : mode === undefined
-          ? null
-          : '--mode'
-  if (odd !== null)
+  const others = status === 'failed' ? { '--outcome': outcome } : { '--retryable': retryable, '--mode': mode }
+  const [odd] = Object.entries(others).find(([, value]) => value !== undefined) ?? []
+  if (odd !== undefined)
     throw usage(`${odd} does not go with --status ${status}`, `leave ${odd} out, or report the other status`)
 }
 
