@@ -56,6 +56,8 @@ function wanted(): { readonly [tool: string]: string } {
 }
 
 function isInstalled(): boolean {
+  // npm writes it last.
+  if (!existsSync(join(FOLDER, 'node_modules/.package-lock.json'))) return false
   return Object.entries(wanted()).every(([tool, version]) => {
     const file = join(FOLDER, 'node_modules', tool, 'package.json')
     return existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).version === version
