@@ -1,4 +1,4 @@
-// The MCP inspector, call by call: it starts `planfold mcp` anew for each and talks to it over stdio.
+// The MCP inspector, call by call. Over stdio it starts `planfold mcp` anew for each; over HTTP it shows a token to the service.
 
 import type { Tools } from './pinned-tools.ts'
 
@@ -8,6 +8,8 @@ export type Era = (typeof ERAS)[number]
 export interface Call {
   readonly name: string
   readonly argv: readonly string[]
+  /** The exit code of the inspector; 0 when absent. */
+  readonly exit?: number
   /** The answer must hold all of these. */
   readonly holds: readonly string[]
 }
@@ -48,34 +50,36 @@ export const CALLS: readonly Call[] = [
   { name: 'prompts/get', argv: ['--method', 'prompts/get', '--prompt-name', 'next'], holds: ['- [ ] second (ready)'] },
 ]
 
-export interface Inspected {
-  readonly call: string
-  readonly era: Era
-  /** Null: as it should be. */
-  readonly fault: string | null
+/** To a service that asks for tokens. */
+export const WITHOUT_TOKEN: Call = {
+  name: 'without a token',
+  argv: ['--method', 'tools/list'],
+  exit: 3,
+  holds: ['auth_required'],
 }
 
-/** `server` is the command to start, `home` a folder without a plan. */
+export const overStdio = (command: readonly string[], folder: string): readonly string[] => [
+  '--cwd',
+  folder,
+  ...command,
+]
+
+export const overHttp = (url: string, token: string | null): readonly string[] => [
+  '--stored-auth-only',
+  '--server-url',
+  url,
+  ...(token === null ? [] : ['--header', `Authorization: Bearer ${token}`]),
+]
+
+/** What is wrong with the answer; null: nothing. */
 export async function inspect(
   tools: Tools,
   server: readonly string[],
-  era: Era,
-  home: string,
-): Promise<readonly Inspected[]> {
-  const done: Inspected[] = []
-  for (const { name, argv, holds } of CALLS) {
-    const { exit, stdout, stderr } = await tools.inspector(
-      ['--cli', '--format', 'json', '--cwd', home, '--protocol-era', era, ...server, ...argv],
-      home,
-    )
-    const missing = holds.filter(text => !stdout.includes(text))
-    const fault =
-      exit !== 0
-        ? `ended with ${exit}: ${stderr.trim()}`
-        : missing.length > 0
-          ? `does not say ${missing.join(', ')}: ${stdout.trim()}`
-          : null
-    done.push({ call: name, era, fault })
-  }
-  return done
+  { era, call, home }: { readonly era: Era; readonly call: Call; readonly home: string },
+): Promise<string | null> {
+  const argv = ['--cli', '--format', 'json', '--protocol-era', era, ...server, ...call.argv]
+  const { exit, stdout, stderr } = await tools.inspector(argv, home)
+  if (exit !== (call.exit ?? 0)) return `ended with ${exit}: ${stderr.trim()}`
+  const missing = call.holds.filter(text => !(stdout + stderr).includes(text))
+  return missing.length === 0 ? null : `does not say ${missing.join(', ')}: ${stdout.trim()}`
 }

@@ -1,16 +1,16 @@
-// `npm run mcp:conformance`: Planfold's MCP server against the inspector (over stdio) and the conformance suite (over HTTP, in both
-// protocol versions). Prints a line for each scenario; ends with 1 when anything fails that is not expected to, or passes that is.
+// `npm run mcp:conformance`: Planfold's MCP server against the inspector (over stdio, and over HTTP with a token) and the conformance
+// suite (over HTTP), in both generations of the protocol. Prints a line for each scenario; ends with 1 when anything fails that is not expected to, or passes that is.
 
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mcpRoute } from '../../src/server/routes/mcp.ts'
 import { served } from '../../src/server/server.fixture.ts'
 import { MAIN } from '../e2e/planfold.fixture.ts'
-import { serving } from '../e2e/serve.fixture.ts'
+import { type ServedProcess, serving } from '../e2e/serve.fixture.ts'
 import { judge, type ServerName, unknownNames, type Verdict } from './expected-failures.ts'
 import { fixtureFactory } from './fixture-server.ts'
-import { ERAS, inspect } from './inspector.ts'
+import { CALLS, type Call, ERAS, type Era, inspect, overHttp, overStdio, WITHOUT_TOKEN } from './inspector.ts'
 import { openTools, type Tools } from './pinned-tools.ts'
 import { runSuite, VERSIONS, type Version } from './suite.ts'
 
@@ -21,10 +21,10 @@ const totals: string[] = []
 const tools = await openTools()
 const home = await mkdtemp(join(tmpdir(), 'planfold-conformance-'))
 try {
-  await inspectStdio(tools)
+  await inspectBoth(tools)
   console.log(`\n${tools.names.conformance}, over HTTP`)
   print('server', 'version', 'scenario', 'passed', 'failed', 'warned', 'expected')
-  await withPlanfold(url => runVersions(tools, 'planfold', url))
+  await withPlanfold(['--no-auth'], ({ address }) => runVersions(tools, 'planfold', address))
   await withFixture(url => runVersions(tools, 'fixture', url))
 } finally {
   await rm(home, { recursive: true, force: true })
@@ -38,21 +38,28 @@ for (const fault of faults) console.log(`FAULT ${fault}`)
 console.log(faults.length === 0 ? 'Nothing unexpected.' : `${faults.length} unexpected.`)
 process.exitCode = faults.length === 0 ? 0 : 1
 
-async function inspectStdio(tools: Tools): Promise<void> {
-  console.log(`${tools.names.inspector}, over stdio`)
+async function inspectBoth(tools: Tools): Promise<void> {
+  console.log(tools.names.inspector)
+  const one = async (transport: string, era: Era, call: Call, server: readonly string[]): Promise<void> => {
+    const fault = await inspect(tools, server, { era, call, home })
+    console.log(`${transport.padEnd(6)} ${era.padEnd(7)} ${call.name.padEnd(18)} ${fault === null ? 'ok' : 'FAILED'}`)
+    if (fault !== null) faults.push(`inspector, ${transport}, ${era}, ${call.name}: ${fault}`)
+  }
   for (const era of ERAS) {
-    const folder = await mkdtemp(join(home, `${era}-`))
-    for (const { call, fault } of await inspect(tools, [process.execPath, MAIN, 'mcp'], era, folder)) {
-      console.log(`${era.padEnd(8)} ${call.padEnd(20)} ${fault === null ? 'ok' : 'FAILED'}`)
-      if (fault !== null) faults.push(`inspector, ${era}, ${call}: ${fault}`)
-    }
+    const stdio = overStdio([process.execPath, MAIN, 'mcp'], await mkdtemp(join(home, `${era}-`)))
+    for (const call of CALLS) await one('stdio', era, call, stdio)
+    await withPlanfold([], async ({ address, tokenFile }) => {
+      const token = (await readFile(tokenFile!, 'utf8')).trim()
+      for (const call of CALLS) await one('http', era, call, overHttp(`${address}/mcp`, token))
+      await one('http', era, WITHOUT_TOKEN, overHttp(`${address}/mcp`, null))
+    })
   }
 }
 
-async function withPlanfold(body: (url: string) => Promise<void>): Promise<void> {
-  const service = await serving(await mkdtemp(join(home, 'service-')), '--no-auth')
+async function withPlanfold(argv: readonly string[], body: (service: ServedProcess) => Promise<void>): Promise<void> {
+  const service = await serving(await mkdtemp(join(home, 'service-')), ...argv)
   try {
-    await body(service.address)
+    await body(service)
   } finally {
     service.kill('SIGTERM')
     await service.ended
