@@ -8,7 +8,7 @@ import type { BytePath } from '../snapshots/manifest.ts'
 const PROC = '/proc'
 const O_ACCMODE = 3
 const POLL_MS = 10
-const WAIT_MS = 1_000
+const POLLS = 100
 const BREATHE_PROCESSES = 32
 
 /** Processes end, and others are nobody's business: both are passed over. */
@@ -44,10 +44,9 @@ async function openForWriting(folder: string, breathe: () => Promise<void>): Pro
 
 /** Waits, for a moment, until nobody writes into the files of this folder any more; answers with those that stay open. */
 export async function untilClosed(folder: string, breathe: () => Promise<void>): Promise<ReadonlySet<BytePath>> {
-  const end = performance.now() + WAIT_MS
-  for (;;) {
+  for (let poll = 1; ; poll++) {
     const open = await openForWriting(folder, breathe)
-    if (open.size === 0 || performance.now() >= end) return open
+    if (open.size === 0 || poll === POLLS) return open
     await new Promise(done => setTimeout(done, POLL_MS))
   }
 }
