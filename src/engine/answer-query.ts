@@ -24,12 +24,12 @@ import {
 import { explainScopeWait } from '../domain/views/scope-wait.ts'
 import { summary } from '../domain/views/summary.ts'
 import type { Attempt } from '../runners/runner.ts'
+import { sweepClaims } from './attempts/lapsed-claims.ts'
 import { resolveAttempt, resolveBriefing, withTitles } from './attempts/resolve.ts'
 import { entriesAfter } from './files/other-plans.ts'
 import { scopeWaits } from './files/scope-reservation.ts'
 import { isGone, roomsOf } from './git/plan-worktree.ts'
 import { lazy } from './lazy-imports.ts'
-import { sweepClaims } from './loop/rescuer.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './queries.ts'
 import { records } from './records/audit.ts'
 import { readOthersChanges } from './rollback/attempt-changes.ts'
@@ -80,7 +80,7 @@ const answerers: Answerer = {
   },
   next: async (rooms, { plan, explain: wanted }) => {
     const found = await rooms.store.find(plan)
-    if (found !== null) await sweepClaims(rooms.store, found.plan)
+    if (found !== null) await sweepClaims(rooms, found.plan)
     const state = await tendedState(rooms, plan)
     if (state === null) return null
     const held = await scopeWaits(roomsOf(rooms, state), state)
@@ -187,6 +187,8 @@ const answerers: Answerer = {
   },
   blob: (rooms, { sha256 }) => rooms.store.blobs.get(sha256),
   rollbackPreview: async (rooms, { plan, undo, ...ask }) => {
+    const found = await rooms.store.find(plan)
+    if (found !== null) await sweepClaims(rooms, found.plan)
     const state = await stateOf(rooms, plan)
     if (state === null) return null
     const { workOut } = await import('./rollback/rollback-preview.ts')

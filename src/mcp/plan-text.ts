@@ -103,6 +103,9 @@ export function briefingLines(briefing: Briefing, ticked: readonly string[] = []
         ? []
         : [
             `  it left changes in ${left.paths.map(path => clean(path)).join(', ')}${left.more === 0 ? '' : ` and ${left.more} more`}`,
+            ...(how === 'lost'
+              ? [`  use them, or ask: plan_write {"action":"rollback","task":"${task}","text":"why"}`]
+              : []),
           ]),
     ]),
     ...criteria('Must hold before', briefing.preconditions),

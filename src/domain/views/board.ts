@@ -139,8 +139,8 @@ export function trialsIn(events: Iterable<Event>, task: TaskName): readonly Tria
       const none = { outputs: null, changes: null, paths: null }
       found.push({ ...of(event, by), how: 'refused', why: failure.message, unmet: unmetIn(verdicts), ...none })
     } else if (event.type === 'attempt.lost' && event.begun !== false) {
-      const none = { unmet: [], outputs: null, changes: null, paths: null }
-      found.push({ ...of(event, by), how: 'lost', why: event.reason, ...none })
+      const seen = { changes: event.wrote?.changes ?? null, paths: event.wrote?.paths ?? null }
+      found.push({ ...of(event, by), how: 'lost', why: event.reason, unmet: [], outputs: null, ...seen })
     }
   }
   return found.slice(-TRIALS_MAX)

@@ -13,7 +13,6 @@ import { reserveScope } from '../files/scope-reservation.ts'
 import { roomsOf } from '../git/plan-worktree.ts'
 import { lazy } from '../lazy-imports.ts'
 import { raiseDueQuestions } from '../loop/due-questions.ts'
-import { sweepClaims } from '../loop/rescuer.ts'
 import type { Order, Submitted } from '../orders.ts'
 import type { ScopeWait } from '../queries.ts'
 import { changesSince, lookBeforeClaim } from '../rollback/attempt-changes.ts'
@@ -22,6 +21,7 @@ import { type Writing, write } from '../write-order.ts'
 import { Logbook } from './attempt-log.ts'
 import { heldToEffects } from './expected-effects.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
+import { sweepClaims } from './lapsed-claims.ts'
 import { recognise } from './perform.ts'
 import { checkTools } from './preconditions.ts'
 import { resolveAttempt } from './resolve.ts'
@@ -79,7 +79,7 @@ export async function claim(
   tries = 1,
 ): Promise<Submitted> {
   const { store } = rooms
-  await sweepClaims(store, plan)
+  await sweepClaims(rooms, plan)
   await raiseDueQuestions(rooms, plan)
   const state = await store.state(plan)
   const chosen = state === null ? undefined : await choose(rooms, state, order)
