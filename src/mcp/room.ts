@@ -78,8 +78,19 @@ function missingText(missing: Missing): string {
 }
 
 /** The task the caller has claimed, if any. */
-export async function claimedTask({ engine }: Room, plan: PlanId): Promise<TaskName | null> {
-  const board = (await engine.ask({ type: 'board', plan })) ?? []
+export async function claimedTask(room: Room, plan: PlanId): Promise<TaskName | null> {
+  const summary = await room.engine.ask({ type: 'summary', plan })
+  return await claimedAmong(room, plan, summary?.running ?? [])
+}
+
+/** Of the tasks that are running. */
+export async function claimedAmong(
+  { engine }: Room,
+  plan: PlanId,
+  running: readonly TaskName[],
+): Promise<TaskName | null> {
+  if (running.length === 0) return null
+  const found = await engine.ask({ type: 'records', plan, tasks: running })
   const { actor } = engine.caller
-  return board.find(({ status, claimedBy }) => status === 'running' && claimedBy === actor)?.name ?? null
+  return found?.tasks.find(({ card }) => card.claimedBy === actor)?.card.name ?? null
 }

@@ -7,7 +7,7 @@ import { reservedBy } from '../../domain/reservation.ts'
 import type { Found, Prepared, Result } from '../../domain/result.ts'
 import { claimNotHeld } from '../../domain/rules/task-orders.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
-import { asksBeforeClaim, isClaimable } from '../../domain/state/task-index.ts'
+import { asksBeforeClaim, claimableTasks, isClaimable } from '../../domain/state/task-index.ts'
 import { withOverwritten } from '../files/overwritten-edits.ts'
 import { reserveScope } from '../files/scope-reservation.ts'
 import { roomsOf } from '../git/plan-worktree.ts'
@@ -145,7 +145,7 @@ async function choose(
   const first =
     order.task === undefined ? state.claimable.peek(one => isClaimable(state, one)) : state.tasks.get(order.task)
   if (first?.definition.action.type !== 'external') return first === undefined ? {} : { task: first }
-  const others = order.task === undefined ? state.order.filter(task => task !== first && isClaimable(state, task)) : []
+  const others = order.task === undefined ? claimableTasks(state).filter(task => task !== first) : []
   let waits: ScopeWait | undefined
   for (const task of [first, ...others]) {
     const reserved = await reserveScope(roomsOf(rooms, state), state, task)
