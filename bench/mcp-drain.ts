@@ -71,27 +71,35 @@ export async function drain(
 /** Nothing is left to claim, or somebody else is about to report the last one. */
 const isDrained = (text: string): boolean => /no task to claim|is ready to be claimed|status: completed/.test(text)
 
+interface Waited {
+  readonly times: readonly number[]
+  /** Of this process: it says more than the clock where other work runs beside it. */
+  readonly cpuMs: readonly number[]
+}
+
 /** How long `plan_read next` takes, asked again and again in one session, while somebody works on the plan. */
 export async function askNext(
   how: 'stdio' | 'in process',
   { main, tasks, rounds }: { readonly main: string; readonly tasks: number; readonly rounds: number },
-): Promise<readonly number[]> {
+): Promise<Waited> {
   return await inFolder(async folder => {
     const agent = how === 'stdio' ? await overStdio(main, folder, 'agent') : await inProcess(folder)
     try {
       await createPlan(agent, tasks)
       await agent.call('plan_read', { what: 'next' })
-      const times: number[] = []
+      const [times, cpuMs]: [number[], number[]] = [[], []]
       for (let round = 0; round < rounds; round++) {
         // Between two questions the plan moves, as it does while agents work.
         const changed = await agent.call('plan_write', { action: 'status', task: `t${round}`, status: 'done' })
         if (changed.error) throw new Error(changed.text)
-        const from = performance.now()
+        const [from, cpu] = [performance.now(), process.cpuUsage()]
         const next = await agent.call('plan_read', { what: 'next' })
         times.push(performance.now() - from)
+        const { user, system } = process.cpuUsage(cpu)
+        cpuMs.push((user + system) / 1_000)
         if (!next.text.includes('Ready to claim')) throw new Error(next.text)
       }
-      return times
+      return { times, cpuMs }
     } finally {
       await agent.close()
     }
@@ -181,8 +189,9 @@ async function main(): Promise<void> {
     if (twice > 0 || claims.size !== tasks || done !== tasks) process.exitCode = 1
   }
   for (const how of ['in process', 'stdio'] as const) {
-    const times = await askNext(how, { main: built, tasks: stored, rounds: 500 })
+    const { times, cpuMs } = await askNext(how, { main: built, tasks: stored, rounds: 500 })
     console.log(`plan_read next with ${stored} tasks, ${how}: ${timesText(times)}`)
+    if (how === 'in process') console.log(`  CPU time of client and server: ${timesText(cpuMs)}`)
   }
 }
 

@@ -8,7 +8,7 @@ import type { Edit } from '../domain/plan.ts'
 import { inLine } from '../domain/rules/scheduling.ts'
 import { hasDueAlarm } from '../domain/state/alarms.ts'
 import { isUnsealed, type PlanState, type TaskState } from '../domain/state/state.ts'
-import { claimableTasks, perVersion } from '../domain/state/task-index.ts'
+import { claimableTasks, perDefinition, perVersion } from '../domain/state/task-index.ts'
 import { ENDED } from '../domain/status.ts'
 import {
   board,
@@ -94,7 +94,7 @@ const answerers: Answerer = {
     const now = rooms.clock.now()
     const isFree = (task: TaskState): boolean => !waits.has(task.definition.id)
     const free = waits.size === 0 ? claimableTasks(state) : claimableTasks(state).filter(isFree)
-    const claimable = limit === undefined ? free : byPriority(withDue(state, free, now))
+    const claimable = limit === undefined ? free : byPriority(state, withDue(state, free, now))
     const ready = [...claimable.slice(0, limit), ...inLine(state, now, waits).filter(isFree)].map(task =>
       card(state, task),
     )
@@ -415,10 +415,10 @@ const retriedTasks = perVersion(state =>
 )
 
 /** Whoever claims without naming a task gets them in this order. */
-const byPriority = (tasks: readonly TaskState[]): readonly TaskState[] =>
-  tasks.some(({ definition }) => definition.priority !== undefined)
-    ? tasks.toSorted((a, b) => (b.definition.priority ?? 0) - (a.definition.priority ?? 0))
-    : tasks
+const byPriority = (state: PlanState, tasks: readonly TaskState[]): readonly TaskState[] =>
+  hasPriorities(state) ? tasks.toSorted((a, b) => (b.definition.priority ?? 0) - (a.definition.priority ?? 0)) : tasks
+
+const hasPriorities = perDefinition(({ order }) => order.some(({ definition }) => definition.priority !== undefined))
 
 const LEFT_MAX = 20
 

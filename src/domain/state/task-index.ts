@@ -203,6 +203,20 @@ export function perVersion<T>(find: (state: PlanState) => T): (state: PlanState)
   }
 }
 
+/** The same, of what only the definitions of its tasks say. */
+export function perDefinition<T>(find: (state: PlanState) => T): (state: PlanState) => T {
+  const found = new WeakMap<PlanDefinition, { readonly tasks: number; readonly value: T }>()
+  return state => {
+    const { definition, order } = state
+    const known = found.get(definition)
+    // A draft grows in place, and items become tasks while the plan runs.
+    if (known?.tasks === order.length) return known.value
+    const value = find(state)
+    found.set(definition, { tasks: order.length, value })
+    return value
+  }
+}
+
 /** All of them, in the order of the document. Not for use while events are being decided. */
 export const claimableTasks = perVersion(state => state.order.filter(task => isClaimable(state, task)))
 

@@ -8,7 +8,7 @@ import { needsReservation, reservedScope } from '../../domain/reservation.ts'
 import type { Reserves } from '../../domain/result.ts'
 import { inLine } from '../../domain/rules/scheduling.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
-import { claimableTasks, perVersion } from '../../domain/state/task-index.ts'
+import { claimableTasks, perDefinition, perVersion } from '../../domain/state/task-index.ts'
 import type { ScopeHolder } from '../../stores/store.ts'
 
 import type { ScopeWait } from '../queries.ts'
@@ -114,9 +114,15 @@ export async function scopeWaits(rooms: Rooms, state: PlanState): Promise<readon
 const SHOWN_MAX = 64
 
 const reservingTasks = perVersion(state =>
-  claimableTasks(state)
-    .filter(task => needsReservation(state, task))
-    .slice(0, SHOWN_MAX),
+  declaresScopes(state)
+    ? claimableTasks(state)
+        .filter(task => needsReservation(state, task))
+        .slice(0, SHOWN_MAX)
+    : [],
+)
+
+const declaresScopes = perDefinition(({ definition: plan, order }) =>
+  order.some(({ definition }) => reservedScope(plan, definition).length > 0),
 )
 
 /** The same wait as it is now; null when the files are free. */
