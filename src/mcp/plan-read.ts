@@ -6,8 +6,10 @@ import { askedSentence } from '../domain/views/gate-text.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import { sentence, visibleEvents } from '../domain/views/timeline.ts'
 import type { PlanReadInput } from '../format/wire/agent-tools.ts'
+import { tickedIn } from '../operations/agents/tick-criteria.ts'
+import { linesWithin } from '../operations/agents/token-budget.ts'
 import { hintText } from './hint-text.ts'
-import { briefingLines, clean, headLines, taskLine, withinBudget } from './plan-text.ts'
+import { briefingLines, clean, headLines, TOKENS_DEFAULT, taskLine, withinBudget } from './plan-text.ts'
 import { claimedAmong, findPlan, findTask, type Room, ToolError } from './room.ts'
 
 const LIST_PAGE = 20
@@ -55,27 +57,26 @@ export async function planText({ engine }: Room, plan: PlanId, budget: Budget = 
   const me = engine.caller.actor
   const from = Math.max(0, Number.parseInt(budget.page ?? '0', 10) || 0)
   const head = from === 0 ? headLines(summary) : [`# ${clean(summary.name)}, tasks from ${from + 1}`]
-  const room = (budget.max_tokens ?? 1_000) * 4 - head.join('\n').length - 120
   // In the order of the plan, unless it is too long for that: then what matters now comes first, and no more is read than fits.
   const { total } = summary.progress
+  const tokens = budget.max_tokens ?? TOKENS_DEFAULT
   const cards =
     total <= SHORT_MAX
       ? (await engine.ask({ type: 'board', plan }))?.slice(from)
       : await engine.ask({
           type: 'board',
           plan,
-          urgent: { by: me, from, limit: Math.ceil(Math.max(0, room) / LINE_MIN) + 1 },
+          urgent: { by: me, from, limit: Math.ceil((tokens * 4) / LINE_MIN) + 1 },
         })
   const lines = (cards ?? []).map(card => taskLine(card, me))
-  let shown = 0
-  for (let used = 0; shown < lines.length; shown++) {
-    used += lines[shown]!.length + 1
-    if (used > room && shown > 0) break
-  }
+  const rest = (left: number, page: number): string =>
+    `… ${numberOf(left, 'more task')}: plan_read {"what":"plan","page":"${page}"}`
+  const state = stateLines(summary)
+  const besides = [...head, ...state, rest(total, total)].join('\n')
+  const shown = linesWithin(lines, tokens, besides)
   const left = Math.max(0, total - from) - shown
-  const more =
-    left === 0 ? [] : [`… ${numberOf(left, 'more task')}: plan_read {"what":"plan","page":"${from + shown}"}`]
-  return [...head, ...lines.slice(0, shown), ...more, ...stateLines(summary)].join('\n')
+  const more = left === 0 ? [] : [rest(left, from + shown)]
+  return [...head, ...lines.slice(0, shown), ...more, ...state].join('\n')
 }
 
 function stateLines({ status, name, claimable }: Pick<Summary, 'status' | 'name' | 'claimable'>): readonly string[] {
@@ -121,12 +122,8 @@ async function aboutTask({ engine }: Room, plan: PlanId, task: TaskName): Promis
   const briefing = await engine.ask({ type: 'briefing', plan, task })
   const card = await engine.ask({ type: 'task', plan, task })
   if (briefing === null || card === null) throw new ToolError('error: there is no such task')
-  return [...briefingLines(briefing, tickedOf(card.annotations.ticked)), taskLine(card, engine.caller.actor)]
+  return [...briefingLines(briefing, Object.keys(tickedIn(card))), taskLine(card, engine.caller.actor)]
 }
-
-/** Criteria that an agent has ticked; nobody has checked them for that. */
-export const tickedOf = (kept: unknown): readonly string[] =>
-  kept !== null && typeof kept === 'object' && !Array.isArray(kept) ? Object.keys(kept) : []
 
 async function taskText(room: Room, input: PlanReadInput): Promise<string> {
   const { plan, task } = await findTask(room, input.plan, input.task)

@@ -3,6 +3,7 @@
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Field } from '../domain/plan.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
+import { claimedTasks } from '../operations/agents/claimed-tasks.ts'
 import {
   type Lookup,
   lookUpPlan,
@@ -78,9 +79,9 @@ function missingText(missing: Missing): string {
 }
 
 /** The task the caller has claimed, if any. */
-export async function claimedTask(room: Room, plan: PlanId): Promise<TaskName | null> {
-  const summary = await room.engine.ask({ type: 'summary', plan })
-  return await claimedAmong(room, plan, summary?.running ?? [])
+export async function claimedTask({ engine }: Room, plan: PlanId): Promise<TaskName | null> {
+  const [first] = await claimedTasks(engine, [engine.caller.actor], plan)
+  return first?.task ?? null
 }
 
 /** Of the tasks that are running. */

@@ -27,6 +27,7 @@ const COMMANDS: AgentCommands = {
   mcp: ['mcp'],
   prime: ['prime'],
   hooks: { claude: 'prime for claude', codex: 'prime for codex' },
+  guard: 'guard for codex',
   install: 'install',
   version: '1',
 }
@@ -109,9 +110,9 @@ function foreign(kind: 'json' | 'toml', text: string, [outer, inner]: readonly [
     kind === 'toml' ? parseToml(bare, { integersAsBigInt: true }) : parseJson(bare, [], { allowTrailingComma: true })
   const held = value[outer]
   if (typeof held !== 'object' || held === null) return value
-  const isOurs = (one: unknown): boolean => JSON.stringify(one)?.includes('prime for codex') === true
+  const isOurs = (one: unknown): boolean => /(?:prime|guard) for codex/.test(JSON.stringify(one) ?? '')
   const left = Object.entries(held).flatMap(([key, one]) => {
-    if (key !== inner) return [[key, one]]
+    if (key !== inner && !(outer === 'hooks' && key === 'PreToolUse')) return [[key, one]]
     const items = outer === 'hooks' && Array.isArray(one) ? one.filter(each => !isOurs(each)) : []
     return items.length === 0 ? [] : [[key, items]]
   })
@@ -174,7 +175,7 @@ describe('over random settings', () => {
         await here.uninstall(agent)
         for (const [at, { path, kind, keys }] of shared.entries()) {
           const after = here.read(path)
-          expect(after).not.toMatch(/prime for codex|"planfold"|added by its installer/)
+          expect(after).not.toMatch(/(?:prime|guard) for codex|"planfold"|added by its installer/)
           expect(foreign(kind, after, keys)).toEqual(foreign(kind, files[at]!.text, keys))
           for (const comment of files[at]!.comments) expect(after).toContain(comment)
           if (!isLost) expect(after).toMatch(/their/)
@@ -334,9 +335,27 @@ test('a newer version writes its own entry in place of ours, and is taken back t
   }
   await here.install('codex', { commands })
   expect(here.read('project/.codex/hooks.json').match(/prime for codex/g)).toEqual(['prime for codex'])
+  expect(here.read('project/.codex/hooks.json').match(/guard for codex/g)).toHaveLength(1)
   expect(here.read('project/.codex/config.toml').match(/--new/g)).toHaveLength(1)
   await here.uninstall('codex', { commands })
   expect(here.tree()).toEqual(before)
+})
+
+test('in a file that was changed meanwhile, a newer version still replaces only ours, and twice is once', async () => {
+  const here = place()
+  await here.install('codex')
+  const path = 'project/.codex/hooks.json'
+  here.write(path, here.read(path).replace('{', '{ "mine": 1,'))
+  expect(await here.plan('codex')).toMatchObject({ ok: true, changes: [] })
+  const commands = { ...COMMANDS, guard: 'guard for codex, better' }
+  await here.install('codex', { commands })
+  expect(await here.plan('codex', { commands })).toMatchObject({ ok: true, changes: [] })
+  const { hooks, ...rest } = JSON.parse(here.read(path))
+  expect(rest).toEqual({ mine: 1 })
+  expect([hooks.SessionStart.length, hooks.PreToolUse.length]).toEqual([1, 1])
+  expect(hooks.PreToolUse[0]).toMatchObject({ matcher: 'apply_patch', hooks: [{ command: 'guard for codex, better' }] })
+  await here.uninstall('codex', { commands })
+  expect(JSON.parse(here.read(path))).toEqual({ mine: 1 })
 })
 
 test('what a person changed in our own files and entries is theirs: an install keeps it, an uninstall says so', async () => {
