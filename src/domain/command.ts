@@ -16,7 +16,7 @@ import type { CheckpointName, Millis, PlanId, PlanName, Sha256, TaskName } from 
 import type { Json, JsonObject } from './json.ts'
 import type { NoticeKind, PlanDefinition, TaskDefinition } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
-import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict } from './result.ts'
+import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict, Wrote } from './result.ts'
 import type { Shortage } from './shortage.ts'
 
 export type Command =
@@ -118,7 +118,14 @@ export type Command =
       /** As with a claim, when nobody has claimed it. */
       readonly consent?: Found
     }
-  | { readonly type: 'lapse'; readonly task: TaskName; readonly token: string; readonly reason: string }
+  /** `wrote`: what had changed since it was claimed, when somebody looked. */
+  | {
+      readonly type: 'lapse'
+      readonly task: TaskName
+      readonly token: string
+      readonly reason: string
+      readonly wrote?: Wrote
+    }
   | Decide
   /** Several gates in one review: all of them are decided, or none. */
   | { readonly type: 'review'; readonly decisions: readonly Decide[] }

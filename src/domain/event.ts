@@ -291,6 +291,8 @@ export type Event =
       readonly lastSign?: Millis
       /** It is certain that it did nothing: the machine lacked what it takes to begin. */
       readonly begun?: false
+      /** Of a claim that lapsed: what had changed since it was claimed. */
+      readonly wrote?: NonNullable<Result['wrote']>
       readonly goneBack?: number
     }
   | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }

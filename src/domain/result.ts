@@ -1,6 +1,6 @@
 // How an attempt ended. Made once, in `engine/attempts/perform`, and journaled as it is; nothing classifies a second time.
 
-import type { EditChoice, EditChoices, EditedPaths } from './event.ts'
+import type { EditChoice, EditChoices, EditedPaths, Event } from './event.ts'
 import type { Hint } from './hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
@@ -205,4 +205,10 @@ export interface Evidence {
   readonly effect: EffectClass
   readonly startedAt: Millis
   readonly detail?: Json
+}
+
+/** What an attempt or a compensation is known to have changed; undefined when nobody looked. */
+export function wroteIn(event: Event): Wrote | undefined {
+  if ('result' in event) return event.result.wrote
+  return event.type === 'attempt.lost' ? event.wrote : undefined
 }

@@ -8,7 +8,7 @@ import type { Edit } from '../domain/plan.ts'
 import { inLine } from '../domain/rules/scheduling.ts'
 import { hasDueAlarm } from '../domain/state/alarms.ts'
 import { isUnsealed, type PlanState, type TaskState } from '../domain/state/state.ts'
-import { isClaimable } from '../domain/state/task-index.ts'
+import { claimableTasks, perDefinition, perVersion } from '../domain/state/task-index.ts'
 import { ENDED } from '../domain/status.ts'
 import {
   board,
@@ -19,17 +19,18 @@ import {
   explain,
   type Removed,
   trialsIn,
+  urgentTasks,
 } from '../domain/views/board.ts'
 
 import { explainScopeWait } from '../domain/views/scope-wait.ts'
 import { summary } from '../domain/views/summary.ts'
 import type { Attempt } from '../runners/runner.ts'
+import { sweepClaims } from './attempts/lapsed-claims.ts'
 import { resolveAttempt, resolveBriefing, withTitles } from './attempts/resolve.ts'
 import { entriesAfter } from './files/other-plans.ts'
 import { scopeWaits } from './files/scope-reservation.ts'
 import { isGone, roomsOf } from './git/plan-worktree.ts'
 import { lazy } from './lazy-imports.ts'
-import { sweepClaims } from './loop/rescuer.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './queries.ts'
 import { records } from './records/audit.ts'
 import { readOthersChanges } from './rollback/attempt-changes.ts'
@@ -51,9 +52,14 @@ const answerers: Answerer = {
     const state = await tendedState(rooms, plan)
     return state === null ? null : { ...summary(state), holder: await rooms.store.leases.holder(state.id) }
   },
-  board: async (rooms, { plan }) => {
+  board: async (rooms, { plan, urgent }) => {
     const state = await tendedState(rooms, plan)
-    return state === null ? null : await titled(state, board(state))
+    if (state === null) return null
+    if (urgent === undefined) return await titled(state, board(state))
+    return await titled(
+      state,
+      urgentTasks(state, urgent).map(task => card(state, task)),
+    )
   },
   task: async (rooms, { plan, task }) => {
     const state = await tendedState(rooms, plan)
@@ -78,23 +84,28 @@ const answerers: Answerer = {
       return { definition: wholeDefinition(state), revision: state.revision, hash: state.hash }
     return await pastDefinition(rooms, state.id, revision)
   },
-  next: async (rooms, { plan, explain: wanted }) => {
+  next: async (rooms, { plan, explain: wanted, limit }) => {
     const found = await rooms.store.find(plan)
-    if (found !== null) await sweepClaims(rooms.store, found.plan)
+    if (found !== null) await sweepClaims(rooms, found.plan)
     const state = await tendedState(rooms, plan)
     if (state === null) return null
     const held = await scopeWaits(roomsOf(rooms, state), state)
     const waits = new Map(held.map(wait => [wait.task, wait]))
     const now = rooms.clock.now()
-    const ready = [...state.order.filter(task => isClaimable(state, task)), ...inLine(state, now, waits)]
-      .filter(task => !waits.has(task.definition.id))
-      .map(task => card(state, task))
+    const isFree = (task: TaskState): boolean => !waits.has(task.definition.id)
+    const free = waits.size === 0 ? claimableTasks(state) : claimableTasks(state).filter(isFree)
+    const claimable = limit === undefined ? free : byPriority(state, withDue(state, free, now))
+    const ready = [...claimable.slice(0, limit), ...inLine(state, now, waits).filter(isFree)].map(task =>
+      card(state, task),
+    )
     const why = (task: TaskState): Hint => {
       const wait = waits.get(task.definition.id)
       return wait === undefined ? explain(state, task, now) : explainScopeWait(wait)
     }
-    const explained = wanted === true ? state.order.map(task => ({ task: task.definition.id, why: why(task) })) : []
-    return { ready: await titled(state, ready), explained, held }
+    const open = (): readonly TaskState[] =>
+      limit === undefined ? state.order : state.order.filter(({ status }) => !ENDED.has(status)).slice(0, limit)
+    const explained = wanted === true ? open().map(task => ({ task: task.definition.id, why: why(task) })) : []
+    return { ready: await titled(state, ready), claimable: claimable.length, explained, held }
   },
   record: async (rooms, { plan, since }) => {
     const state = await tendedState(rooms, plan)
@@ -187,6 +198,8 @@ const answerers: Answerer = {
   },
   blob: (rooms, { sha256 }) => rooms.store.blobs.get(sha256),
   rollbackPreview: async (rooms, { plan, undo, ...ask }) => {
+    const found = await rooms.store.find(plan)
+    if (found !== null) await sweepClaims(rooms, found.plan)
     const state = await stateOf(rooms, plan)
     if (state === null) return null
     const { workOut } = await import('./rollback/rollback-preview.ts')
@@ -385,6 +398,27 @@ function environmentLines(env: Attempt['env']): readonly string[] {
 
 const titled = (state: PlanState, cards: readonly Card[]): Promise<readonly Card[]> =>
   withTitles(state, cards, ({ name }) => state.tasks.get(name))
+
+/** With those that had to wait for their next attempt and wait no longer. */
+function withDue(state: PlanState, tasks: readonly TaskState[], now: number): readonly TaskState[] {
+  const due = retriedTasks(state).filter(({ retryAt }) => retryAt !== null && retryAt <= now)
+  if (due.length === 0) return tasks
+  const all = new Set([...tasks, ...due])
+  return state.order.filter(task => all.has(task))
+}
+
+const retriedTasks = perVersion(state =>
+  state.order.filter(
+    ({ status, retryAt, definition }) =>
+      retryAt !== null && status === 'ready' && definition.action.type === 'external',
+  ),
+)
+
+/** Whoever claims without naming a task gets them in this order. */
+const byPriority = (state: PlanState, tasks: readonly TaskState[]): readonly TaskState[] =>
+  hasPriorities(state) ? tasks.toSorted((a, b) => (b.definition.priority ?? 0) - (a.definition.priority ?? 0)) : tasks
+
+const hasPriorities = perDefinition(({ order }) => order.some(({ definition }) => definition.priority !== undefined))
 
 const LEFT_MAX = 20
 

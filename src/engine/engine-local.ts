@@ -8,6 +8,7 @@ import { definitionHash } from '../format/plan/hash.ts'
 import type { Entry, Found } from '../stores/store.ts'
 import { answer } from './answer-query.ts'
 import { claim, heartbeat, report, withClaim } from './attempts/claims.ts'
+import { sweepClaims } from './attempts/lapsed-claims.ts'
 import type { AnyQuery, Engine, EngineInProcess, KillSwitch, RollbackAsk, SubmitOptions } from './engine.ts'
 import { newQuestionId } from './gates/inbox.ts'
 import { refuseGroundless, roomsOf } from './git/plan-worktree.ts'
@@ -267,6 +268,8 @@ export class EngineLocal implements EngineInProcess {
     writing: Writing,
   ): Promise<Submitted> {
     const { workOut, objection } = await lazy.rollbackPreview()
+    // What an agent that is gone left behind is known from then on as its work.
+    await sweepClaims(this.#rooms, plan)
     for (let tries = 1; ; tries++) {
       const state = await this.#rooms.store.state(plan)
       if (state === null) return noPlan(plan)

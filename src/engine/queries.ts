@@ -366,10 +366,18 @@ export interface PlanProgress {
 }
 
 /** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
+/** Of the cards of a plan. */
+export interface UrgentPage {
+  readonly by: string
+  readonly from: number
+  readonly limit: number
+}
+
 export interface Queries extends ReplanningQueries, EditingQueries, RecordQueries {
   find: { ask: { reference: string }; answer: Found | null }
   summary: { ask: { plan: string }; answer: (Summary & { readonly holder: Holder | null }) | null }
-  board: { ask: { plan: string }; answer: readonly Card[] | null }
+  /** `urgent`: a page of it, what matters now first; whatever `by` has claimed before all else. */
+  board: { ask: { plan: string; urgent?: UrgentPage }; answer: readonly Card[] | null }
   task: { ask: { plan: string; task: string }; answer: Card | null }
   /** What whoever takes the task in hand must know, with its inputs resolved. */
   briefing: { ask: { plan: string; task: string }; answer: Briefing | null }
@@ -382,9 +390,12 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   }
   /** What can be worked on now, best first; with the reason for every task that cannot when `explain` is set. */
   next: {
-    ask: { plan: string; explain?: boolean }
+    /** `limit`: so many of those that can be claimed, highest priority first, and so many reasons, of tasks that have not ended. */
+    ask: { plan: string; explain?: boolean; limit?: number }
     answer: {
       readonly ready: readonly Card[]
+      /** How many can be claimed. */
+      readonly claimable: number
       readonly explained: readonly { readonly task: TaskName; readonly why: Hint }[]
       /** Those that could begin if other plans did not hold their files. */
       readonly held: readonly ScopeWait[]

@@ -8,14 +8,18 @@ import { sentence, visibleEvents } from '../domain/views/timeline.ts'
 import type { PlanReadInput } from '../format/wire/agent-tools.ts'
 import { tickedIn } from '../operations/agents/tick-criteria.ts'
 import { linesWithin } from '../operations/agents/token-budget.ts'
-import { nextSteps } from '../operations/next-step.ts'
 import { hintText } from './hint-text.ts'
-import { briefingLines, byUrgency, clean, headLines, TOKENS_DEFAULT, taskLine, withinBudget } from './plan-text.ts'
-import { claimedTask, findPlan, findTask, type Room, ToolError } from './room.ts'
+import { briefingLines, clean, headLines, TOKENS_DEFAULT, taskLine, withinBudget } from './plan-text.ts'
+import { claimedAmong, findPlan, findTask, type Room, ToolError } from './room.ts'
 
 const LIST_PAGE = 20
 const CHANGES_PAGE = 200
 const READY_MAX = 5
+const EXPLAINED_MAX = 10
+/** So many tasks are shown in the order of the plan. */
+const SHORT_MAX = 30
+/** No line about a task is shorter: `- [ ] a (ready)`. */
+const LINE_MIN = 15
 
 export async function planRead(room: Room, input: PlanReadInput): Promise<string> {
   switch (input.what ?? 'next') {
@@ -49,21 +53,28 @@ interface Budget {
 /** The compact view that `plan_write` answers with too: the head, then what matters now. */
 export async function planText({ engine }: Room, plan: PlanId, budget: Budget = {}): Promise<string> {
   const summary = await engine.ask({ type: 'summary', plan })
-  const board = await engine.ask({ type: 'board', plan })
-  if (summary === null || board === null) throw new ToolError('error: there is no such plan')
+  if (summary === null) throw new ToolError('error: there is no such plan')
   const me = engine.caller.actor
   const from = Math.max(0, Number.parseInt(budget.page ?? '0', 10) || 0)
-  // In the order of the plan, unless it is too long for that: then what matters now comes first.
-  const isShort = board.length <= 30
-  const cards = isShort ? board : byUrgency(board, me)
-  const lines = cards.slice(from).map(card => taskLine(card, me))
   const head = from === 0 ? headLines(summary) : [`# ${clean(summary.name)}, tasks from ${from + 1}`]
+  // In the order of the plan, unless it is too long for that: then what matters now comes first, and no more is read than fits.
+  const { total } = summary.progress
+  const tokens = budget.max_tokens ?? TOKENS_DEFAULT
+  const cards =
+    total <= SHORT_MAX
+      ? (await engine.ask({ type: 'board', plan }))?.slice(from)
+      : await engine.ask({
+          type: 'board',
+          plan,
+          urgent: { by: me, from, limit: Math.ceil((tokens * 4) / LINE_MIN) + 1 },
+        })
+  const lines = (cards ?? []).map(card => taskLine(card, me))
   const rest = (left: number, page: number): string =>
     `… ${numberOf(left, 'more task')}: plan_read {"what":"plan","page":"${page}"}`
   const state = stateLines(summary)
-  const besides = [...head, ...state, rest(lines.length, cards.length)].join('\n')
-  const shown = linesWithin(lines, budget.max_tokens ?? TOKENS_DEFAULT, besides)
-  const left = lines.length - shown
+  const besides = [...head, ...state, rest(total, total)].join('\n')
+  const shown = linesWithin(lines, tokens, besides)
+  const left = Math.max(0, total - from) - shown
   const more = left === 0 ? [] : [rest(left, from + shown)]
   return [...head, ...lines.slice(0, shown), ...more, ...state].join('\n')
 }
@@ -78,7 +89,7 @@ async function nextText(room: Room, plan: PlanId, { max_tokens }: Budget): Promi
   const summary = await engine.ask({ type: 'summary', plan })
   if (summary === null) throw new ToolError('error: there is no such plan')
   const head = headLines(summary)
-  const mine = await claimedTask(room, plan)
+  const mine = await claimedAmong(room, plan, summary.running)
   if (mine !== null)
     return withinBudget(
       ['Your task:', ...(await aboutTask(room, plan, mine)), '', ...head],
@@ -86,18 +97,21 @@ async function nextText(room: Room, plan: PlanId, { max_tokens }: Budget): Promi
       'ask with more max_tokens',
     )
   if (summary.progress.total > 0 && summary.status === 'completed') return [...head, 'All tasks are done.'].join('\n')
-  const { ready, explained, held } = await nextSteps(engine, plan, { explain: true })
+  const next = await engine.ask({ type: 'next', plan, limit: READY_MAX })
+  if (next === null) throw new ToolError('error: there is no such plan')
+  const { ready, held, claimable: count } = next
   const claimable = ready.filter(({ action }) => action === 'external')
+  const why = count > 0 ? null : await engine.ask({ type: 'next', plan, explain: true, limit: EXPLAINED_MAX })
   const ours = ready.filter(({ action }) => action !== 'external')
   const lines = [
     ...head,
     ...(claimable.length === 0
       ? ['Nothing can be claimed now.']
-      : ['Ready to claim:', ...claimable.slice(0, READY_MAX).map(card => taskLine(card, engine.caller.actor))]),
-    ...(claimable.length > READY_MAX ? [`… and ${claimable.length - READY_MAX} more`] : []),
+      : ['Ready to claim:', ...claimable.map(card => taskLine(card, engine.caller.actor))]),
+    ...(count > READY_MAX ? [`… and ${count - READY_MAX} more`] : []),
     ...(ours.length === 0 ? [] : [`Planfold runs: ${ours.map(({ name }) => clean(name)).join(', ')}`]),
     ...held.map(({ task }) => `${clean(task)} waits for files that another plan holds`),
-    ...(claimable.length === 0 ? explained.slice(0, 10).map(({ why }) => `- ${clean(hintText(why))}`) : []),
+    ...(why?.explained ?? []).map(one => `- ${clean(hintText(one.why))}`),
     ...(summary.status === 'draft' ? stateLines(summary) : []),
     ...(claimable.length > 0 ? ['Next: plan_write {"action":"claim"}'] : []),
   ]

@@ -98,6 +98,9 @@ export function briefingLines(briefing: Briefing, ticked: readonly string[] = []
         ? []
         : [
             `  it left changes in ${left.paths.map(path => clean(path)).join(', ')}${left.more === 0 ? '' : ` and ${left.more} more`}`,
+            ...(how === 'lost'
+              ? [`  use them, or ask: plan_write {"action":"rollback","task":"${task}","text":"why"}`]
+              : []),
           ]),
     ]),
     ...criteria('Must hold before', briefing.preconditions),
@@ -128,23 +131,3 @@ const cleanBlock = (text: string): string => {
 }
 
 const shown = (value: Json): string => clean(typeof value === 'string' ? value : JSON.stringify(value), VALUE_MAX)
-
-/** Those that matter now first: in work, waiting, failed, ready; then what is to come; completed ones last. */
-export function byUrgency(cards: readonly Card[], me: string): readonly Card[] {
-  const rank = ({ status, claimedBy }: Card): number =>
-    claimedBy === me && status === 'running' ? 0 : URGENCY.indexOf(status)
-  return cards.toSorted((a, b) => rank(a) - rank(b))
-}
-
-const URGENCY: readonly Card['status'][] = [
-  'running',
-  'waiting',
-  'failed',
-  'blocked',
-  'ready',
-  'pending',
-  'completed',
-  'skipped',
-  'abandoned',
-  'cancelled',
-]

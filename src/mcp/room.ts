@@ -83,3 +83,15 @@ export async function claimedTask({ engine }: Room, plan: PlanId): Promise<TaskN
   const [first] = await claimedTasks(engine, [engine.caller.actor], plan)
   return first?.task ?? null
 }
+
+/** Of the tasks that are running. */
+export async function claimedAmong(
+  { engine }: Room,
+  plan: PlanId,
+  running: readonly TaskName[],
+): Promise<TaskName | null> {
+  if (running.length === 0) return null
+  const found = await engine.ask({ type: 'records', plan, tasks: running })
+  const { actor } = engine.caller
+  return found?.tasks.find(({ card }) => card.claimedBy === actor)?.card.name ?? null
+}

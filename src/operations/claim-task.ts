@@ -63,16 +63,20 @@ export async function* claimable(
     // What is ready in a plan that is paused is not for anybody yet.
     const isOpen = summary?.status === 'active' || summary?.status === 'blocked'
     if (!isOpen || (session !== undefined && summary.session !== session)) continue
-    for (const { card } of (await readyTasks(engine, plan, { now }))?.records ?? []) {
-      const { action, kind, assignee } = card
-      const isMeant =
-        action === 'external' &&
-        (kinds === undefined || (kind !== null && kinds.includes(kind))) &&
-        (assignee === null || agents.includes(assignee))
-      if (isMeant) yield { plan, card }
-    }
+    const isMeant = ({ action, kind, assignee }: Card): boolean =>
+      action === 'external' &&
+      (kinds === undefined || (kind !== null && kinds.includes(kind))) &&
+      (assignee === null || agents.includes(assignee))
+    // One of the first few is nearly always free: only when none is are all of them looked at.
+    const first = (await engine.ask({ type: 'next', plan, limit: FIRST_MAX }))?.ready ?? []
+    for (const card of first) if (isMeant(card)) yield { plan, card }
+    const seen = new Set(first.map(({ name }) => name))
+    for (const { card } of (await readyTasks(engine, plan, { now }))?.records ?? [])
+      if (!seen.has(card.name) && isMeant(card)) yield { plan, card }
   }
 }
+
+const FIRST_MAX = 50
 
 /** As `claimTask`, as soon as there is something to claim; null when `signal` fires before. */
 export async function claimWhenReady(room: ClaimRoom, ask: ClaimAsk, signal: AbortSignal): Promise<Submitted | null> {

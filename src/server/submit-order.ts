@@ -43,6 +43,22 @@ export async function order(call: Asking, plan: string | null, what: Order): Pro
   return submitted.ok ? submitted : refused(submitted.refusal, { plan, task: taskOf(what) })
 }
 
+/** So many tasks of the newer plan are shown to whoever came too late. */
+const NEWER_MAX = 100
+
+/** Whoever was overtaken by another writer gets the plan as it is now, what matters first, in `current`. */
+export async function withNewer({ engine }: Asking, plan: string, said: Problem): Promise<Problem> {
+  if (said.problem.type !== 'urn:planfold:problem:conflict') return said
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (summary === null) return said
+  const urgent = { by: engine.caller.actor, from: 0, limit: NEWER_MAX }
+  const cards = (await engine.ask({ type: 'board', plan, urgent })) ?? []
+  const { revision, version, status: state, progress } = summary
+  const tasks = cards.map(({ name, title, status }) => ({ name, title, state: status }))
+  const current = { revision, version, state, tasks, more: progress.total - tasks.length }
+  return { ...said, problem: { ...said.problem, current } }
+}
+
 /** Of several orders that one request makes, only one may have its key; the others have keys made from it. */
 export async function orderAlso(call: Asking, plan: string, what: Order, part: string): Promise<Accepted | Problem> {
   const { once } = call

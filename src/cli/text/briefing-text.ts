@@ -5,7 +5,7 @@ import type { Json } from '../../domain/json.ts'
 import type { Criterion, OutputSource } from '../../domain/plan.ts'
 import { effectsText } from '../../domain/plan-rules/criterion-text.ts'
 import type { Briefing, EarlierAttempt } from '../../domain/views/board.ts'
-import { escapeForTerminal } from '../../safety/text/terminal.ts'
+import { escapeForTerminal, shellWord as quoted } from '../../safety/text/terminal.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { hintText } from './hint-text.ts'
 
@@ -15,6 +15,13 @@ const LABEL_WIDTH = 8
 /** `isCommand`: nothing stops a command from writing elsewhere, and that is said. */
 export function briefingLines(briefing: Briefing, paint: Paint, isCommand = false): readonly string[] {
   return rowsOf(briefing, isCommand).flatMap(([label, text]) => labelled(label, text, paint))
+}
+
+/** The changes of an agent that gave no sign of life stay, unless somebody undoes them; nothing when there are none. */
+export function leftLines({ task, earlier }: Briefing, plan: string, paint: Paint): readonly string[] {
+  const last = earlier.at(-1)
+  if (last?.how !== 'lost' || last.left === null || last.left.paths.length === 0) return []
+  return labelled('left', `these changes stay; undo them: planfold rollback ${quoted(plan)} --tasks ${task}`, paint)
 }
 
 /** A label, then the text; its further lines stand below its first. */

@@ -5,6 +5,7 @@ import type { Interrupted } from '../command.ts'
 import type { Millis } from '../id.ts'
 import { LOST_MAX } from '../limits.ts'
 import { effectOf, mayRunAgain } from '../plan-rules/effect.ts'
+import type { Wrote } from '../result.ts'
 import { goneBackIn, type TaskState } from '../state/state.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 
@@ -20,12 +21,13 @@ export function lose(
   task: TaskState,
   reason: string,
   hand: 'by us' | 'by the world',
-  lastSign?: Millis,
+  { lastSign, wrote }: { readonly lastSign?: Millis | undefined; readonly wrote?: Wrote | undefined } = {},
 ): void {
   const startedAt = task.startedAt ?? draft.now
   const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
   const sign = lastSign === undefined || !isLookedAt ? {} : { lastSign }
-  const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...sign, ...goneBackIn(task) } as const
+  const found = wrote === undefined ? {} : { wrote }
+  const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...sign, ...found, ...goneBackIn(task) } as const
   emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)
   if (isEnding(draft)) return
   const effect = effectOf(draft.state.definition, task.definition)

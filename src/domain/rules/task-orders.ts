@@ -229,7 +229,7 @@ export function lapse(draft: DecisionDraft, command: CommandOf<'lapse'>): Refusa
   if (task?.status === 'running' && task.claim?.token === command.token) {
     // Nobody knows how far it came, so nobody has agreed to its being done again.
     if (asksBeforeClaim(draft.state, task)) consumeConsent(draft, task)
-    lose(draft, task, command.reason, 'by the world')
+    lose(draft, task, command.reason, 'by the world', { wrote: command.wrote })
     escalate(draft, task, 'heartbeat')
   }
   return undefined

@@ -176,7 +176,8 @@ function askingFor({ state }: DecisionDraft, { gates }: Turn): ReadonlyMap<TaskS
 }
 
 export function recover(draft: DecisionDraft, command: CommandOf<'recover'>): void {
-  for (const task of runningInOrder(draft.state)) lose(draft, task, command.reason, 'by the world', command.lastSign)
+  for (const task of runningInOrder(draft.state))
+    lose(draft, task, command.reason, 'by the world', { lastSign: command.lastSign })
   const name = draft.state.compensation
   if (name !== null && !mayRunAgain(compensationEffect(draft.state, name))) {
     const failure = {

@@ -186,7 +186,40 @@ const isUnapproved = (state: PlanState, task: TaskState): boolean =>
 export const isStartable = (task: TaskState): boolean =>
   task.status === 'ready' && task.retryAt === null && isEngines(task)
 export const isClaimable = (state: PlanState, task: TaskState): boolean =>
-  task.status === 'ready' && task.retryAt === null && !isEngines(task) && !isUnapproved(state, task)
+  task.status === 'ready' &&
+  task.retryAt === null &&
+  !isEngines(task) &&
+  (task.consent !== null || !asksBeforeClaim(state, task))
+
+/** What is found in a state is found once for each version of the plan: many look between two changes. */
+export function perVersion<T>(find: (state: PlanState) => T): (state: PlanState) => T {
+  const found = new WeakMap<PlanState, { readonly version: number; readonly value: T }>()
+  return state => {
+    const known = found.get(state)
+    if (known?.version === state.version) return known.value
+    const value = find(state)
+    found.set(state, { version: state.version, value })
+    return value
+  }
+}
+
+/** The same, of what only the definitions of its tasks say. */
+export function perDefinition<T>(find: (state: PlanState) => T): (state: PlanState) => T {
+  const found = new WeakMap<PlanDefinition, { readonly tasks: number; readonly value: T }>()
+  return state => {
+    const { definition, order } = state
+    const known = found.get(definition)
+    // A draft grows in place, and items become tasks while the plan runs.
+    if (known?.tasks === order.length) return known.value
+    const value = find(state)
+    found.set(definition, { tasks: order.length, value })
+    return value
+  }
+}
+
+/** All of them, in the order of the document. Not for use while events are being decided. */
+export const claimableTasks = perVersion(state => state.order.filter(task => isClaimable(state, task)))
+
 export const isTimed = ({ at, task }: Timer): boolean => task.status === 'ready' && task.retryAt === at
 
 /** Does the engine have to move it on? An external task waits for a claim, once its condition and preconditions are judged. */

@@ -139,8 +139,8 @@ export function trialsIn(events: Iterable<Event>, task: TaskName): readonly Tria
       const none = { outputs: null, changes: null, paths: null }
       found.push({ ...of(event, by), how: 'refused', why: failure.message, unmet: unmetIn(verdicts), ...none })
     } else if (event.type === 'attempt.lost' && event.begun !== false) {
-      const none = { unmet: [], outputs: null, changes: null, paths: null }
-      found.push({ ...of(event, by), how: 'lost', why: event.reason, ...none })
+      const seen = { changes: event.wrote?.changes ?? null, paths: event.wrote?.paths ?? null }
+      found.push({ ...of(event, by), how: 'lost', why: event.reason, unmet: [], outputs: null, ...seen })
     }
   }
   return found.slice(-TRIALS_MAX)
@@ -346,6 +346,43 @@ export interface Card {
 export function board(state: PlanState): readonly Card[] {
   return state.order.map(task => card(state, task))
 }
+
+/**
+ * A page of the tasks, those that matter now first: in work, and of these whatever `by` has claimed; waiting, failed, ready; then what
+ * is to come; completed ones last.
+ */
+export function urgentTasks(
+  { order, counts }: PlanState,
+  { by, from, limit }: { readonly by: string; readonly from: number; readonly limit: number },
+): readonly TaskState[] {
+  const found: TaskState[] = []
+  let passed = 0
+  for (const status of URGENCY) {
+    const isBehind = passed >= from + limit
+    if (counts[status] === 0 || isBehind || passed + counts[status] <= from) {
+      passed += counts[status]
+      continue
+    }
+    let tasks = order.filter(task => task.status === status)
+    if (status === 'running') tasks = tasks.toSorted((a, b) => Number(b.claim?.by === by) - Number(a.claim?.by === by))
+    found.push(...tasks.slice(Math.max(0, from - passed), from + limit - passed))
+    passed += tasks.length
+  }
+  return found
+}
+
+const URGENCY: readonly TaskStatus[] = [
+  'running',
+  'waiting',
+  'failed',
+  'blocked',
+  'ready',
+  'pending',
+  'completed',
+  'skipped',
+  'abandoned',
+  'cancelled',
+]
 
 export function card(state: PlanState, task: TaskState): Card {
   const { definition, result } = task

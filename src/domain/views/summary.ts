@@ -9,7 +9,7 @@ import { nextActions } from '../next-actions.ts'
 import type { Verdict } from '../result.ts'
 import type { Shortage } from '../shortage.ts'
 import type { OpenGate, PlanState, RollbackUnderWay, SetBack, TaskState } from '../state/state.ts'
-import { isClaimable } from '../state/task-index.ts'
+import { claimableTasks, isClaimable, perVersion } from '../state/task-index.ts'
 import { BLOCKS, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../status.ts'
 import { recoveryLine } from './board.ts'
 import { type Releases, releasesOf } from './gate-releases.ts'
@@ -257,18 +257,18 @@ export interface Waiting {
   readonly escalated?: readonly string[]
 }
 
-export function summary(state: PlanState): Summary {
+export const summary: (state: PlanState) => Summary = perVersion(summarize)
+
+function summarize(state: PlanState): Summary {
   const { definition } = state
   const running: TaskName[] = []
   const waiting: Waiting[] = []
   const failed: { task: TaskName; reason: string; handled: boolean }[] = []
-  let claimable = 0
   for (const task of state.order) {
     const { id } = task.definition
     if (task.status === 'running') running.push(id)
     if (task.gate !== null) waiting.push(waitingOf(state, task, task.gate))
     if (task.status === 'failed') failed.push({ task: id, reason: task.reason ?? '', handled: task.handled })
-    if (isClaimable(state, task)) claimable++
   }
   return {
     id: state.id,
@@ -294,7 +294,7 @@ export function summary(state: PlanState): Summary {
     running,
     waiting,
     failed,
-    claimable,
+    claimable: claimableTasks(state).length,
     ...askedIn(state),
     ...troubles(state),
     ...(state.restored.length === 0 ? {} : { restored: state.restored }),
@@ -338,10 +338,12 @@ function askedIn({ questions, proposals, endedAt }: PlanState): Pick<Summary, 'a
 }
 
 function troubles(state: PlanState): Pick<Summary, 'recovering' | 'breakers' | 'stopped' | 'shortage'> {
-  const recovering = state.order.flatMap(task => {
-    const how = recoveryLine(state, task)
-    return how === null ? [] : [{ task: task.definition.id, how }]
-  })
+  const recovering = state.order
+    .filter(task => task.recovering !== null)
+    .flatMap(task => {
+      const how = recoveryLine(state, task)
+      return how === null ? [] : [{ task: task.definition.id, how }]
+    })
   const breakers = state.breakers.flatMap(({ capability, until, failures }) =>
     until === null || state.endedAt !== null ? [] : [{ capability, until, failures }],
   )

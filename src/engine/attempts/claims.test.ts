@@ -45,3 +45,13 @@ test('once somebody has looked, its token is worth nothing, whether another has 
     expect(beat).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
   }
 })
+
+test('of sixty who claim at once without naming a task, each gets one of its own', async () => {
+  const made = setup()
+  const all = Array.from({ length: 60 }, (_, at) => `t${at}`)
+  // Files are looked at for one task, so that a claim is bound to it.
+  const id = await made.plan(...all.map(task => ({ ...external(task), write: [`${task}/**`] })))
+  const claims = await Promise.all(all.map(who => made.engine.as(who as Actor).submit(id, { type: 'claim' })))
+  const tasks = claims.map(claimed => (claimed.ok ? claimed.claim?.task : claimed.refusal.message))
+  expect(tasks.toSorted()).toEqual(all.toSorted())
+})

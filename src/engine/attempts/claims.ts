@@ -7,13 +7,12 @@ import { reservedBy } from '../../domain/reservation.ts'
 import type { Found, Prepared, Result } from '../../domain/result.ts'
 import { claimNotHeld } from '../../domain/rules/task-orders.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
-import { asksBeforeClaim, isClaimable } from '../../domain/state/task-index.ts'
+import { asksBeforeClaim, claimableTasks, isClaimable } from '../../domain/state/task-index.ts'
 import { withOverwritten } from '../files/overwritten-edits.ts'
 import { reserveScope } from '../files/scope-reservation.ts'
 import { roomsOf } from '../git/plan-worktree.ts'
 import { lazy } from '../lazy-imports.ts'
 import { raiseDueQuestions } from '../loop/due-questions.ts'
-import { sweepClaims } from '../loop/rescuer.ts'
 import type { Order, Submitted } from '../orders.ts'
 import type { ScopeWait } from '../queries.ts'
 import { changesSince, lookBeforeClaim } from '../rollback/attempt-changes.ts'
@@ -22,6 +21,7 @@ import { type Writing, write } from '../write-order.ts'
 import { Logbook } from './attempt-log.ts'
 import { heldToEffects } from './expected-effects.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
+import { sweepClaims } from './lapsed-claims.ts'
 import { recognise } from './perform.ts'
 import { checkTools } from './preconditions.ts'
 import { resolveAttempt } from './resolve.ts'
@@ -79,10 +79,10 @@ export async function claim(
   tries = 1,
 ): Promise<Submitted> {
   const { store } = rooms
-  await sweepClaims(store, plan)
+  await sweepClaims(rooms, plan)
   await raiseDueQuestions(rooms, plan)
   const state = await store.state(plan)
-  const chosen = state === null ? undefined : await choose(rooms, state, order)
+  const chosen = state === null ? undefined : await choose(rooms, state, order, tries)
   if (chosen?.waits !== undefined) {
     const [holder] = chosen.waits.by
     return { ok: false, refusal: reservedBy(chosen.waits.task, holder!) }
@@ -136,16 +136,29 @@ async function isStillFree(
   return state !== null && now !== undefined && isClaimable(state, now)
 }
 
+/**
+ * The best one. Many who claim at once all choose the same, and only one of them gets it: whoever was too slow chooses one of several
+ * that are as good, of more with each try.
+ */
+function nextTask({ random }: Rooms, state: PlanState, tries: number): TaskState | undefined {
+  const best = state.claimable.peek(one => isClaimable(state, one))
+  if (best === undefined || tries === 1) return best
+  const priority = ({ definition }: TaskState): number => definition.priority ?? 0
+  const equals = claimableTasks(state).filter(task => priority(task) === priority(best))
+  const [low = 0, high = 0] = random(2)
+  return equals[(high * 256 + low) % Math.min(equals.length, 2 ** tries)] ?? best
+}
+
 /** The task that is asked for, or the first whose files no other plan holds, with what it reserves; else who holds them. */
 async function choose(
   rooms: Rooms,
   state: PlanState,
   order: OrderOf<'claim'>,
+  tries: number,
 ): Promise<{ readonly task?: TaskState; readonly prepared?: Pick<Prepared, 'reserves'>; readonly waits?: ScopeWait }> {
-  const first =
-    order.task === undefined ? state.claimable.peek(one => isClaimable(state, one)) : state.tasks.get(order.task)
+  const first = order.task === undefined ? nextTask(rooms, state, tries) : state.tasks.get(order.task)
   if (first?.definition.action.type !== 'external') return first === undefined ? {} : { task: first }
-  const others = order.task === undefined ? state.order.filter(task => task !== first && isClaimable(state, task)) : []
+  const others = order.task === undefined ? claimableTasks(state).filter(task => task !== first) : []
   let waits: ScopeWait | undefined
   for (const task of [first, ...others]) {
     const reserved = await reserveScope(roomsOf(rooms, state), state, task)

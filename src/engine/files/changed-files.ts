@@ -1,6 +1,7 @@
 // Which files a plan left different from how it found them, read from its whole journal.
 
 import type { PlanId, Sha256 } from '../../domain/id.ts'
+import { wroteIn } from '../../domain/result.ts'
 import type { Entry } from '../../stores/store.ts'
 import type { ChangedFile } from '../queries.ts'
 import { readOthersChanges } from '../rollback/attempt-changes.ts'
@@ -24,8 +25,8 @@ export async function changedFiles(rooms: Rooms, plan: PlanId): Promise<readonly
 function changeSetsIn(entries: readonly Entry[]): readonly Sha256[] {
   return entries.flatMap(({ events }) =>
     events.flatMap(event => {
-      if (event.type === 'attempt.succeeded' || event.type === 'attempt.failed')
-        return event.result.wrote?.changes ?? []
+      if (event.type === 'attempt.succeeded' || event.type === 'attempt.failed' || event.type === 'attempt.lost')
+        return wroteIn(event)?.changes ?? []
       return event.type === 'rollback.finished' ? (event.changes ?? []) : []
     }),
   )

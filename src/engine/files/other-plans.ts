@@ -9,6 +9,7 @@
 import type { Event, EventOf } from '../../domain/event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import { scopeOf } from '../../domain/plan-rules/effect.ts'
+import { wroteIn } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { ENDED, PLAN_ENDED } from '../../domain/status.ts'
 import { inScope } from '../../safety/scope.ts'
@@ -24,9 +25,10 @@ export function changesOf(event: Event): Sha256 | null {
   switch (event.type) {
     case 'attempt.succeeded':
     case 'attempt.failed':
+    case 'attempt.lost':
     case 'compensation.finished':
     case 'compensation.retried':
-      return event.result.wrote?.changes ?? null
+      return wroteIn(event)?.changes ?? null
     case 'rollback.finished':
       return event.changes
     default:
@@ -165,8 +167,7 @@ interface OtherPlans {
 const NO_OTHERS: OtherPlans = { changes: [], declaredBy: () => null, loose: null, untoldBy: () => null }
 
 /** Was only what a task declares compared? Else there is a snapshot of all files. */
-export const isDeclaredBy = (event: Event): boolean =>
-  !('result' in event) || event.result.wrote?.snapshot === undefined
+export const isDeclaredBy = (event: Event): boolean => wroteIn(event)?.snapshot === undefined
 
 /** All files are looked at a while before the entry says that a task began, and others may have ended in between. */
 const LOOK_MS = 60_000

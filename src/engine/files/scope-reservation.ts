@@ -8,7 +8,7 @@ import { needsReservation, reservedScope } from '../../domain/reservation.ts'
 import type { Reserves } from '../../domain/result.ts'
 import { inLine } from '../../domain/rules/scheduling.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
-import { isClaimable } from '../../domain/state/task-index.ts'
+import { claimableTasks, perDefinition, perVersion } from '../../domain/state/task-index.ts'
 import type { ScopeHolder } from '../../stores/store.ts'
 
 import type { ScopeWait } from '../queries.ts'
@@ -93,9 +93,7 @@ export async function reserveScope(rooms: Rooms, state: PlanState, task: TaskSta
 export async function scopeWaits(rooms: Rooms, state: PlanState): Promise<readonly ScopeWait[]> {
   if (state.status !== 'active') return []
   const waits: ScopeWait[] = []
-  const claimable = state.order
-    .filter(task => isClaimable(state, task) && needsReservation(state, task))
-    .slice(0, SHOWN_MAX)
+  const claimable = reservingTasks(state)
   // Whoever is held back lets others pass, so the line is asked again without them.
   const held = new Set<TaskName>()
   for (let found = true; found && held.size < SHOWN_MAX; ) {
@@ -114,6 +112,18 @@ export async function scopeWaits(rooms: Rooms, state: PlanState): Promise<readon
 }
 
 const SHOWN_MAX = 64
+
+const reservingTasks = perVersion(state =>
+  declaresScopes(state)
+    ? claimableTasks(state)
+        .filter(task => needsReservation(state, task))
+        .slice(0, SHOWN_MAX)
+    : [],
+)
+
+const declaresScopes = perDefinition(({ definition: plan, order }) =>
+  order.some(({ definition }) => reservedScope(plan, definition).length > 0),
+)
 
 /** The same wait as it is now; null when the files are free. */
 export async function stillWaits(rooms: Rooms, state: PlanState, task: TaskState): Promise<ScopeWait | null> {

@@ -23,6 +23,7 @@ import { keepItems } from '../../domain/plan-rules/for-each.ts'
 import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { Failure } from '../../domain/result.ts'
+import { wroteIn } from '../../domain/result.ts'
 import { refuseGraph } from '../../domain/rules/lifecycle.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { ENDED } from '../../domain/status.ts'
@@ -126,15 +127,12 @@ function followVisit(open: Map<string, { readonly preimage?: Sha256; readonly be
     const key = `${event.task}/${event.visit}`
     if (open.has(key) || (preimage === undefined && before === undefined)) return
     open.set(key, { ...(preimage && { preimage }), ...(before && { before }) })
-  } else if (
-    (event.type === 'attempt.succeeded' || event.type === 'attempt.failed') &&
-    event.result.wrote !== undefined
-  )
-    open.delete(`${event.task}/${event.visit}`)
+  } else if ('visit' in event && wroteIn(event) !== undefined) open.delete(`${event.task}/${event.visit}`)
 }
 
 function isBegunAnew(then: PlanState, event: Event): boolean {
-  if (event.type !== 'attempt.failed' && event.type !== 'attempt.succeeded') return false
+  if (event.type !== 'attempt.failed' && event.type !== 'attempt.succeeded' && event.type !== 'attempt.lost')
+    return false
   const task = then.tasks.get(event.task)
   const isOpen = task?.status === 'ready' || task?.status === 'running' || (task?.status === 'failed' && !task.handled)
   return isOpen && task?.visit === event.visit && task.prepared?.preimage !== undefined

@@ -15,9 +15,9 @@ import {
 } from '../../domain/views/inbox.ts'
 import { InboxPast, stoppedIn } from '../../domain/views/inbox-history.ts'
 import { type Entry, type PlanRow, type Store, StoreDamaged } from '../../stores/store.ts'
+import { sweepClaims } from '../attempts/lapsed-claims.ts'
 import { withTitles } from '../attempts/resolve.ts'
 import { lazy } from '../lazy-imports.ts'
-import { sweepClaims } from '../loop/rescuer.ts'
 import type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 
@@ -44,7 +44,7 @@ const PAGE = 200
 
 export async function inbox(rooms: Rooms): Promise<Inbox> {
   const { store } = rooms
-  await sweepClaims(store)
+  await sweepClaims(rooms)
   const items: InboxEntry[] = []
   const restored: Inbox['restored'][number][] = []
   const unreadable: Inbox['unreadable'][number][] = []

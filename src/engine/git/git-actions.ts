@@ -5,6 +5,7 @@ import type { Event } from '../../domain/event.ts'
 import type { Actor, Sha256 } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
+import { wroteIn } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Attempt, GitDone, GitHand } from '../../runners/runner.ts'
 import { refuse } from '../../safety/safety-refusal.ts'
@@ -38,15 +39,17 @@ export async function uncommittedPaths(
   for (const { events } of entries) {
     for (const event of events) {
       switch (event.type) {
-        // Its files are set back before it is tried again.
+        // Its files are set back before it is tried again; an agent that claims it finds them as they were left.
         case 'attempt.started':
-          if (event.attempt > 1 && event.preimage !== undefined) forget(known, `${event.task}/${event.visit}`)
+          if (event.attempt > 1 && event.preimage !== undefined && event.claim === undefined)
+            forget(known, `${event.task}/${event.visit}`)
           break
         case 'attempt.succeeded':
         case 'attempt.failed':
         case 'compensation.finished':
         case 'compensation.retried':
-          add(known, visitOf(event), await changesOf(rooms, event.result.wrote?.changes))
+        case 'attempt.lost':
+          add(known, visitOf(event), await changesOf(rooms, wroteIn(event)?.changes))
           if ('result' in event && event.result.git?.some(({ type }) => type === 'commit.created') === true)
             settle(known, patternsOf(event))
           break

@@ -9,11 +9,11 @@ import { type NextActions, nextActions } from '../../domain/next-actions.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Entry, Position, Store } from '../../stores/store.ts'
+import { sweepClaims } from '../attempts/lapsed-claims.ts'
 import type { AttendOptions, Driven, Worker } from '../engine.ts'
 import type { ScopeWait } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 import { Bell } from './bell.ts'
-import { sweepClaims } from './rescuer.ts'
 import { ShortageWatch } from './shortage-watch.ts'
 
 // Who wants to know which plans are given orders in this process. Whoever attends drives those at once; what another process sets
@@ -58,17 +58,13 @@ interface PutOff {
 
 type Hand = Pick<Worker, 'drive' | 'orphans' | 'tell'>
 
-export async function attend(
-  hand: Hand,
-  rooms: Pick<Rooms, 'clock' | 'store' | 'root' | 'stateDir'>,
-  options: AttendOptions,
-): Promise<void> {
+export async function attend(hand: Hand, rooms: Rooms, options: AttendOptions): Promise<void> {
   await new Attendant(hand, rooms, options).run()
 }
 
 class Attendant {
   readonly #hand: Hand
-  readonly #rooms: Pick<Rooms, 'clock' | 'store' | 'root' | 'stateDir'>
+  readonly #rooms: Rooms
   readonly #options: AttendOptions
   readonly #bell = new Bell()
   readonly #everyMs: number
@@ -92,7 +88,7 @@ class Attendant {
   /** Paused because we lacked something. */
   readonly #shortages: ShortageWatch
 
-  constructor(hand: Hand, rooms: Pick<Rooms, 'clock' | 'store' | 'root' | 'stateDir'>, options: AttendOptions) {
+  constructor(hand: Hand, rooms: Rooms, options: AttendOptions) {
     this.#hand = hand
     this.#rooms = rooms
     this.#options = options
@@ -189,7 +185,7 @@ class Attendant {
 
   /** Claims that lapsed are given back, and plans whose owner died are taken over. */
   async #round(): Promise<void> {
-    await sweepClaims(this.#rooms.store)
+    await sweepClaims(this.#rooms)
     for (const plan of await this.#hand.orphans()) this.#moved.add(plan)
     for (const plan of [...this.#ordered.keys()]) if (!this.#isOrdered(plan)) this.#ordered.delete(plan)
   }

@@ -128,8 +128,9 @@ export async function standingNow(
 const scopesOf = ({ definition }: Pick<PlanState, 'definition'>): readonly string[] => declaredScopes(definition)
 
 export function declaredScopes(definition: PlanDefinition): readonly string[] {
-  const written = definition.tasks.flatMap(({ write }) => write ?? [])
-  return [...new Set([...(definition.policy?.write ?? []), ...written])]
+  const scopes = new Set(definition.policy?.write ?? [])
+  for (const { write } of definition.tasks) if (write !== undefined) for (const one of write) scopes.add(one)
+  return [...scopes]
 }
 
 async function seenSince(

@@ -4,6 +4,7 @@ import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Event } from '../../domain/event.ts'
 import type { Millis, Sha256, TaskName } from '../../domain/id.ts'
+import { wroteIn } from '../../domain/result.ts'
 import type { TaskState } from '../../domain/state/state.ts'
 import type { Entry } from '../../stores/store.ts'
 import type { Rooms } from '../rooms.ts'
@@ -124,9 +125,10 @@ export class ChangeCredit {
   }
 
   #find(event: Event): readonly [Span | undefined, number] {
-    if (!('task' in event) || !('visit' in event) || !('result' in event)) return [undefined, 0]
+    const wrote = wroteIn(event)
+    if (!('task' in event) || !('visit' in event) || wrote === undefined) return [undefined, 0]
     const span = this.#spans.get(`${event.task}/${event.visit}`)
-    const told = span?.told.find(({ changes }) => changes === event.result.wrote?.changes)
+    const told = span?.told.find(({ changes }) => changes === wrote.changes)
     return [span, told?.at ?? 0]
   }
 }
@@ -159,7 +161,7 @@ function spansOf(entries: Iterable<Entry>): ReadonlyMap<string, Span> {
         const span = spans.get(`${event.task}/${event.visit}`)
         if (span === undefined) continue
         span.to = at
-        const changes = 'result' in event ? event.result.wrote?.changes : undefined
+        const changes = wroteIn(event)?.changes
         if (changes != null) span.told.push({ at, changes })
       }
     }

@@ -361,6 +361,7 @@ function follow(visits: Map<string, Visit>, event: Event, from: number, now: Mil
   } else if (event.type === 'attempt.lost') {
     const visit = visits.get(`${event.task}/${event.visit}`)
     if (visit === undefined) return
+    if (event.wrote !== undefined) return closeVisit(visit, now)
     // A scope is set back before the next attempt; all files are not.
     if (visit.look.before !== undefined) visit.isUnsure = true
     visit.endedAt = event.byUs === true ? now : event.lastSign === undefined ? null : event.lastSign + SIGN_SLACK_MS
@@ -368,10 +369,17 @@ function follow(visits: Map<string, Visit>, event: Event, from: number, now: Mil
   } else if (event.type === 'attempt.succeeded' || event.type === 'attempt.failed') {
     const visit = visits.get(`${event.task}/${event.visit}`)
     if (visit === undefined) return
+    if (event.result.wrote !== undefined) return closeVisit(visit, now)
     visit.over = now
     visit.ran.push({ from: visit.beganLast, to: now })
-    if (event.result.wrote !== undefined) visit.isOpen = false
   }
+}
+
+/** Its attempt has ended, and what it wrote is told. */
+function closeVisit(visit: Visit, now: Millis): void {
+  visit.over = now
+  visit.ran.push({ from: visit.beganLast, to: now })
+  visit.isOpen = false
 }
 
 /** What stood at each path after these change sets. */

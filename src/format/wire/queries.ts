@@ -26,12 +26,15 @@ const of = <T extends string, S extends z.core.$ZodLooseShape>(type: T, shape: S
 export const QUERIES = {
   find: of('find', { reference: z.string().max(500) }),
   summary: of('summary', plan),
-  board: of('board', plan),
+  board: of('board', {
+    ...plan,
+    urgent: z.strictObject({ by: z.string().max(500), from: count, limit: count }).exactOptional(),
+  }),
   task: of('task', task),
   briefing: of('briefing', task),
   removed: of('removed', task),
   definition: of('definition', { ...plan, revision: count.exactOptional() }),
-  next: of('next', { ...plan, explain: z.boolean().exactOptional() }),
+  next: of('next', { ...plan, explain: z.boolean().exactOptional(), limit: count.exactOptional() }),
   plans: of('plans', {
     status: planStatus.exactOptional(),
     session: z.string().exactOptional(),

@@ -42,7 +42,7 @@ export interface Changed {
 }
 
 /** Others may revise the plan between the look and the order; then it is looked at again. */
-const TRIES_MAX = 8
+const TRIES_MAX = 64
 
 export async function editPlan(
   engine: CallerEngine,

@@ -19,7 +19,7 @@ import { LIMITS } from '../limits.ts'
 import { isProblem, notFound, type Problem, refused } from '../problem.ts'
 import { options } from '../request.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
-import { type Accepted, type Asking, answerOf, gone, submit, withPlan } from '../submit-order.ts'
+import { type Accepted, type Asking, answerOf, gone, submit, withNewer, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 
 // A plan rewritten over the wire: the document is read in any format and laid over the plan as it stands.
@@ -183,7 +183,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
           expectedRevision: expected_revision,
           ...(go_on === true ? { goOn: unsafe ?? ('refuse' as const) } : {}),
         }))
-        if (isProblem(ordered)) return ordered
+        if (isProblem(ordered)) return await withNewer(call, plan, ordered)
         const { done, made } = ordered
         const event = done.events.find(one => one.type === 'plan.revised')
         const moved = await answerOf(call, done)

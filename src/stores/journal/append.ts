@@ -192,13 +192,20 @@ function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happe
   tables.projections.apply(kept.no, project(events, now, state))
   for (const event of events) {
     if (event.type === 'plan.created' || event.type === 'plan.revised') kept.definitionVersion = version
-    // An agent that dies before its first heartbeat must lapse too, so the hold begins with the entry.
-    if (event.type === 'attempt.started' && event.claim !== undefined) {
-      const { ordinal } = state.tasks.get(event.task)!
-      tables.claims.put(kept.no, claimUntil(room, ordinal, event.claim.token, CLAIM_LEASE_DEFAULT_MS))
-    }
+    followClaim(tables, room, kept, event)
   }
   followReservations(tables, kept.no, state, { events, position, now })
   if (kept.tail >= room.foldEvery && kept.tail >= state.order.length) room.foldDue(plan, kept)
   return { ok: true, version, position, events, state, heldUntil }
+}
+
+/** The hold of an agent begins and ends with the entry: one that dies before its first heartbeat must lapse too. */
+function followClaim(tables: Tables, room: Appending, { no, state }: Kept, event: Event): void {
+  const isEnd = event.type === 'attempt.succeeded' || event.type === 'attempt.failed' || event.type === 'attempt.lost'
+  if (!isEnd && (event.type !== 'attempt.started' || event.claim === undefined)) return
+  const task = state.tasks.get(event.task)
+  if (task?.definition.action.type !== 'external') return
+  if (isEnd && task.claim === null) tables.claims.remove(no, task.ordinal)
+  else if (!isEnd && task.claim !== null)
+    tables.claims.put(no, claimUntil(room, task.ordinal, task.claim.token, CLAIM_LEASE_DEFAULT_MS))
 }

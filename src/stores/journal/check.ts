@@ -5,6 +5,7 @@ import type { Event } from '../../domain/event.ts'
 import { isSha256, type PlanId, type Sha256 } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { reservationsIn } from '../../domain/reservation.ts'
+import { wroteIn } from '../../domain/result.ts'
 import { packFold } from '../../domain/state/fold.ts'
 import { PlanIndexing } from '../search/index-entry.ts'
 import { ChainBroken, type CheckReport, type Entry } from '../store.ts'
@@ -218,6 +219,8 @@ function blobsOf(event: Event): readonly Sha256[] {
       const { outputs, wrote } = event.result
       return [...artifactsOf(outputs), ...named(wrote?.changes, wrote?.snapshot)]
     }
+    case 'attempt.lost':
+      return named(event.wrote?.changes, event.wrote?.snapshot)
     case 'checkpoint.taken':
       return named(event.standing.snapshot)
     case 'plan.started':
@@ -237,9 +240,7 @@ function contentsOf(event: Event, blobs: CheckBlobs): readonly Sha256[] {
   const id =
     event.type === 'rollback.finished' || event.type === 'files.restored'
       ? event.changes
-      : 'result' in event
-        ? (event.result.wrote?.changes ?? null)
-        : null
+      : (wroteIn(event)?.changes ?? null)
   const stored = id === null || !blobs.has(id) ? null : blobs.getNow(id)
   if (stored === null) return []
   const changes = JSON.parse(Buffer.from(stored).toString()) as readonly Record<'before' | 'after', unknown>[]

@@ -204,6 +204,8 @@ function ownerOf(row: Row | undefined): OwnerRecord | null {
   }
 }
 
+const CLAIMS = 'SELECT c.*, p.id AS plan FROM task_claims c JOIN plans p USING (plan_no)'
+
 export function sqliteClaims(sql: Connection, wrote: () => void): ClaimTable {
   return {
     put(no, { ordinal, token, boot, expires, until, lease }) {
@@ -213,21 +215,16 @@ export function sqliteClaims(sql: Connection, wrote: () => void): ClaimTable {
         .run(no, ordinal, token, boot, expires, until, lease)
     },
     all: no =>
-      sql
-        .prepare(
-          `SELECT c.*, p.id AS plan FROM task_claims c JOIN plans p USING (plan_no) WHERE ? IS NULL OR c.plan_no = ?`,
-        )
-        .all(no, no)
-        .map(row => ({
-          plan: row.plan as PlanId,
-          no: row.plan_no as number,
-          ordinal: row.ordinal as number,
-          token: row.token as string,
-          boot: row.boot as string,
-          expires: row.expires as number,
-          until: row.until as number,
-          lease: row.lease as number | null,
-        })),
+      (no === null ? sql.prepare(CLAIMS).all() : sql.prepare(`${CLAIMS} WHERE c.plan_no = ?`).all(no)).map(row => ({
+        plan: row.plan as PlanId,
+        no: row.plan_no as number,
+        ordinal: row.ordinal as number,
+        token: row.token as string,
+        boot: row.boot as string,
+        expires: row.expires as number,
+        until: row.until as number,
+        lease: row.lease as number | null,
+      })),
     lease: (no, ordinal) =>
       (sql.prepare('SELECT lease FROM task_claims WHERE plan_no = ? AND ordinal = ?').get(no, ordinal)?.lease ??
         null) as number | null,

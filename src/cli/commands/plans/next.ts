@@ -12,7 +12,7 @@ import { type Context, withState } from '../../context.ts'
 import { EXIT, usage } from '../../exit.ts'
 import { findPlanOrTask } from '../../find-target.ts'
 import { symbol } from '../../terminal/paint.ts'
-import { briefingLines } from '../../text/briefing-text.ts'
+import { briefingLines, leftLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { scopeWaitLines } from '../../text/wait-text.ts'
 
@@ -93,7 +93,9 @@ async function look(engine: Engine, target: PlanOrTask, options: { readonly expl
 
 function lines(context: Context, { name, task, explain, ready, explained, held, briefings }: Look): readonly string[] {
   const briefed = (of: TaskName): readonly string[] =>
-    briefings.filter(each => each.task === of).flatMap(each => briefingLines(each, context.paint))
+    briefings
+      .filter(each => each.task === of)
+      .flatMap(each => [...briefingLines(each, context.paint), ...leftLines(each, name, context.paint)])
   if (explain && task === null) return explainedLines(explained)
   if (explain) return explained.flatMap(each => [escapeForTerminal(hintText(each.why)), ...briefed(each.task)])
   if (ready.length === 0 && held.length > 0) return scopeWaitLines(held, context.paint)

@@ -23,7 +23,7 @@ import { dateAndTime, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
 import { type Paint, planSymbol, planWord, symbol, tint } from '../../terminal/paint.ts'
 import { cut, table } from '../../terminal/table.ts'
-import { briefingLines } from '../../text/briefing-text.ts'
+import { briefingLines, leftLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { asked, optionWords, shortCommand, showQuestion, verdictLines } from '../../text/inbox-text.ts'
 import { rollbackLine } from '../../text/rollback-result.ts'
@@ -249,6 +249,7 @@ function taskLines(
   // What the table below tells is not told twice.
   const told = briefing !== null && ENDED.has(card.status) ? { ...briefing, earlier: [] } : briefing
   if (told !== null) lines.push(...briefingLines(told, paint, card.action === 'run'))
+  if (told !== null && card.status === 'ready') lines.push(...leftLines(told, plan, paint))
   if (attempts.length > 0) {
     const rows = attempts.map(each => [
       String(each.visit),

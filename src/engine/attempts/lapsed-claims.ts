@@ -1,0 +1,65 @@
+// Claims whose agent gave no sign of life in time. The task can be claimed again; what the agent had changed by then is written down,
+// so that whoever comes next finds it and a person can undo it.
+
+import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
+import { numberOf } from '../../domain/phrases.ts'
+import type { Wrote } from '../../domain/result.ts'
+import { roomsOf } from '../git/plan-worktree.ts'
+import { ShortageMet } from '../loop/shortage.ts'
+import { changesSince, readChanges } from '../rollback/attempt-changes.ts'
+import type { Rooms } from '../rooms.ts'
+
+const JANITOR = 'janitor' as Actor
+
+const REASON = 'no heartbeat came before its claim ran out'
+
+/** Ends lapsed claims, of one plan or of all, so that others can claim the tasks; returns how many. */
+export async function sweepClaims(rooms: Rooms, plan?: PlanId): Promise<number> {
+  const { store } = rooms
+  const lapsed = await store.claims.lapsed(plan)
+  for (const { plan: of, task, token } of lapsed) {
+    const { wrote, reason } = await foundAfter(rooms, of, task, token)
+    await store.update(
+      of,
+      { type: 'lapse', task, token, reason, ...(wrote === null ? {} : { wrote }) },
+      { actor: JANITOR },
+    )
+    await store.claims.drop(of, task)
+  }
+  return lapsed.length
+}
+
+/** What has changed since the task was claimed, and a sentence that names it. Nothing of that where nobody looked before. */
+async function foundAfter(
+  rooms: Rooms,
+  plan: PlanId,
+  task: TaskName,
+  token: string,
+): Promise<{ readonly wrote: Wrote | null; readonly reason: string }> {
+  const state = await rooms.store.state(plan)
+  const held = state?.tasks.get(task)
+  if (state === null || held?.claim?.token !== token) return { wrote: null, reason: REASON }
+  const own = roomsOf(rooms, state)
+  const wrote = await changesSince(own, state, held.prepared).catch((error: unknown) => {
+    // Without room to store it nobody knows what changed. The task is given back all the same.
+    if (error instanceof ShortageMet) return null
+    throw error
+  })
+  const changes = wrote?.changes ?? null
+  if (changes === null) return { wrote, reason: REASON }
+  const paths = (await readChanges(own, changes)).filter(one => !isFolder(one)).map(({ path }) => path)
+  return { wrote, reason: `${REASON}; changed since the claim: ${listed(paths)}` }
+}
+
+type Entry = { readonly type: string } | null
+
+const isFolder = ({ before, after }: { readonly before: Entry; readonly after: Entry }): boolean =>
+  (after ?? before)?.type === 'directory'
+
+const SHOWN_MAX = 5
+
+function listed(paths: readonly string[]): string {
+  const shown = paths.slice(0, SHOWN_MAX).join(', ')
+  const more = paths.length - SHOWN_MAX
+  return more > 0 ? `${shown} and ${numberOf(more, 'more file')}` : shown || 'folders'
+}
