@@ -132,14 +132,14 @@ trust_level = "trusted"
     package: '@google/gemini-cli',
     program: [process.execPath, inModules('@google/gemini-cli/bundle/gemini.js')],
     actor: /^gemini-cli[a-z-]*\/[0-9a-f]{6}$/,
-    isPrimed: false,
+    isPrimed: true,
     install: 'gemini',
     setUp: async ({ home, project }) => {
       await writeJson(join(home, '.gemini/settings.json'), {
         security: { auth: { selectedType: 'gemini-api-key' } },
         privacy: { usageStatisticsEnabled: false },
       })
-      // `--skip-trust` would not do: it starts no MCP servers of the project.
+      // `--skip-trust` would not do: it starts no MCP servers and hooks of the project.
       await writeJson(join(home, '.gemini/trustedFolders.json'), { [project]: 'TRUST_FOLDER' })
     },
     environment: ({ model }) => ({ GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: model, GEMINI_CLI_NO_RELAUNCH: '1' }),

@@ -20,7 +20,7 @@ export interface AgentCommands {
   /** Arguments that print the state of the plan as text. */
   readonly prime: readonly string[]
   /** The same for the hook of each agent, as one line of a shell. */
-  readonly hooks: { readonly claude: string; readonly codex: string }
+  readonly hooks: { readonly claude: string; readonly codex: string; readonly gemini: string }
   /** How our files say where they came from. */
   readonly install: string
   readonly version: string
@@ -37,7 +37,7 @@ export interface AgentHomes {
 export type AgentFile = { readonly path: string; readonly within: string } & (
   | { readonly kind: 'whole'; readonly text: string }
   /** `others`: names of the same file; the first that is there is used. */
-  | { readonly kind: 'json'; readonly entry: JsonEntry; readonly others?: readonly string[] }
+  | { readonly kind: 'json'; readonly entries: readonly JsonEntry[]; readonly others?: readonly string[] }
   | { readonly kind: 'toml'; readonly block: TomlBlock }
 )
 
@@ -135,7 +135,7 @@ function codex({ folder, within }: Base, _: InstallScope, commands: AgentCommand
         kind: 'json',
         path: join(folder, 'hooks.json'),
         within,
-        entry: { path: ['hooks', 'SessionStart'], value: { hooks: [hookOf(hooks.codex)] }, item: true },
+        entries: [{ path: ['hooks', 'SessionStart'], value: { hooks: [hookOf(hooks.codex)] }, item: true }],
       },
     ],
   }
@@ -153,7 +153,13 @@ function opencode({ folder, within, project }: Base, _: InstallScope, commands: 
     folders: [],
     files: [
       { kind: 'whole', path: join(folder, 'plugin/planfold.js'), within, text: opencodePlugin(commands) },
-      { kind: 'json', path: join(root, 'opencode.json'), within, others, entry: { path: ['mcp', 'planfold'], value } },
+      {
+        kind: 'json',
+        path: join(root, 'opencode.json'),
+        within,
+        others,
+        entries: [{ path: ['mcp', 'planfold'], value }],
+      },
     ],
   }
 }
@@ -178,7 +184,9 @@ export const Planfold = async ({ directory }) => ({
 })
 `
 
-function gemini({ folder, within }: Base, _: InstallScope, { program, mcp }: AgentCommands): AgentSetup {
+function gemini({ folder, within }: Base, _: InstallScope, { program, mcp, hooks }: AgentCommands): AgentSetup {
+  // It counts in milliseconds.
+  const hook = { ...hookOf(hooks.gemini), name: 'planfold', timeout: HOOK_TIMEOUT * 1_000 }
   return {
     agent: 'gemini',
     title: 'Gemini CLI',
@@ -189,7 +197,10 @@ function gemini({ folder, within }: Base, _: InstallScope, { program, mcp }: Age
         kind: 'json',
         path: join(folder, 'settings.json'),
         within,
-        entry: { path: ['mcpServers', 'planfold'], value: { command: program, args: mcp } },
+        entries: [
+          { path: ['mcpServers', 'planfold'], value: { command: program, args: mcp } },
+          { path: ['hooks', 'SessionStart'], value: { hooks: [hook] }, item: true },
+        ],
       },
     ],
   }
@@ -221,7 +232,7 @@ done; change it with \`plan_write\`. \`${[program, ...prime].join(' ')}\` prints
         kind: 'json',
         path: join(folder, 'mcp.json'),
         within,
-        entry: { path: ['mcpServers', 'planfold'], value: { command: program, args: mcp } },
+        entries: [{ path: ['mcpServers', 'planfold'], value: { command: program, args: mcp } }],
       },
       ...(scope === 'project' ? [rule] : []),
     ],

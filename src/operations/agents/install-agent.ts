@@ -25,6 +25,7 @@ import { failureOf, ignoring } from '../../safety/safety-refusal.ts'
 import type { AgentFile, AgentSetup, InstallScope } from './agent-files.ts'
 import {
   type InstallRecord,
+  type RecordedEntry,
   type RecordedFile,
   readRecord,
   recordPath,
@@ -203,11 +204,16 @@ async function missingFolders(path: string): Promise<readonly string[]> {
 interface Step extends Looked {
   readonly base: string | null
   readonly after: string | null
-  readonly made: number
+  readonly entries: readonly RecordedEntry[]
 }
 
 type Outcome =
-  | { readonly type: 'change'; readonly base: string | null; readonly after: string | null; readonly made: number }
+  | {
+      readonly type: 'change'
+      readonly base: string | null
+      readonly after: string | null
+      readonly entries: readonly RecordedEntry[]
+    }
   | { readonly type: 'nothing' }
   | { readonly type: 'left'; readonly why: string }
   | { readonly type: 'refused'; readonly why: string }
@@ -238,12 +244,12 @@ function withOurs(looked: Looked): Outcome {
   const base = undone === null ? text : undone.text
   switch (file.kind) {
     case 'whole':
-      if (base === null) return { type: 'change', base, after: file.text, made: 0 }
+      if (base === null) return changeTo(file.text, base)
       if (base === file.text) return NOTHING
       if (recorded !== null) return { type: 'left', why: 'was changed since it was installed; it stays as it is' }
       return { type: 'refused', why: 'is there already and was not made by Planfold; move it away first' }
     case 'json':
-      return entryInto(file.entry, base, recorded)
+      return entriesInto(file.entries, base, recorded)
     case 'toml': {
       const found = blockStatus(base ?? '', file.block)
       if (!found.ok) return { type: 'refused', why: found.why }
@@ -262,43 +268,69 @@ function withOurs(looked: Looked): Outcome {
   }
 }
 
-function entryInto(entry: JsonEntry, there: string | null, recorded: RecordedFile | null): Outcome {
-  let base = there
+function entriesInto(entries: readonly JsonEntry[], there: string | null, recorded: RecordedFile | null): Outcome {
   // An earlier version wrote something else.
-  if (base !== null && recorded !== null && recorded.entry !== null && !same(recorded.entry, entry)) {
-    const before = entryStatus(base, recorded.entry)
-    const without = before.ok && before.status === 'same' ? removeEntry(base, recorded.entry, recorded) : null
-    if (without?.ok === true) base = without.text
+  const old = (recorded?.entries ?? []).filter(({ entry }) => !entries.some(wanted => same(wanted, entry)))
+  const current = withoutSame(there, old)
+  const found = entries.map(entry => ({ entry, status: entryStatus(current ?? '', entry) }))
+  for (const { entry, status } of found) {
+    if (!status.ok) return { type: 'refused', why: status.why }
+    if (status.status !== 'other') continue
+    const where = entry.path.join('.')
+    if (recorded !== null) return { type: 'left', why: `has another '${where}' than was installed; it stays as it is` }
+    return { type: 'refused', why: `has '${where}' already, not made by Planfold; remove it first` }
   }
-  const found = entryStatus(base ?? '', entry)
-  if (!found.ok) return { type: 'refused', why: found.why }
-  if (found.status === 'same') return NOTHING
-  if (found.status === 'absent') return changed(base, setEntry(base ?? '', entry))
-  const where = entry.path.join('.')
-  if (recorded !== null) return { type: 'left', why: `has another '${where}' than was installed; it stays as it is` }
-  return { type: 'refused', why: `has '${where}' already, not made by Planfold; remove it first` }
+  if (found.every(({ status }) => status.ok && status.status === 'same')) return NOTHING
+  // Those that are there already are ours too: without them it is what an uninstall leads back to.
+  const made = (entry: JsonEntry): number => recorded?.entries.find(one => same(one.entry, entry))?.made ?? 0
+  const bare = withoutSame(
+    current,
+    entries.map(entry => ({ entry, made: made(entry) })),
+  )
+  const base = recorded?.before === null && isEmptyJson(bare ?? '') ? null : bare
+  const set: RecordedEntry[] = []
+  let after = base
+  for (const entry of entries) {
+    const edit = setEntry(after ?? '', entry)
+    if (!edit.ok) return { type: 'refused', why: edit.why }
+    after = edit.text
+    set.push({ entry, made: edit.made })
+  }
+  return { type: 'change', base, after, entries: set }
+}
+
+/** Without those of these entries that nobody has changed. The last one set goes first. */
+function withoutSame(there: string | null, entries: readonly RecordedEntry[]): string | null {
+  let text = there
+  for (const { entry, made } of entries.toReversed()) {
+    const found = entryStatus(text ?? '', entry)
+    const without = text !== null && found.ok && found.status === 'same' ? removeEntry(text, entry, { made }) : null
+    if (without?.ok === true) text = without.text
+  }
+  return text
 }
 
 const changed = (base: string | null, edit: SettingsEdit): Outcome =>
-  edit.ok ? { type: 'change', base, after: edit.text, made: edit.made } : { type: 'refused', why: edit.why }
+  edit.ok ? changeTo(edit.text, base) : { type: 'refused', why: edit.why }
+
+const changeTo = (after: string | null, base: string | null = null): Extract<Outcome, { type: 'change' }> => ({
+  type: 'change',
+  base,
+  after,
+  entries: [],
+})
 
 function withoutOurs(looked: Looked): Outcome {
   const { file, text, recorded } = looked
   if (text === null || hashOf(text) === recorded?.before) return NOTHING
   const undone = undo(looked)
-  if (undone !== null) return { type: 'change', base: null, after: undone.text, made: 0 }
-  const gone = { type: 'change', base: null, after: null, made: 0 } as const
+  if (undone !== null) return changeTo(undone.text)
+  const gone = changeTo(null)
   switch (file.kind) {
     case 'whole':
       return text === file.text ? gone : { type: 'left', why: 'was changed since it was installed; delete it yourself' }
     case 'json': {
-      const entry = recorded?.entry ?? file.entry
-      const found = entryStatus(text, entry)
-      if (!found.ok) return { type: 'refused', why: found.why }
-      if (found.status === 'absent') return NOTHING
-      if (found.status === 'other' && recorded === null)
-        return { type: 'left', why: `has '${entry.path.join('.')}' that was not made by Planfold; it stays` }
-      const without = changed(null, removeEntry(text, entry, { made: recorded?.made ?? 0 }))
+      const without = entriesOut(recorded?.entries ?? file.entries.map(entry => ({ entry, made: 0 })), text, recorded)
       return recorded?.before === null && without.type === 'change' && isEmptyJson(without.after ?? '') ? gone : without
     }
     case 'toml': {
@@ -315,6 +347,23 @@ function withoutOurs(looked: Looked): Outcome {
   }
 }
 
+function entriesOut(entries: readonly RecordedEntry[], text: string, recorded: RecordedFile | null): Outcome {
+  let after = text
+  let left: Outcome = NOTHING
+  for (const { entry, made } of entries.toReversed()) {
+    const found = entryStatus(after, entry)
+    if (!found.ok) return { type: 'refused', why: found.why }
+    if (found.status === 'other' && recorded === null)
+      left = { type: 'left', why: `has '${entry.path.join('.')}' that was not made by Planfold; it stays` }
+    else if (found.status !== 'absent') {
+      const edit = removeEntry(after, entry, { made })
+      if (!edit.ok) return { type: 'refused', why: edit.why }
+      after = edit.text
+    }
+  }
+  return after === text ? left : changeTo(after)
+}
+
 /** As it was before the install; null when it is not as the install left it. */
 function undo({ text, recorded }: Looked): { readonly text: string | null } | null {
   if (text === null || recorded === null || hashOf(text) !== recorded.after) return null
@@ -327,14 +376,13 @@ function undo({ text, recorded }: Looked): { readonly text: string | null } | nu
 
 const hashOf = (text: string): Sha256 => sha256Of(Buffer.from(text))
 
-function recordOf({ file, base, after, made }: Step): RecordedFile {
+function recordOf({ file, base, after, entries }: Step): RecordedFile {
   return {
     path: file.path,
     before: base === null ? null : hashOf(base),
     after: hashOf(after ?? ''),
     undo: base === null ? null : spanOf(base, after ?? ''),
-    entry: file.kind === 'json' ? file.entry : null,
-    made,
+    entries,
   }
 }
 

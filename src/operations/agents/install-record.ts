@@ -25,8 +25,13 @@ export interface RecordedFile {
   readonly after: Sha256
   /** How the file becomes what it was: `length` characters from `start` are replaced by `text`. */
   readonly undo: { readonly start: number; readonly length: number; readonly text: string } | null
-  /** In a JSON file: the entry, and how many objects and lists were made around it. */
-  readonly entry: JsonEntry | null
+  /** In a JSON file, in the order in which they were set. */
+  readonly entries: readonly RecordedEntry[]
+}
+
+export interface RecordedEntry {
+  readonly entry: JsonEntry
+  /** How many objects and lists were made around it. */
   readonly made: number
 }
 
@@ -75,8 +80,8 @@ function isRecord(value: unknown): value is InstallRecord {
       typeof file.path === 'string' &&
       (file.before === null || typeof file.before === 'string') &&
       typeof file.after === 'string' &&
-      typeof file.made === 'number' &&
-      (file.entry === null || (isObject(file.entry) && isTexts(file.entry.path) && file.entry.value !== undefined)) &&
+      Array.isArray(file.entries) &&
+      file.entries.every(isRecordedEntry) &&
       (file.undo === null ||
         (isObject(file.undo) &&
           typeof file.undo.start === 'number' &&
@@ -84,6 +89,13 @@ function isRecord(value: unknown): value is InstallRecord {
           typeof file.undo.text === 'string')),
   )
 }
+
+const isRecordedEntry = (value: unknown): boolean =>
+  isObject(value) &&
+  typeof value.made === 'number' &&
+  isObject(value.entry) &&
+  isTexts(value.entry.path) &&
+  value.entry.value !== undefined
 
 const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === 'object' && value !== null

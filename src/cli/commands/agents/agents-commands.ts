@@ -38,7 +38,7 @@ Examples:
     .option('--max-tokens <number>', 'at most this many tokens (default: 1500)', count)
     .addOption(
       new Option('--format <format>', 'text, or what a hook of an agent prints')
-        .choices(['text', 'claude-hook', 'codex-hook'])
+        .choices(['text', 'claude-hook', 'codex-hook', 'gemini-hook'])
         .default('text'),
     )
     .action((plan: string | undefined, options: PrimeOptions) =>

@@ -72,6 +72,7 @@ const commandsOf = (agent: AgentName): AgentCommands => ({
   hooks: {
     claude: 'planfold prime --format claude-hook || true',
     codex: 'planfold prime --format codex-hook || true',
+    gemini: 'planfold prime --format gemini-hook || true',
   },
   install: `planfold install ${agent}`,
   version: VERSION,
@@ -153,7 +154,7 @@ const STEPS: { readonly [agent in AgentName]: (scope: InstallScope) => readonly 
   ],
   opencode: () => ['Next: start opencode here; it loads the plugin by itself.'],
   gemini: scope => [
-    `Next: start gemini here; \`/mcp\` lists the server. It asks before it calls a tool.${scope === 'project' ? ' It starts servers of a project only in a folder that you trust.' : ''}`,
+    `Next: start gemini here; \`/mcp\` lists the server. It asks before it calls a tool.${scope === 'project' ? ' It starts servers and hooks of a project only in a folder that you trust.' : ''}`,
   ],
   cursor: () => ['Next: open the folder in Cursor and switch the server on in its MCP settings.'],
 }
