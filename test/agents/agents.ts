@@ -17,12 +17,14 @@ export interface Agent {
   readonly actor: RegExp
   /** Is it told about the plan when it starts? */
   readonly isPrimed: boolean
+  /** Can a person be asked in its window (elicitation) as it is started here? Else the question waits in the inbox. */
+  readonly hasWindow: boolean
   /** Its name in `planfold install`. */
   readonly install: string | null
   /** The settings that a person would have made: the model, and that this folder is trusted. */
   setUp(place: Place): Promise<void>
   environment(place: Place): { readonly [name: string]: string }
-  /** Arguments for one prompt; null: prompts are written to it as JSON lines, one after the other ended. */
+  /** Of a run with this prompt. */
   arguments(place: Place, prompt: string): readonly string[]
   /** The call of its own tool that writes a file. */
   write(path: string, text: string): Step
@@ -49,6 +51,7 @@ export const AGENTS: readonly Agent[] = [
     program: [inModules(`@anthropic-ai/claude-code-${PLATFORM}`, 'claude')],
     actor: /^claude-code\/[0-9a-f]{8}$/,
     isPrimed: true,
+    hasWindow: true,
     install: 'claude',
     setUp: ({ home, project }) =>
       writeJson(join(home, '.claude.json'), {
@@ -75,6 +78,7 @@ export const AGENTS: readonly Agent[] = [
     program: [process.execPath, inModules('@openai/codex/bin/codex.js')],
     actor: /^codex\/[0-9a-f-]{8}$/,
     isPrimed: true,
+    hasWindow: false,
     install: 'codex',
     setUp: ({ home, project, model }) =>
       write(
@@ -110,6 +114,7 @@ trust_level = "trusted"
     program: [inModules(`opencode-${PLATFORM}`, 'bin/opencode')],
     actor: /^opencode\/[0-9a-f]{6}$/,
     isPrimed: true,
+    hasWindow: false,
     install: 'opencode',
     setUp: ({ home, model }) => {
       const models = { scripted: { name: 'scripted', limit: { context: 100_000, output: 8_000 } } }
@@ -133,6 +138,7 @@ trust_level = "trusted"
     program: [process.execPath, inModules('@google/gemini-cli/bundle/gemini.js')],
     actor: /^gemini-cli[a-z-]*\/[0-9a-f]{6}$/,
     isPrimed: true,
+    hasWindow: false,
     install: 'gemini',
     setUp: async ({ home, project }) => {
       await writeJson(join(home, '.gemini/settings.json'), {
@@ -156,6 +162,7 @@ trust_level = "trusted"
     program: [inModules(`node-${PLATFORM}`, 'bin/node'), inModules('@moonshot-ai/kimi-code/dist/main.mjs')],
     actor: /^kimi[a-z-]*\/[0-9a-f]{6}$/,
     isPrimed: false,
+    hasWindow: false,
     install: null,
     setUp: async ({ home, model }) => {
       await write(

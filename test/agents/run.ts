@@ -26,7 +26,19 @@ if (wanted.some(agent => versionOf(agent) === null)) {
   spawnSync('npm', ['ci', '--no-progress'], { cwd: import.meta.dirname, stdio: ['ignore', 'inherit', 'inherit'] })
 }
 
-const HEAD = ['agent', 'version', 'MCP', 'tools seen', 'plan_read', 'plan_write', 'prime', 'written by', 'seconds', '']
+const HEAD = [
+  'agent',
+  'version',
+  'MCP',
+  'tools seen',
+  'plan_read',
+  'plan_write',
+  'prime',
+  'question',
+  'written by',
+  'seconds',
+  '',
+]
 const rows: (readonly string[])[] = []
 let runs = 0
 for (const agent of wanted) {
@@ -37,7 +49,12 @@ for (const agent of wanted) {
   }
   console.log(`${agent.title} ${version} …`)
   runs += 1
-  const found = await tryAgent(agent)
+  const found = await tryAgent(agent).catch((error: unknown) => {
+    console.log(`${agent.title} failed: ${error instanceof Error ? error.stack : String(error)}`)
+    process.exitCode = 1
+    return null
+  })
+  if (found === null) continue
   rows.push(rowOf(agent, version, found))
   if (found.elsewhere.length > 0) console.log(`  refused: ${found.elsewhere.join(', ')}`)
   if (found.faults.length === 0) continue
@@ -72,6 +89,7 @@ function rowOf(agent: Agent, version: string, found: Findings): readonly string[
     times('plan_read'),
     times('plan_write'),
     first === true ? `at start${again}` : agent.isPrimed ? 'MISSING' : 'has no hook',
+    found.answeredBy === null ? 'in the inbox' : 'answered',
     found.actor,
     (found.ms / 1_000).toFixed(1),
     found.faults.length === 0 ? 'ok' : 'FAILED',

@@ -29,6 +29,8 @@ export interface Findings {
   /** Of the first request of a model; for Claude Code also of the first after `/compact`. */
   readonly primes: readonly boolean[]
   readonly actor: string
+  /** Who answered its question to a person; null while it waits in the inbox. */
+  readonly answeredBy: string | null
   readonly ms: number
   /** Hosts that it tried to reach besides the model. */
   readonly elsewhere: readonly string[]
@@ -74,7 +76,7 @@ export async function tryAgent(agent: Agent): Promise<Findings> {
     await writeFile(join(folder, 'output.log'), output)
     await writeFile(join(folder, 'requests.jsonl'), model.requests.map(each => `${JSON.stringify(each)}\n`).join(''))
     const heard = await wireOf(folder)
-    const { actor, faults } = judgeJournal(
+    const { actor, answeredBy, faults } = judgeJournal(
       agent,
       JSON.parse(await planfold('log', 'trial', '--json')),
       JSON.parse(await planfold('show', 'trial', '--json')),
@@ -85,6 +87,7 @@ export async function tryAgent(agent: Agent): Promise<Findings> {
       ...heard,
       ...asked,
       actor,
+      answeredBy,
       ms,
       elsewhere: [...model.refused],
       folder,
@@ -106,6 +109,7 @@ function scriptsFor(agent: Agent, project: string): Scripts {
   const begin = [
     { call: 'plan_read', input: { what: 'next' } },
     { call: 'plan_write', input: { action: 'claim' } },
+    { call: 'plan_write', input: { action: 'ask', text: 'Is it about whole numbers?' } },
   ]
   const finish = [
     agent.write(join(project, 'sum.mjs'), SUM),
@@ -155,15 +159,19 @@ async function converse(agent: Agent, place: Place, env: NodeJS.ProcessEnv): Pro
   const argv = agent.arguments(place, prompts[0]!)
   const child = spawn(program!, [...first, ...argv], { cwd: place.project, env, stdio: 'pipe', detached: true })
   const lines: string[] = []
+  const write = (message: object): boolean => child.stdin.write(`${JSON.stringify(message)}\n`)
   const next = (): void => {
     const prompt = prompts.shift()
     if (prompt === undefined) child.stdin.end()
-    else child.stdin.write(`${JSON.stringify({ type: 'user', message: { role: 'user', content: prompt } })}\n`)
+    else write({ type: 'user', message: { role: 'user', content: prompt } })
   }
   child.stdin.on('error', () => {})
   createInterface({ input: child.stdout }).on('line', line => {
     lines.push(line)
-    if (isOneByOne && isResult(line)) next()
+    if (!isOneByOne || !line.startsWith('{')) return
+    const message = JSON.parse(line) as Printed
+    if (message.type === 'result') next()
+    if (message.request?.subtype === 'elicitation') write(answerOf(message))
   })
   createInterface({ input: child.stderr }).on('line', line => lines.push(`stderr: ${line}`))
   if (isOneByOne) next()
@@ -172,10 +180,21 @@ async function converse(agent: Agent, place: Place, env: NodeJS.ProcessEnv): Pro
   return `${lines.join('\n')}\n`
 }
 
-const isResult = (line: string): boolean => line.startsWith('{') && JSON.parse(line).type === 'result'
+/** What Claude Code prints: among others that a turn has ended, and what a person is asked in its window. */
+interface Printed {
+  readonly type: string
+  readonly request_id?: string
+  readonly request?: { readonly subtype: string }
+}
+
+/** A person says yes. */
+const answerOf = ({ request_id }: Printed): object => ({
+  type: 'control_response',
+  response: { subtype: 'success', request_id, response: { action: 'accept', content: { answer: 'yes' } } },
+})
 
 async function endOf(child: ChildProcess): Promise<string> {
-  const timer = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), AGENT_MS_MAX)
+  const timer = setTimeout(() => killGroup(child), AGENT_MS_MAX)
   try {
     return await new Promise((resolve, reject) => {
       child.once('error', reject)
@@ -183,6 +202,16 @@ async function endOf(child: ChildProcess): Promise<string> {
     })
   } finally {
     clearTimeout(timer)
+    killGroup(child)
+  }
+}
+
+/** Whatever the agent started and left behind goes too. */
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
@@ -217,14 +246,22 @@ interface Shown {
   }
 }
 
-/** The task was claimed and completed in the name of this agent, with what it said. */
-function judgeJournal(agent: Agent, { data: { items } }: Log, { data }: Shown): Pick<Findings, 'actor' | 'faults'> {
+/** The task was claimed and completed in the name of this agent, with what it said; its question is there, answered by a person. */
+function judgeJournal(
+  agent: Agent,
+  { data: { items } }: Log,
+  { data }: Shown,
+): Pick<Findings, 'actor' | 'answeredBy' | 'faults'> {
   const by = (type: string): string => items.find(item => item.type === type)?.actor ?? 'nobody'
-  const [claimed, completed] = [by('attempt.started'), by('attempt.succeeded')]
+  const [claimed, completed, asked] = [by('attempt.started'), by('attempt.succeeded'), by('question.asked')]
+  const answeredBy = items.find(({ type }) => type === 'question.answered')?.actor ?? null
   const task = data.tasks[0]
   return {
     actor: completed,
+    answeredBy,
     faults: [
+      ...(asked === claimed ? [] : [`the question was asked by ${asked}`]),
+      ...((answeredBy !== null) === agent.hasWindow && answeredBy !== claimed ? [] : [`answered by ${answeredBy}`]),
       ...(agent.actor.test(claimed) ? [] : [`the task was claimed by ${claimed}`]),
       ...(completed === claimed ? [] : [`claimed by ${claimed}, but completed by ${completed}`]),
       ...(task?.status === 'completed' && data.summary.status === 'completed' ? [] : [`the task is ${task?.status}`]),
