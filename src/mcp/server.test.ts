@@ -26,6 +26,12 @@ test('the whole list of tools costs a model fewer than 1,500 tokens', async () =
 })
 
 describe.each<Era>(['2025', '2026'])('an agent of %s', era => {
+  test('is not told to listen for changes of lists that never change', async () => {
+    const { client } = await agents().agent({ era })
+    const fixed = { listChanged: false }
+    expect(client.getServerCapabilities()).toEqual({ tools: fixed, resources: fixed, prompts: fixed })
+  })
+
   test('makes a plan, claims, reports, and gets the plan back with every answer', async () => {
     const { agent } = agents()
     const me = await agent({ era, as: 'claude' })

@@ -38,6 +38,9 @@ export interface Opened {
 
 const ALWAYS = { 'anthropic/alwaysLoad': true }
 
+/** What is listed never changes: nobody has to listen for it. */
+const FIXED = { listChanged: false }
+
 const INSTRUCTIONS = `The plan outlives this conversation. Read it with plan_read, claim a task with plan_write, work, then report it with plan_write. Completed tasks stay completed: never repeat them.`
 
 export function mcpFactory(options: McpOptions): McpServerFactory {
@@ -46,7 +49,7 @@ export function mcpFactory(options: McpOptions): McpServerFactory {
     const server = new McpServer(
       { name: 'planfold', version: options.version },
       {
-        capabilities: { tools: {}, resources: {}, prompts: {} },
+        capabilities: { tools: FIXED, resources: FIXED, prompts: FIXED },
         instructions: INSTRUCTIONS,
         requestState: { verify: questions.verify },
       },

@@ -41,6 +41,9 @@ export interface Place {
 const MODULES = join(import.meta.dirname, 'node_modules')
 const PLATFORM = `${process.platform}-${process.arch}`
 const inModules = (...path: readonly string[]): string => join(MODULES, ...path)
+/** For agents that do not run on an older one. */
+const NODE_24 =
+  Number.parseInt(process.versions.node, 10) >= 24 ? process.execPath : inModules(`node-${PLATFORM}`, 'bin/node')
 const KEY = 'sk-scripted-model-needs-no-key'
 
 export const AGENTS: readonly Agent[] = [
@@ -159,7 +162,7 @@ trust_level = "trusted"
     name: 'kimi',
     title: 'Kimi Code',
     package: '@moonshot-ai/kimi-code',
-    program: [inModules(`node-${PLATFORM}`, 'bin/node'), inModules('@moonshot-ai/kimi-code/dist/main.mjs')],
+    program: [NODE_24, inModules('@moonshot-ai/kimi-code/dist/main.mjs')],
     actor: /^kimi[a-z-]*\/[0-9a-f]{6}$/,
     isPrimed: false,
     hasWindow: false,

@@ -6,11 +6,21 @@ import { type ServedOptions, served } from '../server.fixture.ts'
 
 const CREATE = { action: 'create', name: 'demo', tasks: [{ id: 'a' }, { id: 'b', needs: ['a'] }], start: true }
 
+type Mode = 'legacy' | { readonly pin: '2026-07-28' }
+
 async function service(options: ServedOptions = {}) {
   const here = await served(options)
   onTestFinished(() => here.close())
-  const agent = async (mode: 'legacy' | { readonly pin: '2026-07-28' }) => {
-    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+  const agent = async (mode: Mode, answers?: (message: string) => object) => {
+    const client = new Client(
+      { name: 'test', version: '1' },
+      {
+        versionNegotiation: { mode },
+        capabilities: answers === undefined ? {} : { elicitation: { form: {} } },
+      },
+    )
+    if (answers !== undefined)
+      client.setRequestHandler('elicitation/create', async ({ params }) => answers(params.message) as never)
     await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', here.url)))
     onTestFinished(() => client.close())
     return async (name: string, input: Record<string, unknown> = {}) => {
@@ -36,6 +46,23 @@ describe.each([
     const entries = (await composed.engine.ask({ type: 'entries', plan: 'demo' })) ?? []
     expect(new Set(entries.map(({ actor }) => actor))).toEqual(new Set(['anyone']))
   })
+})
+
+test('a person is asked in the window of a client of 2026; one of 2025 would need a session for that, so the inbox has it', async () => {
+  const { agent } = await service()
+  const asked: string[] = []
+  const answers = (message: string) => {
+    asked.push(message)
+    return { action: 'accept', content: { answer: 'blue' } }
+  }
+  const now = await agent({ pin: '2026-07-28' }, answers)
+  await now('plan_write', CREATE)
+  const told = await now('plan_write', { action: 'ask', text: 'Which colour?' })
+  expect(told.text).toContain('answered: {"answer":"blue"}')
+  const before = await agent('legacy', answers)
+  expect(await before('plan_write', { action: 'ask', text: 'Which size?' })).toMatchObject({ isError: false })
+  expect((await before('plan_read', { what: 'inbox' })).text).toContain('Which size?')
+  expect(asked).toEqual(['Which colour?'])
 })
 
 test('an agent with the token of the owner still decides nothing', async () => {

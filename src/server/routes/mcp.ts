@@ -2,29 +2,18 @@
 // and origin are checked by the guard, as everywhere.
 
 import { join } from 'node:path'
-import { createMcpHandler } from '@modelcontextprotocol/server'
+import { createMcpHandler, type McpServerFactory } from '@modelcontextprotocol/server'
 import { mcpFactory } from '../../mcp/server.ts'
-import { type RawRoute, rawRoute } from '../route.ts'
+import { type AnyRoute, type RawRoute, rawRoute } from '../route.ts'
 
 /** Seals what a client carries from one round of a question to the next. */
 const SEAL = crypto.getRandomValues(new Uint8Array(32))
 
-const respond: RawRoute['respond'] = async (request, { engine, rooms }) => {
-  const opened = { engine, now: rooms.now, templates: join(rooms.stateDir, 'templates') }
-  const factory = mcpFactory({
-    open: async () => opened,
-    version: rooms.version,
-    environment: {},
-    isNamed: true,
-    seal: SEAL,
-  })
-  return await createMcpHandler(factory).fetch(request)
-}
-
 /** A message of the protocol; also what it refuses, which is an error as JSON-RPC has it. */
 const MESSAGE = { type: 'application/json' } as const
 
-export const mcpRoutes = [
+/** The route for any MCP server: the conformance suite needs one with tools of its own. */
+export const mcpRoute = (serverFor: (call: Parameters<RawRoute['respond']>[1]) => McpServerFactory): AnyRoute =>
   rawRoute({
     method: 'POST',
     path: '/mcp',
@@ -39,6 +28,18 @@ export const mcpRoutes = [
       406: { about: 'the client must accept both JSON and event streams', ...MESSAGE },
       415: { about: 'the message is not JSON', ...MESSAGE },
     },
-    respond,
+    respond: async (request, call) => await createMcpHandler(serverFor(call)).fetch(request),
+  })
+
+export const mcpRoutes = [
+  mcpRoute(({ engine, rooms }) => {
+    const opened = { engine, now: rooms.now, templates: join(rooms.stateDir, 'templates') }
+    return mcpFactory({
+      open: async () => opened,
+      version: rooms.version,
+      environment: {},
+      isNamed: true,
+      seal: SEAL,
+    })
   }),
 ]

@@ -78,21 +78,6 @@ export function within<T>(root: HeldFolder, path: BytePath, act: (folder: HeldFo
   }
 }
 
-/** The same for work that waits: the folder stays open until it has ended. */
-export async function inFolder<T>(
-  root: HeldFolder,
-  path: BytePath,
-  act: (folder: HeldFolder, name: BytePath) => Promise<T>,
-): Promise<T | null> {
-  const held = heldFolder(root, parentOf(path))
-  if (held === null) return null
-  try {
-    return await act(held, path.slice(path.lastIndexOf('/') + 1))
-  } finally {
-    held.close()
-  }
-}
-
 /** The folder itself, to be closed by the caller; null when there is none. */
 export function heldFolder(root: HeldFolder, path: BytePath): HeldFolder | null {
   if (path === '') return root.again()

@@ -27,7 +27,12 @@ process.stdin.once('data', () => {
       if (how === 0) fs.writeFileSync(file, text)
       else if (how === 1) { fs.writeFileSync(file + '~', text); fs.renameSync(file + '~', file) }
       else if (how === 2) fs.appendFileSync(file, text)
-      else { fs.rmSync(file, { force: true }); fs.writeFileSync(file, text, { flag: 'wx' }) }
+      else {
+        fs.rmSync(file, { force: true })
+        // What stood there she has deleted herself, also when the rollback takes the name before she does.
+        told.push([name, null, how])
+        fs.writeFileSync(file, text, { flag: 'wx' })
+      }
       told.push([name, text, how])
     } catch (error) { if (!['EEXIST', 'ENOENT'].includes(error.code)) throw error }
   }
@@ -49,7 +54,7 @@ async function editor(root: string, seed: number, count: number) {
   })
   return {
     go: () => child.stdin.end('go'),
-    async told(): Promise<readonly (readonly [name: string, text: string, how: number])[]> {
+    async told(): Promise<readonly (readonly [name: string, text: string | null, how: number])[]> {
       await ended
       return JSON.parse(out.split('\n')[1]!)
     },
@@ -84,7 +89,10 @@ test(
       const stored = [...blobs.ids()].map(id => Buffer.from(blobs.getNow(id)!).toString('latin1'))
       const standing = (name: string) => (fs.existsSync(at(name)) ? fs.readFileSync(at(name), 'latin1') : '')
       const last = new Map<string, string[]>()
-      for (const [name, text, how] of told) last.set(name, how === 2 ? [...(last.get(name) ?? []), text] : [text])
+      for (const [name, text, how] of told) {
+        const before = how === 2 ? (last.get(name) ?? []) : []
+        last.set(name, text === null ? [] : [...before, text])
+      }
       for (const [name, texts] of last) {
         for (const text of texts) {
           const onDisk = standing(name).includes(text)
@@ -110,6 +118,41 @@ test(
   },
   120_000 + ROUNDS * 2_000,
 )
+
+for (const [how, closes] of [
+  ['is closed a moment later', true],
+  ['stays open', false],
+] as const) {
+  test(`P32 a file that a person's program opened before the rollback, and writes to afterwards, is kept; it ${how}`, async () => {
+    const ground = makeGround()
+    const path = join(ground.root, 'notes')
+    fs.writeFileSync(path, 'before')
+    const { snapshot, diff, snapshots, blobs } = open(ground)
+    const before = await snapshot()
+    fs.writeFileSync(path, 'plan')
+    const { changes } = await diff(before.manifest, (await snapshot()).manifest)
+    const program = fs.openSync(path, 'a')
+    const writes = () => {
+      fs.writeSync(program, ' and mine')
+      fs.closeSync(program)
+    }
+    const later = closes ? new Promise<void>(done => setTimeout(() => done(writes()), 200)) : Promise.resolve()
+    const back = must(await snapshots.rollback(before.manifest, written(changes)))
+    await later
+    if (!closes) writes()
+
+    expect(fs.readFileSync(path, 'utf8')).toBe('before')
+    if (closes) {
+      expect(back.kept.map(({ path, sha256 }) => [path, Buffer.from(blobs.getNow(sha256)!).toString()])).toEqual([
+        ['notes', 'plan and mine'],
+      ])
+      expect(fs.readdirSync(ground.root)).not.toContain('.planfold-aside')
+    } else {
+      const reason = /^a program still writes to what stood here, which lies in (?<lies>.*)$/.exec(back.left[0]!.reason)
+      expect(fs.readFileSync(join(ground.root, reason!.groups!.lies!), 'utf8')).toBe('plan and mine')
+    }
+  })
+}
 
 test('P36 a file that changes while it is captured is stored whole, or named as unstable', async () => {
   const ground = makeGround()

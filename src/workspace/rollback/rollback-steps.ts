@@ -2,7 +2,7 @@
 //
 //   write new files aside, durably ─▶ open folders ─▶ move aside what is replaced, and put what is new into its place
 //     ─▶ remove folders, children first ─▶ make folders, files and links, parents first ─▶ set modes, children first
-//     ─▶ sync ─▶ look at what was moved aside once more, then drop it
+//     ─▶ sync ─▶ wait until nobody writes into what was moved aside ─▶ look at it once more, then drop it
 //
 // Nothing is overwritten. What stands there is moved aside by one rename, and only then looked at: if it is not what was
 // seen and stored, it goes back, and the path is left alone. A new file takes its name only when it is whole, and only where
@@ -14,7 +14,6 @@ import {
   ANY_TIME,
   fileStateIn,
   heldFolder,
-  inFolder,
   lookAt,
   parentOf,
   type Standing,
@@ -35,6 +34,7 @@ import {
   writeFresh,
 } from '../files/file-calls.ts'
 import { type HeldFolder, stampOf } from '../files/held-folder.ts'
+import { untilClosed } from '../files/open-writers.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
 import { type BytePath, bytesOf } from '../snapshots/manifest.ts'
 import { isSameEntry } from '../snapshots/read-snapshot.ts'
@@ -101,6 +101,7 @@ const BREATHE_STEPS = 16
 const EDITED = 'edited during the rollback'
 const HOLDS_OTHERS = 'the folder holds other files'
 const NO_FOLDER = 'its folder is gone'
+const NONE: ReadonlySet<BytePath> = new Set()
 const LOST = 'its stored content is missing or damaged'
 
 export async function carryOut(room: Stepping, intent: Intent): Promise<Stepped> {
@@ -129,11 +130,14 @@ class Steps {
   /** New files, by the number of their step. */
   readonly #fresh = new Map<number, Stamp>()
   readonly #resuming: boolean
+  /** As people see it, from the root of the workspace. */
+  readonly #asidePath: string
 
   constructor(room: Stepping, intent: Intent, aside: HeldFolder) {
     this.#room = room
     this.#intent = intent
     this.#aside = aside
+    this.#asidePath = `${ASIDE}/${intent.aside}`
     this.#resuming = room.begun === 'before'
     this.#steps = intent.steps.map((step, number) => ({ ...step, at: pathBytes(step.path), number }))
   }
@@ -161,7 +165,9 @@ class Steps {
     )
     for (const [path, mode] of this.#finalModes()) this.#guarded(path, () => this.#setMode(path, mode, 'directory'))
     await this.#sync()
-    await this.#side(this.#steps, step => this.#dropAside(step))
+    const replacedAny = this.#steps.some(step => this.#aside.look(asideName(step)) !== null)
+    const open = replacedAny ? await untilClosed(this.#asidePath, this.#room.breathe) : NONE
+    await this.#side(this.#steps, step => this.#dropAside(step, open))
     return this.#result()
   }
 
@@ -203,13 +209,13 @@ class Steps {
 
   /** The name is missing only between two calls that follow each other at once. */
   async #replace(step: Numbered): Promise<void> {
-    const found = await inFolder(this.#room.root, step.at, async (folder, name) => {
-      if (this.#moveAside(step, folder, name) === 'aside') await this.#judgeAside(step)
+    const found = within(this.#room.root, step.at, (folder, name) => {
+      if (this.#moveAside(step, folder, name) === 'aside') this.#judgeAside(step)
       if (isSwap(step) && !this.#left.has(step.at)) this.#place(step, folder, name)
       return true
     })
     if (found !== null) return
-    if (this.#aside.look(asideName(step)) !== null) await this.#judgeAside(step)
+    if (this.#aside.look(asideName(step)) !== null) this.#judgeAside(step)
     if (step.want !== null) this.#leave(step.at, NO_FOLDER)
   }
 
@@ -247,12 +253,12 @@ class Steps {
   }
 
   /** What was moved is what was seen, or goes back. */
-  async #judgeAside(step: Numbered): Promise<void> {
+  #judgeAside(step: Numbered): void {
     if (this.#isAsSeen(step)) return
     const standing = fileStateIn(this.#aside, asideName(step), ANY_TIME)
     if ('entry' in standing && isSameKind(standing.entry, step.have)) return
     this.#leave(step.at, EDITED)
-    if (!this.#putBack(step)) await this.#store(step)
+    this.#putBack(step)
   }
 
   /** The file that was read, by its times and size. Before it is dropped it is read once more. */
@@ -278,17 +284,17 @@ class Steps {
   }
 
   /** The bytes of what was moved aside are stored and named; only then it may go. */
-  async #store(step: Numbered, name = asideName(step)): Promise<void> {
+  async #store(step: Numbered): Promise<void> {
+    const name = asideName(step)
     const standing = fileStateIn(this.#aside, name, this.#room.now())
     if ('entry' in standing && standing.entry?.type === 'file') {
-      const bytes = Buffer.from(standing.bytes!)
-      const sha256 = await this.#room.blobs.put(bytes)
-      // Once more, because storing took a while and the file may still be open somewhere.
+      const sha256 = await this.#room.blobs.put(Buffer.from(standing.bytes!))
+      // Once more, because storing took a while and not every writer can be seen.
       const again = fileStateIn(this.#aside, name, this.#room.now())
-      if (!('entry' in again) || !isSameKind(again.entry, standing.entry)) return await this.#store(step, name)
+      if (!('entry' in again) || !isSameKind(again.entry, standing.entry)) return await this.#store(step)
       this.#kept.push({ path: step.path, sha256 })
       fs.unlinkSync(this.#aside.at(name))
-    } else this.#leave(step.at, `what stood here lies in ${ASIDE}/${this.#intent.aside}/${name}`)
+    } else this.#leave(step.at, `what stood here lies in ${this.#asidePath}/${name}`)
   }
 
   #make(step: Numbered): void {
@@ -356,7 +362,7 @@ class Steps {
   }
 
   /** Somebody may have written into the old file, through a descriptor opened before it was moved. */
-  async #dropAside(step: Numbered): Promise<void> {
+  async #dropAside(step: Numbered, open: ReadonlySet<BytePath>): Promise<void> {
     const name = asideName(step)
     // Deleting may wait for the disk, and nobody waits for a single one.
     if (needsFresh(step)) await removeName(this.#aside.at(freshName(step)))
@@ -364,6 +370,9 @@ class Steps {
     const standing = fileStateIn(this.#aside, name, ANY_TIME)
     if ('entry' in standing && standing.entry === null) return
     if (this.#left.has(step.at) && this.#putBack(step)) return
+    if (open.has(name)) {
+      return this.#leave(step.at, `a program still writes to what stood here, which lies in ${this.#asidePath}/${name}`)
+    }
     if ('entry' in standing && isSameKind(standing.entry, step.have)) await removeName(this.#aside.at(name))
     else await this.#store(step)
   }

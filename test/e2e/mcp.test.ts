@@ -1,0 +1,37 @@
+// `planfold mcp` as a process, driven over stdio by the official client.
+
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { expect, onTestFinished, test } from 'vitest'
+import { MAIN, place } from './planfold.fixture.ts'
+
+test('a plan made by a client of 2025 goes on in another process, with a client of 2026', async () => {
+  const here = await place()
+  onTestFinished(() => here.remove())
+  const connect = async (mode: 'legacy' | { readonly pin: '2026-07-28' }) => {
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+    const { folder: cwd } = here
+    const env = { PATH: process.env.PATH ?? '', HOME: cwd }
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: [MAIN, 'mcp'], cwd, env }))
+    onTestFinished(() => client.close())
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['plan_read', 'plan_write'])
+    const call = async (name: string, input: Record<string, unknown> = {}) => {
+      const { content } = await client.callTool({ name, arguments: input })
+      return (content as { text: string }[]).map(({ text }) => text).join('\n')
+    }
+    return { client, call }
+  }
+
+  const before = await connect('legacy')
+  const tasks = [{ id: 'a' }, { id: 'b', needs: ['a'] }]
+  await before.call('plan_write', { action: 'create', name: 'demo', tasks, start: true })
+  expect(await before.call('plan_write', { action: 'claim' })).toContain('ok: a is yours')
+  expect(await before.call('plan_write', { action: 'report', status: 'done' })).toContain('- [x] a (completed)')
+  await before.client.close()
+
+  const now = await connect({ pin: '2026-07-28' })
+  expect(await now.call('plan_read')).toContain('- [ ] b (ready)')
+  expect(await now.call('plan_write', { action: 'status', task: 'b', status: 'done' })).toContain('2 of 2 done')
+  const { contents } = await now.client.readResource({ uri: 'planfold://digest' })
+  expect(contents).toMatchObject([{ text: expect.stringContaining('2 of 2 done') }])
+})
