@@ -35,7 +35,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   },
   agents: {
     about: 'work on external tasks; Planfold in a coding agent',
-    commands: ['next', 'claim', 'heartbeat', 'done', 'fail', 'ask', 'mcp', 'prime', 'install'],
+    commands: ['next', 'claim', 'heartbeat', 'report', 'done', 'fail', 'ask', 'mcp', 'prime', 'hook', 'install'],
   },
   change: {
     about: 'change a plan that has already started',

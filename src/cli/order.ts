@@ -45,14 +45,18 @@ export async function tellPeople({ worker }: Composed, plan: PlanId): Promise<vo
 
 const TELL_MAX_MS = 15_000
 
-/** What happened, as sentences. */
-export function printAccepted(context: Context, { plan, name, version, events, claim }: Accepted): void {
-  answer(context, { plan, name, version, events, ...(claim === undefined ? {} : { claim }) }, () =>
-    events.length === 0
-      ? 'no changes'
-      : visibleEvents(events).map(event => escapeForTerminal(sentence(event, wordsFor(name)))),
-  )
+/** What happened. */
+export function printAccepted(context: Context, accepted: Accepted): void {
+  const { plan, name, version, events, claim } = accepted
+  const data = { plan, name, version, events, ...(claim === undefined ? {} : { claim }) }
+  answer(context, data, () => acceptedLines(accepted))
 }
+
+/** The same as sentences. */
+export const acceptedLines = ({ name, events }: Accepted): string | readonly string[] =>
+  events.length === 0
+    ? 'no changes'
+    : visibleEvents(events).map(event => escapeForTerminal(sentence(event, wordsFor(name))))
 
 export async function remarkHowToGoOn(context: Context, composed: Composed, plan: PlanId): Promise<void> {
   await tellPeople(composed, plan)

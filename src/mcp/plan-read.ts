@@ -6,9 +6,11 @@ import { askedSentence } from '../domain/views/gate-text.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import { sentence, visibleEvents } from '../domain/views/timeline.ts'
 import type { PlanReadInput } from '../format/wire/agent-tools.ts'
+import { tickedIn } from '../operations/agents/tick-criteria.ts'
+import { linesWithin } from '../operations/agents/token-budget.ts'
 import { nextSteps } from '../operations/next-step.ts'
 import { hintText } from './hint-text.ts'
-import { briefingLines, byUrgency, clean, headLines, taskLine, withinBudget } from './plan-text.ts'
+import { briefingLines, byUrgency, clean, headLines, TOKENS_DEFAULT, taskLine, withinBudget } from './plan-text.ts'
 import { claimedTask, findPlan, findTask, type Room, ToolError } from './room.ts'
 
 const LIST_PAGE = 20
@@ -56,16 +58,14 @@ export async function planText({ engine }: Room, plan: PlanId, budget: Budget = 
   const cards = isShort ? board : byUrgency(board, me)
   const lines = cards.slice(from).map(card => taskLine(card, me))
   const head = from === 0 ? headLines(summary) : [`# ${clean(summary.name)}, tasks from ${from + 1}`]
-  const room = (budget.max_tokens ?? 1_000) * 4 - head.join('\n').length - 120
-  let shown = 0
-  for (let used = 0; shown < lines.length; shown++) {
-    used += lines[shown]!.length + 1
-    if (used > room && shown > 0) break
-  }
+  const rest = (left: number, page: number): string =>
+    `… ${numberOf(left, 'more task')}: plan_read {"what":"plan","page":"${page}"}`
+  const state = stateLines(summary)
+  const besides = [...head, ...state, rest(lines.length, cards.length)].join('\n')
+  const shown = linesWithin(lines, budget.max_tokens ?? TOKENS_DEFAULT, besides)
   const left = lines.length - shown
-  const more =
-    left === 0 ? [] : [`… ${numberOf(left, 'more task')}: plan_read {"what":"plan","page":"${from + shown}"}`]
-  return [...head, ...lines.slice(0, shown), ...more, ...stateLines(summary)].join('\n')
+  const more = left === 0 ? [] : [rest(left, from + shown)]
+  return [...head, ...lines.slice(0, shown), ...more, ...state].join('\n')
 }
 
 function stateLines({ status, name, claimable }: Pick<Summary, 'status' | 'name' | 'claimable'>): readonly string[] {
@@ -108,12 +108,8 @@ async function aboutTask({ engine }: Room, plan: PlanId, task: TaskName): Promis
   const briefing = await engine.ask({ type: 'briefing', plan, task })
   const card = await engine.ask({ type: 'task', plan, task })
   if (briefing === null || card === null) throw new ToolError('error: there is no such task')
-  return [...briefingLines(briefing, tickedOf(card.annotations.ticked)), taskLine(card, engine.caller.actor)]
+  return [...briefingLines(briefing, Object.keys(tickedIn(card))), taskLine(card, engine.caller.actor)]
 }
-
-/** Criteria that an agent has ticked; nobody has checked them for that. */
-export const tickedOf = (kept: unknown): readonly string[] =>
-  kept !== null && typeof kept === 'object' && !Array.isArray(kept) ? Object.keys(kept) : []
 
 async function taskText(room: Room, input: PlanReadInput): Promise<string> {
   const { plan, task } = await findTask(room, input.plan, input.task)

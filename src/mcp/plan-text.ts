@@ -5,9 +5,9 @@ import type { Json } from '../domain/json.ts'
 import { criterionText } from '../domain/plan-rules/criterion-text.ts'
 import type { Briefing, Card } from '../domain/views/board.ts'
 import type { Summary } from '../domain/views/summary.ts'
+import { linesWithin } from '../operations/agents/token-budget.ts'
 import { escapeForTerminal } from '../safety/text/terminal.ts'
 
-const CHARACTERS_PER_TOKEN = 4
 export const TOKENS_DEFAULT = 1_000
 const LINE_MAX = 300
 const VALUE_MAX = 4_000
@@ -19,15 +19,10 @@ export const clean = (text: string, max = LINE_MAX): string => {
 
 /** The lines that fit; of the rest only how many they are. `more` says how to read them. */
 export function withinBudget(lines: readonly string[], maxTokens: number | undefined, more: string): string {
-  let room = (maxTokens ?? TOKENS_DEFAULT) * CHARACTERS_PER_TOKEN - more.length - 40
-  const kept: string[] = []
-  for (const line of lines) {
-    room -= line.length + 1
-    if (room < 0 && kept.length > 0) break
-    kept.push(line)
-  }
-  const left = lines.length - kept.length
-  return [...kept, ...(left === 0 ? [] : [`… ${left} more lines; ${more}`])].join('\n')
+  const rest = (left: number): string => `… ${left} more lines; ${more}`
+  const shown = linesWithin(lines, maxTokens ?? TOKENS_DEFAULT, rest(lines.length))
+  const left = lines.length - shown
+  return [...lines.slice(0, shown), ...(left === 0 ? [] : [rest(left)])].join('\n')
 }
 
 const PLAN_WORDS: { readonly [status in Summary['status']]: string } = {
@@ -74,7 +69,7 @@ export function taskLine(card: Card, me: string): string {
   return `- [${MARKS[status]}] ${clean(name)}${said} (${status}${who}${how}${after}${why})`
 }
 
-/** What whoever has the task in hand must know. */
+/** What whoever has the task in hand must know. What is ticked was said by an agent; nobody has checked it for that. */
 export function briefingLines(briefing: Briefing, ticked: readonly string[] = []): readonly string[] {
   const { task, title, description, instruction, inputs, unresolved, earlier } = briefing
   const criteria = (head: string, list: Briefing['accept']): readonly string[] =>
@@ -83,8 +78,8 @@ export function briefingLines(briefing: Briefing, ticked: readonly string[] = []
       : [
           `${head}:`,
           ...list.map(one => {
-            const text = clean(criterionText(one))
-            return `- [${ticked.includes(text) ? 'x' : ' '}] ${text}`
+            const text = criterionText(one)
+            return `- [${ticked.includes(text) ? 'x' : ' '}] ${clean(text)}`
           }),
         ]
   return [

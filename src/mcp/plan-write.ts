@@ -4,7 +4,6 @@
 import type { PlanId } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Field } from '../domain/plan.ts'
-import { criterionText } from '../domain/plan-rules/criterion-text.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { Fate } from '../domain/revisions/merge.ts'
 import type { Unaccepted } from '../domain/views/board.ts'
@@ -12,13 +11,14 @@ import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
 import { editPlan } from '../operations/agents/edit-plan.ts'
 import { setStatus, type WantedStatus } from '../operations/agents/set-status.ts'
+import { criteriaOf, tickCriteria } from '../operations/agents/tick-criteria.ts'
 import { claimTask } from '../operations/claim-task.ts'
 import { keepClaim } from '../operations/report-task.ts'
 import { previewRollback } from '../operations/rollback-plan.ts'
 import { startPlan } from '../operations/start-plan.ts'
 import { createFrom, mustStart } from './create-plan.ts'
 import { faultLines, refusalText } from './hint-text.ts'
-import { planText, tickedOf } from './plan-read.ts'
+import { planText } from './plan-read.ts'
 import { briefingLines, clean } from './plan-text.ts'
 import { claimedTask, findPlan, findTask, type Room, ToolError, type Written } from './room.ts'
 
@@ -167,11 +167,7 @@ async function claimPlan(room: Room): Promise<{ readonly plan: PlanId }> {
 async function claim(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const { engine } = room
   const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
-  // A key belongs to one order, so the claim across all plans, which may take several, is made without.
-  const made =
-    input.plan === undefined && task === undefined
-      ? await claimTask(room, {})
-      : await engine.submit(plan, { type: 'claim', task }, submit)
+  const made = await claimTask(room, input.plan === undefined && task === undefined ? {} : { plan, task, submit })
   const { claim: held, plan: of } = accepted(made, plan)
   if (held === undefined) throw new ToolError('error: nothing was claimed', plan)
   const briefing = await engine.ask({ type: 'briefing', plan: of, task: held.task })
@@ -202,11 +198,11 @@ async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: S
   if (wanted === undefined) throw missing('status', 'done or failed')
   if (input.action === 'report' && wanted !== 'done' && wanted !== 'failed')
     throw new ToolError('error: a report says done or failed\nhint: set other statuses with action "status"')
-  const said = evidenceIn(input)
   const done = await setStatus(room.engine, target, {
     status: wanted,
-    outputs: said,
+    outputs: input.outputs as JsonObject | undefined,
     outcome: input.outcome,
+    evidence: input.text,
     reason: input.text,
     token: input.token,
     submit,
@@ -219,13 +215,6 @@ async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: S
     plan,
     said: [`ok: ${clean(target.task)} is ${wanted}${token === undefined ? '' : `; token: ${token}`}`],
   }
-}
-
-/** What is said about work that is done is kept with its outputs. */
-function evidenceIn({ outputs, status: wanted, text }: PlanWriteInput): JsonObject | undefined {
-  const given = outputs as JsonObject | undefined
-  if (wanted !== 'done' || text === undefined || given?.evidence !== undefined) return given
-  return { ...given, evidence: text }
 }
 
 function unacceptedLines(task: string, { kept, failure, verdicts }: Unaccepted): readonly string[] {
@@ -243,30 +232,16 @@ function unacceptedLines(task: string, { kept, failure, verdicts }: Unaccepted):
   ]
 }
 
-/** Kept beside the task with its evidence. It is a claim of the agent: Planfold checks what it can check when the task is reported. */
 async function tick(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
-  const { engine } = room
+  const { criterion, text } = input
   const { task } = await findTask(room, plan, input.task ?? (await claimedTask(room, plan)) ?? undefined)
-  const briefing = await engine.ask({ type: 'briefing', plan, task })
-  const card = await engine.ask({ type: 'task', plan, task })
-  if (briefing === null || card === null) throw new ToolError('error: there is no such task')
-  const all = [...briefing.preconditions, ...briefing.accept, ...briefing.postconditions].map(one =>
-    clean(criterionText(one)),
-  )
-  const wanted = input.criterion
-  if (wanted === undefined) throw missing('criterion', `one of: ${all.join('; ') || 'the task has none'}`)
-  const met = all.find(one => one === clean(wanted)) ?? all[Number.parseInt(wanted, 10) - 1]
-  if (met === undefined)
-    throw new ToolError(
-      `error: ${clean(task)} has no criterion '${clean(wanted)}'\nhint: one of: ${all.join('; ') || 'it has none'}`,
-      plan,
-    )
-  const before = card.annotations.ticked
-  const kept = before !== null && typeof before === 'object' && !Array.isArray(before) ? before : {}
-  const evidence = { by: engine.caller.actor as string, evidence: input.text ?? '' }
-  await order(room, plan, { type: 'annotate', task, set: { ticked: { ...kept, [met]: evidence } } }, submit, '')
-  const count = new Set([...tickedOf(kept), met]).size
-  return { plan, said: [`ok: ticked ${count} of ${all.length}: ${met}`] }
+  if (criterion === undefined) {
+    const { all = [] } = (await criteriaOf(room.engine, plan, task)) ?? {}
+    throw missing('criterion', `one of: ${all.map(one => clean(one)).join('; ') || 'the task has none'}`)
+  }
+  const done = await tickCriteria(room.engine, { plan, task }, [criterion], { evidence: text, submit })
+  if (done.status === 'refused') throw new Refused(done.refusal, plan)
+  return { plan, said: [`ok: ticked ${done.done} of ${done.all}: ${done.criteria.map(one => clean(one)).join('; ')}`] }
 }
 
 async function ask(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {

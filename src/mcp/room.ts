@@ -3,6 +3,7 @@
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Field } from '../domain/plan.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
+import { claimedTasks } from '../operations/agents/claimed-tasks.ts'
 import {
   type Lookup,
   lookUpPlan,
@@ -79,7 +80,6 @@ function missingText(missing: Missing): string {
 
 /** The task the caller has claimed, if any. */
 export async function claimedTask({ engine }: Room, plan: PlanId): Promise<TaskName | null> {
-  const board = (await engine.ask({ type: 'board', plan })) ?? []
-  const { actor } = engine.caller
-  return board.find(({ status, claimedBy }) => status === 'running' && claimedBy === actor)?.name ?? null
+  const [first] = await claimedTasks(engine, [engine.caller.actor], plan)
+  return first?.task ?? null
 }

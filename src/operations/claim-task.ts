@@ -6,7 +6,7 @@ import type { Millis, PlanId, TaskName } from '../domain/id.ts'
 import { CLAIM_LEASE_MAX_MS } from '../domain/limits.ts'
 import { refuse } from '../domain/refusal.ts'
 import type { Card } from '../domain/views/board.ts'
-import type { Engine, EngineInProcess, Submitted } from '../engine/engine.ts'
+import type { Engine, EngineInProcess, SubmitOptions, Submitted } from '../engine/engine.ts'
 import { readyTasks } from './next-step.ts'
 
 export interface ClaimRoom {
@@ -17,15 +17,17 @@ export interface ClaimRoom {
 export interface ClaimAsk {
   /** All plans when absent. */
   readonly plan?: PlanId
-  readonly task?: TaskName
+  readonly task?: TaskName | undefined
   readonly leaseMs?: number
+  /** Only for one plan: a key belongs to one order, and among all plans several may be tried. */
+  readonly submit?: SubmitOptions
 }
 
 export async function claimTask({ engine, now }: ClaimRoom, ask: ClaimAsk): Promise<Submitted> {
   const lease = ask.leaseMs === undefined ? {} : { leaseMs: ask.leaseMs }
   if (ask.plan !== undefined) {
     const named = ask.task === undefined ? {} : { task: ask.task }
-    return await engine.submit(ask.plan, { type: 'claim', ...named, ...lease })
+    return await engine.submit(ask.plan, { type: 'claim', ...named, ...lease }, ask.submit)
   }
   let refused: Submitted | null = null
   for await (const { plan, card } of claimable(engine, [engine.caller.actor], now())) {

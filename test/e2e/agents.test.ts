@@ -1,6 +1,6 @@
 // Planfold in coding agents, as they would run it: the hook of the plugin for Claude Code in a shell, the plugin for opencode as a module.
 
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -20,7 +20,7 @@ afterEach(async () => {
 test('what was installed tells an agent its task, and is taken away again', async () => {
   await here.write(
     'plan.yaml',
-    'planfold: 1\nname: small\ngoal: A small thing\ntasks:\n  - { id: first, title: Do it }\n',
+    'planfold: 1\nname: small\ngoal: A small thing\ntasks:\n  - { id: first, title: Do it, write: [src/**] }\n',
   )
   await here.planfold('run', 'plan.yaml')
   const before = await here.files()
@@ -33,14 +33,28 @@ test('what was installed tells an agent its task, and is taken away again', asyn
   writeFileSync(join(bin, 'planfold'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`)
   chmodSync(join(bin, 'planfold'), 0o755)
   const hooks = JSON.parse(readFileSync(join(here.folder, '.claude/skills/planfold/hooks/hooks.json'), 'utf8'))
-  const [{ command }] = hooks.hooks.SessionStart[0].hooks
-  const input = JSON.stringify({ hook_event_name: 'SessionStart', source: 'compact', session_id: '0123456789abcdef' })
-  const hook = (PATH: string) =>
-    execFileSync('sh', ['-c', command], { cwd: here.folder, input, env: { PATH, HOME: here.folder }, stdio: 'pipe' })
-  const told = JSON.parse(hook(`${bin}:${path}`).toString()).hookSpecificOutput
+  const hook = (hook_event_name: string, more: object, PATH: string): string => {
+    const [{ command }] = hooks.hooks[hook_event_name][0].hooks
+    const input = JSON.stringify({ hook_event_name, session_id: '0123456789abcdef', cwd: here.folder, ...more })
+    const options = { cwd: here.folder, input, env: { PATH, HOME: here.folder }, stdio: 'pipe' } as const
+    // A hook that needs no input may end before it is written: EPIPE here, and no failure of the hook.
+    const { status, stdout } = spawnSync('sh', ['-c', command], options)
+    expect(status).toBe(0)
+    return stdout.toString()
+  }
+  const found = `${bin}:${path}`
+  const told = JSON.parse(hook('SessionStart', { source: 'compact' }, found)).hookSpecificOutput
   expect(told.additionalContext).toContain('Your task (claimed by you):\n- first: Do it')
-  // Where Planfold is not there, the agent starts all the same.
-  expect(hook('/usr/bin:/bin').toString()).toBe('')
+  const write = (file_path: string) => ({ tool_name: 'Write', tool_input: { file_path, content: '' } })
+  const denied = JSON.parse(hook('PreToolUse', write(join(here.folder, 'docs/a.md')), found)).hookSpecificOutput
+  expect(denied).toEqual({
+    hookEventName: 'PreToolUse',
+    permissionDecision: 'deny',
+    permissionDecisionReason: expect.stringContaining("is outside what 'first' of plan 'small' may write (src/**)"),
+  })
+  expect(hook('PreToolUse', write(join(here.folder, 'src/a.ts')), found)).toBe('')
+  // Where Planfold is not there, the agent works all the same.
+  for (const event of ['SessionStart', 'PreToolUse']) expect(hook(event, write('docs/a.md'), '/usr/bin:/bin')).toBe('')
 
   process.env.PATH = `${bin}:${path}`
   const { Planfold } = await import(pathToFileURL(join(here.folder, '.opencode/plugin/planfold.js')).href)

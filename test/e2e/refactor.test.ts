@@ -14,7 +14,7 @@ const example = resolve(import.meta.dirname, '../../examples/refactor')
 /** Some of the moments at which the process dies; with PLANFOLD_CRASH=all every one. */
 const MOMENTS =
   process.env.PLANFOLD_CRASH === 'all'
-    ? ['callers completed', 'without-report/remove completed', 'rolling back', 'rolled back']
+    ? ['callers completed', 'without-report/remove completed', 'rolling back', 'rollback finished']
     : ['without-report/remove completed', 'rolling back']
 
 let here: Place

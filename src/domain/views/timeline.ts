@@ -232,7 +232,7 @@ export function sentence(event: Event, words?: PlanWording): string {
         : `rolling back to ${event.checkpoint ?? `entry ${event.to}`}`
     case 'rollback.finished':
       return [
-        `${event.adopted === undefined ? 'finished' : `adopted the work of ${event.adopted}`}: ${numberOf(event.paths, 'path')} changed`,
+        `${event.adopted === undefined ? 'rollback finished' : `adopted the work of ${event.adopted}`}: ${numberOf(event.paths, 'path')} changed`,
         ...(event.left ?? []).map(({ path, reason }) => `${path} not changed: ${reason}`),
         ...(event.kept ?? []).map(({ path, sha256 }) => `the edited version of ${path} is backed up as ${sha256}`),
       ].join('; ')

@@ -414,7 +414,7 @@ describe('timeline', () => {
     ],
     'rollback.finished': [
       { type: 'rollback.finished', changes: numberedSha(1), paths: 3 },
-      'finished: 3 paths changed',
+      'rollback finished: 3 paths changed',
     ],
     'rollback.stopped': [
       { type: 'rollback.stopped', changes: null, paths: 0, failure },

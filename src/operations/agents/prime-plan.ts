@@ -13,6 +13,7 @@ import type { Engine } from '../../engine/engine.ts'
 import type { PlanRow } from '../../stores/store.ts'
 import { lookUpPlan, type Missing, openPlans } from '../find-target.ts'
 import { readyTasks } from '../next-step.ts'
+import { claimedTasks } from './claimed-tasks.ts'
 
 export interface PrimeRoom {
   readonly engine: Pick<Engine, 'ask'>
@@ -113,12 +114,8 @@ export async function primePlan(
 type Chosen = Extract<Awaited<ReturnType<typeof lookUpPlan>>, { ok: true }>
 
 async function chosenPlan({ engine, agents }: PrimeRoom, open: readonly PlanRow[]): Promise<Chosen | null> {
-  for (const assignee of agents) {
-    const { items } = await engine.ask({ type: 'tasks', assignee, status: 'running', archived: false, limit: 20 })
-    const row = open.find(({ id }) => items.some(({ plan }) => plan === id))
-    if (row !== undefined) return { ok: true, target: { plan: row.id, name: row.name, task: null } }
-  }
-  const [latest] = open
+  const claimed = await claimedTasks(engine, agents)
+  const latest = open.find(({ id }) => claimed.some(({ plan }) => plan === id)) ?? open[0]
   return latest === undefined ? null : { ok: true, target: { plan: latest.id, name: latest.name, task: null } }
 }
 

@@ -10,7 +10,7 @@ import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { ENDED } from '../../domain/status.ts'
 import { type Unaccepted, unacceptedIn } from '../../domain/views/board.ts'
 import type { SubmitOptions, Submitted } from '../../engine/engine.ts'
-import { reportTask } from '../report-task.ts'
+import { reportTask, type WorkReport } from '../report-task.ts'
 import type { CallerEngine } from '../run-plan.ts'
 
 export type WantedStatus = 'running' | 'done' | 'failed' | 'skipped' | 'pending'
@@ -19,8 +19,13 @@ export interface StatusAsk {
   readonly status: WantedStatus
   readonly outputs?: JsonObject | undefined
   readonly outcome?: string | undefined
+  /** How it is known to be done; kept with the outputs, as `evidence`. */
+  readonly evidence?: string | undefined
   /** Why it failed, or is skipped or opened again. */
   readonly reason?: string | undefined
+  /** Of a failure: may it be tried again, and as which failure mode was it recognised? */
+  readonly retryable?: boolean | undefined
+  readonly mode?: string | undefined
   /** Of the claim; without one the claim must be the caller's. */
   readonly token?: string | undefined
   readonly submit?: SubmitOptions
@@ -63,7 +68,7 @@ async function report(
   isClaimed: boolean,
   ask: StatusAsk,
 ): Promise<StatusSet> {
-  const { outputs, submit = {} } = ask
+  const { submit = {} } = ask
   let { token } = ask
   if (!isClaimed && token === undefined) {
     // A key belongs to one order: the claim before the report is made without it, and is asked for only while nobody has it.
@@ -71,13 +76,17 @@ async function report(
     if (!claimed.ok) return { status: 'refused', refusal: claimed.refusal }
     token = claimed.claim?.token
   }
-  const said =
-    ask.status === 'done'
-      ? ({ status: 'done', outputs, outcome: ask.outcome } as const)
-      : ({ status: 'failed', why: { message: ask.reason ?? 'reported as failed' }, outputs } as const)
+  const said = workReport(ask)
   const reported = await reportTask(engine, target, said, { token, submit })
   if (reported.status === 'refused') return reported
   return { status: 'set', done: reported.accepted, unaccepted: reported.unaccepted }
+}
+
+function workReport({ status, outputs, outcome, evidence, reason, retryable, mode }: StatusAsk): WorkReport {
+  if (status !== 'done')
+    return { status: 'failed', why: { message: reason ?? 'reported as failed', retryable }, mode, outputs }
+  const isSaid = evidence === undefined || outputs?.evidence !== undefined
+  return { status: 'done', outputs: isSaid ? outputs : { ...outputs, evidence }, outcome }
 }
 
 const outcome = (done: Submitted): StatusSet =>

@@ -33,6 +33,16 @@ function signUnits(sign: string): number {
   return code < 0x10000 ? 12 : 16
 }
 
+/** How many of the lines fit; at least one. `reserved` is what is said besides. */
+export function linesWithin(lines: readonly string[], maxTokens: number, reserved: string): number {
+  let room = maxTokens * UNITS - unitsOf(reserved)
+  for (const [at, line] of lines.entries()) {
+    room -= unitsOf(`${line}\n`)
+    if (room < 0 && at > 0) return at
+  }
+  return lines.length
+}
+
 /** The beginning that fits, with `…` where something was cut. */
 export function cutTo(text: string, units: number): string {
   if (unitsOf(text) <= units) return text

@@ -3,11 +3,12 @@
 // also stay out of everything that is protected. Whatever is not allowed comes back as a value.
 
 import { realpath } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { isAbsolute, relative, resolve } from 'node:path'
 import type { Sha256 } from '../../domain/id.ts'
 import { type Answer, answering, codeOf, ignoring, refuse } from '../safety-refusal.ts'
 import { Directory, type Via } from './directory.ts'
 import { fold, protectedBy } from './protected-path.ts'
+import { realTarget } from './real-path.ts'
 import { FILE_MAX_BYTES, type FileContent, readFile, removeFile, replaceFile } from './regular-file.ts'
 import { parseRelativePath } from './relative-path.ts'
 
@@ -144,13 +145,8 @@ export class PathGate {
 
 /** Where in the workspace the state folder is, folded; null when it is elsewhere. It need not exist yet. */
 export async function stateInside({ root, stateDir }: GateOptions): Promise<readonly string[] | null> {
-  const inside = relative(await realpath(root), await realAsFarAsThere(resolve(stateDir)))
+  const state = await realTarget(resolve(stateDir))
+  const inside = state === null ? '' : relative(await realpath(root), state)
   if (inside === '' || inside === '..' || inside.startsWith('../') || isAbsolute(inside)) return null
   return inside.split('/').map(fold)
-}
-
-async function realAsFarAsThere(path: string): Promise<string> {
-  const real = await ignoring(['ENOENT', 'ENOTDIR'], () => realpath(path))
-  if (real !== null || path === dirname(path)) return real ?? path
-  return join(await realAsFarAsThere(dirname(path)), basename(path))
 }

@@ -1,7 +1,7 @@
-// The options and help of the commands that bring Planfold into coding agents: prime and install.
+// The options and help of the commands that bring Planfold into coding agents: prime, hook and install.
 
 import { Argument, type Command, Option } from 'commander'
-import { AGENTS, type AgentName } from '../../../operations/agents/agent-files.ts'
+import { AGENTS, type AgentName } from '../../../operations/install/agent-files.ts'
 import type { Act } from '../../context.ts'
 import { count } from '../option-values.ts'
 import type { InstallOptions } from './install.ts'
@@ -30,6 +30,18 @@ Examples:
     .action((agent: AgentName, options: InstallOptions) =>
       act(async context => (await import('./install.ts')).install(context, agent, options)),
     )
+
+  program
+    .command('hook')
+    .description('deny writes of an agent outside the task it claimed; called by the agent')
+    .addArgument(new Argument('<event>', 'when the agent calls it').choices(['pre-tool-use']))
+    .addHelpText(
+      'after',
+      `
+It reads the JSON of the agent on standard input: Claude Code, Codex (PreToolUse) or Gemini CLI (BeforeTool). It prints a
+denial, or nothing. It always exits with 0. \`planfold install claude\` adds it. Shell commands are not looked at.`,
+    )
+    .action(() => act(async context => (await import('./hook.ts')).preToolUse(context)))
 
   program
     .command('prime')

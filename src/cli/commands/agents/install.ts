@@ -10,14 +10,14 @@ import {
   type AgentSetup,
   agentSetup,
   type InstallScope,
-} from '../../../operations/agents/agent-files.ts'
+} from '../../../operations/install/agent-files.ts'
 import {
   type FileChange,
   type InstallPlan,
   planInstall,
   planUninstall,
-} from '../../../operations/agents/install-agent.ts'
-import { recordFolder } from '../../../operations/agents/install-record.ts'
+} from '../../../operations/install/install-agent.ts'
+import { recordFolder } from '../../../operations/install/install-record.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import type { Context } from '../../context.ts'
@@ -74,6 +74,7 @@ const commandsOf = (agent: AgentName): AgentCommands => ({
     codex: 'planfold prime --format codex-hook || true',
     gemini: 'planfold prime --format gemini-hook || true',
   },
+  guard: 'planfold hook pre-tool-use || true',
   install: `planfold install ${agent}`,
   version: VERSION,
 })
@@ -150,7 +151,7 @@ const STEPS: { readonly [agent in AgentName]: (scope: InstallScope) => readonly 
     `Next: start Claude Code here, version 2.1.157 or newer; \`/plugin\` lists it.${scope === 'project' ? ' It loads plugins of a project only in a folder that you trust.' : ''}`,
   ],
   codex: scope => [
-    `Next: you must now trust it in Codex, or Codex skips the hook without a word: start codex, then /hooks.${scope === 'project' ? ' It also reads these files only in a folder that you trust.' : ''}`,
+    `Next: you must now trust it in Codex, or Codex skips its hooks without a word: start codex, then /hooks.${scope === 'project' ? ' It also reads these files only in a folder that you trust.' : ''}`,
   ],
   opencode: () => ['Next: start opencode here; it loads the plugin by itself.'],
   gemini: scope => [

@@ -1,7 +1,6 @@
 // `planfold prime [PLAN]`: what an agent needs to know when it starts or was compacted. As text for people and plugins; as the JSON
 // that a hook prints, which ends well and says one line where there is no plan or it cannot be read.
 
-import { claudeName, codexName } from '../../../mcp/agent-name.ts'
 import { type Prime, primePlan } from '../../../operations/agents/prime-plan.ts'
 import { PRIME_TOKENS, PRIME_TOKENS_MIN, primeText } from '../../../operations/agents/prime-text.ts'
 import { tokensOf } from '../../../operations/agents/token-budget.ts'
@@ -12,6 +11,8 @@ import { type Context, withState } from '../../context.ts'
 import { complaintOf, EXIT, usage } from '../../exit.ts'
 import { demandTarget } from '../../find-target.ts'
 import { callerName } from '../../open-state.ts'
+import { readHookInput, textIn } from './hook-input.ts'
+import { sessionNames } from './session-names.ts'
 
 export interface PrimeOptions {
   readonly maxTokens?: number
@@ -49,7 +50,7 @@ const textOf = (found: Prime, maxTokens: number): string =>
 /** Whatever is wrong with the plan, the agent starts as if we were not there, and is told in one line. */
 async function textForHook(context: Context, word: string | undefined, maxTokens: number): Promise<string> {
   try {
-    const found = await readPrime(context, word, async () => null, await sessionOf(context))
+    const found = await readPrime(context, word, async () => null, textIn(await readHookInput(context), 'session_id'))
     return found === null ? 'Planfold: no plan is open in this folder.' : textOf(found, maxTokens)
   } catch (error) {
     const complaint = complaintOf(error)
@@ -80,42 +81,4 @@ async function readPrime(
     await missed(engine, found.missing)
     return null
   })
-}
-
-/** The names under which the MCP server writes down what Claude Code and Codex claim in this session. */
-const sessionNames = (session: string | undefined): readonly string[] =>
-  session === undefined ? [] : [claudeName(session), codexName(session)]
-
-const INPUT_MAX_BYTES = 64 * 1024
-/** Agents write their input at once; where nothing comes, somebody tries the hook by hand. */
-const INPUT_MS = 300
-
-/** A hook is given the id of its session on standard input; undefined where it is not. */
-async function sessionOf({ terminal, stdin }: Context): Promise<string | undefined> {
-  if (terminal !== null) return undefined
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>(resolve => {
-    timer = setTimeout(() => resolve(undefined), INPUT_MS)
-  })
-  const read = async (): Promise<string | undefined> => {
-    let text = ''
-    for await (const chunk of stdin()) {
-      text += Buffer.from(chunk).toString('utf8')
-      const id = sessionIn(text)
-      if (id !== undefined || text.length > INPUT_MAX_BYTES) return id
-    }
-    return undefined
-  }
-  return await Promise.race([read().catch(() => undefined), late]).finally(() => clearTimeout(timer))
-}
-
-/** Undefined while the text is not whole. */
-function sessionIn(text: string): string | undefined {
-  try {
-    const input: unknown = JSON.parse(text)
-    const id = typeof input === 'object' && input !== null && 'session_id' in input ? input.session_id : undefined
-    return typeof id === 'string' ? id : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -3,11 +3,12 @@
 import type { Composed } from '../../../compose.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import { REPEAT } from '../../../domain/rules/unsafe-repeat.ts'
+import type { Unaccepted } from '../../../domain/views/board.ts'
 import { type ClaimAsk, claimTask, claimWhenReady } from '../../../operations/claim-task.ts'
 import type { TaskTarget } from '../../../operations/find-target.ts'
 import { keepClaim, reportTask, type TaskReported, type WorkReport } from '../../../operations/report-task.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, printNote } from '../../answer.ts'
+import { answer, printNote, withDir } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT, refused, usage } from '../../exit.ts'
 import { findPlanOrTask, findTask } from '../../find-target.ts'
@@ -122,22 +123,30 @@ export async function done(
     const { task } = target
     const said = { status: 'done', outcome: options.outcome, outputs: outputs ?? undefined } as const
     const { accepted, unaccepted } = await report(context, composed, target, said, options.token)
-    const { name, claim } = accepted
     if (unaccepted === null) return EXIT.done
-    // The first one is in the sentence that was just printed.
-    for (const { criterion, evidence } of unaccepted.verdicts.filter(({ holds }) => holds === false).slice(1))
-      printNote(
-        context,
-        `check failed: ${escapeForTerminal(`${criterion}${evidence === undefined ? '' : ` (${evidence})`}`)}`,
-      )
-    if (unaccepted.kept)
-      printNote(
-        context,
-        `${task} is still yours${claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`}: fix it, then report again. Next: planfold done ${name} ${task}${claim === undefined ? '' : ` --token ${claim.token}`}`,
-      )
+    const { name, claim } = accepted
+    const again = `planfold done ${name} ${task}${claim === undefined ? '' : ` --token ${claim.token}`}`
+    remarkUnaccepted(context, unaccepted, { task, claim, again })
     // A report that was not accepted is a failure, and a script must see it.
     return EXIT.failed
   })
+}
+
+/** Which checks failed, and how to report `again`. */
+export function remarkUnaccepted(
+  context: Context,
+  { verdicts, kept }: Unaccepted,
+  { task, claim, again }: { readonly task: string; readonly claim: Accepted['claim']; readonly again: string },
+): void {
+  // The first one is in the sentence that was just printed.
+  for (const { criterion, evidence } of verdicts.filter(({ holds }) => holds === false).slice(1))
+    printNote(
+      context,
+      `check failed: ${escapeForTerminal(`${criterion}${evidence === undefined ? '' : ` (${evidence})`}`)}`,
+    )
+  if (!kept) return
+  const long = claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`
+  printNote(context, `${task} is still yours${long}: fix it, then report again. Next: ${again}`)
 }
 
 /** Reports, tells what then happened, and how to go on. */
@@ -241,23 +250,27 @@ export async function claim(
     const card = await composed.engine.ask({ type: 'task', plan, task: held.task })
     const briefing = await composed.engine.ask({ type: 'briefing', plan, task: held.task })
     const place = (await composed.engine.ask({ type: 'summary', plan }))?.place ?? null
-    answer(context, { plan, name, version, ...held, card, briefing, place }, () => [
+    const reported = Object.entries(briefing?.outputs ?? {}).flatMap(([output, { from }]) =>
+      from === 'report' ? [` --output ${escapeForTerminal(output)}=…`] : [],
+    )
+    const of = `${name} ${held.task} --token ${held.token}`
+    const keep = `planfold heartbeat ${of}`
+    const next = [
+      keep,
+      `planfold report ${of} --status done -m 'how you know'${reported.join('')}`,
+      `planfold report ${of} --status failed -m 'what went wrong'`,
+    ].map(line => withDir(context, line))
+    answer(context, { plan, name, version, ...held, card, briefing, place, next }, () => [
       ...(meant === null ? [`plan   ${name}`] : []),
       `task   ${held.task}${card?.title == null ? '' : `  ${escapeForTerminal(card.title)}`}`,
       `token  ${held.token}`,
       ...(place === null ? [] : [`folder ${escapeForTerminal(place)}`]),
       ...(briefing === null ? [] : briefingLines(briefing, context.paint)),
     ])
-    printNote(
-      context,
-      `yours for ${elapsed(held.expiresInMs)}; keep it with: planfold heartbeat ${name} ${held.task} --token ${held.token}`,
-    )
-    const outputs = Object.entries(briefing?.outputs ?? {}).flatMap(([output, { from }]) =>
-      from === 'report' ? [` --output ${escapeForTerminal(output)}=…`] : [],
-    )
-    printNote(context, `report with: planfold done ${name} ${held.task} --token ${held.token}${outputs.join('')}`)
+    printNote(context, `yours for ${elapsed(held.expiresInMs)}; keep it with: ${keep}`)
+    printNote(context, `report with: planfold done ${of}${reported.join('')}`)
     const mode = briefing === null || briefing.failureModes.length === 0 ? '' : ' [--mode MODE]'
-    printNote(context, `or with: planfold fail ${name} ${held.task} --token ${held.token} -m 'what went wrong'${mode}`)
+    printNote(context, `or with: planfold fail ${of} -m 'what went wrong'${mode}`)
     return EXIT.done
   })
 }

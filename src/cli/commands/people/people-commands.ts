@@ -1,12 +1,13 @@
 // The options and help of the commands for people and agents: claims, reports, decisions, questions.
 
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Act } from '../../context.ts'
 import type { GateOptions } from '../../order.ts'
 import { collectValues, duration, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
 import type { AnswerOptions, ApproveOptions, ChooseOptions, PushBackOptions, ReviewOptions } from './approve.ts'
 import type { AskOptions } from './ask.ts'
 import type { ClaimOptions, DoneOptions, FailOptions, HeartbeatOptions, RetryOptions } from './claim.ts'
+import type { ReportOptions } from './report.ts'
 
 const TASK = 'name of the task'
 
@@ -66,6 +67,35 @@ Planfold runs the acceptance checks of the task first. If one fails, the report 
     .option('--mode <name>', 'which of the `failure_modes` of the task occurred')
     .action((plan: string, task: string | undefined, options: FailOptions) =>
       act(async context => (await import('./claim.ts')).fail(context, plan, task, options)),
+    )
+
+  program
+    .command('report')
+    .description('report a claimed task as done or failed, with evidence')
+    .argument('[plan]', 'name or UUID of the plan (default: the plan of the task you claimed)')
+    .argument('[task]', 'name of the task (default: the one you claimed)')
+    .addOption(new Option('--status <status>', 'how it ended').choices(['done', 'failed']).makeOptionMandatory())
+    .option('-m, --message <text>', 'how you know that it is done, or what went wrong')
+    .option('--tick <criterion>', 'mark an acceptance check as met, by text or number; repeat for more', collectValues)
+    .option('--output <name=value>', 'set an output; repeat for more', collectValues)
+    .option('--outputs <file>', 'read outputs from a JSON file')
+    .option('--outcome <name>', 'done: outcome to report; selects the next task, see `on:` in the plan')
+    .option('--retryable', 'failed: a retry may help')
+    .option('--mode <name>', 'failed: which of the `failure_modes` of the task occurred')
+    .option('--token <token>', 'token of the claim')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold next --claim --json
+  planfold report --status done -m 'all 12 tests pass' --tick 1 --output tests=12
+  planfold report release notes --status failed -m 'no access to the tracker' --retryable
+
+Planfold runs the acceptance checks of the task first. If one fails, the report is refused: fix the work and report again.
+A tick is your word only; it replaces no check.`,
+    )
+    .action((plan: string | undefined, task: string | undefined, options: ReportOptions) =>
+      act(async context => (await import('./report.ts')).report(context, plan, task, options)),
     )
 
   const seen = ['--hash <hash>', 'decide only if the request still has this hash'] as const

@@ -1,5 +1,5 @@
 // `planfold next [PLAN] [TASK]`: what can be worked on now and what is to be done; with --explain, why every other task cannot.
-// Without a plan, of all plans that are open.
+// Without a plan, of all plans that are open. With --claim, the first of them is claimed.
 
 import type { TaskName } from '../../../domain/id.ts'
 
@@ -9,19 +9,37 @@ import { type NextSteps, nextSteps } from '../../../operations/next-step.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { EXIT, usage } from '../../exit.ts'
 import { findPlanOrTask } from '../../find-target.ts'
 import { symbol } from '../../terminal/paint.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { scopeWaitLines } from '../../text/wait-text.ts'
 
+export interface NextOptions {
+  readonly explain?: boolean
+  /** Take the next one in hand instead of listing all. */
+  readonly claim?: boolean
+  readonly lease?: number
+}
+
 export async function next(
   context: Context,
   first: string | undefined,
   second: string | undefined,
-  options: { readonly explain?: boolean },
+  options: NextOptions,
 ): Promise<number> {
+  const { claim, lease, explain } = options
+  if (claim === true && explain === true)
+    throw usage('--claim and --explain cannot be used together', 'use one of them')
+  if (claim !== true && lease !== undefined) throw usage('--lease needs --claim', 'add --claim')
+  if (claim === true)
+    return await (await import('../people/claim.ts')).claim(
+      context,
+      first,
+      second,
+      lease === undefined ? {} : { lease },
+    )
   return await withState(context, { create: false }, async ({ engine }) => {
     const open = first === undefined ? await openPlans(engine, PLANS_MAX) : []
     const several = open.length > 1 ? open.map(({ id, name }) => ({ plan: id, name, task: null })) : null

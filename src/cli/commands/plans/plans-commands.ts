@@ -8,6 +8,7 @@ import type { AnalyzeCommandOptions } from './analyze.ts'
 import type { GraphOptions } from './graph.ts'
 import type { ListOptions } from './list.ts'
 import { type LogOptions, since } from './log.ts'
+import type { NextOptions } from './next.ts'
 import type { CancelOptions, HaltOptions, PauseOptions } from './pause.ts'
 import type { ResumeOptions } from './resume.ts'
 import type { RunOptions } from './run.ts'
@@ -74,7 +75,9 @@ Examples:
     .argument('[plan]', 'name or UUID of the plan (default: all unfinished plans)')
     .argument('[task]', 'only this task')
     .option('-e, --explain', 'say for each task why it is ready or not')
-    .action((plan: string | undefined, task: string | undefined, options: { explain?: boolean }) =>
+    .option('--claim', 'claim the next external task, as `planfold claim` does')
+    .option('--lease <duration>', 'with --claim: it expires after this time without a heartbeat, e.g. 10m', duration)
+    .action((plan: string | undefined, task: string | undefined, options: NextOptions) =>
       act(async context => (await import('./next.ts')).next(context, plan, task, options)),
     )
 

@@ -27,6 +27,7 @@ const COMMANDS: AgentCommands = {
   mcp: ['mcp'],
   prime: ['prime'],
   hooks: { claude: 'prime for claude', codex: 'prime for codex', gemini: 'prime for gemini' },
+  guard: 'guard for codex',
   install: 'install',
   version: '1',
 }
@@ -101,7 +102,14 @@ interface Shared {
 const SHARED: { readonly [agent in 'codex' | 'opencode' | 'gemini' | 'cursor']: readonly Shared[] } = {
   codex: [
     { path: 'project/.codex/config.toml', kind: 'toml', keys: [['mcp_servers', 'planfold']] },
-    { path: 'project/.codex/hooks.json', kind: 'json', keys: [['hooks', 'SessionStart']] },
+    {
+      path: 'project/.codex/hooks.json',
+      kind: 'json',
+      keys: [
+        ['hooks', 'SessionStart'],
+        ['hooks', 'PreToolUse'],
+      ],
+    },
   ],
   opencode: [{ path: 'project/opencode.json', kind: 'json', keys: [['mcp', 'planfold']] }],
   gemini: [
@@ -130,7 +138,7 @@ function foreign(kind: 'json' | 'toml', text: string, keys: Shared['keys']): Set
 function withoutEntry(value: Settings, [outer, inner]: readonly [string, string]): Settings {
   const held = value[outer]
   if (typeof held !== 'object' || held === null) return value
-  const isOurs = (one: unknown): boolean => /prime for (codex|gemini)/.test(JSON.stringify(one) ?? '')
+  const isOurs = (one: unknown): boolean => /(?:prime|guard) for (?:codex|gemini)/.test(JSON.stringify(one) ?? '')
   const left = Object.entries(held).flatMap(([key, one]) => {
     if (key !== inner) return [[key, one]]
     const items = outer === 'hooks' && Array.isArray(one) ? one.filter(each => !isOurs(each)) : []
@@ -195,7 +203,7 @@ describe('over random settings', () => {
         await here.uninstall(agent)
         for (const [at, { path, kind, keys }] of shared.entries()) {
           const after = here.read(path)
-          expect(after).not.toMatch(/prime for (codex|gemini)|"planfold"|added by its installer/)
+          expect(after).not.toMatch(/(?:prime|guard) for (?:codex|gemini)|"planfold"|added by its installer/)
           expect(foreign(kind, after, keys)).toEqual(foreign(kind, files[at]!.text, keys))
           for (const comment of files[at]!.comments) expect(after).toContain(comment)
           if (!isLost) expect(after).toMatch(/their/)
@@ -355,9 +363,27 @@ test('a newer version writes its own entry in place of ours, and is taken back t
   }
   await here.install('codex', { commands })
   expect(here.read('project/.codex/hooks.json').match(/prime for codex/g)).toEqual(['prime for codex'])
+  expect(here.read('project/.codex/hooks.json').match(/guard for codex/g)).toHaveLength(1)
   expect(here.read('project/.codex/config.toml').match(/--new/g)).toHaveLength(1)
   await here.uninstall('codex', { commands })
   expect(here.tree()).toEqual(before)
+})
+
+test('in a file that was changed meanwhile, a newer version still replaces only ours, and twice is once', async () => {
+  const here = place()
+  await here.install('codex')
+  const path = 'project/.codex/hooks.json'
+  here.write(path, here.read(path).replace('{', '{ "mine": 1,'))
+  expect(await here.plan('codex')).toMatchObject({ ok: true, changes: [] })
+  const commands = { ...COMMANDS, guard: 'guard for codex, better' }
+  await here.install('codex', { commands })
+  expect(await here.plan('codex', { commands })).toMatchObject({ ok: true, changes: [] })
+  const { hooks, ...rest } = JSON.parse(here.read(path))
+  expect(rest).toEqual({ mine: 1 })
+  expect([hooks.SessionStart.length, hooks.PreToolUse.length]).toEqual([1, 1])
+  expect(hooks.PreToolUse[0]).toMatchObject({ matcher: 'apply_patch', hooks: [{ command: 'guard for codex, better' }] })
+  await here.uninstall('codex', { commands })
+  expect(JSON.parse(here.read(path))).toEqual({ mine: 1 })
 })
 
 test('what a person changed in our own files and entries is theirs: an install keeps it, an uninstall says so', async () => {

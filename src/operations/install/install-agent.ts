@@ -11,6 +11,7 @@ import { basename, dirname, join } from 'node:path'
 import type { Sha256 } from '../../domain/id.ts'
 import { same } from '../../domain/json.ts'
 import {
+  type EntryStatus,
   entryStatus,
   isEmptyJson,
   type JsonEntry,
@@ -60,51 +61,51 @@ export type InstallPlan =
   | { readonly ok: false; readonly refused: readonly { readonly path: string; readonly why: string }[] }
 
 export async function planInstall(ask: InstallAsk): Promise<InstallPlan> {
-  const path = recordPath(ask.records, ask.setup)
-  const record = await readRecord(path)
-  const looked = await lookAt(ask.setup, record)
-  if (!looked.ok) return looked
-  const worked = workOut(looked.files, withOurs)
-  if (!worked.ok) return worked
-  const targets = worked.steps.length === 0 ? [] : [...worked.steps.map(({ real }) => real), path]
-  const folders = new Set((await Promise.all(targets.map(missingFolders))).flat())
-  return {
-    ok: true,
-    changes: worked.steps.map(changeOf),
-    notes: worked.notes,
-    apply: async () => {
-      if (worked.steps.length === 0) return
-      const written = new Map(worked.steps.map(step => [step.file.path, recordOf(step)]))
-      const kept = (record?.files ?? []).filter(one => !written.has(one.path))
-      const made = [...new Set([...(record?.folders ?? []), ...folders])]
-      const { agent } = ask.setup
-      // Known before it is done: whatever interrupts us, it can be taken back.
-      const files = [...kept, ...written.values()]
-      await writeRecord(path, { planfold: 1, agent, scope: ask.scope, files, folders: made })
-      for (const step of worked.steps) await write(step)
-    },
-  }
+  return await planWith(ask, withOurs, async ({ path, record, steps }) => {
+    if (steps.length === 0) return
+    const folders = await Promise.all([...steps.map(({ real }) => real), path].map(missingFolders))
+    const written = new Map(steps.map(step => [step.file.path, recordOf(step)]))
+    const kept = (record?.files ?? []).filter(one => !written.has(one.path))
+    const made = [...new Set([...(record?.folders ?? []), ...folders.flat()])]
+    const { agent } = ask.setup
+    // Known before it is done: whatever interrupts us, it can be taken back.
+    const files = [...kept, ...written.values()]
+    await writeRecord(path, { planfold: 1, agent, scope: ask.scope, files, folders: made })
+    for (const step of steps) await write(step)
+  })
 }
 
 export async function planUninstall(ask: InstallAsk): Promise<InstallPlan> {
+  return await planWith(ask, withoutOurs, async ({ path, record, steps }) => {
+    for (const step of steps) await write(step)
+    await removeRecord(path)
+    const folders = [...new Set([...(record?.folders ?? []), ...ask.setup.folders])]
+    for (const folder of folders.toSorted((a, b) => b.length - a.length))
+      await ignoring(['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'], () => rmdir(folder))
+  })
+}
+
+interface Planned {
+  /** Of the record. */
+  readonly path: string
+  readonly record: InstallRecord | null
+  readonly steps: readonly Step[]
+}
+
+/** Works out what happens to each file; `apply` then does it. */
+async function planWith(
+  ask: InstallAsk,
+  work: (looked: Looked) => Outcome,
+  apply: (planned: Planned) => Promise<void>,
+): Promise<InstallPlan> {
   const path = recordPath(ask.records, ask.setup)
   const record = await readRecord(path)
   const looked = await lookAt(ask.setup, record)
   if (!looked.ok) return looked
-  const worked = workOut(looked.files, withoutOurs)
+  const worked = workOut(looked.files, work)
   if (!worked.ok) return worked
-  return {
-    ok: true,
-    changes: worked.steps.map(changeOf),
-    notes: worked.notes,
-    apply: async () => {
-      for (const step of worked.steps) await write(step)
-      await removeRecord(path)
-      const folders = [...new Set([...(record?.folders ?? []), ...ask.setup.folders])]
-      for (const folder of folders.toSorted((a, b) => b.length - a.length))
-        await ignoring(['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'], () => rmdir(folder))
-    },
-  }
+  const { steps, notes } = worked
+  return { ok: true, changes: steps.map(changeOf), notes, apply: async () => await apply({ path, record, steps }) }
 }
 
 // Looking.
@@ -208,12 +209,7 @@ interface Step extends Looked {
 }
 
 type Outcome =
-  | {
-      readonly type: 'change'
-      readonly base: string | null
-      readonly after: string | null
-      readonly entries: readonly RecordedEntry[]
-    }
+  | ({ readonly type: 'change' } & Pick<Step, 'base' | 'after' | 'entries'>)
   | { readonly type: 'nothing' }
   | { readonly type: 'left'; readonly why: string }
   | { readonly type: 'refused'; readonly why: string }
@@ -244,7 +240,7 @@ function withOurs(looked: Looked): Outcome {
   const base = undone === null ? text : undone.text
   switch (file.kind) {
     case 'whole':
-      if (base === null) return changeTo(file.text, base)
+      if (base === null) return { type: 'change', base, after: file.text, entries: [] }
       if (base === file.text) return NOTHING
       if (recorded !== null) return { type: 'left', why: 'was changed since it was installed; it stays as it is' }
       return { type: 'refused', why: 'is there already and was not made by Planfold; move it away first' }
@@ -268,71 +264,55 @@ function withOurs(looked: Looked): Outcome {
   }
 }
 
-function entriesInto(entries: readonly JsonEntry[], there: string | null, recorded: RecordedFile | null): Outcome {
-  // An earlier version wrote something else.
-  const old = (recorded?.entries ?? []).filter(({ entry }) => !entries.some(wanted => same(wanted, entry)))
-  const current = withoutSame(there, old)
-  const found = entries.map(entry => ({ entry, status: entryStatus(current ?? '', entry) }))
-  for (const { entry, status } of found) {
-    if (!status.ok) return { type: 'refused', why: status.why }
-    if (status.status !== 'other') continue
-    const where = entry.path.join('.')
-    if (recorded !== null) return { type: 'left', why: `has another '${where}' than was installed; it stays as it is` }
-    return { type: 'refused', why: `has '${where}' already, not made by Planfold; remove it first` }
+function entriesInto(wanted: readonly JsonEntry[], there: string | null, recorded: RecordedFile | null): Outcome {
+  const held = (recorded?.entries ?? []).filter(({ entry }) => statusOf(there, entry) === 'same')
+  const isWanted = ({ entry }: RecordedEntry): boolean => wanted.some(one => same(one, entry))
+  if (held.every(isWanted) && wanted.every(entry => statusOf(there, entry) === 'same')) return NOTHING
+  // Ours go first, also those that an earlier version wrote: what is left is the file without them.
+  let base = there
+  for (const { entry, made } of held.toReversed()) {
+    const without = removeEntry(base ?? '', entry, { made })
+    if (without.ok) base = without.text
   }
-  if (found.every(({ status }) => status.ok && status.status === 'same')) return NOTHING
-  // Those that are there already are ours too: without them it is what an uninstall leads back to.
-  const made = (entry: JsonEntry): number => recorded?.entries.find(one => same(one.entry, entry))?.made ?? 0
-  const bare = withoutSame(
-    current,
-    entries.map(entry => ({ entry, made: made(entry) })),
-  )
-  const base = recorded?.before === null && isEmptyJson(bare ?? '') ? null : bare
-  const set: RecordedEntry[] = []
-  let after = base
-  for (const entry of entries) {
-    const edit = setEntry(after ?? '', entry)
+  if (recorded?.before === null && isEmptyJson(base ?? '')) base = null
+  let after = base ?? ''
+  const entries: RecordedEntry[] = []
+  for (const entry of wanted) {
+    const found = entryStatus(after, entry)
+    if (!found.ok) return { type: 'refused', why: found.why }
+    if (found.status === 'same') continue
+    const where = entry.path.join('.')
+    if (found.status === 'other')
+      return recorded === null
+        ? { type: 'refused', why: `has '${where}' already, not made by Planfold; remove it first` }
+        : { type: 'left', why: `has another '${where}' than was installed; it stays as it is` }
+    const edit = setEntry(after, entry)
     if (!edit.ok) return { type: 'refused', why: edit.why }
     after = edit.text
-    set.push({ entry, made: edit.made })
+    entries.push({ entry, made: edit.made })
   }
-  return { type: 'change', base, after, entries: set }
+  return { type: 'change', base, after, entries }
 }
 
-/** Without those of these entries that nobody has changed. The last one set goes first. */
-function withoutSame(there: string | null, entries: readonly RecordedEntry[]): string | null {
-  let text = there
-  for (const { entry, made } of entries.toReversed()) {
-    const found = entryStatus(text ?? '', entry)
-    const without = text !== null && found.ok && found.status === 'same' ? removeEntry(text, entry, { made }) : null
-    if (without?.ok === true) text = without.text
-  }
-  return text
+/** Null where the file cannot be read as JSON. */
+function statusOf(text: string | null, entry: JsonEntry): EntryStatus | null {
+  const found = entryStatus(text ?? '', entry)
+  return found.ok ? found.status : null
 }
 
 const changed = (base: string | null, edit: SettingsEdit): Outcome =>
-  edit.ok ? changeTo(edit.text, base) : { type: 'refused', why: edit.why }
-
-const changeTo = (after: string | null, base: string | null = null): Extract<Outcome, { type: 'change' }> => ({
-  type: 'change',
-  base,
-  after,
-  entries: [],
-})
+  edit.ok ? { type: 'change', base, after: edit.text, entries: [] } : { type: 'refused', why: edit.why }
 
 function withoutOurs(looked: Looked): Outcome {
   const { file, text, recorded } = looked
   if (text === null || hashOf(text) === recorded?.before) return NOTHING
   const undone = undo(looked)
-  if (undone !== null) return changeTo(undone.text)
-  const gone = changeTo(null)
+  if (undone !== null) return { type: 'change', base: null, after: undone.text, entries: [] }
   switch (file.kind) {
     case 'whole':
-      return text === file.text ? gone : { type: 'left', why: 'was changed since it was installed; delete it yourself' }
-    case 'json': {
-      const without = entriesOut(recorded?.entries ?? file.entries.map(entry => ({ entry, made: 0 })), text, recorded)
-      return recorded?.before === null && without.type === 'change' && isEmptyJson(without.after ?? '') ? gone : without
-    }
+      return text === file.text ? GONE : { type: 'left', why: 'was changed since it was installed; delete it yourself' }
+    case 'json':
+      return entriesOutOf(file.entries, text, recorded)
     case 'toml': {
       const found = blockStatus(text, file.block)
       if (!found.ok) return { type: 'refused', why: found.why }
@@ -340,28 +320,29 @@ function withoutOurs(looked: Looked): Outcome {
       if (found.status === 'other')
         return { type: 'left', why: `has [${file.block.table.join('.')}] without our mark; it stays` }
       const without = changed(null, removeBlock(text, file.block))
-      return recorded?.before === null && without.type === 'change' && without.after?.trim() === '' ? gone : without
+      return recorded?.before === null && without.type === 'change' && without.after?.trim() === '' ? GONE : without
     }
     default:
       return file satisfies never
   }
 }
 
-function entriesOut(entries: readonly RecordedEntry[], text: string, recorded: RecordedFile | null): Outcome {
+const GONE: Outcome = { type: 'change', base: null, after: null, entries: [] }
+
+function entriesOutOf(ours: readonly JsonEntry[], text: string, recorded: RecordedFile | null): Outcome {
   let after = text
-  let left: Outcome = NOTHING
-  for (const { entry, made } of entries.toReversed()) {
+  for (const { entry, made } of (recorded?.entries ?? ours.map(one => ({ entry: one, made: 0 }))).toReversed()) {
     const found = entryStatus(after, entry)
     if (!found.ok) return { type: 'refused', why: found.why }
+    if (found.status === 'absent') continue
     if (found.status === 'other' && recorded === null)
-      left = { type: 'left', why: `has '${entry.path.join('.')}' that was not made by Planfold; it stays` }
-    else if (found.status !== 'absent') {
-      const edit = removeEntry(after, entry, { made })
-      if (!edit.ok) return { type: 'refused', why: edit.why }
-      after = edit.text
-    }
+      return { type: 'left', why: `has '${entry.path.join('.')}' that was not made by Planfold; it stays` }
+    const without = removeEntry(after, entry, { made })
+    if (!without.ok) return { type: 'refused', why: without.why }
+    after = without.text
   }
-  return after === text ? left : changeTo(after)
+  if (after === text) return NOTHING
+  return recorded?.before === null && isEmptyJson(after) ? GONE : { type: 'change', base: null, after, entries: [] }
 }
 
 /** As it was before the install; null when it is not as the install left it. */

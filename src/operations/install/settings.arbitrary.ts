@@ -45,7 +45,14 @@ export const jsonSettings: fc.Arbitrary<RandomSettings> = fc
     rest: fc.dictionary(word, value, { maxKeys: 4, noNullPrototype: true }),
     servers: fc.option(fc.dictionary(word, value, { maxKeys: 2, noNullPrototype: true })),
     hooks: fc.option(
-      fc.record({ SessionStart: fc.array(value, { maxLength: 3 }), Stop: fc.array(value, { maxLength: 2 }) }),
+      fc.record(
+        {
+          SessionStart: fc.array(value, { maxLength: 3 }),
+          PreToolUse: fc.array(value, { maxLength: 2 }),
+          Stop: fc.array(value, { maxLength: 2 }),
+        },
+        { requiredKeys: ['SessionStart', 'Stop'] },
+      ),
     ),
     first: fc.boolean(),
     style,

@@ -21,6 +21,8 @@ export interface AgentCommands {
   readonly prime: readonly string[]
   /** The same for the hook of each agent, as one line of a shell. */
   readonly hooks: { readonly claude: string; readonly codex: string; readonly gemini: string }
+  /** The hook that judges what a tool is about to write, as one line of a shell. */
+  readonly guard: string
   /** How our files say where they came from. */
   readonly install: string
   readonly version: string
@@ -111,6 +113,7 @@ function claude({ folder, within }: Base, _: InstallScope, commands: AgentComman
       whole('hooks/hooks.json', {
         hooks: {
           SessionStart: [{ matcher: 'startup|resume|clear|compact', hooks: [{ ...hookOf(commands.hooks.claude) }] }],
+          PreToolUse: [{ matcher: 'Write|Edit|MultiEdit|NotebookEdit', hooks: [{ ...hookOf(commands.guard) }] }],
         },
       }),
       whole('.mcp.json', { mcpServers: { planfold: server } }),
@@ -119,7 +122,7 @@ function claude({ folder, within }: Base, _: InstallScope, commands: AgentComman
 }
 
 function codex({ folder, within }: Base, _: InstallScope, commands: AgentCommands): AgentSetup {
-  const { program, mcp, hooks } = commands
+  const { program, mcp, hooks, guard } = commands
   const block: TomlBlock = {
     table: ['mcp_servers', 'planfold'],
     lines: [`command = ${JSON.stringify(program)}`, `args = [${mcp.map(word => JSON.stringify(word)).join(', ')}]`],
@@ -135,7 +138,10 @@ function codex({ folder, within }: Base, _: InstallScope, commands: AgentCommand
         kind: 'json',
         path: join(folder, 'hooks.json'),
         within,
-        entries: [{ path: ['hooks', 'SessionStart'], value: { hooks: [hookOf(hooks.codex)] }, item: true }],
+        entries: [
+          { path: ['hooks', 'SessionStart'], value: { hooks: [hookOf(hooks.codex)] }, item: true },
+          { path: ['hooks', 'PreToolUse'], value: { matcher: 'apply_patch', hooks: [hookOf(guard)] }, item: true },
+        ],
       },
     ],
   }
@@ -239,7 +245,7 @@ done; change it with \`plan_write\`. \`${[program, ...prime].join(' ')}\` prints
   }
 }
 
-/** In seconds; the agent waits for it when it starts. */
+/** In seconds; the agent waits for it. */
 const HOOK_TIMEOUT = 15
 
 const hookOf = (command: string) => ({ type: 'command', command, timeout: HOOK_TIMEOUT })

@@ -25,7 +25,7 @@ export interface RecordedFile {
   readonly after: Sha256
   /** How the file becomes what it was: `length` characters from `start` are replaced by `text`. */
   readonly undo: { readonly start: number; readonly length: number; readonly text: string } | null
-  /** In a JSON file, in the order in which they were set. */
+  /** In a JSON file: what was entered, in this order. */
   readonly entries: readonly RecordedEntry[]
 }
 
@@ -81,7 +81,7 @@ function isRecord(value: unknown): value is InstallRecord {
       (file.before === null || typeof file.before === 'string') &&
       typeof file.after === 'string' &&
       Array.isArray(file.entries) &&
-      file.entries.every(isRecordedEntry) &&
+      file.entries.every(isEntry) &&
       (file.undo === null ||
         (isObject(file.undo) &&
           typeof file.undo.start === 'number' &&
@@ -90,7 +90,7 @@ function isRecord(value: unknown): value is InstallRecord {
   )
 }
 
-const isRecordedEntry = (value: unknown): boolean =>
+const isEntry = (value: unknown): boolean =>
   isObject(value) &&
   typeof value.made === 'number' &&
   isObject(value.entry) &&

@@ -1,0 +1,93 @@
+// What an agent hands to a hook on standard input: one JSON object. Which files its tool is about to write is read from it.
+
+import type { Context } from '../../context.ts'
+
+const INPUT_MAX_BYTES = 64 * 1024 * 1024
+/** Agents write their input at once; where nothing comes, somebody tries the hook by hand. */
+const SILENCE_MS = 300
+
+/** The object, as soon as it is whole; undefined where none comes. */
+export async function readHookInput({ terminal, stdin }: Context): Promise<HookInput | undefined> {
+  if (terminal !== null) return undefined
+  let timer: NodeJS.Timeout | undefined
+  const silence = new Promise<undefined>(resolve => {
+    timer = setTimeout(() => resolve(undefined), SILENCE_MS)
+  })
+  const read = async (): Promise<HookInput | undefined> => {
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    for await (const chunk of stdin()) {
+      timer?.refresh()
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes > INPUT_MAX_BYTES) return undefined
+      // Some agents leave the pipe open.
+      const input = endsObject(chunk) ? objectIn(chunks) : undefined
+      if (input !== undefined) return input
+    }
+    return objectIn(chunks)
+  }
+  return await Promise.race([read().catch(() => undefined), silence]).finally(() => clearTimeout(timer))
+}
+
+export interface HookInput {
+  readonly [key: string]: unknown
+}
+
+const endsObject = (chunk: Uint8Array): boolean => /\}\s*$/.test(Buffer.from(chunk.subarray(-16)).toString('latin1'))
+
+/** Undefined while the text is not whole. */
+function objectIn(chunks: readonly Uint8Array[]): HookInput | undefined {
+  try {
+    const input: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    return isObject(input) ? input : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): value is HookInput =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A field of the input, where it is text. */
+export function textIn(input: HookInput | undefined, key: string): string | undefined {
+  const value = input?.[key]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** What the tool is about to write; empty for tools that write no files, null when its input is not as we know it. */
+export function writtenPaths(input: HookInput): readonly string[] | null {
+  const tool = textIn(input, 'tool_name')
+  if (tool === undefined) return null
+  const find = Object.hasOwn(WRITERS, tool) ? WRITERS[tool] : undefined
+  if (find === undefined) return []
+  const { tool_input: given } = input
+  const paths = isObject(given) ? find(given) : []
+  return paths.length === 0 || paths.some(path => path.includes('\0')) ? null : paths
+}
+
+const field =
+  (key: string) =>
+  (given: HookInput): readonly string[] => {
+    const path = textIn(given, key)
+    return path === undefined ? [] : [path]
+  }
+
+/** The tools that write files, of Claude Code, Codex and Gemini CLI. */
+const WRITERS: { readonly [tool: string]: (given: HookInput) => readonly string[] } = {
+  Write: field('file_path'),
+  Edit: field('file_path'),
+  MultiEdit: field('file_path'),
+  NotebookEdit: field('notebook_path'),
+  apply_patch: patchedPaths,
+  write_file: field('file_path'),
+  replace: field('file_path'),
+}
+
+/** A patch of Codex names each file on a line of its own. */
+function patchedPaths(given: HookInput): readonly string[] {
+  const patch = textIn(given, 'command') ?? ''
+  return Array.from(patch.matchAll(/^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm), ([, path]) =>
+    path!.trim(),
+  )
+}

@@ -1,0 +1,37 @@
+// The tasks that an agent has in hand: which work is meant where no task is named, and where it may write.
+
+import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { Engine } from '../../engine/engine.ts'
+
+export interface ClaimedTask {
+  readonly plan: PlanId
+  readonly task: TaskName
+  /** Who claimed it. */
+  readonly by: string
+}
+
+/** Of these names, in one plan or in all. */
+export async function claimedTasks(
+  engine: Pick<Engine, 'ask'>,
+  agents: readonly string[],
+  plan?: PlanId,
+): Promise<readonly ClaimedTask[]> {
+  const running = { type: 'tasks', plan, status: 'running', archived: false } as const
+  const pages = await Promise.all([
+    ...agents.map(assignee => engine.ask({ ...running, assignee, limit: OWN_MAX })),
+    engine.ask({ ...running, limit: OTHERS_MAX }),
+  ])
+  const rows = new Map(pages.flatMap(({ items }) => items).map(row => [row.id, row]))
+  const claimed: ClaimedTask[] = []
+  for (const { plan: of, name, assignee } of rows.values()) {
+    // Nobody has it: Planfold runs it.
+    if (assignee === null) continue
+    const by = (await engine.ask({ type: 'task', plan: of, task: name }))?.claimedBy
+    if (by !== null && by !== undefined && agents.includes(by)) claimed.push({ plan: of, task: name, by })
+  }
+  return claimed
+}
+
+const OWN_MAX = 20
+/** A task may be meant for somebody, and be claimed by another: so many in work are looked at for that. */
+const OTHERS_MAX = 50

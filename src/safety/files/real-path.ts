@@ -1,0 +1,35 @@
+// Where a path really leads. Links are followed one by one as the operating system does, also a link to something that is not there
+// yet, because writing through it makes the file there.
+
+import { readlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { ignoring } from '../safety-refusal.ts'
+
+/** As many as Linux follows. */
+const LINKS_MAX = 40
+
+/** Of an absolute path; what is not there stays as it is written. Null where links lead in a circle. */
+export async function realTarget(path: string): Promise<string | null> {
+  let here = '/'
+  let links = 0
+  const left = path.split('/').reverse()
+  for (let name = left.pop(); name !== undefined; name = left.pop()) {
+    if (name === '' || name === '.') continue
+    if (name === '..') {
+      here = dirname(here)
+      continue
+    }
+    const there = join(here, name)
+    const target = await ignoring(NO_LINK, () => readlink(there))
+    if (target === null) here = there
+    else if (++links > LINKS_MAX) return null
+    else {
+      if (target.startsWith('/')) here = '/'
+      left.push(...target.split('/').reverse())
+    }
+  }
+  return here
+}
+
+/** It is something else, or nothing is there, or it cannot be there. */
+const NO_LINK = ['EINVAL', 'ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'EACCES']
