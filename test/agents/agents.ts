@@ -17,6 +17,10 @@ export interface Agent {
   readonly actor: RegExp
   /** Is it told about the plan when it starts? */
   readonly isPrimed: boolean
+  /** Calls that make the tools of MCP servers visible to the model. */
+  readonly search: readonly Step[]
+  /** Does `planfold install` add a hook that denies writes outside the claimed task? */
+  readonly isGuarded: boolean
   /** Can a person be asked in its window (elicitation) as it is started here? Else the question waits in the inbox. */
   readonly hasWindow: boolean
   /** Its name in `planfold install`. */
@@ -54,6 +58,8 @@ export const AGENTS: readonly Agent[] = [
     program: [inModules(`@anthropic-ai/claude-code-${PLATFORM}`, 'claude')],
     actor: /^claude-code\/[0-9a-f]{8}$/,
     isPrimed: true,
+    search: [],
+    isGuarded: true,
     hasWindow: true,
     install: 'claude',
     setUp: ({ home, project }) =>
@@ -81,12 +87,14 @@ export const AGENTS: readonly Agent[] = [
     program: [process.execPath, inModules('@openai/codex/bin/codex.js')],
     actor: /^codex\/[0-9a-f-]{8}$/,
     isPrimed: true,
+    search: [{ call: 'tool_search', input: { query: 'plan_read plan_write' } }],
+    isGuarded: true,
     hasWindow: false,
     install: 'codex',
     setUp: ({ home, project, model }) =>
       write(
         join(home, '.codex/config.toml'),
-        `model = "scripted"
+        `model = "gpt-5.5"
 model_provider = "scripted"
 check_for_update_on_startup = false
 # Else it waits one second for an MCP server, then asks the model without its tools: too short on a busy machine.
@@ -107,8 +115,11 @@ trust_level = "trusted"
     arguments: ({ project }, prompt) => [
       ...['exec', '--json', '--dangerously-bypass-hook-trust', '-s', 'workspace-write', '-C', project, prompt],
     ],
-    // It has no tool for files where it does not know the model.
-    write: (path, text) => ({ call: 'exec_command', input: { cmd: `cat > '${path}' <<'END'\n${text}END` } }),
+    write: (path, text) => {
+      const added = text.trimEnd().split('\n')
+      const lines = ['*** Begin Patch', `*** Add File: ${path}`, ...added.map(line => `+${line}`), '*** End Patch']
+      return { call: 'apply_patch', input: `${lines.join('\n')}\n` }
+    },
   },
   {
     name: 'opencode',
@@ -117,6 +128,8 @@ trust_level = "trusted"
     program: [inModules(`opencode-${PLATFORM}`, 'bin/opencode')],
     actor: /^opencode\/[0-9a-f]{6}$/,
     isPrimed: true,
+    search: [],
+    isGuarded: false,
     hasWindow: false,
     install: 'opencode',
     setUp: ({ home, model }) => {
@@ -141,6 +154,8 @@ trust_level = "trusted"
     program: [process.execPath, inModules('@google/gemini-cli/bundle/gemini.js')],
     actor: /^gemini-cli[a-z-]*\/[0-9a-f]{6}$/,
     isPrimed: true,
+    search: [],
+    isGuarded: false,
     hasWindow: false,
     install: 'gemini',
     setUp: async ({ home, project }) => {
@@ -165,6 +180,8 @@ trust_level = "trusted"
     program: [NODE_24, inModules('@moonshot-ai/kimi-code/dist/main.mjs')],
     actor: /^kimi[a-z-]*\/[0-9a-f]{6}$/,
     isPrimed: false,
+    search: [],
+    isGuarded: false,
     hasWindow: false,
     install: null,
     setUp: async ({ home, model }) => {

@@ -18,6 +18,10 @@ const AGENT_MS_MAX = 240_000
 /** The first words of `planfold prime`. */
 const PRIME = 'Planfold holds the plan of this project.'
 const PRIMED_TASK = 'Your task (claimed by you)'
+/** Not in the scope of the task. */
+const OUTSIDE = 'other.mjs'
+/** What the hook before a tool says. */
+const DENIED = `${OUTSIDE} is outside what 'sum' of plan 'trial' may write`
 const EVIDENCE = 'node test.mjs printed PASS'
 
 export interface Findings {
@@ -94,6 +98,8 @@ export async function tryAgent(agent: Agent): Promise<Findings> {
       faults: [
         ...faults,
         ...asked.faults,
+        ...(agent.isGuarded && existsSync(join(project, OUTSIDE)) ? ['it wrote outside the scope of its task'] : []),
+        ...(agent.isGuarded && !output.includes(DENIED) ? ['no write was denied'] : []),
         ...TOOLS.filter(tool => !heard.calls.includes(tool)).map(tool => `${tool} was not called`),
       ],
     }
@@ -107,11 +113,13 @@ const TOOLS = ['plan_read', 'plan_write']
 /** Claude Code is compacted between its claim and its work. */
 function scriptsFor(agent: Agent, project: string): Scripts {
   const begin = [
+    ...agent.search,
     { call: 'plan_read', input: { what: 'next' } },
     { call: 'plan_write', input: { action: 'claim' } },
     { call: 'plan_write', input: { action: 'ask', text: 'Is it about whole numbers?' } },
   ]
   const finish = [
+    ...(agent.isGuarded ? [agent.write(join(project, OUTSIDE), SUM)] : []),
     agent.write(join(project, 'sum.mjs'), SUM),
     { call: 'plan_write', input: { action: 'report', status: 'done', text: EVIDENCE } },
   ]
@@ -277,7 +285,8 @@ function judgeRequests(
   output: string,
 ): Pick<Findings, 'tools' | 'primes' | 'faults'> {
   const first = requests.find(({ script }) => script !== null)
-  const tools = TOOLS.filter(tool => first?.tools.some(name => name.endsWith(tool)))
+  const shown = requests.find(({ script, step }) => script !== null && step === agent.search.length)
+  const tools = TOOLS.filter(tool => shown?.tools.some(name => name.endsWith(tool)))
   const isPrimed = first?.body.includes(PRIME) === true
   const faults = [
     ...TOOLS.filter(tool => !tools.includes(tool)).map(tool => `${tool} was not offered to the model`),

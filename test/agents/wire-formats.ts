@@ -93,6 +93,16 @@ function responses(): WireFormat {
       return { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content }
     }
     const { call, input, id } = answer
+    // It finds the tools of MCP servers, which Codex hides from models that know it.
+    if (call.name === 'tool_search')
+      return {
+        type: 'tool_search_call',
+        id: 'tsc_1',
+        call_id: id,
+        execution: 'client',
+        status: 'completed',
+        arguments: input,
+      }
     const base = { call_id: id, name: call.name, status: 'completed' }
     if (typeof input === 'string') return { ...base, type: 'custom_tool_call', id: 'ctc_1', input }
     const namespace = call.namespace === undefined ? {} : { namespace: call.namespace }
@@ -117,10 +127,11 @@ function responses(): WireFormat {
     name: 'OpenAI Responses',
     path: /\/responses$/,
     read: body => ({
-      tools: list(body.tools).flatMap((offered): OfferedTool[] =>
-        offered.type === 'namespace'
-          ? list(offered.tools).map(({ name }) => ({ name: word(name), namespace: word(offered.name) }))
-          : [{ name: word(offered.name) || word(offered.type) }],
+      tools: [...list(body.tools), ...list(body.input).flatMap(({ tools }) => list(tools))].flatMap(
+        (offered): OfferedTool[] =>
+          offered.type === 'namespace'
+            ? list(offered.tools).map(({ name }) => ({ name: word(name), namespace: word(offered.name) }))
+            : [{ name: word(offered.name) || word(offered.type) }],
       ),
       turns: list(body.input).flatMap(said =>
         word(said.type).endsWith('_output')
