@@ -216,6 +216,14 @@ describe('the house', () => {
     expect(inside).toEqual([])
   })
 
+  test('the MCP server lists its tools before the engine is loaded: an agent may wait a second, not longer', () => {
+    const loaded = new Set(['cli/commands/service/mcp.ts'])
+    for (const file of loaded)
+      for (const { to, typeOnly } of imports.get(file) ?? []) if (!typeOnly && text.has(to)) loaded.add(to)
+    expect(loaded).toContain('mcp/server.ts')
+    expect([...loaded].filter(file => /^(engine|operations|stores|workspace|runners|compose)/.test(file))).toEqual([])
+  })
+
   test('files that know each other by types stay few', () => {
     expect(circlesOf(sources).filter(circle => circle.length > TYPE_CIRCLE_MAX)).toEqual([])
   })

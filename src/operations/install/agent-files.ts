@@ -20,7 +20,7 @@ export interface AgentCommands {
   /** Arguments that print the state of the plan as text. */
   readonly prime: readonly string[]
   /** The same for the hook of each agent, as one line of a shell. */
-  readonly hooks: { readonly claude: string; readonly codex: string }
+  readonly hooks: { readonly claude: string; readonly codex: string; readonly gemini: string }
   /** The hook that judges what a tool is about to write, as one line of a shell. */
   readonly guard: string
   /** How our files say where they came from. */
@@ -190,7 +190,9 @@ export const Planfold = async ({ directory }) => ({
 })
 `
 
-function gemini({ folder, within }: Base, _: InstallScope, { program, mcp }: AgentCommands): AgentSetup {
+function gemini({ folder, within }: Base, _: InstallScope, { program, mcp, hooks }: AgentCommands): AgentSetup {
+  // It counts in milliseconds.
+  const hook = { ...hookOf(hooks.gemini), name: 'planfold', timeout: HOOK_TIMEOUT * 1_000 }
   return {
     agent: 'gemini',
     title: 'Gemini CLI',
@@ -201,7 +203,10 @@ function gemini({ folder, within }: Base, _: InstallScope, { program, mcp }: Age
         kind: 'json',
         path: join(folder, 'settings.json'),
         within,
-        entries: [{ path: ['mcpServers', 'planfold'], value: { command: program, args: mcp } }],
+        entries: [
+          { path: ['mcpServers', 'planfold'], value: { command: program, args: mcp } },
+          { path: ['hooks', 'SessionStart'], value: { hooks: [hook] }, item: true },
+        ],
       },
     ],
   }

@@ -26,7 +26,7 @@ const COMMANDS: AgentCommands = {
   program: 'planfold',
   mcp: ['mcp'],
   prime: ['prime'],
-  hooks: { claude: 'prime for claude', codex: 'prime for codex' },
+  hooks: { claude: 'prime for claude', codex: 'prime for codex', gemini: 'prime for gemini' },
   guard: 'guard for codex',
   install: 'install',
   version: '1',
@@ -92,27 +92,55 @@ function treeOf(base: string): { readonly [path: string]: string } {
   )
 }
 
-/** The files that get an entry of ours, by agent; and how the entry is reached. */
-const SHARED = {
-  codex: [
-    { path: 'project/.codex/config.toml', kind: 'toml', keys: ['mcp_servers', 'planfold'] },
-    { path: 'project/.codex/hooks.json', kind: 'json', keys: ['hooks', 'SessionStart'] },
-  ],
-  opencode: [{ path: 'project/opencode.json', kind: 'json', keys: ['mcp', 'planfold'] }],
-  gemini: [{ path: 'project/.gemini/settings.json', kind: 'json', keys: ['mcpServers', 'planfold'] }],
-  cursor: [{ path: 'project/.cursor/mcp.json', kind: 'json', keys: ['mcpServers', 'planfold'] }],
-} as const
+interface Shared {
+  readonly path: string
+  readonly kind: 'json' | 'toml'
+  readonly keys: readonly (readonly [string, string])[]
+}
 
-/** What it says, without our entry and without what was made only to hold it. */
-function foreign(kind: 'json' | 'toml', text: string, [outer, inner]: readonly [string, string]): unknown {
+/** The files that get entries of ours, by agent; and how each entry is reached. */
+const SHARED: { readonly [agent in 'codex' | 'opencode' | 'gemini' | 'cursor']: readonly Shared[] } = {
+  codex: [
+    { path: 'project/.codex/config.toml', kind: 'toml', keys: [['mcp_servers', 'planfold']] },
+    {
+      path: 'project/.codex/hooks.json',
+      kind: 'json',
+      keys: [
+        ['hooks', 'SessionStart'],
+        ['hooks', 'PreToolUse'],
+      ],
+    },
+  ],
+  opencode: [{ path: 'project/opencode.json', kind: 'json', keys: [['mcp', 'planfold']] }],
+  gemini: [
+    {
+      path: 'project/.gemini/settings.json',
+      kind: 'json',
+      keys: [
+        ['mcpServers', 'planfold'],
+        ['hooks', 'SessionStart'],
+      ],
+    },
+  ],
+  cursor: [{ path: 'project/.cursor/mcp.json', kind: 'json', keys: [['mcpServers', 'planfold']] }],
+}
+
+type Settings = { readonly [key: string]: unknown }
+
+/** What it says, without our entries and without what was made only to hold them. */
+function foreign(kind: 'json' | 'toml', text: string, keys: Shared['keys']): Settings {
   const bare = text.replace(/^\ufeff/, '')
-  const value: { [key: string]: unknown } =
+  const value: Settings =
     kind === 'toml' ? parseToml(bare, { integersAsBigInt: true }) : parseJson(bare, [], { allowTrailingComma: true })
+  return keys.reduce(withoutEntry, value)
+}
+
+function withoutEntry(value: Settings, [outer, inner]: readonly [string, string]): Settings {
   const held = value[outer]
   if (typeof held !== 'object' || held === null) return value
-  const isOurs = (one: unknown): boolean => /(?:prime|guard) for codex/.test(JSON.stringify(one) ?? '')
+  const isOurs = (one: unknown): boolean => /(?:prime|guard) for (?:codex|gemini)/.test(JSON.stringify(one) ?? '')
   const left = Object.entries(held).flatMap(([key, one]) => {
-    if (key !== inner && !(outer === 'hooks' && key === 'PreToolUse')) return [[key, one]]
+    if (key !== inner) return [[key, one]]
     const items = outer === 'hooks' && Array.isArray(one) ? one.filter(each => !isOurs(each)) : []
     return items.length === 0 ? [] : [[key, items]]
   })
@@ -175,7 +203,7 @@ describe('over random settings', () => {
         await here.uninstall(agent)
         for (const [at, { path, kind, keys }] of shared.entries()) {
           const after = here.read(path)
-          expect(after).not.toMatch(/(?:prime|guard) for codex|"planfold"|added by its installer/)
+          expect(after).not.toMatch(/(?:prime|guard) for (?:codex|gemini)|"planfold"|added by its installer/)
           expect(foreign(kind, after, keys)).toEqual(foreign(kind, files[at]!.text, keys))
           for (const comment of files[at]!.comments) expect(after).toContain(comment)
           if (!isLost) expect(after).toMatch(/their/)
@@ -380,4 +408,25 @@ test('a file that changes between the look and the write is not overwritten, and
   expect(here.read('project/.codex/hooks.json')).toBe('{"mine":1}')
   await here.uninstall('codex')
   expect({ ...here.tree(), 'project/.codex/hooks.json': '' }).toEqual({ ...before, 'project/.codex/hooks.json': '' })
+})
+
+test('Gemini CLI: of two entries in one file, the one that somebody removed comes back, and both go again', async () => {
+  for (const before of ['{"theme":"dark"}\n', null]) {
+    const here = place(before === null ? {} : { 'project/.gemini/settings.json': before })
+    await here.install('gemini')
+    const settings = JSON.parse(here.read('project/.gemini/settings.json'))
+    expect(settings.hooks.SessionStart[0].hooks[0]).toEqual({
+      type: 'command',
+      name: 'planfold',
+      command: 'prime for gemini',
+      timeout: 15_000,
+    })
+    const { hooks: _, ...rest } = settings
+    here.write('project/.gemini/settings.json', JSON.stringify(rest))
+    await here.install('gemini')
+    expect(JSON.parse(here.read('project/.gemini/settings.json'))).toEqual(settings)
+    await here.uninstall('gemini')
+    expect('project/.gemini/settings.json' in here.tree()).toBe(before !== null)
+    if (before !== null) expect(JSON.parse(here.read('project/.gemini/settings.json'))).toEqual({ theme: 'dark' })
+  }
 })

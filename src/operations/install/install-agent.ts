@@ -274,6 +274,7 @@ function entriesInto(wanted: readonly JsonEntry[], there: string | null, recorde
     const without = removeEntry(base ?? '', entry, { made })
     if (without.ok) base = without.text
   }
+  if (recorded?.before === null && isEmptyJson(base ?? '')) base = null
   let after = base ?? ''
   const entries: RecordedEntry[] = []
   for (const entry of wanted) {

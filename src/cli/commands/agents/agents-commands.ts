@@ -50,7 +50,7 @@ denial, or nothing. It always exits with 0. \`planfold install claude\` adds it.
     .option('--max-tokens <number>', 'at most this many tokens (default: 1500)', count)
     .addOption(
       new Option('--format <format>', 'text, or what a hook of an agent prints')
-        .choices(['text', 'claude-hook', 'codex-hook'])
+        .choices(['text', 'claude-hook', 'codex-hook', 'gemini-hook'])
         .default('text'),
     )
     .action((plan: string | undefined, options: PrimeOptions) =>

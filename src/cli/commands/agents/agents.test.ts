@@ -31,6 +31,8 @@ tasks:
     title: Do it
 `
 
+const GEMINI_HOOK = { type: 'command', command: 'planfold prime --format gemini-hook || true' }
+
 test('install shows what it would write, and asks', async () => {
   const before = await place.hash()
   const shown = await place.say(context => install(context, 'gemini', { dryRun: true }))
@@ -49,6 +51,7 @@ test('install shows what it would write, and asks', async () => {
   expect(yes.stderr).toContain('Write this file? [y/N] y')
   expect(JSON.parse(await place.read('.gemini/settings.json'))).toEqual({
     mcpServers: { planfold: { command: 'planfold', args: ['mcp'] } },
+    hooks: { SessionStart: [{ hooks: [{ ...GEMINI_HOOK, name: 'planfold', timeout: 15_000 }] }] },
   })
   const gone = await place.say(context => install(context, 'gemini', { uninstall: true, yes: true }))
   expect(gone.stdout).toContain('removed from Gemini CLI')

@@ -72,6 +72,7 @@ const commandsOf = (agent: AgentName): AgentCommands => ({
   hooks: {
     claude: 'planfold prime --format claude-hook || true',
     codex: 'planfold prime --format codex-hook || true',
+    gemini: 'planfold prime --format gemini-hook || true',
   },
   guard: 'planfold hook pre-tool-use || true',
   install: `planfold install ${agent}`,
@@ -153,7 +154,9 @@ const STEPS: { readonly [agent in AgentName]: (scope: InstallScope) => readonly 
     `Next: you must now trust it in Codex, or Codex skips its hooks without a word: start codex, then /hooks.${scope === 'project' ? ' It also reads these files only in a folder that you trust.' : ''}`,
   ],
   opencode: () => ['Next: start opencode here; it loads the plugin by itself.'],
-  gemini: () => ['Next: start gemini here; `/mcp` lists the server. It asks before it calls a tool.'],
+  gemini: scope => [
+    `Next: start gemini here; \`/mcp\` lists the server. It asks before it calls a tool.${scope === 'project' ? ' It starts servers and hooks of a project only in a folder that you trust.' : ''}`,
+  ],
   cursor: () => ['Next: open the folder in Cursor and switch the server on in its MCP settings.'],
 }
 

@@ -16,7 +16,7 @@ import { sessionNames } from './session-names.ts'
 
 export interface PrimeOptions {
   readonly maxTokens?: number
-  readonly format: 'text' | 'claude-hook' | 'codex-hook'
+  readonly format: 'text' | 'claude-hook' | 'codex-hook' | 'gemini-hook'
 }
 
 export async function prime(context: Context, word: string | undefined, options: PrimeOptions): Promise<number> {
@@ -62,7 +62,7 @@ async function textForHook(context: Context, word: string | undefined, maxTokens
 
 const WHY_MAX = 300
 
-/** Claude Code and Codex read the same shape. */
+/** Claude Code, Codex and Gemini CLI read the same shape. */
 const hookOutput = (text: string): string =>
   `${JSON.stringify({ hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext: text } })}\n`
 

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { type Composed, NoState } from '../../../compose.ts'
+import type { Composed } from '../../../compose.ts'
 import { mcpFactory, type Opened } from '../../../mcp/server.ts'
 import type { Context } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
@@ -70,6 +70,7 @@ class State {
     } catch (error) {
       // Looked for again with the next call: somebody may have made it meanwhile.
       this.#opening = null
+      const { NoState } = await import('../../../compose.ts')
       if (error instanceof NoState) return null
       throw error
     }

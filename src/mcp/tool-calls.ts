@@ -1,0 +1,179 @@
+// What a call of a tool does: finds out who calls, carries it out, and says what was refused. A question for a person is shown in the
+// client's own window where it can do that.
+
+import {
+  acceptedContent,
+  type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type ClientCapabilities,
+  type createRequestStateCodec,
+  type InputRequiredResult,
+  inputRequired,
+  type McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import type { PlanId } from '../domain/id.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { Field } from '../domain/plan.ts'
+import { NotAllowed } from '../engine/roles.ts'
+import type { ManagePlanInput, PlanReadInput, PlanWriteInput } from '../format/wire/agent-tools.ts'
+import { agentCaller, agentName, callKey } from './agent-name.ts'
+import { managePlan } from './compat.ts'
+import { refusalText } from './hint-text.ts'
+import { planRead, planText } from './plan-read.ts'
+import { planWrite, writtenText } from './plan-write.ts'
+import { type ViewName, viewText } from './resources.ts'
+import { type Room, ToolError, type Written } from './room.ts'
+import type { McpOptions } from './server.ts'
+
+/** What a call is made on. */
+export interface Connection {
+  readonly options: McpOptions
+  readonly server: McpServer
+  /** Seals which question was asked. */
+  readonly questions: ReturnType<typeof createRequestStateCodec<AskedHere>>
+}
+
+type Result = CallToolResult | InputRequiredResult
+
+export async function readCall(connection: Connection, context: ServerContext, input: PlanReadInput): Promise<Result> {
+  return await answered(roomFor(connection, context), async room => text(await planRead(room, input)))
+}
+
+export async function writeCall(
+  connection: Connection,
+  context: ServerContext,
+  input: PlanWriteInput,
+): Promise<Result> {
+  return await answered(roomFor(connection, context, { create: input.action === 'create' }), async room => {
+    const returned = await answerFromClient(connection, room, context)
+    if (returned !== null) return returned
+    const written = await planWrite(room, input, callKey(context.mcpReq._meta, input.key))
+    const asked = await elicited(connection, context, written)
+    return asked ?? text(await writtenText(room, written, input.max_tokens))
+  })
+}
+
+export async function manageCall(
+  connection: Connection,
+  context: ServerContext,
+  input: ManagePlanInput,
+): Promise<Result> {
+  const opening = roomFor(connection, context, { create: input.action === 'add_steps' })
+  return await answered(opening, async room => text(JSON.stringify(await managePlan(room, input))))
+}
+
+export async function viewCall(connection: Connection, name: ViewName): Promise<string> {
+  return await viewText(name, roomFor(connection, null))
+}
+
+/** What clients of 2026 send with every request; those of 2025 said it once. */
+interface Envelope {
+  readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities
+  readonly [CLIENT_INFO_META_KEY]?: { readonly name?: string }
+}
+
+/** The engine in the name of the agent that calls. `context`: null for what a person attaches in their client. */
+async function roomFor(
+  { options, server }: Connection,
+  context: ServerContext | null,
+  { create = false } = {},
+): Promise<Room> {
+  const opened = await options.open(create)
+  if (opened === null)
+    throw new ToolError('There are no plans here yet.\nNext: plan_write {"action":"create","goal":"…","tasks":[…]}')
+  const { engine, now, templates } = opened
+  const meta = context?.mcpReq._meta
+  const sent = context?.mcpReq.envelope as Envelope | undefined
+  const client = sent?.[CLIENT_INFO_META_KEY]?.name ?? server.server.getClientVersion()?.name
+  const { caller } = engine
+  const actor = options.isNamed === true ? caller.actor : agentName(options.as, options.environment, { meta, client })
+  return { engine: engine.as(agentCaller(caller, actor)), now, templates }
+}
+
+const text = (said: string): CallToolResult => ({ content: [{ type: 'text', text: said }] })
+
+/** What is refused is an error with what to change, and with the plan as it is where one was named. */
+async function answered(opening: Promise<Room>, body: (room: Room) => Promise<Result>): Promise<Result> {
+  let room: Room | null = null
+  try {
+    room = await opening
+    return await body(room)
+  } catch (error) {
+    if (error instanceof NotAllowed) return failed(refusalText(error.refusal))
+    if (!(error instanceof ToolError)) return failed(`error: ${error instanceof Error ? error.message : String(error)}`)
+    if (room === null || error.plan === null) return failed(error.message)
+    const view = await planText(room, error.plan, { max_tokens: 600 }).catch(() => '')
+    return failed(`${error.message}\n\n${view}`)
+  }
+}
+
+const failed = (said: string): CallToolResult => ({ ...text(said), isError: true })
+
+// A question for a person: shown in the client's own window where it can do that, else left in the inbox, where it waits anyway.
+
+export interface AskedHere {
+  readonly plan: PlanId
+  readonly id: string
+}
+
+async function elicited(
+  { server, questions }: Connection,
+  context: ServerContext,
+  { plan, question }: Written,
+): Promise<InputRequiredResult | null> {
+  if (question === undefined || plan === null || !canElicit(server, context)) return null
+  const state: AskedHere = { plan, id: question.id }
+  return inputRequired({
+    inputRequests: {
+      answer: inputRequired.elicit({ message: question.text, requestedSchema: formSchema(question.form) }),
+    },
+    requestState: await questions.mint(state),
+  })
+}
+
+function canElicit(server: McpServer, context: ServerContext): boolean {
+  const sent = context.mcpReq.envelope as Envelope | undefined
+  const declared = sent?.[CLIENT_CAPABILITIES_META_KEY] ?? server.server.getClientCapabilities()
+  return declared?.elicitation !== undefined
+}
+
+/** A field of a form as a client's window shows it; a list is typed as text. */
+function fieldSchema({ name, label, type, choices }: Field) {
+  const title = label ?? name
+  if (type === 'number') return { type: 'number' as const, title }
+  if (type === 'boolean') return { type: 'boolean' as const, title }
+  return choices === undefined
+    ? { type: 'string' as const, title }
+    : { type: 'string' as const, title, enum: [...choices] }
+}
+
+function formSchema(form: readonly Field[]) {
+  const properties = Object.fromEntries(form.map(field => [field.name, fieldSchema(field)]))
+  return {
+    type: 'object' as const,
+    properties,
+    required: form.filter(one => one.optional !== true).map(one => one.name),
+  }
+}
+
+/** The second round: a person has answered in the client's window, and it is recorded in the name of whoever started this process. */
+async function answerFromClient(
+  { options: { open } }: Connection,
+  room: Room,
+  context: ServerContext,
+): Promise<CallToolResult | null> {
+  // Sealed by us, and opened again before this is called: nobody else can say which question was answered.
+  const state = context.mcpReq.requestState<AskedHere>()
+  if (context.mcpReq.inputResponses === undefined || state === undefined) return null
+  const { plan, id } = state
+  const waits = `not answered; it waits in the inbox. Look later: plan_read {"what":"answer","id":"${id}"}`
+  const answers = acceptedContent(context.mcpReq.inputResponses, 'answer')
+  if (answers === undefined) return text(waits)
+  const opened = await open(false)
+  const done = await opened?.engine.submit(plan, { type: 'answer', id, answers: answers as JsonObject })
+  if (done === undefined) return text(waits)
+  if (!done.ok) return text(`${waits}\n${refusalText(done.refusal)}`)
+  return text(`answered: ${JSON.stringify(answers)}\n\n${await planText(room, plan, { max_tokens: 600 })}`)
+}
