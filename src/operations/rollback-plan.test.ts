@@ -43,7 +43,9 @@ describe('choices', () => {
     expect(fault({ mine: ['all'], theirs: ['all'] })).toEqual({ what: 'two-for-all' })
     expect(fault({ mine: ['src/a'], merge: ['src'] })).toEqual({ what: 'two-for-path', path: 'src/a' })
     expect(fault({ mine: ['nowhere'] })).toEqual({ what: 'no-path', word: 'nowhere' })
-    expect(fault({ mine: ['quiet'] })).toEqual({ what: 'no-conflict', word: 'quiet' })
+    expect(fault({ theirs: ['quiet'] })).toEqual({ what: 'no-conflict', word: 'quiet' })
+    // What the plan left there can be kept as it is.
+    expect(read({ mine: ['quiet'] })).toEqual({ ok: true, choices: { choices: { quiet: 'mine' } } })
   })
 
   it('leave undecided what nobody chose; force takes theirs', () => {

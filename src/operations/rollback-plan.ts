@@ -84,7 +84,8 @@ export function readChoices(
       every = choice
       continue
     }
-    const paths = pathsMeant(word, conflicts)
+    // What nobody else has worked on can be kept too; anything else is no choice there.
+    const paths = pathsMeant(word, choice === 'mine' ? known : conflicts)
     if (paths.length === 0)
       return wrong({ what: pathsMeant(word, known).length === 0 ? 'no-path' : 'no-conflict', word })
     for (const path of paths) {

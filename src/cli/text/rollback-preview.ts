@@ -18,6 +18,8 @@ export interface Asked {
   readonly preview: Foretold
   /** What a person said, or `force` did, for a path where somebody has worked since; null when nobody did. */
   readonly choiceOf: (path: string) => Choice | null
+  /** A person named this path to be kept, whoever has worked there. */
+  readonly isKept: (path: string) => boolean
   /** No place was named: it goes back to before the first task. */
   readonly isStart: boolean
   /** Tasks are under way: what they have written so far cannot be told from the work of others. */
@@ -168,11 +170,12 @@ const TINTS = (paint: Context['paint']): { readonly [word: string]: (text: strin
 /** What will happen to a file, in a word, and a note beside it. */
 function wordsFor(
   { path, will, conflict, why }: FilePreview,
-  { choiceOf, isRunning }: Asked,
+  { choiceOf, isKept, isRunning }: Asked,
 ): readonly [string, string | null] {
   const choice = choiceOf(path)
   const word = will === 'chmod' ? 'mode' : will
-  if (conflict === undefined) return [word, why ?? null]
+  if (conflict === undefined)
+    return isKept(path) && will !== 'leave' ? ['keep', 'as the plan left it'] : [word, why ?? null]
   const since = `${CONFLICTS[conflict]} by someone else${isRunning ? ', or by a running task' : ''}`
   if (will === 'leave') return [word, `${why ?? ''}; ${since}`.replace(/^; /, '')]
   if (choice === null) return [word, since]

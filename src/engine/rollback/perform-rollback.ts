@@ -18,7 +18,7 @@ import { lazy } from '../lazy-imports.ts'
 import { failureFor, isFailStop, shortageOf } from '../loop/shortage.ts'
 import type { Rooms } from '../rooms.ts'
 import { keepChanges, MissingChanges, readChanges } from './attempt-changes.ts'
-import { composeSince, entriesAfter, scopesIn, type Written } from './write-set.ts'
+import { composeSince, entriesAfter, scopesIn, splitAt, type Written } from './write-set.ts'
 
 // How an adoption is carried out, besides its files: what shall stand at each path, and the commit on the plan's branch when the
 // plan commits the work of its tasks.
@@ -62,11 +62,13 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
   const { id: plan, definition } = state
   try {
     const all = await entriesAfter(rooms.store, plan, 0)
-    const [until, entries] = [all.slice(0, under.to), all.slice(under.to)]
+    const entries = all.slice(under.to)
+    const { until, since } = splitAt(all, under)
     const beside = { plan, place: state.place, since: entries[0]?.now ?? 0 }
-    const written =
+    const scopes = scopesIn(state)
+    const found =
       under.adopts === undefined
-        ? await composeSince(rooms, entries, { ...under, beside, until, scopeOf: scopesIn(state) })
+        ? await composeSince(rooms, since, { ...under, rollback: under.id, beside, until, scopeOf: scopes })
         : {
             changes: await toAdopt(rooms, under.adopts),
             seen: [],
@@ -74,7 +76,9 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
             shared: [],
             aside: [],
             doubted: new Map<string, string>(),
+            underWay: new Set<string>(),
           }
+    const written = asChosen(under, found)
     const rolled = await files(rooms, plan, under, written)
     if (rolled !== null && !rolled.ok)
       return stopped(
@@ -109,6 +113,19 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
     const shortage = shortageOf(rooms, error, 'Rolling back')
     if (shortage !== null) return stopped(failureFor(shortage))
     return stopped({ class: 'resource', message: `cannot roll back: ${message}`, hint, retryable: false })
+  }
+}
+
+/**
+ * What somebody chose holds, whatever has been found out since about who wrote it: while it was under way nobody could say, and a
+ * choice was asked for. Told as an edit, it is treated as chosen, and backed up where it is replaced.
+ */
+function asChosen(under: RollbackUnderWay, written: Written): Written {
+  const isChosen = (path: string): boolean =>
+    written.underWay.has(path) ? choiceFor(under, path) !== undefined : isKept(under, path)
+  return {
+    ...written,
+    changes: written.changes.map(one => (isChosen(one.path) ? { ...one, after: one.before } : one)),
   }
 }
 
@@ -205,6 +222,10 @@ export function choiceFor(
   const own = choices !== undefined && Object.hasOwn(choices, path) ? choices[path] : undefined
   return own ?? every ?? (force === true ? 'theirs' : undefined)
 }
+
+/** Named, and chosen to stay: also where nobody but the plan has worked. */
+const isKept = ({ choices }: Pick<RollbackUnderWay, 'choices'>, path: string): boolean =>
+  choices !== undefined && Object.hasOwn(choices, path) && choices[path] === 'mine'
 
 /** A rollback of some files or some tasks leaves refs alone. */
 export const touchesGit = (under: Pick<RollbackUnderWay, 'keepGit' | 'filesOnly' | 'paths' | 'tasks'>): boolean =>

@@ -22,7 +22,7 @@ import type { Rooms } from '../rooms.ts'
 import { MissingChanges } from './attempt-changes.ts'
 import { resolveEntry } from './entry-reference.ts'
 import { choiceFor, touchesGit, whenPushed } from './perform-rollback.ts'
-import { composeSince, entriesAfter, scopesIn, type Written } from './write-set.ts'
+import { composeSince, entriesAfter, scopesIn, splitAt, type Written } from './write-set.ts'
 
 /** Everything but what only the moment of asking gives. */
 export type Worked = Extract<RollbackPreview, { ok: true }> & {
@@ -72,10 +72,11 @@ export async function workOut(
   }
   try {
     const beside = { plan: state.id, place: state.place, since: since[0]?.now ?? 0 }
-    const written = await composeSince(rooms, since, {
+    const split = splitAt(entries, { to, kind })
+    const written = await composeSince(rooms, split.since, {
       ...command,
       beside,
-      until: entries.slice(0, to),
+      until: split.until,
       scopeOf: scopesIn(state),
     })
     if (written.shared.length > 0) return { ok: false, refusal: inseparable(state, ask.tasks ?? [], written.shared) }

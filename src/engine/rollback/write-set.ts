@@ -31,9 +31,13 @@ export interface Written {
   readonly aside: readonly LeftOut[]
   /** Where somebody seems to have worked since, it may have been another plan: by path, which. */
   readonly doubted: ReadonlyMap<string, string>
+  /** Paths of work that was still under way when the rollback was ordered: whoever ordered it was asked about them. */
+  readonly underWay: ReadonlySet<string>
 }
 
 interface WrittenBy {
+  /** The rollback that is carried out; absent while it is only looked at. */
+  readonly rollback?: string | undefined
   /** Only these paths, and what lies below them. */
   readonly paths?: readonly string[] | undefined
   readonly tasks?: readonly TaskName[] | undefined
@@ -59,6 +63,27 @@ interface Known {
   toldAt: Millis
 }
 
+/**
+ * The journal before and behind the entry that is gone to. To undo a rollback is to bring back what it found: attempts that it ended
+ * count as ended before it.
+ */
+export function splitAt(
+  entries: readonly Entry[],
+  { to, kind }: { readonly to: number; readonly kind: 'rollback' | 'undo' | 'adopt' },
+): { readonly until: readonly Entry[]; readonly since: readonly Entry[] } {
+  const until = entries.slice(0, to)
+  const since = entries.slice(to)
+  if (kind !== 'undo') return { until, since }
+  const finished = since.findIndex(({ events }) => events.some(({ type }) => type === 'rollback.finished'))
+  const ended = since.slice(0, finished + 1)
+  const pick = (wanted: boolean) =>
+    ended.map(entry => ({ ...entry, events: entry.events.filter(event => isAttemptEnd(event) === wanted) }))
+  return { until: [...until, ...pick(true)], since: [...pick(false), ...since.slice(finished + 1)] }
+}
+
+const isAttemptEnd = ({ type }: Event): boolean =>
+  type === 'attempt.lost' || type === 'attempt.failed' || type === 'attempt.succeeded'
+
 /** `entries` are those behind the entry that is gone to, in order. */
 export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: WrittenBy = {}): Promise<Written> {
   const known = new Map<string, Known>()
@@ -73,6 +98,8 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   const unsure: Doubt[] = []
   const ends: Change[] = []
   const halves: Half[] = []
+  const underWay = new Set<string>()
+  let isOrdered = false
   const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
   const add = (change: Change, isRollback: boolean, isDeclared: boolean, toldAt: Millis): void => {
     const { path, before, after } = change
@@ -104,12 +131,14 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   }
   for (const { events, now } of since) {
     for (const event of events) {
+      if (event.type === 'rollback.started' && event.id === by.rollback) isOrdered = true
       const task = 'task' in event ? event.task : undefined
       const isOurs = by.tasks === undefined || (task !== undefined && by.tasks.includes(task))
       if (isOurs) follow(visits, event, told.length, now)
+      const visit = 'visit' in event ? visits.get(`${event.task}/${event.visit}`) : undefined
+      if (isOrdered && visit !== undefined && isAttemptEnd(event)) visit.wasUnderWay = true
       const changes = changesOf(event)
       if (changes === null) continue
-      const visit = 'visit' in event ? visits.get(`${event.task}/${event.visit}`) : undefined
       for (const change of ownChanges(
         await readChanges(rooms, changes),
         await leftBy(rooms, told.slice(visit?.from ?? told.length)),
@@ -127,6 +156,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
         if (isOurs) add(change, event.type === 'rollback.finished', isDeclaredBy(event), now)
         // What a rollback or undo of the plan put back is Planfold's own doing, not somebody's.
         else if (event.type !== 'rollback.finished') others.push(change)
+        if (visit?.wasUnderWay === true) underWay.add(change.path)
         if (visit !== undefined && isDoubted(visit, change.path) && !isFolderOf(rooms, visit, change))
           unsure.push({ change, isEdit: !visit.isUnsure && !visit.isDoubtful })
         else ends.push(change)
@@ -136,7 +166,9 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   await dropHalves(rooms, halves, known)
   // The first that looked decides, so it comes last.
   for (const [at, visit] of [...[...visits.values()].entries()].reverse())
-    if (visit.isOpen) await addUnknown(rooms, visit, at, known, by, told.slice(visit.from))
+    if (visit.isOpen)
+      for (const path of await addUnknown(rooms, visit, at, known, by, told.slice(visit.from)))
+        if (visit.wasUnderWay) underWay.add(path)
   for (const other of others) {
     const one = known.get(other.path)
     // Seen by both, so perhaps not ours: as if somebody had edited it, so that a person chooses.
@@ -161,6 +193,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     shared,
     aside: [...aside].map(([path, reason]) => ({ path, reason })),
     doubted,
+    underWay,
   }
 }
 
@@ -263,6 +296,8 @@ interface Visit {
   /** How many change sets had been told when it began. */
   readonly from: number
   isOpen: boolean
+  /** The rollback that is carried out has ended it. */
+  wasUnderWay: boolean
   /** An attempt of it ended nobody knows when: what was written until the next one may be somebody else's. */
   isUnsure: boolean
   /** It was so, and nobody looked before the next attempt began. */
@@ -319,9 +354,7 @@ function begunIn({ until = [], tasks }: WrittenBy, visits: Map<string, Visit>, t
       if (changes !== null) told.push(changes)
       if (!('task' in event) || event.task === undefined || tasks?.includes(event.task) === false) continue
       follow(visits, event, told.length, now)
-      const isOver =
-        event.type === 'attempt.lost' || event.type === 'attempt.failed' || event.type === 'attempt.succeeded'
-      const visit = isOver ? visits.get(`${event.task}/${event.visit}`) : undefined
+      const visit = isAttemptEnd(event) && 'visit' in event ? visits.get(`${event.task}/${event.visit}`) : undefined
       if (visit !== undefined) visit.isOpen = false
     }
   }
@@ -349,6 +382,7 @@ function follow(visits: Map<string, Visit>, event: Event, from: number, now: Mil
         look: { preimage, before },
         from,
         isOpen: true,
+        wasUnderWay: false,
         isUnsure: false,
         isDoubtful: false,
         began: now,
@@ -401,6 +435,7 @@ function ownChanges(changes: readonly Change[], others: ReadonlyMap<string, Tree
 /**
  * It ended nobody knows how. What was changed before it is known to have ended is its work. Anything else may be somebody's: told
  * as an edit, so that a person chooses. What a rollback set back afterwards, as its work, is what stood before it, and not what it left.
+ * Returns the paths that are known only from this.
  */
 async function addUnknown(
   rooms: Rooms,
@@ -409,7 +444,7 @@ async function addUnknown(
   known: Map<string, Known>,
   by: WrittenBy,
   beside: readonly Sha256[],
-): Promise<void> {
+): Promise<readonly string[]> {
   const { preimage, before } = visit.look
   const found =
     preimage !== undefined
@@ -417,7 +452,7 @@ async function addUnknown(
       : before !== undefined
         ? await rooms.snapshots?.diff(before, 'now')
         : undefined
-  if (found?.ok !== true) return
+  if (found?.ok !== true) return []
   const others = await leftBy(rooms, beside)
   const own = ownChanges(found.changes, others)
   const differs = new Map(own.map(change => [change.path, change]))
@@ -433,12 +468,14 @@ async function addUnknown(
     // It stands as it stood before.
     else known.delete(path)
   }
+  const added: string[] = []
   for (const [path, change] of differs) {
     const { before: was, after } = change
     const one = known.get(path)
     if (one !== undefined && isSetBack(one)) one.target = was
     if (one !== undefined || (by.paths !== undefined && !isNamed(by.paths, path))) continue
     const left = isOwn(change) ? after : was
+    added.push(path)
     known.set(path, {
       target: was,
       left,
@@ -450,6 +487,7 @@ async function addUnknown(
       setBackAfter: null,
     })
   }
+  return added
 }
 
 export function isSame(a: TreeEntry | null, b: TreeEntry | null): boolean {

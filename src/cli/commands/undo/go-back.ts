@@ -72,6 +72,7 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
     only: wanted.only ?? {},
     command: commandWriter(context)([...wanted.command, ...(options.force === true ? ['--force'] : [])].join(' ')),
     choiceOf: path => choiceFor({ ...chosen, ...force }, path),
+    isKept: path => chosen.choices?.[path] === 'mine',
   }
   if (!context.settings.json) print(context, previewLines(context, asked))
   if (options.dryRun === true) {
@@ -185,9 +186,9 @@ async function unforetold(
 }
 
 /** What the preview said would stay, or a person chose to keep, and the folders it lies in, are no surprise; anything else is. */
-function isExpected({ preview, choiceOf }: Asked, left: string): boolean {
+function isExpected({ preview, choiceOf, isKept }: Asked, left: string): boolean {
   const stays = ({ path, will, conflict }: FilePreview): boolean =>
-    will === 'leave' || (conflict !== undefined && choiceOf(path) === 'mine')
+    will === 'leave' || isKept(path) || (conflict !== undefined && choiceOf(path) === 'mine')
   const file = preview.files.find(({ path }) => path === left)
   if (file !== undefined) return stays(file) || preview.files.some(one => one.path.startsWith(`${left}/`) && stays(one))
   return preview.git.some(step => step.do === 'refuse' && step.target === left)
