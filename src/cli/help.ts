@@ -31,7 +31,7 @@ export interface Topic {
 export const TOPICS: { readonly [name: string]: Topic } = {
   people: {
     about: 'approvals, questions and decisions',
-    commands: ['inbox', 'approve', 'reject', 'push-back', 'choose', 'answer', 'review', 'skip', 'note'],
+    commands: ['inbox', 'approve', 'reject', 'push-back', 'choose', 'answer', 'review', 'skip', 'release', 'note'],
   },
   agents: {
     about: 'work on external tasks; Planfold in a coding agent',

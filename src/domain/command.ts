@@ -125,6 +125,8 @@ export type Command =
       readonly token: string
       readonly reason: string
       readonly wrote?: Wrote
+      /** Somebody gave it back before its time was over. */
+      readonly released?: true
     }
   | Decide
   /** Several gates in one review: all of them are decided, or none. */

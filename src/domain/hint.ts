@@ -76,6 +76,7 @@ export interface StepFields {
   readonly fail: OfTask & Because
   readonly retry: OfTask & { readonly repeat?: true }
   readonly skip: OfTask & Because
+  readonly release: OfTask
   readonly approve: OfTask
   readonly reject: OfTask & Because
   readonly 'push-back': OfTask & Because

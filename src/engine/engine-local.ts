@@ -8,7 +8,7 @@ import { definitionHash } from '../format/plan/hash.ts'
 import type { Entry, Found } from '../stores/store.ts'
 import { answer } from './answer-query.ts'
 import { claim, heartbeat, report, withClaim } from './attempts/claims.ts'
-import { sweepClaims } from './attempts/lapsed-claims.ts'
+import { releaseClaim, sweepClaims } from './attempts/lapsed-claims.ts'
 import type { AnyQuery, Engine, EngineInProcess, KillSwitch, RollbackAsk, SubmitOptions } from './engine.ts'
 import { newQuestionId } from './gates/inbox.ts'
 import { refuseGroundless, roomsOf } from './git/plan-worktree.ts'
@@ -155,6 +155,8 @@ export class EngineLocal implements EngineInProcess {
         return await claim(rooms, plan, order, writing)
       case 'heartbeat':
         return await heartbeat(rooms, plan, name, order)
+      case 'release':
+        return await releaseClaim(rooms, plan, order, writing)
       case 'report':
         return await report(rooms, plan, order, writing)
       case 'revise': {

@@ -98,6 +98,7 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>) => string } = {
   fail: write('report', { status: 'failed', text: '…' }),
   retry: write('retry'),
   skip: write('skip', { text: '…' }),
+  release: person('release the claim'),
   approve: person('approve it'),
   reject: person('reject it'),
   'push-back': person('send it back'),

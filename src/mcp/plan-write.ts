@@ -205,6 +205,7 @@ async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: S
     evidence: input.text,
     reason: input.text,
     token: input.token,
+    me: room.engine.caller.actor,
     submit,
   })
   if (done.status === 'refused') throw new Refused(done.refusal, plan)

@@ -123,6 +123,7 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>, at: Paths) => string 
   fail: toTask('report'),
   retry: ({ repeat }, { task }) => `POST ${task}/retry${repeat === true ? ' with {"repeat": true}' : ''}`,
   skip: toTask('skip'),
+  release: () => 'release it where the service runs',
   approve: toGate('approve'),
   reject: toGate('reject'),
   'push-back': toGate('push-back'),

@@ -2,6 +2,7 @@
 // others, so everything is escaped; what runs over several lines stays aligned.
 
 import type { Json } from '../../domain/json.ts'
+import { numberOf } from '../../domain/phrases.ts'
 import type { Criterion, OutputSource } from '../../domain/plan.ts'
 import { effectsText } from '../../domain/plan-rules/criterion-text.ts'
 import type { Briefing, EarlierAttempt } from '../../domain/views/board.ts'
@@ -18,11 +19,41 @@ export function briefingLines(briefing: Briefing, paint: Paint, isCommand = fals
 }
 
 /** The changes of an agent that gave no sign of life stay, unless somebody undoes them; nothing when there are none. */
-export function leftLines({ task, earlier }: Briefing, plan: string, paint: Paint): readonly string[] {
-  const last = earlier.at(-1)
-  if (last?.how !== 'lost' || last.left === null || last.left.paths.length === 0) return []
-  return labelled('left', `these changes stay; undo them: planfold rollback ${quoted(plan)} --tasks ${task}`, paint)
+export function leftLines(briefing: Briefing, { plan, visit }: Standing, paint: Paint): readonly string[] {
+  if (leftIn(briefing, visit) === null) return []
+  return labelled('left', `these changes stay; undo them: ${undoCommand(briefing, plan)}`, paint)
 }
+
+/** The same where nothing else is told of the task. */
+export function halfMadeLines(briefing: Briefing, { plan, visit }: Standing, paint: Paint): readonly string[] {
+  const left = leftIn(briefing, visit)
+  if (left === null) return []
+  const shown = left.paths.slice(0, LEFT_SHOWN)
+  const more = left.paths.length + left.more - shown.length
+  const files = `${shown.join(', ')}${more > 0 ? ` and ${numberOf(more, 'more file')}` : ''}`
+  const [by, undo] = [left.by === null ? '' : ` by ${left.by}`, undoCommand(briefing, plan)]
+  return labelled(
+    'left',
+    `${briefing.task} is half done${by}: ${files}\nto keep that, do nothing; undo it: ${undo}`,
+    paint,
+  )
+}
+
+interface Standing {
+  readonly plan: string
+  /** Of the task now: what an earlier visit left was kept or undone with it. */
+  readonly visit: number
+}
+
+const LEFT_SHOWN = 5
+
+function leftIn({ earlier }: Briefing, visit: number) {
+  const last = earlier.at(-1)
+  if (last?.how !== 'lost' || last.visit !== visit || last.left === null || last.left.paths.length === 0) return null
+  return { ...last.left, by: last.by }
+}
+
+const undoCommand = ({ task }: Briefing, plan: string): string => `planfold rollback ${quoted(plan)} --tasks ${task}`
 
 /** A label, then the text; its further lines stand below its first. */
 export function labelled(label: string, text: string, paint: Paint): readonly string[] {

@@ -112,6 +112,7 @@ const COMMANDS: { readonly [N in Exclude<StepName, 'unsafe-work'>]: (step: StepO
   fail: ofTask('fail'),
   retry: ({ plan, task, repeat }) => ['retry', plan, task, ...flag('repeat', repeat)],
   skip: ofTask('skip'),
+  release: ofTask('release'),
   approve: ofTask('approve'),
   reject: ofTask('reject'),
   'push-back': ofTask('push-back'),

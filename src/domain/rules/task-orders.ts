@@ -6,7 +6,7 @@ import { mayNotSkip } from '../gates/approvers.ts'
 import { consumeConsent, faultIn, impactIn } from '../gates/consent-rules.ts'
 import { escalate } from '../gates/gate-timeouts.ts'
 import { decideGate } from '../gates/gates.ts'
-import { advise, quoted } from '../hint.ts'
+import { advise, type Hint, quoted } from '../hint.ts'
 import type { Millis } from '../id.ts'
 import { REPORTS_MAX } from '../limits.ts'
 import { suggest } from '../phrases.ts'
@@ -58,7 +58,7 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
     return refuse(
       'conflict',
       `task '${id}' is claimed by ${task.claim.by}`,
-      'wait until it is reported or the claim expires, or claim another task',
+      advise`wait until it is reported or the claim expires, or claim another task; ${releaseHint(draft.state, task)}`,
     )
   if (command.alone === true && draft.state.counts.running > 0) {
     const other = draft.state.order.find(({ status }) => status === 'running')
@@ -171,7 +171,11 @@ export function report(draft: DecisionDraft, command: CommandOf<'report'>): Refu
     const refusal = claim(draft, { type: 'claim', task: command.task, token, by, ...found })
     if (refusal !== undefined) return refusal
   } else if (command.token === undefined ? task.claim.by !== command.by : task.claim.token !== command.token) {
-    return refuse('conflict', `task '${id}' is claimed by ${task.claim.by}`, 'report with the token of the claim')
+    return refuse(
+      'conflict',
+      `task '${id}' is claimed by ${task.claim.by}`,
+      advise`report with the token of the claim, or under that name; ${releaseHint(draft.state, task)}`,
+    )
   }
   const { result } = command
   if (command.unaccepted === true && result.status === 'failed' && mayGoOn(draft, task)) {
@@ -193,6 +197,22 @@ function mayGoOn({ now }: DecisionDraft, { definition, refused, startedAt, visit
   if (Object.hasOwn(on, 'failure')) return false
   const isOver = (since: Millis | null, ms: number | undefined) => ms !== undefined && now >= (since ?? now) + ms
   return refused + 1 < REPORTS_MAX && !isOver(startedAt, timeoutMs) && !isOver(visitAt, timeboxMs)
+}
+
+/** Of a claim whose holder may be gone. */
+const releaseHint = ({ definition: { name } }: PlanState, task: TaskState): Hint =>
+  advise`if whoever claimed it is gone: ${quoted('release', { plan: name, task: task.definition.id })}`
+
+/** A pause ends what we run ourselves, and no claim. */
+function refuseRunning(state: PlanState, task: TaskState): Refusal {
+  const { id } = task.definition
+  return task.claim === null
+    ? refuse('not-ready', `task '${id}' is running`, 'wait for it, or pause the plan first')
+    : refuse(
+        'not-ready',
+        `task '${id}' is claimed by ${task.claim.by}`,
+        advise`wait for it; ${releaseHint(state, task)}`,
+      )
 }
 
 export const claimNotHeld = (id: string): Refusal =>
@@ -223,16 +243,27 @@ function lacks({ definition }: TaskState, result: Result): Refusal | undefined {
   )
 }
 
-/** An agent's lease on its claim ran out. A stale lapse, for a claim that has ended since, changes nothing. */
+/**
+ * An agent's lease on its claim ran out, or the claim was given back. A stale lapse, for a claim that has ended since, changes nothing;
+ * whoever gives a claim back is told that there is none.
+ */
 export function lapse(draft: DecisionDraft, command: CommandOf<'lapse'>): Refusal | undefined {
   const task = draft.state.tasks.get(command.task)
+  const { released } = command
   if (task?.status === 'running' && task.claim?.token === command.token) {
     // Nobody knows how far it came, so nobody has agreed to its being done again.
     if (asksBeforeClaim(draft.state, task)) consumeConsent(draft, task)
     lose(draft, task, command.reason, 'by the world', { wrote: command.wrote })
-    escalate(draft, task, 'heartbeat')
+    if (released !== true) escalate(draft, task, 'heartbeat')
+    return undefined
   }
-  return undefined
+  if (released !== true) return undefined
+  if (task === undefined) return unknownTask(draft, command.task)
+  return refuse(
+    'not-ready',
+    `nobody has claimed '${command.task}', so there is nothing to release`,
+    advise`see ${quoted('next', { explain: true })}`,
+  )
 }
 
 export function retry(draft: DecisionDraft, command: CommandOf<'retry'>): Refusal | undefined {
@@ -317,8 +348,7 @@ export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal 
   const { id } = task.definition
   if (state.status === 'cancelled') return illegal(state, 'skip', 'the plan is finished')
   if (state.compensating !== null) return illegal(state, 'skip', beingUndone(state))
-  if (task.status === 'running')
-    return refuse('not-ready', `task '${id}' is running`, 'wait for it, or pause the plan first')
+  if (task.status === 'running') return refuseRunning(state, task)
   if (task.status === 'completed' || task.status === 'skipped')
     return refuse('not-ready', `task '${id}' is ${task.status} already`)
   const unled = nothingLedTo(state, task)
@@ -326,8 +356,7 @@ export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal 
   // With a group, all of it that has not been done is passed over.
   const open = worksOf(state, task).filter(other => other !== task && !SATISFIES.has(other.status))
   const busy = open.find(other => other.status === 'running')
-  if (busy !== undefined)
-    return refuse('not-ready', `task '${busy.definition.id}' is running`, 'wait for it, or pause the plan first')
+  if (busy !== undefined) return refuseRunning(state, busy)
   const { by } = command
   if (by !== undefined) {
     const refusals = [task, ...open].map(other => mayNotSkip(state, other, by))

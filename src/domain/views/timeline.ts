@@ -24,7 +24,7 @@ function judgementLine(event: JudgementEvent): string {
     case 'breaker.closed':
       return `'${event.capability}' works again`
     case 'task.escalated':
-      return `${event.task}: ${ESCALATED[event.why]}; escalated${event.to === undefined ? '' : ` to ${event.to}`}`
+      return escalatedLine(event)
     case 'gate.voted':
       return `${event.task} approved by ${event.by}; more approvals are needed${because(event.rationale)}`
     case 'consent.voided':
@@ -48,6 +48,12 @@ function judgementLine(event: JudgementEvent): string {
     default:
       return event satisfies never
   }
+}
+
+/** Where nobody is named, nobody is called because of a claim: the task can be claimed again. */
+function escalatedLine({ task, why, to }: EventOf<'task.escalated'>): string {
+  const isCalled = to !== undefined || why !== 'heartbeat'
+  return `${task}: ${ESCALATED[why]}${isCalled ? '; escalated' : ''}${to === undefined ? '' : ` to ${to}`}`
 }
 
 /** Who decided what at a gate; what else was said with it. */

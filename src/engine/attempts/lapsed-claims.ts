@@ -1,13 +1,15 @@
-// Claims whose agent gave no sign of life in time. The task can be claimed again; what the agent had changed by then is written down,
-// so that whoever comes next finds it and a person can undo it.
+// Claims whose agent gave no sign of life in time, and claims that are given back. The task can be claimed again; what was changed by
+// then is written down, so that whoever comes next finds it and a person can undo it.
 
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { Wrote } from '../../domain/result.ts'
 import { roomsOf } from '../git/plan-worktree.ts'
 import { ShortageMet } from '../loop/shortage.ts'
+import type { Order, Submitted } from '../orders.ts'
 import { changesSince, readChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
+import { type Writing, write } from '../write-order.ts'
 
 const JANITOR = 'janitor' as Actor
 
@@ -18,7 +20,7 @@ export async function sweepClaims(rooms: Rooms, plan?: PlanId): Promise<number> 
   const { store } = rooms
   const lapsed = await store.claims.lapsed(plan)
   for (const { plan: of, task, token } of lapsed) {
-    const { wrote, reason } = await foundAfter(rooms, of, task, token)
+    const { wrote, reason } = await foundAfter(rooms, of, task, { token, reason: REASON })
     await store.update(
       of,
       { type: 'lapse', task, token, reason, ...(wrote === null ? {} : { wrote }) },
@@ -29,16 +31,34 @@ export async function sweepClaims(rooms: Rooms, plan?: PlanId): Promise<number> 
   return lapsed.length
 }
 
+/** Ends a claim before its time is over, whoever holds it. */
+export async function releaseClaim(
+  rooms: Rooms,
+  plan: PlanId,
+  { task, reason: why }: Extract<Order, { readonly type: 'release' }>,
+  writing: Writing,
+): Promise<Submitted> {
+  const { store } = rooms
+  await sweepClaims(rooms, plan)
+  const token = (await store.state(plan))?.tasks.get(task)?.claim?.token ?? ''
+  const said = `released by ${writing.actor}${why === undefined ? '' : `: ${why}`}`
+  const { wrote, reason } = await foundAfter(rooms, plan, task, { token, reason: said })
+  const found = wrote === null ? {} : { wrote }
+  const done = await write(rooms, plan, { type: 'lapse', task, token, reason, released: true, ...found }, writing)
+  if (done.ok) await store.claims.drop(plan, task)
+  return done
+}
+
 /** What has changed since the task was claimed, and a sentence that names it. Nothing of that where nobody looked before. */
 async function foundAfter(
   rooms: Rooms,
   plan: PlanId,
   task: TaskName,
-  token: string,
+  { token, reason }: { readonly token: string; readonly reason: string },
 ): Promise<{ readonly wrote: Wrote | null; readonly reason: string }> {
   const state = await rooms.store.state(plan)
   const held = state?.tasks.get(task)
-  if (state === null || held?.claim?.token !== token) return { wrote: null, reason: REASON }
+  if (state === null || held?.claim?.token !== token) return { wrote: null, reason }
   const own = roomsOf(rooms, state)
   const wrote = await changesSince(own, state, held.prepared).catch((error: unknown) => {
     // Without room to store it nobody knows what changed. The task is given back all the same.
@@ -46,9 +66,9 @@ async function foundAfter(
     throw error
   })
   const changes = wrote?.changes ?? null
-  if (changes === null) return { wrote, reason: REASON }
+  if (changes === null) return { wrote, reason }
   const paths = (await readChanges(own, changes)).filter(one => !isFolder(one)).map(({ path }) => path)
-  return { wrote, reason: `${REASON}; changed since the claim: ${listed(paths)}` }
+  return { wrote, reason: `${reason}; changed since the claim: ${listed(paths)}` }
 }
 
 type Entry = { readonly type: string } | null

@@ -15,6 +15,7 @@ export const ORDER_RIGHTS: { readonly [T in Order['type']]: Right } = {
   archive: 'operate',
   claim: 'operate',
   heartbeat: 'operate',
+  release: 'operate',
   report: 'operate',
   ask: 'operate',
   propose: 'operate',

@@ -141,6 +141,7 @@ export const ORDERS = {
   cancel: of('cancel', { reason: text.exactOptional(), force: z.boolean().exactOptional() }),
   archive: of('archive', {}),
   claim: of('claim', { task: task.exactOptional(), leaseMs: ms.exactOptional(), alone: yes.exactOptional() }),
+  release: of('release', { task, reason: text.exactOptional() }),
   heartbeat: of('heartbeat', { task, token: reference, leaseMs: ms.exactOptional() }),
   report: of('report', { task, token: reference.exactOptional(), result }),
   decide: of('decide', {

@@ -28,6 +28,8 @@ export interface StatusAsk {
   readonly mode?: string | undefined
   /** Of the claim; without one the claim must be the caller's. */
   readonly token?: string | undefined
+  /** Under which name claims are the caller's: `pending` gives such a one back. */
+  readonly me?: string | undefined
   readonly submit?: SubmitOptions
 }
 
@@ -55,6 +57,10 @@ export async function setStatus(
       return outcome(await engine.submit(plan, { type: 'skip', task, reason: ask.reason ?? 'skipped' }, submit))
     case 'pending':
       if (card.status === 'pending' || card.status === 'ready') return { status: 'unchanged' }
+      if (card.claimedBy !== null && card.claimedBy === ask.me) {
+        const why = ask.reason === undefined ? {} : { reason: ask.reason }
+        return outcome(await engine.submit(plan, { type: 'release', task, ...why }, submit))
+      }
       if (!ENDED.has(card.status)) return { status: 'refused', refusal: notEnded(task) }
       return outcome(await engine.submit(plan, { type: 'retry', task, reason: ask.reason }, submit))
     default:

@@ -205,6 +205,21 @@ function pair(text: string): readonly [string, Json] {
   }
 }
 
+// `planfold release PLAN TASK`: gives a claim back, also that of somebody who is gone. What was changed since the claim stays, and is named.
+
+export async function release(
+  context: Context,
+  first: string,
+  second: string | undefined,
+  options: { readonly reason?: string },
+): Promise<number> {
+  return await withState(context, { create: false }, async composed => {
+    const { plan, task } = await findTask(composed.engine, first, second)
+    await orderAndTell(context, composed, plan, { type: 'release', task, ...options })
+    return EXIT.done
+  })
+}
+
 // `planfold skip PLAN TASK --reason …`: passes over a task; whatever needs it goes on as if it were done.
 
 export async function skip(

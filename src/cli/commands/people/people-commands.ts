@@ -159,6 +159,12 @@ Examples:
       act(async context => (await import('./claim.ts')).retry(context, plan, task, options)),
     )
 
+  taskCommand('release', 'give a claim back, whoever holds it')
+    .option('-m, --reason <text>', 'why')
+    .action((plan: string, task: string | undefined, options: { reason?: string }) =>
+      act(async context => (await import('./claim.ts')).release(context, plan, task, options)),
+    )
+
   taskCommand('skip', 'skip a task')
     .requiredOption('-m, --reason <text>', 'why')
     .action((plan: string, task: string | undefined, options: { reason: string }) =>

@@ -92,10 +92,14 @@ async function look(engine: Engine, target: PlanOrTask, options: { readonly expl
 }
 
 function lines(context: Context, { name, task, explain, ready, explained, held, briefings }: Look): readonly string[] {
+  const visitOf = (of: TaskName): number => ready.find(card => card.name === of)?.visit ?? 0
   const briefed = (of: TaskName): readonly string[] =>
     briefings
       .filter(each => each.task === of)
-      .flatMap(each => [...briefingLines(each, context.paint), ...leftLines(each, name, context.paint)])
+      .flatMap(each => [
+        ...briefingLines(each, context.paint),
+        ...leftLines(each, { plan: name, visit: visitOf(of) }, context.paint),
+      ])
   if (explain && task === null) return explainedLines(explained)
   if (explain) return explained.flatMap(each => [escapeForTerminal(hintText(each.why)), ...briefed(each.task)])
   if (ready.length === 0 && held.length > 0) return scopeWaitLines(held, context.paint)

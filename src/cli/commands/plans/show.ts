@@ -249,7 +249,7 @@ function taskLines(
   // What the table below tells is not told twice.
   const told = briefing !== null && ENDED.has(card.status) ? { ...briefing, earlier: [] } : briefing
   if (told !== null) lines.push(...briefingLines(told, paint, card.action === 'run'))
-  if (told !== null && card.status === 'ready') lines.push(...leftLines(told, plan, paint))
+  if (told !== null && card.status === 'ready') lines.push(...leftLines(told, { plan, visit: card.visit }, paint))
   if (attempts.length > 0) {
     const rows = attempts.map(each => [
       String(each.visit),

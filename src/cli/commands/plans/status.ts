@@ -16,6 +16,7 @@ import { demandSession, findPlan } from '../../find-target.ts'
 import { ago, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
 import { symbol, tint } from '../../terminal/paint.ts'
+import { halfMadeLines } from '../../text/briefing-text.ts'
 import { troubleLines, waitingLines } from '../../text/inbox-text.ts'
 import { shownState } from '../../text/plan-state.ts'
 import { rollbackLine, stoppedRollback } from '../../text/rollback-result.ts'
@@ -53,10 +54,13 @@ export async function status(
     const stopped = summary === null || context.settings.json ? null : await rollbackStopped(engine, summary, context)
     const more = [...scopeWaitLines(held, context.paint), ...[stopped, moved].filter(line => line !== null)]
     const board = (await engine.ask({ type: 'board', plan })) ?? []
+    const left = summary === null || context.settings.json ? [] : await halfMade(engine, summary, board, context)
     const told = summary === null ? null : { ...summary, held }
     const data = word === undefined ? { items: [told], halted } : told === null ? null : { ...told, halted }
     answer(context, data, () =>
-      summary === null ? [] : [...halting, ...statusLines(context, { summary, board, held }, halted !== null), ...more],
+      summary === null
+        ? []
+        : [...halting, ...statusLines(context, { summary, board, held, left }, halted !== null), ...more],
     )
     return EXIT.done
   })
@@ -87,7 +91,7 @@ async function lastEnded(engine: Engine, context: Context): Promise<readonly str
   const board = (await engine.ask({ type: 'board', plan: last.id })) ?? []
   return [
     `no unfinished plan; the last one finished ${ago(last.endedAt!, context.now())}:`,
-    ...(summary === null ? [] : statusLines(context, { summary, board, held: [] }, false)),
+    ...(summary === null ? [] : statusLines(context, { summary, board, held: [], left: [] }, false)),
   ]
 }
 
@@ -95,9 +99,15 @@ interface ShownPlan {
   readonly summary: Held
   readonly board: readonly Card[]
   readonly held: readonly ScopeWait[]
+  /** Lines about what is half done. */
+  readonly left: readonly string[]
 }
 
-function statusLines(context: Context, { summary, board, held }: ShownPlan, isHalted: boolean): readonly string[] {
+function statusLines(
+  context: Context,
+  { summary, board, held, left }: ShownPlan,
+  isHalted: boolean,
+): readonly string[] {
   const { paint } = context
   const now = context.now()
   const { holder } = summary
@@ -114,12 +124,14 @@ function statusLines(context: Context, { summary, board, held }: ShownPlan, isHa
   if (running.length > 0 && word !== 'interrupted')
     lines.push(`  running  ${running.slice(0, 8).join(', ')}${running.length > 8 ? ', …' : ''}`)
   for (const card of claimed.slice(0, 5)) lines.push(`  claimed  ${card.name} by ${brief(card.claimedBy ?? '')}`)
-  lines.push(...failedLines(summary, paint))
+  lines.push(...left, ...failedLines(summary, paint))
   lines.push(...setBackLines(summary, paint))
   lines.push(...shortageLines(summary, paint))
   lines.push(...troubleLines(summary, now, paint))
   lines.push(...waitingLines(summary, paint))
+  const isForClaims = word === 'waiting' && summary.waiting.length === 0 && held.length === 0
   if (holder?.alive === true) lines.push(`  process  pid ${holder.pid} on ${brief(holder.host)}`)
+  else if (!isHalted && isForClaims && summary.rollback === undefined) lines.push(...claimNext(summary, claimed))
   else if (!isHalted && (canMove(summary.status) || summary.rollback !== undefined))
     lines.push(
       summary.status === 'draft'
@@ -127,6 +139,33 @@ function statusLines(context: Context, { summary, board, held }: ShownPlan, isHa
         : `  Next: ${summary.waiting.length > 0 ? 'answer it, then ' : ''}planfold resume ${summary.name}`,
     )
   return lines
+}
+
+const HALF_MADE_MAX = 5
+
+/** What agents that are gone, or gave their claim back, left in the files. */
+async function halfMade(
+  engine: Engine,
+  { id, name }: Held,
+  board: readonly Card[],
+  { paint }: Context,
+): Promise<readonly string[]> {
+  const open = board.filter(({ status, action, attempt }) => status === 'ready' && action === 'external' && attempt > 0)
+  const lines: string[] = []
+  for (const card of open.slice(0, HALF_MADE_MAX)) {
+    const briefing = await engine.ask({ type: 'briefing', plan: id, task: card.name })
+    if (briefing !== null) lines.push(...halfMadeLines(briefing, { plan: name, visit: card.visit }, paint))
+  }
+  return lines
+}
+
+/** Where only work of others is waited for, `resume` would change nothing. */
+function claimNext({ name, claimable }: Held, [claimed]: readonly Card[]): readonly string[] {
+  if (claimable > 0) return [`  Next: planfold claim ${name}`]
+  if (claimed === undefined) return []
+  return [
+    `  Next: wait for the report; if ${brief(claimed.claimedBy ?? '')} is gone: planfold release ${name} ${claimed.name}`,
+  ]
 }
 
 async function rollbackStopped(engine: Engine, { id, endedAt }: Held, { paint }: Context): Promise<string | null> {
