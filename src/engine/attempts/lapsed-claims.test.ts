@@ -78,3 +78,18 @@ describe.each<[string, Partial<TaskDefinition>]>([
     expect(texts()).toEqual(['mine\n', 'before\n'])
   })
 })
+
+test('a claim is given back by anybody, with what was changed since, and no second time', async () => {
+  await place.run([{ ...external('t'), write: ['*.txt'] } as TaskDefinition])
+  await place.engine.as(BOT).submit('plan', { type: 'claim' })
+  put('a.txt', 'half')
+  const skip = { type: 'skip', task: name('t'), reason: 'no' } as const
+  expect(await place.submit(skip)).toMatchObject({ ok: false, refusal: { message: "task 't' is claimed by bot" } })
+  const release = { type: 'release', task: name('t'), reason: 'it died' } as const
+  const why = 'released by ana@example.com: it died; changed since the claim: a.txt'
+  expect(await place.submit(release)).toMatchObject({ ok: true, events: [{ type: 'attempt.lost', reason: why }] })
+  expect(await place.submit(release)).toMatchObject({ ok: false, refusal: { code: 'not-ready' } })
+  const told = await place.engine.ask({ type: 'briefing', plan: 'plan', task: 't' })
+  expect(told?.earlier).toMatchObject([{ by: 'bot', how: 'lost', why, left: { paths: ['a.txt'], more: 0 } }])
+  expect(await place.submit(skip)).toMatchObject({ ok: true })
+})
