@@ -239,6 +239,19 @@ test.each<Era>(['2025', '2026'])('an agent of %s without a name is called after 
   expect(first?.actor).toMatch(/^test\/[0-9a-f]{6}$/)
 })
 
+test('an agent gives its own claim back, and nobody else’s', async () => {
+  const { agent } = agents()
+  const [me, other] = [await agent({ as: 'claude' }), await agent({ as: 'codex' })]
+  await me.write(CREATE)
+  await me.write({ action: 'claim' })
+  const back = { action: 'status', task: 'fix', status: 'pending' }
+  expect(await other.write(back)).toMatchObject({ error: true })
+  const given = await me.write(back)
+  expect(given.text).toContain('ok: fix is pending')
+  expect(given.text).toContain('- [ ] fix: Fix the sum (ready')
+  expect((await other.write({ action: 'claim' })).text).toContain('ok: fix is yours')
+})
+
 test('an agent that says its session is known by it', async () => {
   const { agent, engine } = agents()
   await (await agent({ environment: { CLAUDE_CODE_SESSION_ID: '0123456789abcdef' } })).write(CREATE)
