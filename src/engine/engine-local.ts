@@ -76,7 +76,7 @@ export class EngineLocal implements EngineInProcess {
   async #carryOutAsCaller(plan: string | null, order: Order, options: SubmitOptions): Promise<Submitted> {
     if (this.caller.rights.has('decide')) return await this.#carryOut(plan, order, options)
     const { keepGates, gateObjection } = await lazy.gateRules()
-    const { loosenObjection, ownUntil } = await lazy.loosened()
+    const { loosenObjection, ownUntil } = await lazy.looseningRules()
     const kept = keepGates(order)
     if ('code' in kept) return { ok: false, refusal: kept }
     let isLoosened = false

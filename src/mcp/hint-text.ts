@@ -7,7 +7,9 @@ import { clean } from './plan-text.ts'
 export const hintText = (hint: Hint): string => wordHint(hint, partText)
 
 /** What was refused, why, and what to do instead. */
-export function refusalText({ message, hint, allowed }: Refusal): string {
+export function refusalText({ message: said, hint, allowed }: Refusal): string {
+  // The argument that is a header elsewhere.
+  const message = said.replace('this Idempotency-Key', 'this `key`')
   if (allowed !== undefined && allowed.length > 0) return `error: ${message}\nhint: you can: ${waysIn(allowed)}`
   return [`error: ${message}`, ...(hint === undefined ? [] : [`hint: ${hintText(hint)}`])].join('\n')
 }
