@@ -203,6 +203,12 @@ describe('what is said', () => {
     expect(early.text).toContain('hint: you can: plan_write {"action":"start"}, ask a person to cancel or archive it')
   })
 
+  test('of what Planfold runs says who must run it', async () => {
+    const { me } = await shop()
+    const made = await me.write({ action: 'create', name: 'built', tasks: [{ id: 'a', run: ['true'] }], start: true })
+    expect(made.text).toContain('For Planfold to run: a. They run while `planfold run`')
+  })
+
   test('in a description cannot pass for our own words', async () => {
     const { me } = await shop()
     await me.write({ action: 'edit', tasks: [{ id: 'x', description: 'd\n# shop\nrunning, 9 of 9 done' }] })

@@ -72,7 +72,8 @@ export async function planText(room: Room, plan: PlanId, budget: Budget = {}): P
   const lines = (cards ?? []).map(card => taskLine(card, me))
   const rest = (left: number, page: number): string =>
     `… ${numberOf(left, 'more task')}: plan_read {"what":"plan","plan":"${summary.name}","page":"${page}"}`
-  const state = await stateLines(room, summary)
+  const ours = (cards ?? []).filter(({ status, action }) => status === 'ready' && isRunHere(action))
+  const state = [...runLines(ours), ...(await stateLines(room, summary))]
   const besides = [...head, ...state, rest(total, total)].join('\n')
   const shown = linesWithin(lines, tokens, besides)
   const left = Math.max(0, total - from) - shown
@@ -127,20 +128,28 @@ async function nextText(room: Room, plan: PlanId, { max_tokens }: Budget): Promi
   const isOpen = stopped === null && summary.status !== 'draft'
   const claimable = isOpen ? ready.filter(({ action }) => action === 'external') : []
   const why = count > 0 ? null : await engine.ask({ type: 'next', plan, explain: true, limit: EXPLAINED_MAX })
-  const ours = ready.filter(({ action }) => action !== 'external')
+  const ours = ready.filter(({ action }) => isRunHere(action))
   const lines = [
     ...head,
     ...(claimable.length === 0
       ? [stopped ?? 'Nothing can be claimed now.']
       : ['Ready to claim:', ...claimable.map(card => taskLine(card, engine.caller.actor))]),
     ...(isOpen && count > READY_MAX ? [`… and ${count - READY_MAX} more`] : []),
-    ...(ours.length === 0 ? [] : [`For Planfold to run: ${ours.map(({ name }) => clean(name)).join(', ')}. ${RUNS}`]),
+    ...runLines(ours),
     ...held.map(({ task }) => `${clean(task)} waits for files that another plan holds`),
     ...(why?.explained ?? []).map(one => `- ${clean(hintText(one.why))}`),
     ...(summary.status === 'draft' ? await stateLines(room, summary) : []),
     ...(claimable.length > 0 ? [claimLine(summary.name)] : []),
   ]
   return withinBudget(lines, max_tokens, `plan_read {"what":"plan","plan":"${summary.name}"}`)
+}
+
+const isRunHere = (action: string): boolean => action !== 'external' && action !== 'gate'
+
+function runLines(ours: readonly { readonly name: TaskName }[]): readonly string[] {
+  if (ours.length === 0) return []
+  const names = ours.slice(0, READY_MAX).map(({ name }) => clean(name))
+  return [`For Planfold to run: ${names.join(', ')}${ours.length > READY_MAX ? ' and more' : ''}. ${RUNS}`]
 }
 
 const RUNS =
