@@ -120,6 +120,7 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
       return undefined
     }
     case 'note':
+      if (command.text.trim() === '') return refuse('invalid', 'the note is empty', 'write something')
       if (command.task !== undefined && !draft.state.tasks.has(command.task)) return unknownTask(draft, command.task)
       emit(draft, {
         type: 'note.added',

@@ -3,6 +3,7 @@
 
 import { type Actor, type CheckpointName, checkpointName, type PlanId, type TaskName } from '../domain/id.ts'
 import { keepItems } from '../domain/plan-rules/for-each.ts'
+import { claimNotHeld } from '../domain/rules/task-orders.ts'
 import { hasDueAlarm } from '../domain/state/alarms.ts'
 import { definitionHash } from '../format/plan/hash.ts'
 import type { Entry, Found } from '../stores/store.ts'
@@ -26,7 +27,7 @@ import { SEALS, sealed } from './revisions/edit-tasks.ts'
 import { actingAs, type Caller, denyWithout, NotAllowed, type Right, requireRight } from './roles.ts'
 import { standingNow } from './rollback/attempt-changes.ts'
 import type { Rooms } from './rooms.ts'
-import { noPlan, submitted, unnamed, type Writing, write, writingOf } from './write-order.ts'
+import { noPlan, type Objection, submitted, unnamed, type Writing, write, writingOf } from './write-order.ts'
 
 const ROLLBACK_TRIES_MAX = 5
 /** What a program without types asks for and nobody has heard of is only for those who may do everything. */
@@ -75,9 +76,22 @@ export class EngineLocal implements EngineInProcess {
   async #carryOutAsCaller(plan: string | null, order: Order, options: SubmitOptions): Promise<Submitted> {
     if (this.caller.rights.has('decide')) return await this.#carryOut(plan, order, options)
     const { keepGates, gateObjection } = await lazy.gateRules()
+    const { loosenObjection, ownUntil } = await lazy.looseningRules()
     const kept = keepGates(order)
     if ('code' in kept) return { ok: false, refusal: kept }
-    return await this.#carryOut(plan, kept, { ...options, objection: gateObjection })
+    let isLoosened = false
+    const loosens = loosenObjection(() => {
+      isLoosened = true
+    })
+    const objection: Objection = (state, command) => gateObjection(state, command) ?? loosens(state, command)
+    const done = await this.#carryOut(plan, kept, { ...options, objection })
+    if (!isLoosened || plan === null) return done
+    // Looked at only now: seldom does anybody loosen a plan.
+    const found = await this.#rooms.store.find(plan)
+    const own = found === null ? null : await ownUntil(this.#rooms, found.plan, this.caller.actor)
+    if (own === null) return done
+    const mine: Objection = (state, command) => (state.version === own ? gateObjection : objection)(state, command)
+    return await this.#carryOut(plan, kept, { ...options, objection: mine })
   }
 
   async #carryOut(
@@ -154,7 +168,7 @@ export class EngineLocal implements EngineInProcess {
       case 'claim':
         return await claim(rooms, plan, order, writing)
       case 'heartbeat':
-        return await heartbeat(rooms, plan, name, order)
+        return await this.#heartbeat({ plan, name }, order)
       case 'release':
         return await releaseClaim(rooms, plan, order, writing)
       case 'report':
@@ -227,6 +241,14 @@ export class EngineLocal implements EngineInProcess {
     const state = await this.#rooms.store.state(plan)
     if (state !== null && hasDueAlarm(state, this.#rooms.clock.now()))
       await (await lazy.dueQuestions()).raiseDueQuestions(this.#rooms, plan)
+  }
+
+  async #heartbeat({ plan, name }: Pick<Found, 'plan' | 'name'>, order: OrderOf<'heartbeat'>): Promise<Submitted> {
+    const claim = (await this.#rooms.store.state(plan))?.tasks.get(order.task)?.claim
+    const own = claim?.by === this.caller.actor ? claim.token : undefined
+    const token = order.token ?? own
+    if (token === undefined) return { ok: false, refusal: claimNotHeld(order.task) }
+    return await heartbeat(this.#rooms, plan, name, { ...order, token })
   }
 
   async #decide(plan: PlanId, { edits, ...order }: OrderOf<'decide'>, writing: Writing): Promise<Submitted> {

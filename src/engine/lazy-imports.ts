@@ -15,6 +15,7 @@ export const lazy = {
   editTasks: lazily(() => import('./revisions/edit-tasks.ts')),
   expressions: lazily(() => import('../format/expression/expression.ts')),
   forkPlan: lazily(() => import('./forks/fork-plan.ts')),
+  looseningRules: lazily(() => import('./permissions/loosening-rules.ts')),
   gateRules: lazily(() => import('./permissions/gate-rules.ts')),
   gateChecks: lazily(() => import('./gates/gate-checks.ts')),
   dueQuestions: lazily(() => import('./loop/due-questions.ts')),

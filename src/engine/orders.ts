@@ -196,7 +196,8 @@ export type Order =
   | CommandOf<'archive'>
   /** `alone`: only while no other task of the plan is running. */
   | { readonly type: 'claim'; readonly task?: TaskName; readonly leaseMs?: number; readonly alone?: true }
-  | { readonly type: 'heartbeat'; readonly task: TaskName; readonly token: string; readonly leaseMs?: number }
+  /** Without the token of the claim, the claim must be the caller's. */
+  | { readonly type: 'heartbeat'; readonly task: TaskName; readonly token?: string; readonly leaseMs?: number }
   /** Gives a claim back, whoever holds it; what was changed since the claim is written down. */
   | { readonly type: 'release'; readonly task: TaskName; readonly reason?: string }
   | { readonly type: 'report'; readonly task: TaskName; readonly token?: string; readonly result: Result }

@@ -32,6 +32,12 @@ export function agentName(told: string | undefined, environment: Environment, { 
   return (actor ?? `agent/${OWN}`) as Actor
 }
 
+/** Whoever shows the token of a person acts through it, and is not that person. */
+export function tokenAgent({ actor, rights }: Caller): Actor {
+  const name = `${actor} via mcp`
+  return rights.has('administer') && isActor(name) ? name : actor
+}
+
 /** Of a session of Claude Code, and of a thread of Codex. */
 export const claudeName = (session: string): string => `claude-code/${session.slice(0, ID_SHOWN)}`
 export const codexName = (thread: string): string => `codex/${thread.slice(-ID_SHOWN)}`

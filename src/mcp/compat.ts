@@ -1,14 +1,14 @@
 // `manage_plan`: one tool with the names and answers that older clients know (`planfold mcp --compat`). What those clients were told
 // wrongly is told rightly: an unknown status is refused, an empty plan is never complete, an id that does not exist is named.
 
-import type { PlanId } from '../domain/id.ts'
+import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import { criterionText } from '../domain/plan-rules/criterion-text.ts'
 import { SATISFIES } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import type { ManagePlanInput } from '../format/wire/agent-tools.ts'
 import { clean } from './plan-text.ts'
-import { planWrite } from './plan-write.ts'
+import { planWrite, standingText } from './plan-write.ts'
 import { findPlan, findTask, type Room, ToolError } from './room.ts'
 
 export async function managePlan(room: Room, input: ManagePlanInput): Promise<JsonObject> {
@@ -23,8 +23,13 @@ export async function managePlan(room: Room, input: ManagePlanInput): Promise<Js
       return { markdown: (await steps(room, plan)).map(markdown).join('\n') }
     case 'get_next_step': {
       const all = await steps(room, plan)
-      const next = all.find(({ status }) => status !== 'DONE')
+      const open = all.filter(({ status }) => status !== 'DONE')
+      const waiting = new Set(
+        ((await engine.ask({ type: 'summary', plan }))?.waiting ?? []).map(({ task }) => `${task}`),
+      )
+      const next = open.find(({ id }) => !waiting.has(id))
       if (next !== undefined) return { next_step: next as unknown as Json }
+      if (open.length > 0) return { result: `Waiting for a person: ${open.map(({ id }) => id).join(', ')}.` }
       return { result: all.length === 0 ? 'The plan has no steps.' : 'Plan is complete.' }
     }
     case 'is_completed': {
@@ -39,6 +44,8 @@ export async function managePlan(room: Room, input: ManagePlanInput): Promise<Js
       const summary = await engine.ask({ type: 'summary', plan })
       if (summary?.status === 'draft') await planWrite(room, { action: 'start', plan }, undefined)
       await planWrite(room, { action: 'status', plan, task, status }, undefined)
+      if (status === 'done' && !(await isDone(room, plan, task)))
+        return { result: `Not DONE yet: ${await standingText(room, { plan, task }, status)}.` }
       return { result: `Step '${task}' in plan '${name}' set to '${input.status?.toUpperCase()}'.` }
     }
     case 'remove_steps': {
@@ -57,6 +64,11 @@ export async function managePlan(room: Room, input: ManagePlanInput): Promise<Js
     default:
       return input.action satisfies never
   }
+}
+
+async function isDone({ engine }: Room, plan: PlanId, task: TaskName): Promise<boolean> {
+  const card = await engine.ask({ type: 'task', plan, task })
+  return card !== null && statusOf(card) === 'DONE'
 }
 
 const STATUSES: { readonly [word: string]: 'done' | 'pending' | 'running' } = {

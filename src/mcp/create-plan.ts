@@ -1,6 +1,6 @@
 // `plan_write {"action":"create"}`: a plan from a goal and tasks, from a document in any known format, or from a template.
 
-import type { PlanId } from '../domain/id.ts'
+import { isPlanName, type PlanId } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Order, SubmitOptions } from '../engine/engine.ts'
@@ -22,6 +22,8 @@ type Create = Extract<Order, { readonly type: 'create' }>
 export async function createFrom(room: Room, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const create = await orderFrom(room, input)
   if (input.preview === true) return { plan: null, said: [previewText(create.definition)] }
+  // Made and started, or neither: what would keep it from starting is looked at first.
+  if (input.start === true) await mustRun(room)
   const made = await createPlan(
     room.engine,
     { ...create, taken: 'number', agent: room.engine.caller.actor },
@@ -34,6 +36,15 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   const { plan, name } = made.made
   if (made.started !== null) mustStart(made.started, plan)
   return { plan, said: [`ok: plan ${clean(name)} created${made.started === null ? ', not started' : ' and started'}`] }
+}
+
+/** Throws while everything is halted. */
+export async function mustRun({ engine }: Room): Promise<void> {
+  const halt = await engine.killSwitch.halted()
+  if (halt === null) return
+  throw new ToolError(
+    `error: everything was halted by ${clean(halt.by)}: ${clean(halt.reason)}; nothing was changed\nhint: stop working; a person lifts it, and then you can go on`,
+  )
 }
 
 /** Throws what stands against it. */
@@ -86,14 +97,19 @@ function fromDocument(document: string | Readonly<Record<string, unknown>>, { na
     }))
     throw new ToolError(faultLines(faults).join('\n'))
   }
-  return createOrder(read.document)
+  const order = createOrder(read.document)
+  if (name === undefined) return order
+  if (!isPlanName(name)) throw new ToolError(`error: '${clean(name)}' cannot be the name of a plan\nhint: ${NAMES}`)
+  return { ...order, definition: { ...order.definition, name } }
 }
+
+const NAMES = 'letters, digits, dots, dashes and underscores'
 
 async function fromTemplate(room: Room, name: string, input: PlanWriteInput): Promise<Create> {
   const found = await findTemplate(room.templates, name)
   if (found.status === 'unknown')
     throw new ToolError(
-      `error: there is no template '${clean(name)}'\nhint: ${found.near === null ? 'a person can list the templates' : `did you mean '${found.near}'?`}`,
+      `error: there is no template '${clean(name)}'\nhint: ${found.near === null ? `the templates are: ${found.names.map(one => clean(one)).join(', ')}` : `did you mean '${found.near}'?`}`,
     )
   if (found.status === 'unusable') throw new ToolError(`error: the template '${clean(name)}' cannot be read`)
   const made = planFromTemplate(found.template, (input.values ?? {}) as JsonObject, { name: input.name })

@@ -7,9 +7,28 @@ import { clean } from './plan-text.ts'
 export const hintText = (hint: Hint): string => wordHint(hint, partText)
 
 /** What was refused, why, and what to do instead. */
-export function refusalText({ message, hint, allowed }: Refusal): string {
-  const ways = allowed === undefined || allowed.length === 0 ? [] : [`allowed: ${allowed.join(', ')}`]
-  return [`error: ${message}`, ...(hint === undefined ? [] : [`hint: ${hintText(hint)}`]), ...ways].join('\n')
+export function refusalText({ message: said, hint, allowed }: Refusal): string {
+  // The argument that is a header elsewhere.
+  const message = said.replace('this Idempotency-Key', 'this `key`')
+  if (allowed !== undefined && allowed.length > 0) return `error: ${message}\nhint: you can: ${waysIn(allowed)}`
+  return [`error: ${message}`, ...(hint === undefined ? [] : [`hint: ${hintText(hint)}`])].join('\n')
+}
+
+/** As actions of `plan_write`; the others are a person's. */
+function waysIn(allowed: readonly string[]): string {
+  const own = allowed.flatMap(word => ACTIONS_OF[allowed.includes('retry') && word === 'run' ? '' : word] ?? [])
+  const theirs = allowed.filter(word => ACTIONS_OF[word] === undefined)
+  const asked = theirs.length === 0 ? [] : [`ask a person to ${theirs.join(' or ')} it`]
+  return [...own.map(action => `plan_write {"action":"${action}"}`), ...asked].join(', ')
+}
+
+const ACTIONS_OF: { readonly [word: string]: string } = {
+  run: 'start',
+  pause: 'pause',
+  resume: 'resume',
+  revise: 'edit',
+  retry: 'retry',
+  skip: 'skip',
 }
 
 /** What stands against a plan as it was written, each at its place. */

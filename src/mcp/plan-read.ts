@@ -10,7 +10,7 @@ import { tickedIn } from '../operations/agents/tick-criteria.ts'
 import { linesWithin } from '../operations/agents/token-budget.ts'
 import { hintText } from './hint-text.ts'
 import { briefingLines, clean, headLines, TOKENS_DEFAULT, taskLine, withinBudget } from './plan-text.ts'
-import { claimedAmong, findPlan, findTask, type Room, ToolError } from './room.ts'
+import { claimedAmong, findPlan, findTask, type Room, ToolError, whyStopped } from './room.ts'
 
 const LIST_PAGE = 20
 const CHANGES_PAGE = 200
@@ -51,11 +51,12 @@ interface Budget {
 }
 
 /** The compact view that `plan_write` answers with too: the head, then what matters now. */
-export async function planText({ engine }: Room, plan: PlanId, budget: Budget = {}): Promise<string> {
+export async function planText(room: Room, plan: PlanId, budget: Budget = {}): Promise<string> {
+  const { engine } = room
   const summary = await engine.ask({ type: 'summary', plan })
   if (summary === null) throw new ToolError('error: there is no such plan')
   const me = engine.caller.actor
-  const from = Math.max(0, Number.parseInt(budget.page ?? '0', 10) || 0)
+  const from = pageNumber(budget.page)
   const head = from === 0 ? headLines(summary) : [`# ${clean(summary.name)}, tasks from ${from + 1}`]
   // In the order of the plan, unless it is too long for that: then what matters now comes first, and no more is read than fits.
   const { total } = summary.progress
@@ -70,8 +71,9 @@ export async function planText({ engine }: Room, plan: PlanId, budget: Budget = 
         })
   const lines = (cards ?? []).map(card => taskLine(card, me))
   const rest = (left: number, page: number): string =>
-    `… ${numberOf(left, 'more task')}: plan_read {"what":"plan","page":"${page}"}`
-  const state = stateLines(summary)
+    `… ${numberOf(left, 'more task')}: plan_read {"what":"plan","plan":"${summary.name}","page":"${page}"}`
+  const ours = (cards ?? []).filter(({ status, action }) => status === 'ready' && isRunHere(action))
+  const state = [...runLines(ours), ...(await stateLines(room, summary))]
   const besides = [...head, ...state, rest(total, total)].join('\n')
   const shown = linesWithin(lines, tokens, besides)
   const left = Math.max(0, total - from) - shown
@@ -79,20 +81,43 @@ export async function planText({ engine }: Room, plan: PlanId, budget: Budget = 
   return [...head, ...lines.slice(0, shown), ...more, ...state].join('\n')
 }
 
-function stateLines({ status, name, claimable }: Pick<Summary, 'status' | 'name' | 'claimable'>): readonly string[] {
-  if (status === 'draft') return [`Next: plan_write {"action":"start","plan":"${name}"}`]
-  return claimable > 0 && status === 'active' ? ['Next: plan_write {"action":"claim"}'] : []
+function pageNumber(page = '0'): number {
+  if (/^\d{1,9}$/.test(page)) return Number(page)
+  throw new ToolError(`error: '${clean(page)}' is no page of this plan\nhint: take \`page\` from the previous answer`)
 }
+
+/** What to do next, or why nothing may be done. */
+async function stateLines(room: Room, summary: Summary): Promise<readonly string[]> {
+  const { status, name, claimable, progress } = summary
+  const stopped = await whyStopped(room, summary)
+  if (stopped !== null) return [stopped]
+  if (status === 'draft' && progress.total === 0)
+    return [`Next: plan_write {"action":"edit","plan":"${name}","tasks":[…]}`]
+  if (status === 'draft') return [`Next: plan_write {"action":"start","plan":"${name}"}`]
+  return claimable > 0 && (status === 'active' || status === 'blocked') ? [claimLine(name)] : []
+}
+
+const claimLine = (plan: string): string => `Next: plan_write {"action":"claim","plan":"${plan}"}`
 
 async function nextText(room: Room, plan: PlanId, { max_tokens }: Budget): Promise<string> {
   const { engine } = room
   const summary = await engine.ask({ type: 'summary', plan })
   if (summary === null) throw new ToolError('error: there is no such plan')
   const head = headLines(summary)
-  const mine = await claimedAmong(room, plan, summary.running)
-  if (mine !== null)
+  const stopped = await whyStopped(room, summary)
+  const [mine, ...more] = await claimedAmong(room, plan, summary.running)
+  if (mine !== undefined)
     return withinBudget(
-      ['Your task:', ...(await aboutTask(room, plan, mine)), '', ...head],
+      [
+        ...(stopped === null ? [] : [stopped]),
+        'Your task:',
+        ...(await aboutTask(room, plan, mine)),
+        ...more.map(
+          one => `Also yours: ${clean(one)}; plan_read {"what":"task","plan":"${summary.name}","task":"${one}"}`,
+        ),
+        '',
+        ...head,
+      ],
       max_tokens,
       'ask with more max_tokens',
     )
@@ -100,23 +125,35 @@ async function nextText(room: Room, plan: PlanId, { max_tokens }: Budget): Promi
   const next = await engine.ask({ type: 'next', plan, limit: READY_MAX })
   if (next === null) throw new ToolError('error: there is no such plan')
   const { ready, held, claimable: count } = next
-  const claimable = ready.filter(({ action }) => action === 'external')
+  const isOpen = stopped === null && summary.status !== 'draft'
+  const claimable = isOpen ? ready.filter(({ action }) => action === 'external') : []
   const why = count > 0 ? null : await engine.ask({ type: 'next', plan, explain: true, limit: EXPLAINED_MAX })
-  const ours = ready.filter(({ action }) => action !== 'external')
+  const ours = ready.filter(({ action }) => isRunHere(action))
   const lines = [
     ...head,
     ...(claimable.length === 0
-      ? ['Nothing can be claimed now.']
+      ? [stopped ?? 'Nothing can be claimed now.']
       : ['Ready to claim:', ...claimable.map(card => taskLine(card, engine.caller.actor))]),
-    ...(count > READY_MAX ? [`… and ${count - READY_MAX} more`] : []),
-    ...(ours.length === 0 ? [] : [`Planfold runs: ${ours.map(({ name }) => clean(name)).join(', ')}`]),
+    ...(isOpen && count > READY_MAX ? [`… and ${count - READY_MAX} more`] : []),
+    ...runLines(ours),
     ...held.map(({ task }) => `${clean(task)} waits for files that another plan holds`),
     ...(why?.explained ?? []).map(one => `- ${clean(hintText(one.why))}`),
-    ...(summary.status === 'draft' ? stateLines(summary) : []),
-    ...(claimable.length > 0 ? ['Next: plan_write {"action":"claim"}'] : []),
+    ...(summary.status === 'draft' ? await stateLines(room, summary) : []),
+    ...(claimable.length > 0 ? [claimLine(summary.name)] : []),
   ]
-  return withinBudget(lines, max_tokens, 'plan_read {"what":"plan"}')
+  return withinBudget(lines, max_tokens, `plan_read {"what":"plan","plan":"${summary.name}"}`)
 }
+
+const isRunHere = (action: string): boolean => action !== 'external' && action !== 'gate'
+
+function runLines(ours: readonly { readonly name: TaskName }[]): readonly string[] {
+  if (ours.length === 0) return []
+  const names = ours.slice(0, READY_MAX).map(({ name }) => clean(name))
+  return [`For Planfold to run: ${names.join(', ')}${ours.length > READY_MAX ? ' and more' : ''}. ${RUNS}`]
+}
+
+const RUNS =
+  'They run while `planfold run`, `planfold serve` or `planfold mcp --run` does; ask the person if none does.'
 
 async function aboutTask({ engine }: Room, plan: PlanId, task: TaskName): Promise<readonly string[]> {
   const briefing = await engine.ask({ type: 'briefing', plan, task })
@@ -157,7 +194,9 @@ async function changes(room: Room, input: PlanReadInput): Promise<string> {
   const last = entries.at(-1)?.version ?? after
   const head = [`${clean(name)}: revision ${summary?.revision}, version ${summary?.version}; changes after ${after}:`]
   const rest =
-    summary !== null && last < summary.version ? [`… more: plan_read {"what":"changes","since":${last}}`] : []
+    summary !== null && last < summary.version
+      ? [`… more: plan_read {"what":"changes","plan":"${name}","since":${last}}`]
+      : []
   return withinBudget(
     [...head, ...(lines.length === 0 ? ['nothing'] : lines), ...rest],
     input.max_tokens,

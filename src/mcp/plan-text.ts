@@ -2,6 +2,7 @@
 // it were written by others: they stand on one line each, without characters that cannot be seen.
 
 import type { Json } from '../domain/json.ts'
+import type { OutputSource } from '../domain/plan.ts'
 import { criterionText } from '../domain/plan-rules/criterion-text.ts'
 import type { Briefing, Card } from '../domain/views/board.ts'
 import type { Summary } from '../domain/views/summary.ts'
@@ -111,8 +112,8 @@ export function briefingLines(briefing: Briefing, ticked: readonly string[] = []
     ...(Object.keys(briefing.outputs).length === 0
       ? []
       : [
-          `Report these outputs: ${Object.keys(briefing.outputs)
-            .map(one => clean(one))
+          `Report these outputs: ${Object.entries(briefing.outputs)
+            .map(([name, source]) => `${clean(name)}${sourceText(source)}`)
             .join(', ')}`,
         ]),
     ...(Object.keys(briefing.outcomes).length === 0
@@ -125,9 +126,14 @@ export function briefingLines(briefing: Briefing, ticked: readonly string[] = []
   ]
 }
 
+const sourceText = (source: OutputSource): string =>
+  source.from === 'report' ? (source.type === undefined ? '' : ` (${clean(source.type)})`) : ` (from ${source.from})`
+
+/** Each line begins with a bar: none of them can pass for a line of ours. */
 const cleanBlock = (text: string): string => {
-  const block = escapeForTerminal(text.trimEnd(), { keepLines: true })
-  return block.length <= VALUE_MAX ? block : `${block.slice(0, VALUE_MAX)}…`
+  const block = escapeForTerminal(text.trimEnd().replaceAll('\r\n', '\n'), { keepLines: true })
+  const cut = block.length <= VALUE_MAX ? block : `${block.slice(0, VALUE_MAX)}…`
+  return cut.replace(/^/gm, '| ')
 }
 
 const shown = (value: Json): string => clean(typeof value === 'string' ? value : JSON.stringify(value), VALUE_MAX)

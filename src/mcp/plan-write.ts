@@ -1,11 +1,12 @@
 // The tool `plan_write`: makes one change and answers with the plan as it is then, in one call. Whatever is not done is an error that
 // says what to change; nothing is done by halves.
 
-import type { PlanId } from '../domain/id.ts'
+import type { PlanId, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Field } from '../domain/plan.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { Fate } from '../domain/revisions/merge.ts'
+import { ENDED, PLAN_ENDED } from '../domain/status.ts'
 import type { Unaccepted } from '../domain/views/board.ts'
 import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
@@ -16,11 +17,11 @@ import { claimTask } from '../operations/claim-task.ts'
 import { keepClaim } from '../operations/report-task.ts'
 import { previewRollback } from '../operations/rollback-plan.ts'
 import { startPlan } from '../operations/start-plan.ts'
-import { createFrom, mustStart } from './create-plan.ts'
+import { createFrom, mustRun, mustStart } from './create-plan.ts'
 import { faultLines, refusalText } from './hint-text.ts'
 import { planText } from './plan-read.ts'
 import { briefingLines, clean } from './plan-text.ts'
-import { claimedTask, findPlan, findTask, type Room, ToolError, type Written } from './room.ts'
+import { claimedTask, findPlan, findTask, type Room, ToolError, type Written, whyStopped } from './room.ts'
 
 /** `key`: of this call, from the client or the agent; the same one is carried out once. */
 export async function planWrite(room: Room, input: PlanWriteInput, key: string | undefined): Promise<Written> {
@@ -50,6 +51,8 @@ class Refused extends Error {
   }
 }
 
+const isBlank = (text: string | undefined): text is undefined => text === undefined || text.trim() === ''
+
 const missing = (field: string, why: string): ToolError => new ToolError(`error: \`${field}\` is missing\nhint: ${why}`)
 
 async function write(room: Room, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
@@ -58,6 +61,7 @@ async function write(room: Room, input: PlanWriteInput, submit: SubmitOptions): 
   if (action === 'create') return await createFrom(room, input, submit)
   if (input.preview === true && action !== 'edit' && action !== 'rollback')
     throw new ToolError(`error: '${action}' has no preview\nhint: preview works with create, edit and rollback`)
+  if (action === 'claim' || action === 'start' || action === 'resume') await mustRun(room)
   const { plan } =
     action === 'claim' && input.plan === undefined ? await claimPlan(room) : await findPlan(room, input.plan)
   if (input.expected_revision !== undefined && action !== 'edit')
@@ -72,6 +76,7 @@ async function write(room: Room, input: PlanWriteInput, submit: SubmitOptions): 
     case 'pause':
       return await order(room, plan, { type: 'pause', reason: input.text ?? 'paused by an agent' }, submit, 'paused')
     case 'resume':
+      await mustBeOwnPause(room, plan)
       return await order(room, plan, { type: 'resume' }, submit, 'resumed')
     case 'claim':
       return await claim(room, plan, input, submit)
@@ -85,7 +90,7 @@ async function write(room: Room, input: PlanWriteInput, submit: SubmitOptions): 
     case 'skip': {
       const { task } = await findTask(room, plan, input.task)
       const reason = input.text
-      if (reason === undefined) throw missing('text', 'say why it is skipped')
+      if (isBlank(reason)) throw missing('text', 'say why it is skipped')
       return await order(room, plan, { type: 'skip', task, reason }, submit, `skipped ${task}`)
     }
     case 'retry': {
@@ -95,7 +100,7 @@ async function write(room: Room, input: PlanWriteInput, submit: SubmitOptions): 
     case 'ask':
       return await ask(room, plan, input, submit)
     case 'note': {
-      if (input.text === undefined) throw missing('text', 'write the note there')
+      if (isBlank(input.text)) throw missing('text', 'write the note there')
       const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
       return await order(room, plan, { type: 'note', text: input.text, task }, submit, 'noted')
     }
@@ -140,6 +145,15 @@ async function edit(room: Room, plan: PlanId, input: PlanWriteInput, submit: Sub
         plan,
         said: [`preview, nothing was changed: ${clean(done.what.summary)}`, ...fateLines(done.what.fates)],
       }
+    case 'proposed':
+      return {
+        plan,
+        said: [
+          `not changed yet, proposed to a person: ${clean(done.what.summary)}`,
+          `why: ${clean(done.why)}`,
+          'It takes effect when a person accepts it in the inbox. Changes that loosen nothing can be made in a call of their own.',
+        ],
+      }
     case 'unchanged':
       return { plan, said: ['ok: the plan says that already'] }
     case 'refused':
@@ -167,24 +181,54 @@ async function claimPlan(room: Room): Promise<{ readonly plan: PlanId }> {
 async function claim(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const { engine } = room
   const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
-  const made = await claimTask(room, input.plan === undefined && task === undefined ? {} : { plan, task, submit })
+  const card = task === undefined ? null : await engine.ask({ type: 'task', plan, task })
+  const isMine = card?.claimedBy === engine.caller.actor
+  // Claimed again by whoever has it, after a compaction for example: they get its token back.
+  const made =
+    isMine && task !== undefined
+      ? await engine.submit(plan, { type: 'heartbeat', task })
+      : await claimTask(room, input.plan === undefined && task === undefined ? {} : { plan, task, submit })
+  if (!made.ok) await mustBeOpen(room, plan)
   const { claim: held, plan: of } = accepted(made, plan)
   if (held === undefined) throw new ToolError('error: nothing was claimed', plan)
   const briefing = await engine.ask({ type: 'briefing', plan: of, task: held.task })
   return {
     plan: of,
     said: [
-      `ok: ${clean(held.task)} is yours for ${Math.round(held.expiresInMs / 60_000)} minutes; token: ${held.token}`,
+      `ok: ${clean(held.task)} is ${isMine ? 'still ' : ''}yours for ${Math.round(held.expiresInMs / 60_000)} minutes; token: ${held.token}`,
       'Send heartbeat before the time is over, and report when it is done or failed.',
       ...(briefing === null ? [] : briefingLines(briefing)),
     ],
   }
 }
 
+/** Why nothing of the plan can be claimed, where that is known. */
+async function mustBeOpen(room: Room, plan: PlanId): Promise<void> {
+  const summary = await room.engine.ask({ type: 'summary', plan })
+  const stopped = summary === null ? null : await whyStopped(room, summary)
+  if (stopped !== null) throw new ToolError(`error: ${stopped}\nhint: wait, or work on another plan`, plan)
+}
+
+/** An agent takes back its own pause, and one that Planfold made; nobody else's. */
+async function mustBeOwnPause({ engine }: Room, plan: PlanId): Promise<void> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (summary === null || summary.status !== 'paused' || summary.shortage !== undefined) return
+  for (let end = summary.version; end > 0; end -= PAUSE_PAGE) {
+    const after = Math.max(0, end - PAUSE_PAGE)
+    const entries = (await engine.ask({ type: 'entries', plan, after, limit: end - after })) ?? []
+    const paused = entries.findLast(({ events }) => events.some(({ type }) => type === 'plan.paused'))
+    if (paused === undefined) continue
+    if (paused.actor === engine.caller.actor || paused.actor === 'engine') return
+    const message = `${paused.actor} paused the plan${summary.reason === null ? '' : `: ${summary.reason}`}`
+    throw new Refused(refuse('not-allowed', message, 'ask them to resume it'), plan)
+  }
+}
+
+const PAUSE_PAGE = 200
+
 async function heartbeat(room: Room, plan: PlanId, input: PlanWriteInput): Promise<Written> {
   const task = input.task ?? (await claimedTask(room, plan)) ?? undefined
   const target = await findTask(room, plan, task)
-  if (input.token === undefined) throw missing('token', 'it was in the answer to "claim"')
   const kept = await keepClaim(room.engine, target, { token: input.token })
   if (kept.status === 'refused') throw new Refused(kept.refusal, plan)
   const minutes = kept.expiresInMs === null ? '' : ` for ${Math.round(kept.expiresInMs / 60_000)} more minutes`
@@ -195,7 +239,8 @@ async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: S
   const name = input.task ?? (await claimedTask(room, plan)) ?? undefined
   const target = await findTask(room, plan, name)
   const wanted: WantedStatus | undefined = input.status
-  if (wanted === undefined) throw missing('status', 'done or failed')
+  if (wanted === undefined)
+    throw missing('status', input.action === 'report' ? 'done or failed' : 'running, done, failed, skipped or pending')
   if (input.action === 'report' && wanted !== 'done' && wanted !== 'failed')
     throw new ToolError('error: a report says done or failed\nhint: set other statuses with action "status"')
   const done = await setStatus(room.engine, target, {
@@ -210,15 +255,44 @@ async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: S
   })
   if (done.status === 'refused') throw new Refused(done.refusal, plan)
   if (done.status === 'unchanged') return { plan, said: [`ok: ${clean(target.task)} was ${wanted} already`] }
-  if (done.unaccepted !== null) throw new ToolError(unacceptedLines(target.task, done.unaccepted).join('\n'), plan)
   const token = done.done.claim?.token
+  if (done.unaccepted !== null)
+    throw new ToolError(unacceptedLines(target.task, done.unaccepted, token).join('\n'), plan)
   return {
     plan,
-    said: [`ok: ${clean(target.task)} is ${wanted}${token === undefined ? '' : `; token: ${token}`}`],
+    said: [`ok: ${await standingText(room, target, wanted)}${token === undefined ? '' : `; token: ${token}`}`],
   }
 }
 
-function unacceptedLines(task: string, { kept, failure, verdicts }: Unaccepted): readonly string[] {
+/** What became of the task: what was reported is not always what it is then. */
+export async function standingText(
+  { engine }: Room,
+  { plan, task }: { readonly plan: PlanId; readonly task: TaskName },
+  wanted: WantedStatus,
+): Promise<string> {
+  const card = await engine.ask({ type: 'task', plan, task })
+  const asked = (await engine.ask({ type: 'summary', plan }))?.waiting.find(one => one.task === task)
+  if (asked?.asks.type === 'verdict')
+    return `${clean(task)} is reported as done; it waits for a person to confirm: ${asked.asks.criteria.map(one => `'${clean(one)}'`).join(', ')}`
+  if (asked !== undefined) return `${clean(task)} is reported as ${wanted}; a person is asked what to do now`
+  const status = card?.status ?? 'gone'
+  if (IS[wanted].includes(status)) return `${clean(task)} is ${wanted}`
+  return `${clean(task)} is set to ${wanted}; it is ${status} now`
+}
+
+const IS: { readonly [status in WantedStatus]: readonly string[] } = {
+  running: ['running'],
+  done: ['completed'],
+  failed: ['failed'],
+  skipped: ['skipped'],
+  pending: ['pending', 'ready'],
+}
+
+function unacceptedLines(
+  task: string,
+  { kept, failure, verdicts }: Unaccepted,
+  token: string | undefined,
+): readonly string[] {
   return [
     `error: ${clean(task)} is not accepted as done: ${clean(failure.message)}`,
     ...verdicts
@@ -228,7 +302,7 @@ function unacceptedLines(task: string, { kept, failure, verdicts }: Unaccepted):
           `- failed: ${clean(criterion)}${evidence === undefined ? '' : ` (${clean(evidence)})`}`,
       ),
     kept
-      ? 'hint: it is still yours: fix this and report again'
+      ? `hint: it is yours${token === undefined ? '' : `; token: ${token}`}: fix this and report again`
       : 'hint: the attempt is over; see plan_read {"what":"next"}',
   ]
 }
@@ -247,14 +321,16 @@ async function tick(room: Room, plan: PlanId, input: PlanWriteInput, submit: Sub
 
 async function ask(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const { text } = input
-  if (text === undefined) throw missing('text', 'write the question there')
+  if (isBlank(text)) throw missing('text', 'write the question there')
   const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
   const form = (input.fields ?? [{ name: 'answer' }]).map(({ type = 'text', ...rest }): Field => ({ ...rest, type }))
   const done = accepted(await room.engine.submit(plan, { type: 'ask', text, form, task }, submit), plan)
   const id = questionId(done)
   return {
     plan,
-    said: [`ok: asked; a person answers in the inbox. Look later: plan_read {"what":"answer","id":"${id}"}`],
+    said: [
+      `ok: asked; a person answers in the inbox. Look later: plan_read {"what":"answer","plan":"${done.name}","id":"${id}"}`,
+    ],
     question: { id, text, form },
   }
 }
@@ -277,12 +353,28 @@ async function requestRollback(
   if (preview === null) throw new ToolError('error: there is no such plan')
   if (!preview.ok) throw new Refused(preview.refusal, plan)
   const files = preview.files.filter(({ will }) => will !== 'leave').map(({ path, will }) => `${will} ${clean(path)}`)
+  const card = await room.engine.ask({ type: 'task', plan, task })
+  if (files.length === 0 && card !== null && card.attempt === 0 && card.visits <= 1 && !ENDED.has(card.status))
+    throw new ToolError(`error: nobody has worked on ${clean(task)} yet: there is nothing to undo`, plan)
   const what = `undo ${clean(task)}: ${files.slice(0, 20).join(', ') || 'no files'}${files.length > 20 ? ` and ${files.length - 20} more` : ''}`
   if (input.preview === true) return { plan, said: [`preview, nothing was changed: ${what}`] }
-  if (input.text === undefined) throw missing('text', 'say why it should be undone')
-  const text = `${room.engine.caller.actor} asks for a rollback of '${task}': ${input.text}. It would ${what}.`
-  const form: readonly Field[] = [{ name: 'answer', type: 'choice', choices: ['rolled back', 'not rolled back'] }]
+  if (isBlank(input.text)) throw missing('text', 'say why it should be undone')
+  const summary = await room.engine.ask({ type: 'summary', plan })
+  const command = `planfold rollback ${summary?.name} --tasks ${task}`
+  if (summary !== null && PLAN_ENDED.has(summary.status))
+    throw new ToolError(
+      `error: the plan has ended (${summary.status}), so nobody can be asked in it; nothing was changed\nhint: tell the person what you want undone and why; this does it: ${command}`,
+      plan,
+    )
+  const text = `roll back '${task}'? ${input.text}. It would ${what}. To do it: \`${command}\`; answering here rolls nothing back.`
+  const form: readonly Field[] = [{ name: 'answer', type: 'choice', choices: ['done', 'no'] }]
   const done = accepted(await room.engine.submit(plan, { type: 'ask', text, form, task }, submit), plan)
   const id = questionId(done)
-  return { plan, said: [`ok: a person was asked to ${what}`, `Look later: plan_read {"what":"answer","id":"${id}"}`] }
+  return {
+    plan,
+    said: [
+      `ok: a person was asked to ${what}. Nothing is undone before they do it.`,
+      `Look later: plan_read {"what":"answer","plan":"${done.name}","id":"${id}"}`,
+    ],
+  }
 }

@@ -2,6 +2,7 @@
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Field } from '../domain/plan.ts'
+import type { Summary } from '../domain/views/summary.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
 import { claimedTasks } from '../operations/agents/claimed-tasks.ts'
 import {
@@ -55,15 +56,27 @@ export async function findTask(room: Room, plan: string | undefined, task: strin
 
 async function found<T>(engine: EngineInProcess, lookup: Lookup<T>): Promise<T> {
   if (lookup.ok) return lookup.target
+  if (lookup.missing.what === 'only-plan') throw new ToolError(unnamedText(lookup.missing.plans))
   const { near, removedBy } = await suggestTargets(engine, lookup.missing)
   const hint =
     near === null
       ? removedBy === null
-        ? 'see plan_read {"what":"list"}'
+        ? lookup.missing.what === 'task'
+          ? 'see plan_read {"what":"plan"}'
+          : 'see plan_read {"what":"list"}'
         : `revision ${removedBy} removed it`
       : `did you mean '${clean(near)}'?`
   throw new ToolError(`error: ${missingText(lookup.missing)}\nhint: ${hint}`)
 }
+
+function unnamedText(plans: readonly { readonly name: string }[]): string {
+  if (plans.length === 0)
+    return 'error: no plan is unfinished\nhint: name the plan that you mean, see plan_read {"what":"list"}, or make one with plan_write {"action":"create"}'
+  const names = plans.slice(0, NAMED_MAX).map(({ name }) => clean(name))
+  return `error: several plans may be meant: name the plan\nhint: one of ${names.join(', ')}${plans.length > NAMED_MAX ? ', …' : ''}`
+}
+
+const NAMED_MAX = 20
 
 function missingText(missing: Missing): string {
   switch (missing.what) {
@@ -74,7 +87,7 @@ function missingText(missing: Missing): string {
     case 'task-name':
       return 'name a task'
     default:
-      return 'several plans are unfinished, or none is: name the plan'
+      return 'name the plan'
   }
 }
 
@@ -84,14 +97,26 @@ export async function claimedTask({ engine }: Room, plan: PlanId): Promise<TaskN
   return first?.task ?? null
 }
 
-/** Of the tasks that are running. */
+/** Of the tasks that are running, those the caller has claimed. */
 export async function claimedAmong(
   { engine }: Room,
   plan: PlanId,
   running: readonly TaskName[],
-): Promise<TaskName | null> {
-  if (running.length === 0) return null
+): Promise<readonly TaskName[]> {
+  if (running.length === 0) return []
   const found = await engine.ask({ type: 'records', plan, tasks: running })
   const { actor } = engine.caller
-  return found?.tasks.find(({ card }) => card.claimedBy === actor)?.card.name ?? null
+  return (found?.tasks ?? []).flatMap(({ card }) => (card.claimedBy === actor ? [card.name] : []))
+}
+
+/** Why no work may begin now, in a line: everything was halted, or the plan is paused. Null when it may. */
+export async function whyStopped(
+  { engine }: Room,
+  { name, status, reason }: Pick<Summary, 'name' | 'status' | 'reason'>,
+): Promise<string | null> {
+  const halt = await engine.killSwitch.halted()
+  if (halt !== null)
+    return `Stop working: everything was halted by ${clean(halt.by)}: ${clean(halt.reason)}. A person lifts it.`
+  if (status !== 'paused') return null
+  return `${clean(name)} is paused${reason === null ? '' : ` (${clean(reason)})`}: nothing can be claimed until it is resumed.`
 }

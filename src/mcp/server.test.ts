@@ -35,7 +35,7 @@ describe.each<Era>(['2025', '2026'])('an agent of %s', era => {
   test('makes a plan, claims, reports, and gets the plan back with every answer', async () => {
     const { agent } = agents()
     const me = await agent({ era, as: 'claude' })
-    expect((await me.read()).text).toContain('none is: name the plan')
+    expect((await me.read()).text).toContain('error: no plan is unfinished')
     const made = await me.write(CREATE)
     expect(made).toMatchObject({ error: false })
     expect(made.text).toContain('ok: plan demo created and started')
@@ -57,7 +57,7 @@ describe.each<Era>(['2025', '2026'])('an agent of %s', era => {
     const token = / token: (\S+)/.exec(claimed.text)?.[1]
     expect((await me.write({ action: 'heartbeat', token })).text).toContain('ok: fix is yours')
     const reported = await me.write({ action: 'report', status: 'done', outputs: { sum: 4 } })
-    expect(reported.text).toContain('fix is done')
+    expect(reported.text).toContain("fix is reported as done; it waits for a person to confirm: 'the sum is right'")
     expect((await me.read({ what: 'changes', since: 0 })).text).toContain('half way')
   })
 
@@ -212,10 +212,12 @@ describe('what an agent may not', () => {
       { action: 'report', task: 'ok', status: 'done' },
       { action: 'status', task: 'ok', status: 'done' },
       { action: 'skip', task: 'ok', text: 'no need' },
-      { action: 'edit', remove: ['ok'], tasks: [{ id: 'go', needs: [] }] },
       { action: 'claim', task: 'go' },
     ])
       expect(await me.write(input), JSON.stringify(input)).toMatchObject({ error: true })
+    const edited = await me.write({ action: 'edit', remove: ['ok'], tasks: [{ id: 'go', needs: [] }] })
+    expect(edited.text).toContain('not changed yet, proposed to a person')
+    expect(edited.text).toContain('revision 1')
     expect((await me.read({ what: 'inbox' })).text).toContain('you cannot decide these')
   })
 
@@ -227,7 +229,8 @@ describe('what an agent may not', () => {
     const asked = await me.write({ action: 'rollback', task: 'fix', text: 'it broke the build' })
     expect(asked).toMatchObject({ error: false })
     const { items } = await engine.ask({ type: 'inbox' })
-    expect(JSON.stringify(items)).toContain("claude asks for a rollback of 'fix': it broke the build")
+    expect(JSON.stringify(items)).toContain("roll back 'fix'? it broke the build.")
+    expect(JSON.stringify(items)).toContain('`planfold rollback demo --tasks fix`')
     expect((await engine.ask({ type: 'task', plan: 'demo', task: 'fix' }))?.status).not.toBe('ready')
   })
 })
@@ -304,7 +307,7 @@ test('resources and prompts show the plan, the next task, the inbox and the dige
   const { agent } = agents()
   const { client, write } = await agent()
   expect((await client.readResource({ uri: 'planfold://plan' })).contents[0]).toMatchObject({
-    text: expect.stringContaining('name the plan'),
+    text: expect.stringContaining('no plan is unfinished'),
   })
   await write(CREATE)
   const { resources } = await client.listResources()

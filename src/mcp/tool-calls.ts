@@ -13,12 +13,13 @@ import {
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { PlanId } from '../domain/id.ts'
+import { ACTOR_MAX, type Actor, type PlanId } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Field } from '../domain/plan.ts'
+import type { EngineInProcess } from '../engine/engine.ts'
 import { NotAllowed } from '../engine/roles.ts'
 import type { ManagePlanInput, PlanReadInput, PlanWriteInput } from '../format/wire/agent-tools.ts'
-import { agentCaller, agentName, callKey } from './agent-name.ts'
+import { agentCaller, agentName, callKey, tokenAgent } from './agent-name.ts'
 import { managePlan } from './compat.ts'
 import { refusalText } from './hint-text.ts'
 import { planRead, planText } from './plan-read.ts'
@@ -38,6 +39,7 @@ export interface Connection {
 type Result = CallToolResult | InputRequiredResult
 
 export async function readCall(connection: Connection, context: ServerContext, input: PlanReadInput): Promise<Result> {
+  if (input.what === 'list' && (await connection.options.open(false)) === null) return text(NO_PLANS)
   return await answered(roomFor(connection, context), async room => text(await planRead(room, input)))
 }
 
@@ -61,7 +63,14 @@ export async function manageCall(
   input: ManagePlanInput,
 ): Promise<Result> {
   const opening = roomFor(connection, context, { create: input.action === 'add_steps' })
-  return await answered(opening, async room => text(JSON.stringify(await managePlan(room, input))))
+  return await answered(opening, async room => text(JSON.stringify(await managePlan(room, input).catch(inItsWords))))
+}
+
+/** Clients of this tool have no other: what tells of those is left out. */
+function inItsWords(error: unknown): never {
+  if (!(error instanceof ToolError)) throw error
+  const lines = error.message.split('\n').filter(line => !/plan_(read|write)/.test(line))
+  throw new ToolError(lines.join('\n'))
 }
 
 export async function viewCall(connection: Connection, name: ViewName): Promise<string> {
@@ -81,16 +90,18 @@ async function roomFor(
   { create = false } = {},
 ): Promise<Room> {
   const opened = await options.open(create)
-  if (opened === null)
-    throw new ToolError('There are no plans here yet.\nNext: plan_write {"action":"create","goal":"…","tasks":[…]}')
+  if (opened === null) throw new ToolError(NO_PLANS)
   const { engine, now, templates } = opened
   const meta = context?.mcpReq._meta
   const sent = context?.mcpReq.envelope as Envelope | undefined
   const client = sent?.[CLIENT_INFO_META_KEY]?.name ?? server.server.getClientVersion()?.name
   const { caller } = engine
-  const actor = options.isNamed === true ? caller.actor : agentName(options.as, options.environment, { meta, client })
+  const actor =
+    options.isNamed === true ? tokenAgent(caller) : agentName(options.as, options.environment, { meta, client })
   return { engine: engine.as(agentCaller(caller, actor)), now, templates }
 }
+
+const NO_PLANS = 'There are no plans here yet.\nNext: plan_write {"action":"create","goal":"…","tasks":[…]}'
 
 const text = (said: string): CallToolResult => ({ content: [{ type: 'text', text: said }] })
 
@@ -158,6 +169,14 @@ function formSchema(form: readonly Field[]) {
   }
 }
 
+/** Where the process bears the name of the agent, the answer is still that of whoever sits at its window. */
+function answerer(engine: EngineInProcess, agent: Actor): EngineInProcess {
+  const { actor, rights } = engine.caller
+  return actor === agent && rights.has('administer')
+    ? engine.as(`a person, through ${agent}`.slice(0, ACTOR_MAX) as Actor)
+    : engine
+}
+
 /** The second round: a person has answered in the client's window, and it is recorded in the name of whoever started this process. */
 async function answerFromClient(
   { options: { open } }: Connection,
@@ -172,7 +191,8 @@ async function answerFromClient(
   const answers = acceptedContent(context.mcpReq.inputResponses, 'answer')
   if (answers === undefined) return text(waits)
   const opened = await open(false)
-  const done = await opened?.engine.submit(plan, { type: 'answer', id, answers: answers as JsonObject })
+  const person = opened === null ? undefined : answerer(opened.engine, room.engine.caller.actor)
+  const done = await person?.submit(plan, { type: 'answer', id, answers: answers as JsonObject })
   if (done === undefined) return text(waits)
   if (!done.ok) return text(`${waits}\n${refusalText(done.refusal)}`)
   return text(`answered: ${JSON.stringify(answers)}\n\n${await planText(room, plan, { max_tokens: 600 })}`)

@@ -92,15 +92,19 @@ export type ClaimKept =
   | { readonly status: 'kept'; readonly accepted: Accepted; readonly expiresInMs: number | null }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 
-/** Still at it: the claim lasts for another while. */
+/** Still at it: the claim lasts for another while. Without a token the claim must be the caller's. */
 export async function keepClaim(
   engine: Pick<CallerEngine, 'submit'>,
   { plan, task }: Target,
-  { token, leaseMs }: { readonly token: string; readonly leaseMs?: number | undefined },
+  { token, leaseMs }: { readonly token?: string | undefined; readonly leaseMs?: number | undefined },
   submit: SubmitOptions = {},
 ): Promise<ClaimKept> {
   const lease = leaseMs === undefined ? {} : { leaseMs }
-  const done = await engine.submit(plan, { type: 'heartbeat', task, token, ...lease }, submit)
+  const done = await engine.submit(
+    plan,
+    { type: 'heartbeat', task, ...(token === undefined ? {} : { token }), ...lease },
+    submit,
+  )
   if (!done.ok) return { status: 'refused', refusal: done.refusal }
   return { status: 'kept', accepted: done, expiresInMs: done.claim?.expiresInMs ?? null }
 }

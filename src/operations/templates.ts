@@ -23,7 +23,7 @@ import type { CallerEngine } from './run-plan.ts'
 
 export type TemplateLookup =
   | { readonly status: 'found'; readonly shelved: Shelved; readonly template: Template }
-  | { readonly status: 'unknown'; readonly near: string | null }
+  | { readonly status: 'unknown'; readonly near: string | null; readonly names: readonly string[] }
   /** It is there, and is no template. */
   | {
       readonly status: 'unusable'
@@ -36,7 +36,7 @@ export async function findTemplate(folder: string, name: string): Promise<Templa
   const shelved = all.find(one => one.name === name)
   if (shelved === undefined) {
     const names = all.map(one => one.name)
-    return { status: 'unknown', near: suggest(name.slice(0, 60), names) }
+    return { status: 'unknown', near: suggest(name.slice(0, 60), names), names }
   }
   const read = await readTemplateFile(shelved)
   return read.ok ? { status: 'found', shelved, template: read.template } : { status: 'unusable', shelved, why: read }

@@ -407,7 +407,8 @@ export function card(state: PlanState, task: TaskState): Card {
     sequence: sequenceOf(task),
     assignee: definition.assignee ?? null,
     claimedBy: task.claim?.by ?? null,
-    reason: task.reason,
+    // What an earlier report was refused for is over when a person is asked to confirm the last one.
+    reason: task.gate?.asks.type === 'verdict' ? null : task.reason,
     hint: result?.status === 'failed' ? (result.failure.hint ?? null) : null,
     ...(recovery === null ? {} : { recovery }),
     outputs: result?.outputs ?? null,

@@ -19,6 +19,7 @@ import {
   workAnswers,
 } from './gate-answers.ts'
 import { type Releases, releasesOf } from './gate-releases.ts'
+import { tickedChecks } from './ticked-checks.ts'
 
 // Everything in a plan that waits for a person: gates, verdicts, unknown outcomes, failures nobody can mend, questions and proposals
 // of agents, work that has somebody's name on it, and a rollback that was stopped. Each names its question so that an answer cannot
@@ -192,7 +193,7 @@ function gateFacts(
     votes: wanted === 1 ? null : { given: votes, wanted },
     shown: shown ?? null,
     releases: releasesOf(state, task),
-    checks: evidence ?? [],
+    checks: evidence ?? tickedChecks(task, asks),
   }
 }
 

@@ -13,6 +13,7 @@ import { claimableTasks, isClaimable, perVersion } from '../state/task-index.ts'
 import { BLOCKS, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../status.ts'
 import { recoveryLine } from './board.ts'
 import { type Releases, releasesOf } from './gate-releases.ts'
+import { tickedChecks } from './ticked-checks.ts'
 
 // How far a plan has come. Success rates are computed from the one vocabulary of statuses, here and nowhere else: of attempts for
 // everything that is measured, of tasks for how a plan stands.
@@ -304,7 +305,8 @@ function summarize(state: PlanState): Summary {
 
 function waitingOf(state: PlanState, task: TaskState, { asks, since, hash, ...gate }: OpenGate): Waiting {
   const { definition, escalated } = task
-  const { shown, evidence, expiresAt, votes } = gate
+  const ticked = tickedChecks(task, asks)
+  const { shown, evidence = ticked.length === 0 ? undefined : ticked, expiresAt, votes } = gate
   const back = backFrom(state, task)
   const releases = releasesOf(state, task)
   return {

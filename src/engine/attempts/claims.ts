@@ -201,7 +201,7 @@ export async function heartbeat(
   rooms: Rooms,
   plan: PlanId,
   name: string,
-  order: OrderOf<'heartbeat'>,
+  order: OrderOf<'heartbeat'> & { readonly token: string },
 ): Promise<Submitted> {
   const { store } = rooms
   const state = await store.state(plan)

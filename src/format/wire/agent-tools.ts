@@ -25,7 +25,7 @@ export const READS = [
   'search',
 ] as const
 
-export const planRead = z.object({
+export const planRead = z.strictObject({
   what: z
     .enum(READS)
     .optional()
@@ -73,7 +73,7 @@ const field = z.strictObject({
   choices: z.array(text).max(100).optional(),
 })
 
-export const planWrite = z.object({
+export const planWrite = z.strictObject({
   action: z
     .enum(ACTIONS)
     .describe(

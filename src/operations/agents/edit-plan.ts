@@ -1,6 +1,7 @@
 // Several changes of a plan in one call of an agent: tasks added or changed, removed, put in order. They become one revision, so all of
 // them are made or none; a preview makes none and says what would change.
 
+import { stepsIn } from '../../domain/hint.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
@@ -31,6 +32,8 @@ export interface EditOptions {
 export type PlanEdited =
   | { readonly status: 'edited'; readonly done: Extract<Submitted, { readonly ok: true }>; readonly what: Changed }
   | { readonly status: 'preview' | 'unchanged'; readonly what: Changed }
+  /** The caller may not make the change: a person accepts or declines it. `why` says which part of it. */
+  | { readonly status: 'proposed'; readonly what: Changed; readonly why: string }
   | { readonly status: 'refused'; readonly refusal: Refusal }
   /** Nothing was written; each fault says where. */
   | { readonly status: 'unsound'; readonly faults: readonly Fault[] }
@@ -72,10 +75,21 @@ export async function editPlan(
       options.submit,
     )
     if (done.ok) return { status: 'edited', done, what }
+    if (isProposable(done.refusal)) {
+      const rationale = options.rationale ?? prepared.summary
+      const order = { type: 'propose', definition: prepared.definition, rationale } as const
+      const asked = await engine.submit(plan, { ...order, expectedRevision: current.revision }, options.submit)
+      if (asked.ok) return { status: 'proposed', what, why: done.refusal.message }
+      return { status: 'refused', refusal: asked.refusal.code === 'not-allowed' ? asked.refusal : done.refusal }
+    }
     const isOvertaken = done.refusal.code === 'conflict' && expectedRevision === undefined
     if (!isOvertaken || tries === TRIES_MAX) return { status: 'refused', refusal: done.refusal }
   }
 }
+
+/** Only somebody who may decide makes the change, and anybody may propose it. */
+const isProposable = ({ code, hint }: Refusal): boolean =>
+  code === 'not-allowed' && hint !== undefined && stepsIn(hint).some(step => step.next === 'propose')
 
 const moved = (expected: number, revision: number): Refusal =>
   refuse(
@@ -95,6 +109,7 @@ function prepare(current: CurrentPlan, { tasks = [], remove = [], order = [] }: 
       tasks.map(({ id }) => String(id)),
     ) ??
     twice('order', order) ??
+    both(remove, added) ??
     unknown('remove', remove, known) ??
     unknown(
       'order',
@@ -137,6 +152,12 @@ function twice(where: string, names: readonly string[]): Refusal | null {
   const name = names.find((one, at) => names.indexOf(one) !== at)
   if (name === undefined) return null
   return refuse('invalid', `'${name}' stands twice in ${where}`, 'name each task once')
+}
+
+function both(remove: readonly string[], changed: ReadonlySet<string>): Refusal | null {
+  const name = remove.find(one => changed.has(one))
+  if (name === undefined) return null
+  return refuse('invalid', `'${name}' stands in tasks and in remove`, 'change it or remove it')
 }
 
 function unknown(where: string, names: readonly string[], known: readonly (string | TaskName)[]): Refusal | null {

@@ -34,8 +34,10 @@ export interface Prime {
   /** In the hands of others. */
   readonly claimed: readonly { readonly task: TaskName; readonly by: string }[]
   readonly waiting: readonly string[]
-  /** The newest first. */
+  /** What needs the right to decide, the newest first: agents do not have it. */
   readonly decisions: readonly Decision[]
+  /** What anybody who works on the plan may say and do: notes, revisions, skipped tasks. The newest first. */
+  readonly notes: readonly Decision[]
   /** Older entries than these were not looked at; null when all were. */
   readonly decisionsSince: number | null
   readonly rules: readonly string[]
@@ -184,8 +186,9 @@ async function decisionsOf(
   engine: PrimeRoom['engine'],
   plan: PlanId,
   version: number,
-): Promise<Pick<Prime, 'decisions' | 'decisionsSince'>> {
+): Promise<Pick<Prime, 'decisions' | 'notes' | 'decisionsSince'>> {
   const decisions: Decision[] = []
+  const notes: Decision[] = []
   /** Answers whose question stands further up, by its id. */
   const answers = new Map<string, number>()
   let end = version
@@ -196,6 +199,8 @@ async function decisionsOf(
       for (const event of events.toReversed()) {
         const told = decisionIn(event, actor)
         if (told !== null) decisions.push(told)
+        const noted = noteIn(event, actor)
+        if (noted !== null && notes.length < DECISIONS_MAX) notes.push(noted)
         if (event.type === 'question.answered') answers.set(event.id, decisions.length - 1)
         if (event.type !== 'question.asked') continue
         const at = answers.get(event.id)
@@ -203,7 +208,7 @@ async function decisionsOf(
       }
     end = after
   }
-  return { decisions, decisionsSince: end === 0 ? null : end }
+  return { decisions, notes, decisionsSince: end === 0 ? null : end }
 }
 
 function decisionIn(event: Event, actor: string): Decision | null {
@@ -217,6 +222,13 @@ function decisionIn(event: Event, actor: string): Decision | null {
       return { by: event.by, task: null, what: 'answered', text: JSON.stringify(event.answers) }
     case 'revision.declined':
       return { by: event.by, task: null, what: 'declined a proposed change', text: event.rationale }
+    default:
+      return null
+  }
+}
+
+function noteIn(event: Event, actor: string): Decision | null {
+  switch (event.type) {
     case 'plan.revised':
       return { by: actor, task: null, what: `made revision ${event.revision}`, text: event.rationale }
     case 'task.skipped':

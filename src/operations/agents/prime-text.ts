@@ -53,8 +53,8 @@ export function primeText(prime: Prime, { maxTokens, tools, more }: PrimeTextOpt
   ].join('\n')
 }
 
-/** For the fence, nine headings, and the counts of what is left out. */
-const RESERVED_UNITS = 520
+/** For the fence, ten headings, and the counts of what is left out. */
+const RESERVED_UNITS = 600
 
 interface Section {
   readonly title: string
@@ -69,7 +69,7 @@ interface Section {
 
 /** In the order in which they are shown, and in which they take what others leave. */
 function sectionsOf(prime: Prime, room: number): readonly Section[] {
-  const { current, claimed, waiting, decisions, rules, failed, pending, done, otherPlans } = prime
+  const { current, claimed, waiting, decisions, notes, rules, failed, pending, done, otherPlans } = prime
   const [long, short] = [room / 6, Math.min(room / 12, LINE_UNITS)]
   const task = ({ task, title, status, why }: TaskLine): string =>
     bullet(`${task} [${status}]`, [title, why].filter(one => one !== null).join('; '), short)
@@ -91,7 +91,10 @@ function sectionsOf(prime: Prime, room: number): readonly Section[] {
   return [
     section(titleOf(current), 'lines about the task', 0.4, taskLines(current, { long, short }), line => line),
     section('Waiting for a person', 'open questions', 0.12, waiting, text),
-    section('Decided by people, newest first', 'decisions', 0.16, decisions, one =>
+    section('Decided by people, newest first', 'decisions', 0.12, decisions, one =>
+      bullet(`${label(one.by)} ${one.what}${one.task === null ? '' : ` ${one.task}`}`, one.text, short),
+    ),
+    section('Notes and changes (also by agents), newest first', 'notes', 0.06, notes, one =>
       bullet(`${label(one.by)} ${one.what}${one.task === null ? '' : ` ${one.task}`}`, one.text, short),
     ),
     section('Rules of the plan', 'rules', 0.1, rules, text),

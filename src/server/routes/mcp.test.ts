@@ -44,7 +44,7 @@ describe.each([
     )
     expect((await call('plan_read')).text).toContain('- [ ] b (ready)')
     const entries = (await composed.engine.ask({ type: 'entries', plan: 'demo' })) ?? []
-    expect(new Set(entries.map(({ actor }) => actor))).toEqual(new Set(['anyone']))
+    expect(new Set(entries.map(({ actor }) => actor))).toEqual(new Set(['anyone via mcp']))
   })
 })
 

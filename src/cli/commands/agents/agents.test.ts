@@ -99,7 +99,7 @@ test('a hook without a plan, without a state or with a damaged one ends well, an
   const told = await place.say(context => prime(context, undefined, hook))
   expect(contextOf(told.stdout)).toContain('Next task (not claimed yet: claim it before you begin):\n- first: Do it')
   const unknown = await place.say(context => prime(context, 'nope', { format: 'codex-hook' }))
-  expect(contextOf(unknown.stdout)).toBe('Planfold: no plan is open in this folder.')
+  expect(contextOf(unknown.stdout)).toBe("Planfold: there is no plan 'nope'.")
   writeFileSync(
     join(place.folder, '.planfold/planfold.db'),
     'no database at all, and long enough to be one'.repeat(200),

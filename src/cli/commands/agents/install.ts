@@ -119,7 +119,7 @@ const shownPath = (path: string, base: string): string => {
 }
 
 function outcome(
-  { changes }: Extract<InstallPlan, { ok: true }>,
+  { changes, notes }: Extract<InstallPlan, { ok: true }>,
   { title, tested }: AgentSetup,
   { isUninstall, isWritten, isDryRun }: { isUninstall: boolean; isWritten: boolean; isDryRun: boolean },
 ): readonly string[] {
@@ -131,7 +131,7 @@ function outcome(
       isUninstall ? `Planfold is not installed for ${title} here` : `Planfold is already installed for ${title} here`,
     ]
   return [
-    `${isUninstall ? 'removed from' : 'installed for'} ${title}: ${numberOf(changes.length, 'file')} written`,
+    `${isUninstall ? 'removed from' : 'installed for'} ${title}: ${numberOf(changes.length, 'file')} written${isUninstall && notes.length > 0 ? '; not all of it, see the notes' : ''}`,
     ...untested,
   ]
 }

@@ -51,7 +51,9 @@ const textOf = (found: Prime, maxTokens: number): string =>
 async function textForHook(context: Context, word: string | undefined, maxTokens: number): Promise<string> {
   try {
     const found = await readPrime(context, word, async () => null, textIn(await readHookInput(context), 'session_id'))
-    return found === null ? 'Planfold: no plan is open in this folder.' : textOf(found, maxTokens)
+    if (found !== null) return textOf(found, maxTokens)
+    const none = word === undefined ? 'no plan is open in this folder' : `there is no plan '${escapeForTerminal(word)}'`
+    return `Planfold: ${none}.`
   } catch (error) {
     const complaint = complaintOf(error)
     if (complaint?.code === 'no-state') return 'Planfold: no plan is open in this folder.'
