@@ -171,7 +171,7 @@ COMP_WORDS=(planfold rollback demo --to as); COMP_CWORD=4; _planfold; echo "\${C
 COMP_WORDS=(planfold checkpoints diff demo as); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold log --grep as); COMP_CWORD=3; _planfold; echo "none \${COMPREPLY[*]}"`
     expect(execFileSync('bash', ['-c', script], { encoding: 'utf8', cwd: '/' }).trim().split('\n')).toEqual([
-      'resume report reject retry review revise revisions restore replay',
+      'resume report reject retry release review revise revisions restore replay',
       '--dry-run --dir',
       'diff',
       '--patch',
