@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { PlanId, PlanName } from '../../domain/id.ts'
@@ -118,6 +119,40 @@ describe('what other plans completed since the files of a task were captured', (
     await drive(q)
     expect((await rooms.store.state(q))?.rollback).toBeNull()
     expect(files()).toEqual([null, null, 'old'])
+  })
+
+  it('also where an earlier task of ours, without a scope, had seen a part of what the other plan wrote there', async () => {
+    const { begin, submit, rooms, worker, root } = await scene()
+    const signs = mkdtempSync(join(tmpdir(), 'signs-'))
+    const drive = async (plan: PlanId) => await worker.drive(plan, { stop: new AbortController().signal })
+    const give = (sign: string) => mkdirSync(join(signs, sign))
+    const seen = (sign: string) => vi.waitFor(() => expect(existsSync(join(signs, sign))).toBe(true), 30_000)
+    const until = (here: string, go: string) =>
+      `mkdir ${join(signs, here)}; until [ -e ${join(signs, go)} ]; do sleep 0.02; done`
+    const scoped = { write: ['sc/**'], network: [] }
+    const p = await begin('p', [sh('a', `echo half > sc/old; ${until('half', 'whole')}; echo p > sc/old`, scoped)])
+    const whole = drive(p)
+    await seen('half')
+    const q = await begin('q', [
+      sh('loose', until('looked', 'done'), { effect: 'idempotent' }),
+      sh('b', `${until('on', 'go')}; echo q > sc/q`, { ...scoped, needs: [name('loose')] }),
+    ])
+    const driven = drive(q)
+    await seen('looked')
+    give('whole')
+    await whole
+    give('done')
+    await seen('on')
+    expect(await submit({ type: 'rollback', to: '2' }, 'p')).toMatchObject({ ok: true })
+    await drive(p)
+    expect(readFileSync(join(root, 'sc/old'), 'utf8')).toBe('old')
+    give('go')
+    await driven
+    expect(await submit({ type: 'rollback', to: '2', force: true }, 'q')).toMatchObject({ ok: true })
+    await drive(q)
+    expect((await rooms.store.state(q))?.rollback).toBeNull()
+    expect([readFileSync(join(root, 'sc/old'), 'utf8'), existsSync(join(root, 'sc/q'))]).toEqual(['old', false])
+    rmSync(signs, { recursive: true })
   })
 
   it('what appeared while an agent of another plan works there without a scope may be its work, and is not rolled back', async () => {

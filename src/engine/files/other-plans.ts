@@ -137,7 +137,7 @@ export interface Beside {
   readonly since: Millis
 }
 
-interface OthersChange extends Change {
+export interface OthersChange extends Change {
   readonly plan: string
   /** Only what the task declares was compared, so the change is its own. */
   readonly isDeclared: boolean

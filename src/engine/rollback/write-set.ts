@@ -9,7 +9,7 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { covers, inScope } from '../../safety/scope.ts'
 import type { Entry } from '../../stores/store.ts'
 import type { Change, LeftOut, TreeEntry } from '../../workspace/workspace.ts'
-import { type Beside, changesOf, isDeclaredBy, otherPlans } from '../files/other-plans.ts'
+import { type Beside, changesOf, isDeclaredBy, type OthersChange, otherPlans } from '../files/other-plans.ts'
 import type { Rooms } from '../rooms.ts'
 import { readChanges } from './attempt-changes.ts'
 import { ChangeCredit, changeTime, madeAt } from './change-owner.ts'
@@ -234,8 +234,9 @@ async function tellApart(
   const loose = [...visits.values()].filter(({ look }) => look.before !== undefined)
   // A rollback of another plan waits for nobody. What it put back while a task of ours ran, that task was seen to change.
   for (const [path, one] of [...known]) {
-    const plan = others.changes.find(other => other.isRollback && other.path === path && isJustThat(one, other))?.plan
-    if (plan === undefined) continue
+    const theirs = others.changes.filter(other => other.path === path)
+    const plan = theirs.find(other => other.isRollback && one.changes.some(ours => isSameChange(ours, other)))?.plan
+    if (plan === undefined || !one.changes.every(ours => isTheirs(ours, theirs))) continue
     aside.set(path, `plan '${plan}' was rolled back there at the same time`)
     known.delete(path)
   }
@@ -261,9 +262,11 @@ async function tellApart(
   return { aside, doubted }
 }
 
-/** Is this all that we were seen to change there? */
-const isJustThat = ({ changes }: Known, other: Change): boolean =>
-  changes.every(ours => isSame(ours.before, other.before) && isSame(ours.after, other.after))
+const isSameChange = (a: Change, b: Change): boolean => isSame(a.before, b.before) && isSame(a.after, b.after)
+
+/** Just what another plan's rollback did there; or the end of what its task wrote in its own scope, of which we may have seen only a part. */
+const isTheirs = (ours: Change, theirs: readonly OthersChange[]): boolean =>
+  theirs.some(other => isSameChange(ours, other) || (other.isDeclared && isSame(ours.after, other.after)))
 
 const isSeenToo = ({ changes }: Known, other: Change): boolean =>
   changes.some(ours => isSame(ours.before, other.before) || isSame(ours.after, other.after))
