@@ -235,7 +235,9 @@ async function tellApart(
   // A rollback of another plan waits for nobody. What it put back while a task of ours ran, that task was seen to change.
   for (const [path, one] of [...known]) {
     const theirs = others.changes.filter(other => other.path === path)
-    const plan = theirs.find(other => other.isRollback && one.changes.some(ours => isSameChange(ours, other)))?.plan
+    const plan = theirs.find(
+      other => other.isRollback && one.changes.some(ours => isSame(ours.after, other.after)),
+    )?.plan
     if (plan === undefined || !one.changes.every(ours => isTheirs(ours, theirs))) continue
     aside.set(path, `plan '${plan}' was rolled back there at the same time`)
     known.delete(path)
@@ -483,7 +485,7 @@ async function addUnknown(
       target: was,
       left,
       states: [was, after],
-      changes: [],
+      changes: [change],
       isBroken: true,
       isDeclared: preimage !== undefined,
       toldAt: Number.POSITIVE_INFINITY,
