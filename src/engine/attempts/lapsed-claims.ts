@@ -44,9 +44,8 @@ export async function releaseClaim(
   const said = `released by ${writing.actor}${why === undefined ? '' : `: ${why}`}`
   const { wrote, reason } = await foundAfter(rooms, plan, task, { token, reason: said })
   const found = wrote === null ? {} : { wrote }
-  const done = await write(rooms, plan, { type: 'lapse', task, token, reason, released: true, ...found }, writing)
-  if (done.ok) await store.claims.drop(plan, task)
-  return done
+  // The entry also ends the hold: dropping it here could take away that of whoever claims next.
+  return await write(rooms, plan, { type: 'lapse', task, token, reason, released: true, ...found }, writing)
 }
 
 /** What has changed since the task was claimed, and a sentence that names it. Nothing of that where nobody looked before. */

@@ -1,5 +1,5 @@
 // Which files of one folder some program still has open for writing. A file that was moved keeps its open descriptors, so a
-// person's program may write into it later; only once nobody has it open is what it holds all that it will ever hold.
+// person's program may write into it later. Once nobody has it open, nobody writes to it any more, but for memory maps.
 // Linux tells by /proc: for the user's own processes, and for root for all of them. Elsewhere nothing can be said.
 
 import * as fs from 'node:fs'
@@ -11,7 +11,7 @@ const POLL_MS = 10
 const POLLS = 100
 const BREATHE_PROCESSES = 32
 
-/** Processes end, and others are nobody's business: both are passed over. */
+/** Processes may end meanwhile, and those of other users cannot be read: both are passed over. */
 function orNone<T>(read: () => T, none: T): T {
   try {
     return read()
