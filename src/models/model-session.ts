@@ -22,6 +22,7 @@ import type {
 import { failureOfCall, ModelError, modelFailure } from './model-failure.ts'
 import { costOf } from './price-table.ts'
 import type { RateClock, RateLimit } from './rate-limit.ts'
+import { redactor, streamRedactor } from './redaction.ts'
 import type { CallGuard, GuardedCall, ModelPlace, SdkAnswer } from './sdk.ts'
 import type { Wire } from './wire.ts'
 
@@ -159,12 +160,20 @@ async function ask(
         return call
       },
     }
+    // A server could send a secret in two parts of a stream, so the text is looked at as well.
+    const parts = streamRedactor(room.wire.secrets)
+    const { onText } = question
+    const tell = (part: string) => part !== '' && onText?.(part)
     const answer = await askModel(room.place, room.wire.fetch, guard, {
       ...question,
+      ...(onText === undefined ? {} : { onText: part => tell(parts.next(part)) }),
       stepsMax: question.stepsMax ?? STEPS_MAX,
       outputTokensMax: Math.min(question.outputTokensMax ?? room.outputTokens, room.outputTokens),
     })
-    return { ok: true, answer: { ...answer, call: last.id }, outputTokens: last.outputTokens }
+    tell(parts.end())
+    const text = redactor(room.wire.secrets)(answer.text)
+    if (text !== answer.text) room.wire.drop(last.id)
+    return { ok: true, answer: { ...answer, text, call: last.id }, outputTokens: last.outputTokens }
   } catch (error) {
     const failure = failureOfCall(question.signal?.aborted === true ? abortOf(error) : error, room.name, clock.now())
     if (failure.retryAfterMs !== undefined) room.limit?.pause(failure.retryAfterMs)

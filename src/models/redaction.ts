@@ -25,24 +25,32 @@ export function redactor(secrets: readonly string[]): Redact {
   }
 }
 
-/** The same for text that comes in parts: as much is held back as the beginning of a secret could be long. */
+/** The same for text that comes in parts: what could be the beginning of a secret is held back until more is known. */
 export function streamRedactor(secrets: readonly string[]): { next(part: string): string; end(): string } {
   const redact = redactor(secrets)
-  const longest = Math.max(0, ...wordsOf(secrets).map(({ length }) => length - 1))
+  const words = wordsOf(secrets)
   let held = ''
   return {
     next(part) {
       held = redact(held + part)
-      const ready = held.slice(0, Math.max(0, held.length - longest))
+      const kept = Math.max(0, ...words.map(word => overlap(held, word)))
+      const ready = held.slice(0, held.length - kept)
       held = held.slice(ready.length)
       return ready
     },
     end() {
-      const rest = redact(held)
+      const rest = held
       held = ''
       return rest
     },
   }
+}
+
+/** How many characters at the end of the text are the beginning of the word. */
+function overlap(text: string, word: string): number {
+  for (let length = Math.min(text.length, word.length - 1); length > 0; length--)
+    if (text.endsWith(word.slice(0, length))) return length
+  return 0
 }
 
 /** Also as JSON writes them. The longest first, so that none is left half. */

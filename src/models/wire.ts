@@ -15,6 +15,9 @@ export interface Wire {
   note(call: string, read: Pick<ModelExchange, 'wireUsage' | 'providerMetadata'>): void
   /** What was asked and answered in a call; null when nothing was sent, or the answer is not whole. */
   of(call: string): ModelExchange | null
+  /** Keeps nothing of a call: a secret came in pieces, where it cannot be replaced. */
+  drop(call: string): void
+  readonly secrets: readonly string[]
 }
 
 /** Says which call a request belongs to. Taken out before anything is sent. */
@@ -64,6 +67,10 @@ export function recordingWire(secrets: readonly string[]): Wire {
       if (slot !== undefined) Object.assign(slot, read)
     },
     of: call => slots.findLast(one => one.call === call && one.whole) ?? null,
+    drop: call => {
+      for (const slot of slots) if (slot.call === call) slot.whole = false
+    },
+    secrets,
   }
 }
 
@@ -94,6 +101,8 @@ export function replayWire(recording: ModelRecording): Wire {
     exchanges: () => used,
     note: () => {},
     of: call => byCall.get(call) ?? null,
+    drop: () => {},
+    secrets: [],
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type ModelProtocol, readRequest, type ScriptedRequest, writeReply } from './model-protocols.ts'
+import { readRequest, type ScriptedRequest, writeReply } from './model-protocols.ts'
 
 export type { ModelProtocol, ScriptedRequest } from './model-protocols.ts'
 
