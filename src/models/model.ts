@@ -37,7 +37,7 @@ export interface OpenRequest {
   readonly purpose: string
   /** Who pays, for instance the key of a task's visit. Calls of one payer count against one cap, also after a crash or a retry. */
   readonly payer?: string
-  /** The limits of the session; each that is absent is the one of the settings. */
+  /** The limits of the session, where they are lower than those of the settings. */
   readonly caps?: ModelCaps
   /** Answer from this recording, and send nothing. */
   readonly replay?: ModelRecording

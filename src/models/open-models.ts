@@ -90,12 +90,21 @@ function openReplay(
   }
 }
 
-/** Ours, those of the settings, those that were asked for. Our own limit of money is left out where no price is known. */
+/**
+ * Those of the settings, or ours; whoever asks can only lower them, because a plan may have been written by a model. Our own limit of
+ * money is left out where no price is known.
+ */
 function capsOf({ caps, said }: Settings, asked: ModelCaps = {}, isPriced: boolean): ModelCaps {
-  const { usd, ...rest } = { ...caps, ...asked }
+  const { usd, ...rest } = {
+    calls: lower(caps.calls, asked.calls),
+    tokens: lower(caps.tokens, asked.tokens),
+    usd: caps.usd === undefined ? asked.usd : lower(caps.usd, asked.usd),
+  }
   const isAskedFor = asked.usd !== undefined || said.usd !== undefined
   return usd === undefined || !(isPriced || isAskedFor) ? rest : { ...rest, usd }
 }
+
+const lower = (ours: number, asked: number | undefined): number => Math.min(ours, asked ?? ours)
 
 type Chosen =
   | { readonly ok: true; readonly name: string; readonly id: string; readonly provider: Provider }
