@@ -140,10 +140,12 @@ const failureMode: fc.Arbitrary<FailureMode> = sparse(
     ),
   },
 )
+/** A model is asked something. */
+const prompted = (task: TaskDefinition): TaskDefinition =>
+  task.action.type === 'model' ? { ...task, instruction: 'How severe is ${{ inputs.x }}?' } : task
 /** A task inside another one. */
-const small = sparse(
-  { title: line, needs: fc.array(taskName, { maxLength: 2 }) },
-  { id: taskName, action },
+const small = sparse({ title: line, needs: fc.array(taskName, { maxLength: 2 }) }, { id: taskName, action }).map(
+  prompted as never,
 ) as fc.Arbitrary<TaskDefinition>
 const withSubplan: fc.Arbitrary<Action> = fc.oneof(
   { weight: 8, arbitrary: action },
@@ -201,10 +203,9 @@ const task: fc.Arbitrary<TaskDefinition> = sparse(
   // One of the two, and words for others only where nobody else carries it out.
   const { matrix: _, ...rest } = one
   const task = one.forEach === undefined ? one : rest
-  if (task.action.type === 'model') return { ...task, instruction: 'How severe is ${{ inputs.x }}?' }
   return task.action.type === 'external'
     ? { ...task, instruction: 'search(query) -> top10; rank(top10) -> best' }
-    : task
+    : prompted(task as TaskDefinition)
 }) as fc.Arbitrary<TaskDefinition>
 
 export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(

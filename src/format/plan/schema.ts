@@ -160,11 +160,9 @@ export const task = z.strictObject({
     .optional()
     .meta({ description: 'The purpose: research, implement, validate, … an open vocabulary.' }),
   rationale: value.text.optional(),
-  instruction: value.text
-    .optional()
-    .meta({
-      description: 'For whoever claims the task: prose, or calls like search(query) -> top10. With model: the prompt.',
-    }),
+  instruction: value.text.optional().meta({
+    description: 'For whoever claims the task: prose, or calls like search(query) -> top10. With model: the prompt.',
+  }),
   needs: value.taskNames.optional().meta({ description: 'Tasks that must be done before.' }),
   optional: z.boolean().optional(),
   when: value.line.optional().meta({ description: 'An expression; false skips the task.' }),
