@@ -41,9 +41,6 @@ ${more}  - id: use
 `
 const retry = '    retry: { attempts: 3, backoff: 1ms }\n'
 
-interface Entry {
-  readonly events: readonly { readonly type: string; readonly task?: string; readonly result?: Result }[]
-}
 interface Result {
   readonly outputs?: unknown
   readonly failure?: { readonly code?: string }
@@ -56,15 +53,17 @@ interface Result {
   }
 }
 
-async function results(task: string): Promise<readonly Result[]> {
-  const { stdout } = await here.planfold('log', 'triage', '--json')
-  const entries = stdout
+/** Runs the plan; how it ended, and the results of a task as they were journaled. */
+async function run(task: string): Promise<{ readonly exit: number | null; readonly results: readonly Result[] }> {
+  const { exit, stdout } = await here.planfold('run', 'plan.yaml', '--json')
+  const lines = stdout
     .trim()
     .split('\n')
-    .map(line => (JSON.parse(line) as { readonly data: Entry }).data)
-  return entries
-    .flatMap(({ events }) => events)
-    .flatMap(event => (event.task === task && event.result ? [event.result] : []))
+    .map(line => JSON.parse(line) as { readonly data: { readonly event?: { task?: string; result?: Result } } })
+  const results = lines.flatMap(({ data: { event } }) =>
+    event?.task === task && event.result !== undefined ? [event.result] : [],
+  )
+  return { exit, results }
 }
 
 /** All bytes of all files below the state folder. */
@@ -79,10 +78,10 @@ describe.each(['anthropic', 'openai', 'openai-chat', 'google', 'local'])('a mode
   test('asks once, leaves its answer as outputs, is journaled with the server’s count, and is replayed without a request', async () => {
     await setup([{ text: JSON.stringify(ANSWER), usage: { input: 321, output: 12, cacheRead: 20 } }])
     await here.write('plan.yaml', triage().replace('USE', `${provider}/scripted`))
-    const ran = await here.planfold('run', 'plan.yaml')
+    const ran = await run('triage')
     expect(ran).toMatchObject({ exit: 0 })
     expect(server.requests).toMatchObject([{ messages: [{ text: 'How severe is this: the tests hang?' }] }])
-    const [result] = await results('triage')
+    const [result] = ran.results
     expect(result).toMatchObject({
       outputs: ANSWER,
       model: {
@@ -125,9 +124,8 @@ describe('a model task that fails', () => {
   ])('%s', async (_, script, exit, code) => {
     await setup(script)
     await here.write('plan.yaml', triage(retry).replace('USE', 'anthropic/scripted'))
-    expect((await here.planfold('run', 'plan.yaml')).exit).toBe(exit)
-    const [first] = await results('triage')
-    expect(first?.failure?.code).toBe(code)
+    const ran = await run('triage')
+    expect([ran.exit, ran.results[0]?.failure?.code]).toEqual([exit, code])
     expect(server.requests).toHaveLength(exit === 0 ? 2 : 1)
   })
 
@@ -135,12 +133,9 @@ describe('a model task that fails', () => {
     await setup([{ error: { status: 529, message: 'busy' } }])
     const plan = triage(retry).replace('USE,', 'local/scripted, caps: { calls: 2 },')
     await here.write('plan.yaml', plan)
-    expect((await here.planfold('run', 'plan.yaml')).exit).toBe(1)
-    expect((await results('triage')).map(({ failure }) => failure?.code)).toEqual([
-      'model:overloaded',
-      'model:overloaded',
-      'model:cap',
-    ])
+    const { exit, results } = await run('triage')
+    expect(exit).toBe(1)
+    expect(results.map(({ failure }) => failure?.code)).toEqual(['model:overloaded', 'model:overloaded', 'model:cap'])
     expect(server.requests).toHaveLength(2)
   })
 })
