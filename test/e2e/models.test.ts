@@ -182,7 +182,7 @@ describe('planfold models', () => {
     const said = await here.planfold('models', 'test', 'anthropic/unheard-of')
     expect(said.stdout).toContain("anthropic/unheard-of answered 'yes'")
     expect(said.stdout).toContain('price not known')
-    expect((await here.planfold('models', 'usage')).stdout).toMatch(/total +2 +0 .*and 1 calls of unknown price/)
+    expect((await here.planfold('models', 'usage')).stdout).toMatch(/total +2 +0 .*and 1 call of unknown price/)
     expect(stateBytes()).not.toContain(KEY)
   })
 

@@ -1,6 +1,7 @@
 // `planfold models list|test|usage`: which models there are, whether one answers, and what was spent. Needs no plan and no store.
 
 import { locate, modelsAt } from '../../../compose.ts'
+import { numberOf } from '../../../domain/phrases.ts'
 import type { ModelCost, Models } from '../../../models/model.ts'
 import { modelUsage, type UsageSum } from '../../../operations/models/model-usage.ts'
 import { testModel } from '../../../operations/models/test-model.ts'
@@ -78,7 +79,7 @@ export async function showUsage(context: Context, { since }: UsageOptions): Prom
       String(sum.usage.inputTokens),
       String(sum.usage.cacheReadTokens),
       String(sum.usage.outputTokens),
-      sum.unpriced === 0 ? `${sum.usd} USD` : `${sum.usd} USD, and ${sum.unpriced} calls of unknown price`,
+      sum.unpriced === 0 ? `${sum.usd} USD` : `${sum.usd} USD, and ${numberOf(sum.unpriced, 'call')} of unknown price`,
     ]
     const rows = [...report.models.map(one => row(one.model, one)), row('total', report.total)]
     const columns = context.terminal?.columns() ?? null
