@@ -188,7 +188,7 @@ const abortOf = (error: unknown): unknown =>
 async function begin(
   room: SessionRoom,
   meters: readonly Meter[],
-  { signal }: TextQuestion,
+  { signal, purpose = room.purpose }: TextQuestion,
   inputBytes: number,
   outputTokensMax: number,
 ): Promise<GuardedCall> {
@@ -213,7 +213,7 @@ async function begin(
   }
   const id = room.newId()
   const began = clock.monotonic()
-  const { name: model, purpose, payer } = room
+  const { name: model, payer } = room
   calls?.begin({ id, at: clock.now(), model, purpose, payer, ...most })
   const end = (status: 'answered' | 'failed' | 'cut off', code: string | null, usage: ModelUsage) => {
     const used = { usage, cost: costOf(usage, price) }

@@ -60,6 +60,8 @@ export interface Model {
 }
 
 export interface TextQuestion {
+  /** What this one question is for, in the list of calls; the purpose of the session when absent. */
+  readonly purpose?: string
   readonly system?: string
   readonly messages: readonly ModelMessage[]
   /** Tools that the model may call. Each round of calls is a further request and counts against the caps. */

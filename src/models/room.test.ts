@@ -131,7 +131,8 @@ describe('the list of calls', () => {
     expect((await (await place.open(request)).text(ask('b'))).ok).toBe(false)
     const other = await place.again().open({ use: 'anthropic/scripted', purpose: 'test', ...request })
     expect(other.ok && (await other.model.text(ask('c')))).toMatchObject({ ok: false, failure: { code: 'model:cap' } })
-    expect((await (await place.open({ payer: 'plan/other/1' })).text(ask('d'))).ok).toBe(true)
+    const last = await place.open({ payer: 'plan/other/1' })
+    expect((await last.text({ ...ask('d'), purpose: 'critique' })).ok).toBe(true)
     expect(await place.models.calls()).toMatchObject([
       {
         model: 'anthropic/scripted',
@@ -141,7 +142,7 @@ describe('the list of calls', () => {
         usage: { inputTokens: 1000 },
       },
       { status: 'failed', code: 'model:overloaded', usage: { inputTokens: 0 } },
-      { status: 'answered', payer: 'plan/other/1' },
+      { status: 'answered', payer: 'plan/other/1', purpose: 'critique' },
     ])
   })
 
