@@ -101,6 +101,18 @@ function withPatience(failure: Failure, headers: { readonly [name: string]: stri
     : failure
 }
 
+const UNSENT: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+
+/** Is it certain that nobody got the request? */
+export function isUnsent(error: unknown): boolean {
+  let found = error as { readonly code?: unknown; readonly cause?: unknown } | null | undefined
+  for (let depth = 0; depth < 5 && found !== null && typeof found === 'object'; depth++) {
+    if (typeof found.code === 'string' && UNSENT.has(found.code)) return true
+    found = found.cause as typeof found
+  }
+  return false
+}
+
 /** Some errors of the library only wrap the one that matters. */
 function causeOf(error: unknown): unknown {
   let found = error

@@ -19,7 +19,7 @@ import type {
   PriceRow,
   TextQuestion,
 } from './model.ts'
-import { failureOfCall, ModelError, modelFailure } from './model-failure.ts'
+import { failureOfCall, isUnsent, ModelError, modelFailure } from './model-failure.ts'
 import { costOf } from './price-table.ts'
 import type { RateClock, RateLimit } from './rate-limit.ts'
 import { redactor, streamRedactor } from './redaction.ts'
@@ -201,8 +201,10 @@ async function begin(
     outputTokens = reserved.outputTokens
     kept.push(reserved.reservation)
   }
-  // The last is the tightest, and holds for all.
-  const most = kept.at(-1)!
+  // The longest input that any of them expects, and the shortest answer that any of them allows.
+  const inputTokens = Math.max(...kept.map(({ usage }) => usage.inputTokens))
+  const usage = { ...NO_USAGE, inputTokens, outputTokens }
+  const most = { usage, cost: costOf(usage, room.price) }
   for (const meter of meters) meter.hold(most)
   let counted: (tokens: number) => void = () => {}
   try {
@@ -234,7 +236,7 @@ async function begin(
     failed: error => {
       const failure = failureOfCall(signal?.aborted === true ? abortOf(error) : error, model, clock.now())
       // A provider that said no counts nothing. When nobody knows what was used, the most is counted.
-      const isFree = FREE.has(failure.code ?? '')
+      const isFree = FREE.has(failure.code ?? '') || isUnsent(error)
       end(
         failure.code === 'model:cancelled' ? 'cut off' : 'failed',
         failure.code ?? null,

@@ -211,6 +211,18 @@ describe.each(NAMES)('%s', use => {
     expect(place.server.requests).toHaveLength(1)
   })
 
+  it('a server that is not there is told as such, and costs nothing', async () => {
+    const place = await setup([])
+    await place.server.close()
+    const answer = await (await place.open({ use })).text(ask('Say hello.'))
+    expect(answer).toMatchObject({
+      ok: false,
+      failure: { code: 'model:unreachable', class: 'transient', retryable: true },
+      usage: { inputTokens: 0, outputTokens: 0 },
+    })
+    expect(await place.models.calls()).toMatchObject([{ status: 'failed', code: 'model:unreachable' }])
+  })
+
   it('a refusal to give JSON is not asked again', async () => {
     const place = await setup([{ text: 'I will not.', finish: 'refusal' }])
     const answer = await (await place.open({ use })).object({ ...ask('Plan it.'), schema: PLAN })
