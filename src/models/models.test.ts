@@ -223,6 +223,17 @@ describe.each(NAMES)('%s', use => {
     expect(await place.models.calls()).toMatchObject([{ status: 'failed', code: 'model:unreachable' }])
   })
 
+  it('a stream that breaks off is no answer, and counts with the most it can have used', async () => {
+    const place = await setup([{ text: 'Once upon a time', breaksOff: true }])
+    const answer = await (await place.open({ use })).text({ ...ask('A tale?'), onText: () => {} })
+    expect(answer).toMatchObject({
+      ok: false,
+      failure: { code: 'model:malformed', retryable: true },
+      usage: { outputTokens: 8192 },
+    })
+    expect(place.server.requests).toHaveLength(1)
+  })
+
   it('a refusal to give JSON is not asked again', async () => {
     const place = await setup([{ text: 'I will not.', finish: 'refusal' }])
     const answer = await (await place.open({ use })).object({ ...ask('Plan it.'), schema: PLAN })

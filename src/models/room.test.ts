@@ -163,6 +163,35 @@ describe('the list of calls', () => {
   })
 })
 
+describe('a stream', () => {
+  const stream = (...events: readonly object[]) => ({
+    raw: {
+      status: 200,
+      headers: { 'content-type': 'text/event-stream' },
+      body: events.map(event => `data: ${JSON.stringify(event)}\n\n`).join(''),
+    },
+  })
+  const start = {
+    type: 'message_start',
+    message: {
+      id: 'm',
+      type: 'message',
+      role: 'assistant',
+      model: 'x',
+      content: [],
+      usage: { input_tokens: 9, output_tokens: 1 },
+    },
+  }
+
+  it('that ends with an error of the provider is a failure of its kind', async () => {
+    const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
+    const place = await setup([stream(start, error)])
+    const answer = await (await place.open()).text({ ...ask('?'), onText: () => {} })
+    expect(answer).toMatchObject({ ok: false, failure: { code: 'model:overloaded', retryable: true } })
+    expect(await place.models.calls()).toMatchObject([{ status: 'failed', code: 'model:overloaded' }])
+  })
+})
+
 describe('the rate limit', () => {
   /** A clock that stands still until something waits, and then goes there. */
   function fakeClock() {

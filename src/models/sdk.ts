@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { ModelUsage } from '../domain/model-use.ts'
 import { validateJson } from '../format/expression/json-validation.ts'
 import type { ModelTool, ProviderType, TextQuestion } from './model.ts'
+import { ModelError, modelFailure } from './model-failure.ts'
 import { CALL_HEADER } from './wire.ts'
 
 type LanguageModel = Parameters<typeof wrapLanguageModel>[0]['model']
@@ -176,10 +177,12 @@ function watched(call: GuardedCall, stream: ReadableStream<StreamPart>): Readabl
     async pull(controller) {
       try {
         const { done, value: part } = await reader.read()
-        if (done) {
-          fail(new Error('the answer broke off'))
-          return controller.close()
-        }
+        if (done && isEnded) return controller.close()
+        // Some protocols are closed by the library without a reason that the provider gave.
+        const isReasonless =
+          part?.type === 'finish' && part.finishReason.raw === undefined && part.finishReason.unified === 'other'
+        if (done || (isReasonless && !isEnded))
+          throw new ModelError(modelFailure('model:malformed', 'the answer broke off in the middle'))
         if (part.type === 'text-delta') outputBytes += Buffer.byteLength(part.delta)
         if (part.type === 'error') fail(part.error)
         if (part.type === 'finish' && !isEnded) {

@@ -27,6 +27,8 @@ export interface ScriptedReply {
     readonly headers: { readonly [name: string]: string }
     readonly body: string
   }
+  /** A streamed answer ends in its middle, without a word. */
+  readonly breaksOff?: true
   /** Never answers; the connection stays open until somebody gives up. */
   readonly silent?: true
 }
@@ -95,7 +97,7 @@ export async function scriptedModel(script: Script): Promise<ScriptedModel> {
     }
     const { status, headers, body } = writeReply(request, { ...reply, usage: { ...USAGE, ...reply.usage } }, index)
     response.writeHead(status, headers)
-    response.end(body)
+    response.end(reply.breaksOff === true ? firstHalf(body) : body)
   }
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -152,6 +154,12 @@ export async function recordedModel({ exchanges }: Recorded): Promise<ScriptedMo
       ? { error: { status: 400, message: `the recording holds ${exchanges.length} exchanges` } }
       : { raw: found.response }
   })
+}
+
+/** Of the events of a stream. */
+function firstHalf(body: string): string {
+  const events = body.split(/(?<=\n\n)/)
+  return events.slice(0, Math.floor(events.length / 2)).join('')
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
