@@ -35,7 +35,7 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   if (made.status === 'refused') throw new ToolError(refusalText(made.refusal))
   const { plan, name } = made.made
   if (made.started !== null) mustStart(made.started, plan)
-  return { plan, said: [`ok: plan ${clean(name)} created${made.started === null ? ', not started' : ' and started'}`] }
+  return { plan, said: [`ok: plan ${clean(name)} created${input.start === true ? ' and started' : ', not started'}`] }
 }
 
 /** Throws while everything is halted. */

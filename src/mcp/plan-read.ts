@@ -4,13 +4,13 @@ import type { PlanId, TaskName } from '../domain/id.ts'
 import { numberOf } from '../domain/phrases.ts'
 import { askedSentence } from '../domain/views/gate-text.ts'
 import type { Summary } from '../domain/views/summary.ts'
+import { tickedIn } from '../domain/views/ticked-checks.ts'
 import { sentence, visibleEvents } from '../domain/views/timeline.ts'
 import type { PlanReadInput } from '../format/wire/agent-tools.ts'
-import { tickedIn } from '../operations/agents/tick-criteria.ts'
 import { linesWithin } from '../operations/agents/token-budget.ts'
 import { hintText } from './hint-text.ts'
 import { briefingLines, clean, headLines, TOKENS_DEFAULT, taskLine, withinBudget } from './plan-text.ts'
-import { claimedAmong, findPlan, findTask, type Room, ToolError, whyStopped } from './room.ts'
+import { claimedAmong, findOpenTask, findPlan, findTask, type Room, ToolError, whyStopped } from './room.ts'
 
 const LIST_PAGE = 20
 const CHANGES_PAGE = 200
@@ -163,7 +163,10 @@ async function aboutTask({ engine }: Room, plan: PlanId, task: TaskName): Promis
 }
 
 async function taskText(room: Room, input: PlanReadInput): Promise<string> {
-  const { plan, task } = await findTask(room, input.plan, input.task)
+  const { plan, task } =
+    input.plan === undefined && input.task !== undefined
+      ? await findOpenTask(room, input.task)
+      : await findTask(room, input.plan, input.task)
   return withinBudget(await aboutTask(room, plan, task), input.max_tokens, 'ask with more max_tokens')
 }
 

@@ -85,6 +85,7 @@ describe('an answer by id', () => {
         ...composed,
         engine: {
           submit,
+          answered: (...asked) => engine.answered(...asked),
           caller: engine.caller,
           as: who => engine.as(who),
           ask: query => engine.ask(query),
