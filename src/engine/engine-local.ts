@@ -20,7 +20,14 @@ import { killSwitch, refuseHalted } from './loop/kill-switch.ts'
 import type { Order, Submitted } from './orders.ts'
 import { offerAnswers } from './permissions/inbox-answers.ts'
 import { ORDER_RIGHTS, QUERY_RIGHTS } from './permissions/needed-rights.ts'
-import { answerInScope, hideHolder, hideOutOfScope, isScoped, refuseOutOfScope, watchInScope } from './permissions/scope.ts'
+import {
+  answerInScope,
+  hideHolder,
+  hideOutOfScope,
+  isScoped,
+  refuseOutOfScope,
+  watchInScope,
+} from './permissions/scope.ts'
 import { ownGoals, ownSessions } from './permissions/streams.ts'
 import type { AnswerOf, QueryOf, QueryType } from './queries.ts'
 import { create, startOf } from './revisions/create-plan.ts'

@@ -66,9 +66,10 @@ const isBlank = (text: string | undefined): text is undefined => text === undefi
 
 const missing = (field: string, why: string): ToolError => new ToolError(`error: \`${field}\` is missing\nhint: ${why}`)
 
-async function write(room: Room, input: PlanWriteInput, key: string | undefined): Promise<Written> {
+async function write(room: Room, said: PlanWriteInput, key: string | undefined): Promise<Written> {
   const { engine } = room
-  const { action } = input
+  const { action } = said
+  let input = said
   const own: SubmitOptions = key === undefined ? {} : { once: key }
   if (action === 'create') return await createFrom(room, input, own)
   if (input.preview === true && action !== 'edit' && action !== 'rollback')
@@ -78,7 +79,8 @@ async function write(room: Room, input: PlanWriteInput, key: string | undefined)
   if (before !== null) return await answerAgain(room, input, accepted(before, null))
   const submit: SubmitOptions = key === undefined ? {} : { once: key, asked: askedIn(input) }
   if (action === 'claim' || action === 'start' || action === 'resume') await mustRun(room)
-  const { plan } = await planMeant(room, input)
+  const { plan, task: meant } = await planMeant(room, input)
+  if (meant !== undefined) input = { ...input, task: meant }
   if (input.expected_revision !== undefined && action !== 'edit')
     await expectRevision(room, plan, input.expected_revision)
   switch (action) {
@@ -134,14 +136,17 @@ function askedIn({ key: _, max_tokens: __, ...asked }: PlanWriteInput): Json {
 }
 
 /** Where no plan is named: that of the task, else that in which the caller has one in hand, else the only one. */
-async function planMeant(room: Room, input: PlanWriteInput): Promise<{ readonly plan: PlanId }> {
-  if (input.plan !== undefined) return await findPlan(room, input.plan)
+async function planMeant(
+  room: Room,
+  input: PlanWriteInput,
+): Promise<{ readonly plan: PlanId; readonly task?: TaskName }> {
+  if (input.plan !== undefined) return { plan: (await findPlan(room, input.plan)).plan }
   if (input.task !== undefined) return await findOpenTask(room, input.task)
   if (input.action === 'claim') return await claimPlan(room)
-  if (!AT_HAND.has(input.action)) return await findPlan(room, undefined)
+  if (!AT_HAND.has(input.action)) return { plan: (await findPlan(room, undefined)).plan }
   const held = new Set((await claimedTasks(room.engine, [room.engine.caller.actor])).map(({ plan }) => plan))
   const [only] = held
-  return only !== undefined && held.size === 1 ? { plan: only } : await findPlan(room, undefined)
+  return only !== undefined && held.size === 1 ? { plan: only } : { plan: (await findPlan(room, undefined)).plan }
 }
 
 const AT_HAND: ReadonlySet<Action> = new Set(['heartbeat', 'report', 'status', 'tick'])
