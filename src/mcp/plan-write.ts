@@ -24,10 +24,10 @@ import { clean } from './plan-text.ts'
 import { answerAgain } from './repeated-call.ts'
 import {
   accepted,
-  claimedTask,
   findOpenTask,
   findPlan,
   findTask,
+  findTaskInHand,
   Refused,
   type Room,
   ToolError,
@@ -234,8 +234,7 @@ async function mustBeOpen(room: Room, plan: PlanId): Promise<void> {
 }
 
 async function heartbeat(room: Room, plan: PlanId, input: PlanWriteInput): Promise<Written> {
-  const task = input.task ?? (await claimedTask(room, plan)) ?? undefined
-  const target = await findTask(room, plan, task)
+  const target = await findTaskInHand(room, plan, input.task)
   const kept = await keepClaim(room.engine, target, { token: input.token })
   if (kept.status === 'refused') throw new Refused(kept.refusal, plan)
   const minutes = kept.expiresInMs === null ? '' : ` for ${Math.round(kept.expiresInMs / 60_000)} more minutes`
@@ -243,8 +242,7 @@ async function heartbeat(room: Room, plan: PlanId, input: PlanWriteInput): Promi
 }
 
 async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
-  const name = input.task ?? (await claimedTask(room, plan)) ?? undefined
-  const target = await findTask(room, plan, name)
+  const target = await findTaskInHand(room, plan, input.task)
   const wanted: WantedStatus | undefined = input.status
   if (wanted === undefined)
     throw missing('status', input.action === 'report' ? 'done or failed' : 'running, done, failed, skipped or pending')
@@ -267,7 +265,7 @@ async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: S
 
 async function tick(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const { criterion, text } = input
-  const { task } = await findTask(room, plan, input.task ?? (await claimedTask(room, plan)) ?? undefined)
+  const { task } = await findTaskInHand(room, plan, input.task)
   if (criterion === undefined) {
     const { all = [] } = (await criteriaOf(room.engine, plan, task)) ?? {}
     throw missing('criterion', `one of: ${all.map(one => clean(one)).join('; ') || 'the task has none'}`)

@@ -167,6 +167,24 @@ describe('without a plan, where several are open,', () => {
   })
 })
 
+test('who has claimed two tasks says which one is meant', async () => {
+  const { me, engine } = await shop()
+  await me.write({ action: 'claim', task: 'free' })
+  await me.write({ action: 'claim', task: 'docs' })
+  for (const input of [
+    { action: 'report', status: 'done' },
+    { action: 'heartbeat' },
+    { action: 'tick', criterion: '1' },
+  ])
+    expect(await me.write(input)).toMatchObject({
+      error: true,
+      text: expect.stringMatching(
+        /you have claimed 2 tasks; nothing was done\nhint: say which one: "task":"\w+" or "task":"\w+"/,
+      ),
+    })
+  expect((await engine.ask({ type: 'summary', plan: 'shop' }))?.running).toHaveLength(2)
+})
+
 test('what is not accepted says what failed, and the ways on', async () => {
   const { me, engine } = await shop()
   const refused = await me.write({ action: 'status', task: 'prices', status: 'done', outputs: { tests: 1 } })

@@ -134,10 +134,15 @@ function missingText(missing: Missing): string {
   }
 }
 
-/** The task the caller has claimed, if any. */
-export async function claimedTask({ engine }: Room, plan: PlanId): Promise<TaskName | null> {
-  const [first] = await claimedTasks(engine, [engine.caller.actor], plan)
-  return first?.task ?? null
+/** The task that is named, else the only one of the plan that the caller has in hand. */
+export async function findTaskInHand(room: Room, plan: PlanId, task: string | undefined): Promise<TaskTarget> {
+  if (task !== undefined) return await findTask(room, plan, task)
+  const held = await claimedTasks(room.engine, [room.engine.caller.actor], plan)
+  if (held.length < 2) return await findTask(room, plan, held[0]?.task)
+  const names = held.map(one => `"task":"${clean(one.task)}"`)
+  throw new ToolError(
+    `error: you have claimed ${held.length} tasks; nothing was done\nhint: say which one: ${names.join(' or ')}`,
+  )
 }
 
 /** Of the tasks that are running, those the caller has claimed. */

@@ -141,6 +141,21 @@ describe('an answer by id', () => {
     expect(said.stderr).toContain("'review' of 'p' does not ask that any more: review rejected by bo: no (bo, entry")
   })
 
+  it('may be yes or no where these are the answers, and else names the command', async () => {
+    const { id } = (await items()).find(({ task }) => task === 'review')!
+    const answering = (word: string) => here.say(context => answerInbox(context, id, word, {}).catch(told))
+    const told = (error: { readonly hint?: unknown }): never => {
+      throw new Error(String(error.hint))
+    }
+    await expect(answering('perhaps')).rejects.toThrow(`planfold inbox answer ${id} approve`)
+    const said = await here.say(context => answerInbox(context, id, 'yes', {}))
+    expect(said).toMatchObject({ exit: 0, stdout: expect.stringContaining('review approved') })
+    const other = (await items())[0]!.id
+    expect((await here.say(context => answerInbox(context, other, 'No', { message: 'x' }))).stdout).toContain(
+      'rejected',
+    )
+  })
+
   it('must be one of its answers', async () => {
     const { id } = (await items())[0]!
     expect(await here.say(context => answerInbox(context, id, 'aprove', {}))).toMatchObject({ exit: 'usage' })
