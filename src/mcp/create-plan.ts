@@ -62,7 +62,7 @@ export function mustStart(started: PlanStart, plan: PlanId): void {
 }
 
 const previewText = ({ name, tasks }: PlanDefinition): string =>
-  `preview, nothing was changed: plan ${clean(name)} with ${tasks.length} tasks: ${tasks.map(({ id }) => id).join(', ')}`
+  `preview, nothing was changed: plan ${clean(name)} with ${tasks.length} tasks: ${clean(tasks.map(({ id }) => id).join(', '), 2_000)}`
 
 async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
   const { document, template, goal, tasks } = input

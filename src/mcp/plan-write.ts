@@ -49,10 +49,29 @@ import {
 /** `key`: of this call, from the client or the agent; the same one is carried out once. */
 export async function planWrite(room: Room, input: PlanWriteInput, key: string | undefined): Promise<Written> {
   try {
-    return await write(room, input, key)
+    if (key === undefined) return await write(room, input, key)
+    return await oneAfterTheOther(`${room.engine.caller.actor}\0${key}`, async () => await write(room, input, key))
   } catch (error) {
     if (error instanceof Refused) throw new ToolError(refusalText(error.refusal), error.plan)
     throw error
+  }
+}
+
+/** Calls under one key that are under way, in this process. */
+const underWay = new Map<string, Promise<unknown>>()
+
+/** A client may send a call again before the first has ended: it waits, and is answered as the first was. */
+async function oneAfterTheOther<T>(call: string, work: () => Promise<T>): Promise<T> {
+  const before = underWay.get(call)
+  const own = (async () => {
+    await before?.catch(() => {})
+    return await work()
+  })()
+  underWay.set(call, own)
+  try {
+    return await own
+  } finally {
+    if (underWay.get(call) === own) underWay.delete(call)
   }
 }
 

@@ -123,6 +123,14 @@ describe('the second answer is the first one, and nothing is done twice:', () =>
     expect((await engine.ask({ type: 'inbox' })).items).toHaveLength(1)
   })
 
+  test('a report that is sent again before the first one has ended', async () => {
+    const { me } = await shop()
+    const report = { action: 'report', task: 'free', status: 'done', key: 'k' }
+    const [first, ...others] = await Promise.all([me.write(report), me.write(report), me.write(report)])
+    expect(first).toMatchObject({ error: false, text: expect.stringContaining('ok: free is done') })
+    expect(others).toEqual([first, first])
+  })
+
   test('a plan that was made and started', async () => {
     const { me } = await shop()
     const create = { ...CREATE, name: 'other', start: true, key: 'c' }

@@ -136,7 +136,8 @@ async function answered(
     return await body(room)
   } catch (error) {
     if (error instanceof NotAllowed) return failed(refusalText(error.refusal))
-    if (!(error instanceof ToolError)) return failed(`error: ${error instanceof Error ? error.message : String(error)}`)
+    if (!(error instanceof ToolError))
+      return failed(`error: ${clean(error instanceof Error ? error.message : String(error), 1_000)}`)
     if (room === null || error.plan === null) return failed(error.message)
     const view = await planText(room, error.plan, { max_tokens: 600 }).catch(() => '')
     return failed(`${error.message}\n\n${view}`)
@@ -233,5 +234,7 @@ async function answerFromClient(
   const done = await person?.submit(plan, { type: 'answer', id, answers })
   if (done === undefined) return text(waits)
   if (!done.ok) return text(`${waits}\n${refusalText(done.refusal)}`)
-  return text(`answered: ${JSON.stringify(answers)}\n\n${await planText(room, plan, { max_tokens: 600 })}`)
+  return text(
+    `answered: ${clean(JSON.stringify(answers), 4_000)}\n\n${await planText(room, plan, { max_tokens: 600 })}`,
+  )
 }
