@@ -8,7 +8,6 @@ import { refuse } from '../domain/refusal.ts'
 import type { Fate } from '../domain/revisions/merge.ts'
 import type { Order, SubmitOptions } from '../engine/engine.ts'
 import type { Action, PlanWriteInput } from '../format/wire/agent-tools.ts'
-import { claimedTasks } from '../operations/agents/claimed-tasks.ts'
 import { editPlan } from '../operations/agents/edit-plan.ts'
 import { requestRollback, undoneBy } from '../operations/agents/request-rollback.ts'
 import { resumeOwnPause } from '../operations/agents/resume-plan.ts'
@@ -26,6 +25,7 @@ import {
   accepted,
   findOpenTask,
   findPlan,
+  findPlanInHand,
   findTask,
   findTaskInHand,
   Refused,
@@ -154,7 +154,7 @@ function askedIn({ key: _, max_tokens: __, ...asked }: PlanWriteInput): Json {
   return asked as Json
 }
 
-/** Where no plan is named: that of the task, else that in which the caller has one in hand, else the only one. */
+/** Where no plan is named: that of the task, else the only one, else that in which the caller has a task in hand. */
 async function planMeant(
   room: Room,
   input: PlanWriteInput,
@@ -162,13 +162,12 @@ async function planMeant(
   if (input.plan !== undefined) return { plan: (await findPlan(room, input.plan)).plan }
   if (input.task !== undefined) return await findOpenTask(room, input.task)
   if (input.action === 'claim') return await claimPlan(room)
-  if (!AT_HAND.has(input.action)) return { plan: (await findPlan(room, undefined)).plan }
-  const held = new Set((await claimedTasks(room.engine, [room.engine.caller.actor])).map(({ plan }) => plan))
-  const [only] = held
-  return only !== undefined && held.size === 1 ? { plan: only } : { plan: (await findPlan(room, undefined)).plan }
+  const { plan } = AT_HAND.has(input.action) ? await findPlanInHand(room, undefined) : await findPlan(room, undefined)
+  return { plan }
 }
 
-const AT_HAND: ReadonlySet<Action> = new Set(['heartbeat', 'report', 'status', 'tick'])
+/** What is said about the work that one is at. */
+const AT_HAND: ReadonlySet<Action> = new Set(['heartbeat', 'report', 'status', 'tick', 'note', 'ask', 'checkpoint'])
 
 async function order(
   room: Room,
@@ -275,6 +274,7 @@ async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: S
     reason: input.text,
     token: input.token,
     me: room.engine.caller.actor,
+    mayBeDone: input.action === 'status' && input.outputs === undefined,
     submit,
   })
   if (done.status === 'refused') throw new Refused(done.refusal, plan)

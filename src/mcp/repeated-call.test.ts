@@ -171,6 +171,9 @@ describe('without a plan, where several are open,', () => {
     const { me, owner } = await shop()
     await owner.write({ action: 'create', name: 'other', tasks: [{ id: 'alone' }], start: true })
     await me.write({ action: 'claim', plan: 'other' })
+    expect((await me.read()).text).toContain('Your task:\n## alone')
+    expect((await me.write({ action: 'note', text: 'at it' })).text).toContain('# other')
+    expect((await me.write({ action: 'pause' })).text).toContain('several plans may be meant')
     expect((await me.write({ action: 'report', status: 'done' })).text).toContain('ok: alone is done')
   })
 })
@@ -191,6 +194,25 @@ test('who has claimed two tasks says which one is meant', async () => {
       ),
     })
   expect((await engine.ask({ type: 'summary', plan: 'shop' }))?.running).toHaveLength(2)
+})
+
+test('a status that is so already is no error', async () => {
+  const { me, agent } = await shop()
+  const set = (status: string) => me.write({ action: 'status', task: 'free', status })
+  const statuses = ['pending', 'running', 'running', 'done', 'done'] as const
+  const said = []
+  for (const status of statuses) said.push((await set(status)).text.split('\n')[0]!.replace(/; token.*/, ''))
+  expect(said).toEqual([
+    'ok: free was pending already',
+    'ok: free is running',
+    'ok: free was running already',
+    'ok: free is done',
+    'ok: free was done already',
+  ])
+  await me.write({ action: 'claim', task: 'docs' })
+  const other = await agent({ as: 'other' })
+  expect((await other.write({ action: 'status', task: 'docs', status: 'running' })).error).toBe(true)
+  expect((await me.write({ action: 'report', task: 'free', status: 'done' })).error).toBe(true)
 })
 
 test('what is not accepted says what failed, and the ways on', async () => {

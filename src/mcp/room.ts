@@ -71,6 +71,17 @@ export async function findPlan({ engine }: Room, reference: string | undefined):
   return await found(engine, await lookUpPlan(engine, reference, { looking: true }))
 }
 
+/** Without a name: the only one that is open, else the one in which the caller has a task in hand. */
+export async function findPlanInHand(room: Room, reference: string | undefined): Promise<PlanTarget> {
+  const { engine } = room
+  const looked = await lookUpPlan(engine, reference, { looking: true })
+  if (looked.ok || looked.missing.what !== 'only-plan' || looked.missing.plans.length < 2)
+    return await found(engine, looked)
+  const held = new Set((await claimedTasks(engine, [engine.caller.actor])).map(({ plan }) => plan))
+  const [only] = held
+  return only !== undefined && held.size === 1 ? await findPlan(room, only) : await found(engine, looked)
+}
+
 export async function findTask(room: Room, plan: string | undefined, task: string | undefined): Promise<TaskTarget> {
   if (task === undefined) throw new ToolError('error: `task` is missing\nhint: name the task by its id')
   const within = await findPlan(room, plan)
