@@ -88,7 +88,7 @@ function viewOf(dir: string, commit: string): RepositoryView {
           const [message = '', files = ''] = block.split('\x01')
           return { message: message.slice(0, 1_000), files: files.split('\n').filter(name => name !== '') }
         }),
-    hasProgram: async () => true,
+    findProgram: async name => name,
     state: async () => null,
   }
 }

@@ -84,8 +84,13 @@ async function checked(
   { run, from, program = run[0]!, missing }: Candidate,
 ): Promise<FoundCommand> {
   if (missing !== undefined) return { run, from, exists: false, missing }
-  const isHere = program.startsWith('./') ? paths.has(program.slice(2)) : await repository.hasProgram(program)
-  return isHere ? { run, from, exists: true } : { run, from, exists: false, missing: `'${program}' is not installed` }
+  const found = program.startsWith('./')
+    ? paths.has(program.slice(2))
+      ? program
+      : null
+    : await repository.findProgram(program)
+  if (found === null) return { run, from, exists: false, missing: `'${program}' is not installed` }
+  return { run: run[0] === program ? [found, ...run.slice(1)] : run, from, exists: true }
 }
 
 /** By the number of source files, most first. */
@@ -361,7 +366,7 @@ const MANAGERS: readonly (readonly [RegExp, string])[] = [
 function testFilesOf(test: FoundCommand | null): Toolchain['testFiles'] {
   const run = test?.run
   if (run === undefined) return null
-  if (run[0] === 'pytest' || run.at(-1) === 'rspec') return files => [...run, ...files]
+  if (/(^|\/)pytest$/.test(run[0]!) || run.at(-1) === 'rspec') return files => [...run, ...files]
   if (run.includes('unittest')) return files => ['python3', '-m', 'unittest', ...files]
   return null
 }

@@ -39,8 +39,8 @@ export interface RepositoryView {
   read(paths: readonly string[]): Promise<readonly (string | null)[]>
   /** Changes made so far, newest first; empty where there is no history. */
   history(): Promise<readonly PastChange[]>
-  /** Can this program be started here? Only looked up, never run. */
-  hasProgram(name: string): Promise<boolean>
+  /** How this program is started here: by its name, or by a path in the project's own environment. Null when it is not installed. */
+  findProgram(name: string): Promise<string | null>
   /** The commit the files are at, with changes since; null where there is no repository. */
   state(): Promise<RepositoryState | null>
 }

@@ -34,7 +34,7 @@ const WEIGHTS: { readonly [K in keyof FileFeatures]: number } = {
 
 /** Read at most this much; what comes after is judged by its path and its history. */
 const FILES_MAX = 25_000
-const TEXT_MAX_BYTES = 60_000_000
+const TEXT_MAX_BYTES = 20_000_000
 /** The rest of a longer file is not read. */
 export const FILE_MAX_BYTES = 200_000
 const RANKED_MAX = 20
