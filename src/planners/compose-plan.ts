@@ -194,7 +194,7 @@ function baseline(ends: readonly EndCheck[], needs: readonly TaskName[]): TaskDe
     kind: 'validate',
     rationale: `The definition of done must fail before the work: ${ends.map(({ text }) => text).join('; ')}. If it holds already, there is nothing to do.`,
     needs,
-    action: { type: 'run', command: { script: live(ends.map(({ script }) => script).join('\n')) } },
+    action: { type: 'run', command: { script: live(ends.map(({ script }) => script).join(' &&\n')) } },
     effect: 'idempotent',
     expect: 'exit != 0',
     outputs: { log: { from: 'stdout', as: 'text' } },
@@ -314,7 +314,7 @@ function acceptOf({ analysis, ends }: PlanParts, step: WorkStep): readonly Crite
   const { test } = analysis.commands
   const line = test === null ? null : shellLine(test.run)
   const all = ends.map(({ script, text }) => check(script, text))
-  switch (step.then) {
+  switch (step.proof) {
     case 'told':
       return [{ type: 'prose', text: 'the report answers what was asked' }]
     case 'red':
@@ -328,7 +328,7 @@ function acceptOf({ analysis, ends }: PlanParts, step: WorkStep): readonly Crite
     case 'end':
       return all.length > 0 ? all : [{ type: 'prose', text: 'it is as the goal asks' }]
     default:
-      return step.then satisfies never
+      return step.proof satisfies never
   }
 }
 

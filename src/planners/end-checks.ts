@@ -1,8 +1,8 @@
 // How it can be told by a command that a goal has been reached: commands that fail today and succeed after a correct change. Only what
 // the goal itself says is used; where it says nothing that can be checked, there is none, and the plan asks.
 
-import type { Toolchain } from './commands.ts'
-import { objectIn } from './commands.ts'
+import { shellQuoted } from '../domain/plan-rules/shell-words.ts'
+import { objectIn, type Toolchain } from './commands.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind } from './goal-kind.ts'
 import { roleOf } from './ranking/file-role.ts'
@@ -95,10 +95,10 @@ function renamed({ goal, texts }: EndInput): readonly EndCheck[] {
   if (names === null || ![...texts.values()].some(text => holdsWord(text, names.old))) return []
   return [
     {
-      script: `! grep -rnwIF ${LEFT_OUT} -e ${shellWord(names.old)} .`,
+      script: `! grep -rnwIF ${LEFT_OUT} -e ${shellQuoted(names.old)} .`,
       text: `${names.old} is used nowhere any more`,
     },
-    { script: `grep -rqwIF ${LEFT_OUT} -e ${shellWord(names.new)} .`, text: `${names.new} is there` },
+    { script: `grep -rqwIF ${LEFT_OUT} -e ${shellQuoted(names.new)} .`, text: `${names.new} is there` },
   ]
 }
 
@@ -165,7 +165,7 @@ function updated(input: EndInput): readonly EndCheck[] {
   if (line?.includes(version) === true) return []
   return [
     {
-      script: `grep -F -e ${shellWord(name)} ${shellWord(manifest)} | grep -qF -e ${shellWord(version)}`,
+      script: `grep -F -e ${shellQuoted(name)} ${shellQuoted(manifest)} | grep -qF -e ${shellQuoted(version)}`,
       text: `${manifest} asks for ${name} ${version}`,
     },
   ]
@@ -185,7 +185,7 @@ function documented({ goal, paths, texts }: EndInput): readonly EndCheck[] {
   const subjects = [...goal.symbols, ...goal.quoted].filter(name => !goal.files.includes(name))
   const missing = [...new Set(subjects)].filter(name => name.length > 2 && !text.includes(name)).slice(0, 3)
   return missing.map(name => ({
-    script: `grep -qF -e ${shellWord(name)} ${shellWord(page)}`,
+    script: `grep -qF -e ${shellQuoted(name)} ${shellQuoted(page)}`,
     text: `${page} speaks of ${name}`,
   }))
 }
@@ -213,7 +213,7 @@ function holdsAfterwards({ paths, texts }: EndInput, text: string): readonly End
   const tops = [...new Set(sources.map(path => (path.includes('/') ? path.split('/')[0]! : path)))].slice(0, 20)
   return [
     {
-      script: `grep -rqIF -e ${shellWord(text)} ${tops.map(shellWord).join(' ')}`,
+      script: `grep -rqIF -e ${shellQuoted(text)} ${tops.map(shellQuoted).join(' ')}`,
       text: `the source has ${text}`,
     },
   ]
@@ -225,10 +225,7 @@ function created({ goal, paths }: EndInput): readonly EndCheck[] {
   return goal.files
     .filter(file => !isKnown(file) && /^[\w./-]+$/.test(file) && !file.includes('..') && !file.startsWith('/'))
     .slice(0, 3)
-    .map(file => ({ script: `test -s ${shellWord(file)}`, text: `${file} is there` }))
+    .map(file => ({ script: `test -s ${shellQuoted(file)}`, text: `${file} is there` }))
 }
 
-export const shellLine = (run: readonly string[]): string => run.map(shellWord).join(' ')
-
-export const shellWord = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+export const shellLine = (run: readonly string[]): string => run.map(shellQuoted).join(' ')

@@ -12,7 +12,7 @@ export interface WorkStep {
   /** Which files it may write. */
   readonly scope: 'sources' | 'tests' | 'both' | 'docs' | 'manifest' | 'new' | 'nothing'
   /** `red`: afterwards the tests must fail, for the right reason. `green`: they must pass. `end`: the checks of the goal must hold. */
-  readonly then: 'red' | 'green' | 'end' | 'told'
+  readonly proof: 'red' | 'green' | 'end' | 'told'
   readonly minutes: number
   /** What is to be reported, by name. */
   readonly reports?: { readonly [name: string]: string }
@@ -27,20 +27,20 @@ const TESTS_FIRST: WorkStep = {
   instruction:
     'Write the smallest test that shows what the goal asks for. Run it: it must fail, and for that reason only. Change no source.',
   scope: 'tests',
-  then: 'red',
+  proof: 'red',
   minutes: 20,
 }
 
 const step = (changes: Partial<WorkStep> & Pick<WorkStep, 'id' | 'title' | 'instruction' | 'why'>): WorkStep => ({
   kind: 'implement',
   scope: 'both',
-  then: 'green',
+  proof: 'green',
   minutes: 45,
   ...changes,
 })
 
 const looking = (changes: Partial<WorkStep> & Pick<WorkStep, 'id' | 'title' | 'instruction' | 'why'>): WorkStep =>
-  step({ kind: 'research', scope: 'nothing', then: 'told', minutes: 20, ...changes })
+  step({ kind: 'research', scope: 'nothing', proof: 'told', minutes: 20, ...changes })
 
 const SPECIFY = looking({
   id: 'specify',
@@ -114,7 +114,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       instruction: 'Change the version with the package manager, so that the lock file fits. Change no source yet.',
       why: 'The version and the lock file change together, and apart from the source.',
       scope: 'manifest',
-      then: 'end',
+      proof: 'end',
       minutes: 10,
     }),
     step({
@@ -151,7 +151,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
         'Write what a reader needs to do it, with an example that was run. Check every name against the source.',
       why: 'The change itself; only documentation is written.',
       scope: 'docs',
-      then: 'end',
+      proof: 'end',
       minutes: 30,
     }),
   ],
@@ -180,7 +180,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       title: 'Pin down with tests what must stay',
       instruction: 'Where the tests do not cover what will be moved, write tests that pass today. Change no source.',
       why: 'A refactoring keeps behaviour; only a test that passes before and after can tell.',
-      then: 'green',
+      proof: 'green',
     },
     step({
       id: 'refactor',
@@ -282,7 +282,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
         'The smallest project that builds and has one test that runs with one command. Write that command into the readme.',
       why: 'There is nothing yet that could be tested or changed.',
       scope: 'new',
-      then: 'told',
+      proof: 'told',
       minutes: 30,
       reports: { testCommand: 'text' },
     }),
@@ -292,7 +292,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       instruction: 'What was specified, in small steps, each with a test.',
       why: 'The change itself.',
       scope: 'new',
-      then: 'told',
+      proof: 'told',
       minutes: 90,
     }),
   ],
