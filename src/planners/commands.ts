@@ -245,7 +245,7 @@ function unittestIn(tests: readonly string[]): readonly string[] {
   const folders = new Set(tests.map(path => path.split('/').slice(0, -1).join('/')))
   const [folder] = folders
   if (folders.size !== 1 || folder === '') return ['python3', '-m', 'unittest']
-  return ['python3', '-m', 'unittest', 'discover', '-s', folder!, '-t', '.'].slice(0, 6)
+  return ['python3', '-m', 'unittest', 'discover', '-s', folder!]
 }
 
 function fromRuby({ paths, files, text }: Evidence, [main]: readonly string[]): readonly Candidate[] {

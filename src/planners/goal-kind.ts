@@ -113,6 +113,7 @@ function kindOf(goal: GoalWords): { readonly kind: GoalKind; readonly because: s
     return { kind, because: `'${short(found[0])}'` }
   }
   if (errors.length > 0) return { kind: 'bug', because: 'it holds an error message' }
+  if (isNamed || terms.length >= 4) return { kind: 'feature', because: 'it says how something should be' }
   return { kind: 'vague', because: 'no word in it says what is to be done' }
 }
 

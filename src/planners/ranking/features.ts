@@ -68,6 +68,7 @@ export function featuresOf({ goal, sources, tests, history }: FeatureInput): rea
   const mentions = normal(exact.map(({ uses }) => uses))
   const declares = normal(exact.map(({ definitions }) => definitions))
   const copies = copiesIn(sources)
+  const meant = sourcesOfNamedTests(goal, tests)
   return sources.map(({ path }, index) => ({
     words: words[index]!,
     path: paths[index]!,
@@ -79,7 +80,7 @@ export function featuresOf({ goal, sources, tests, history }: FeatureInput): rea
     lively: lively[index]!,
     history: past[index]!,
     tested: tested[index]!,
-    named: namedIn(goal, path),
+    named: Math.max(namedIn(goal, path), meant.has(nameStem(path)) ? NAMED_BY_TEST : 0),
     size: sizes[index]!,
     aside: copies.has(path) || (isAside(path) && paths[index]! < 0.5) ? 1 : 0,
   }))
@@ -293,6 +294,19 @@ export const nameStem = (path: string): string =>
     .replace(/\.[a-z0-9]+$/, '')
     .replace(/^(test|spec)[_.-]|[_.-](test|tests|spec|specs)$/g, '')
     .replace(/[_.-]/g, '')
+
+/** A test that the goal names, by its file or by the title of a test in it, speaks for the source that is named like it. */
+function sourcesOfNamedTests({ quoted, files, frames }: GoalWords, tests: readonly ReadFile[]): ReadonlySet<string> {
+  const titles = quoted.filter(text => text.split(/\s+/).length >= TITLE_WORDS_MIN)
+  const named = [...files, ...frames.map(({ file }) => file)]
+  const isNamed = ({ path, text }: ReadFile): boolean =>
+    named.some(file => path === file || path.endsWith(`/${file}`)) ||
+    titles.some(title => text?.includes(title) === true)
+  return new Set(tests.filter(isNamed).map(({ path }) => nameStem(path)))
+}
+
+const NAMED_BY_TEST = 0.5
+const TITLE_WORDS_MIN = 3
 
 /**
  * A folder at the top that repeats most of another one, such as the output of a build that was committed: the one that sounds like
