@@ -171,7 +171,10 @@ function missingPrograms({ document }: CheckedProposal): readonly string[] {
   const programs = [...commands, ...checks].flatMap(command =>
     'argv' in command
       ? [command.argv[0]!]
-      : command.script.split(/\n|&&|\|/).map(line => line.replace(/^[\s!]+/, '').split(' ')[0]!),
+      : command.script
+          .replace(/'[^']*'/g, '')
+          .split(/\n|&&|\|/)
+          .map(line => line.replace(/^[\s!]+/, '').split(' ')[0]!),
   )
   const isKnown = (name: string): boolean => spawnSync('/bin/sh', ['-c', 'command -v "$1"', 'sh', name]).status === 0
   return [...new Set(programs)].filter(name => name !== '' && !/^(failed=|for$)/.test(name) && !isKnown(name))

@@ -95,16 +95,20 @@ function renamed({ goal, texts }: EndInput): readonly EndCheck[] {
   if (names === null || ![...texts.values()].some(text => holdsWord(text, names.old))) return []
   return [
     {
-      script: `! grep -rnwIF ${LEFT_OUT} -e ${shellQuoted(names.old)} .`,
+      script: `! grep -rnIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.old))} .`,
       text: `${names.old} is used nowhere any more`,
     },
-    { script: `grep -rqwIF ${LEFT_OUT} -e ${shellQuoted(names.new)} .`, text: `${names.new} is there` },
+    { script: `grep -rqIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.new))} .`, text: `${names.new} is there` },
   ]
 }
 
+/** The word, for `grep -E`; not where it is part of a longer one, or the name of a file in a path. */
+const wordPattern = (word: string): string => `(^|[^[:alnum:]_$/])${word.replace(/[.$]/g, '\\$&')}([^[:alnum:]_$]|$)`
+
+/** The same for a text that was read. */
 export const holdsWord = (text: string, word: string): boolean => {
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1))
-    if (!/[\w$]/.test(text[at - 1] ?? '') && !/[\w$]/.test(text[at + word.length] ?? '')) return true
+    if (!/[\w$/]/.test(text[at - 1] ?? '') && !/[\w$]/.test(text[at + word.length] ?? '')) return true
   return false
 }
 

@@ -160,7 +160,7 @@ async function renameCommand(
   if (holding.length === 0 || holding.length > RENAMED_MAX || isTaken) return null
   if ((await repository.findProgram('perl')) === null) return null
   const files = holding.sort()
-  return { run: ['perl', '-pi', '-e', `s/(?<![\\w\\$])${names.old}(?![\\w\\$])/${names.new}/g`, ...files], files }
+  return { run: ['perl', '-pi', '-e', `s{(?<![\\w\\$/])${names.old}(?![\\w\\$])}{${names.new}}g`, ...files], files }
 }
 
 const IDENTIFIER = /^[A-Za-z_]\w*$/
@@ -294,7 +294,10 @@ function judgementOf({ goal, judged, toolchain, analysis, ends, texts }: Judging
     case 'rename': {
       const names = renameNames(goal)
       if (names === null) questions.push({ text: 'What is to be renamed, and to what?' })
-      else assumptions.push(`every use of the word ${names.old} in the files found means the same thing`)
+      else
+        assumptions.push(
+          `every use of the word ${names.old} in the files found means the same thing; files keep their names`,
+        )
       break
     }
     case 'endpoint':

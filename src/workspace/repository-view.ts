@@ -13,11 +13,10 @@ import {
 } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
-import type { PastChange, RepositoryFile, RepositoryView } from '../planners/planner.ts'
+import type { PastChange, RepositoryFile, RepositoryState, RepositoryView } from '../planners/planner.ts'
 import type { Variables } from '../safety/environment.ts'
 import { Refused } from '../safety/safety-refusal.ts'
 import { Repository, type RepositoryOptions } from './git/repository.ts'
-import { describe } from './git/repository-state.ts'
 import { fields } from './git/run-git.ts'
 
 const FILES_MAX = 100_000
@@ -54,12 +53,20 @@ export function openRepositoryView(options: RepositoryOptions): RepositoryView {
     findProgram: async name => findProgram(root, environment, name),
     state: async () => {
       const repository = await opened()
-      const state = repository === null ? null : await unlessRefused(() => describe(repository))
-      if (state === null) return null
-      const { staged, unstaged, untracked, conflicted } = state.dirty
-      const changedFiles = staged + unstaged + untracked + conflicted
-      return { commit: state.head.commit, branch: state.head.branch, changedFiles }
+      return repository === null ? null : await unlessRefused(() => stateOf(repository, root))
     },
+  }
+}
+
+async function stateOf(repository: Repository, root: string): Promise<RepositoryState> {
+  const args = ['status', '--porcelain=v2', '--branch', '--no-ahead-behind', '-z', '--no-renames']
+  const lines = fields(await repository.git(args, { cwd: root, cutOff: 'keep' }))
+  const said = (word: string) => lines.find(line => line.startsWith(`# branch.${word} `))?.slice(word.length + 10)
+  const [commit, branch] = [said('oid'), said('head')]
+  return {
+    commit: commit === undefined || commit === '(initial)' ? null : commit,
+    branch: branch === undefined || branch === '(detached)' ? null : Buffer.from(branch, 'latin1').toString('utf8'),
+    changedFiles: lines.filter(line => !line.startsWith('# ')).length,
   }
 }
 
