@@ -41,11 +41,13 @@ export function termCounter(terms: readonly GoalTerm[]): TermCounter {
       found(term, at, length)
     }
   }
+  const none = counts(terms)
   return {
     count: text => {
-      const [all, defined] = [counts(terms), counts(terms)]
-      const stretches = new Map<number, Float64Array>()
+      // Most files hold none of the terms; they share one answer.
+      let [all, defined, stretches] = [none, none, NOWHERE]
       each(text, (term, at) => {
+        if (all === none) [all, defined, stretches] = [counts(terms), counts(terms), new Map()]
         all[term] = all[term]! + 1
         const place = Math.floor(at / STRETCH)
         const stretch = stretches.get(place) ?? counts(terms)
@@ -58,8 +60,9 @@ export function termCounter(terms: readonly GoalTerm[]): TermCounter {
       return { all, defined, stretches }
     },
     countPlain: text => {
-      const all = counts(terms)
+      let all = none
       each(text, term => {
+        if (all === none) all = counts(terms)
         all[term] = all[term]! + 1
       })
       return all
@@ -67,6 +70,7 @@ export function termCounter(terms: readonly GoalTerm[]): TermCounter {
   }
 }
 
+const NOWHERE = new Map<number, Float64Array>()
 const LINE_MAX = 200
 /** What stands between the beginning of a line and a part of the name that is defined on it. */
 const DEFINING =

@@ -106,6 +106,8 @@ function documentOf({ path, text, bytes }: ReadFile, counter: TermCounter): Coun
     return { frequency, defined: new Float64Array(inPath.length), inPath, stretches: new Map(), length: bytes / 8 }
   }
   const { all, defined, stretches } = counter.count(text)
+  if (stretches.size === 0 && inPath.every(count => count === 0))
+    return { frequency: inPath, defined, inPath, stretches, length: text.length / 8 }
   const frequency = all.map(
     (count, term) => count + defined[term]! * (DEFINED_WEIGHT - 1) + inPath[term]! * PATH_WEIGHT,
   )
@@ -260,7 +262,9 @@ function testedOf(
   const byStem = new Map<string, number[]>()
   sources.forEach(({ path }, index) => {
     const stem = nameStem(path)
-    byStem.set(stem, [...(byStem.get(stem) ?? []), index])
+    const alike = byStem.get(stem)
+    if (alike === undefined) byStem.set(stem, [index])
+    else alike.push(index)
   })
   const together = new Map<string, Map<number, number>>()
   for (const { files } of history) {
