@@ -59,7 +59,7 @@ const FILE_NAME =
   /(?<![\w@/.-])((?:[\w.@-]+\/)*[\w@-][\w.@-]*\.(?:[cm]?[jt]sx?|py|pyi|go|rs|rb|java|kt|c|h|cc|cpp|hpp|cs|php|swift|sh|bash|md|rst|txt|ya?ml|json|toml|cfg|ini|lock|sql|html|css|scss|vue|svelte|gradle|xml|ex|exs|erl|hs|lua|pl|scala|clj|zig|dart|mod))(?![\w/])/g
 /** `fooBar`, `FooBar`, `foo_bar`, `Foo.bar`, `foo()`, `--flag`. */
 const SYMBOL =
-  /(?<![\w.-])((?:[A-Za-z_$][\w$]*(?:\.|::|#))+[A-Za-z_$][\w$]*|[a-z]+(?:[A-Z][a-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|[A-Za-z]\w*_\w+|_\w+|[A-Za-z_]\w*(?=\(\))|--[a-z][\w-]+)(?![\w])/g
+  /(?<![\w./-])((?:[A-Za-z_$][\w$]*(?:\.|::|#))+[A-Za-z_$][\w$]*|[a-z]+(?:[A-Z][a-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|[A-Za-z]\w*_\w+|_\w+|[A-Za-z_]\w*(?=\(\))|--[a-z][\w-]+)(?![\w])/g
 const isSymbol = (text: string): boolean => /^[@#.$_A-Za-z-][\w$.:#@()-]*$/.test(text) && /[A-Za-z]/.test(text)
 const bareSymbol = (symbol: string): string => symbol.replace(/^[@.#]+|\(\)?$|[.:,]+$/g, '').replace(/\(.*$/, '')
 const ERROR_LINE = /^\s*((?:\w+\.)*\w*(?:Error|Exception|panic|Panic|Failure)\b:?[^\n]{0,200})/gm

@@ -55,7 +55,7 @@ export function termCounter(terms: readonly GoalTerm[]): TermCounter {
         stretches.set(place, stretch)
         const start = text.lastIndexOf('\n', at) + 1
         if (at - start > LINE_MAX) return
-        if (DEFINING.test(text.slice(start, at))) defined[term] = defined[term]! + 1
+        if (isDefinition(text, start, at)) defined[term] = defined[term]! + 1
       })
       return { all, defined, stretches }
     },
@@ -74,7 +74,18 @@ const NOWHERE = new Map<number, Float64Array>()
 const LINE_MAX = 200
 /** What stands between the beginning of a line and a part of the name that is defined on it. */
 const DEFINING =
-  /^\s*(?:(?:export|default|async|public|private|protected|static|abstract|final|override|pub(?:\([^)]*\))?|unsafe|declare|readonly)\s+)*(?:(?:function\*?|class|def|func|fn|const|let|var|type|interface|struct|enum|trait|impl|module|macro_rules!|object|package|mod)\s+(?:\([^)]*\)\s*)?(?:self\.)?|get\s+|set\s+|#?)[\w$]*$/
+  /^\s*(?:(?:export|default|async|public|private|protected|static|abstract|final|override|pub(?:\([^)]*\))?|unsafe|declare|readonly)\s+)*(?:(?:function\*?|class|def|func|fn|const|let|var|type|interface|struct|enum|trait|impl|module|macro_rules!|object|package|mod)\s+(?:\([^)]*\)\s*)?(?:self\.)?|get\s+|set\s+)[\w$]*$/
+/** A method has no word before its name, but a body behind it. */
+const METHOD = /^\s+#?[\w$]*$/
+const METHOD_BODY = /^[\w$]*\s*(?:<[^>]*>)?\([^\n]*\{\s*$/
+
+function isDefinition(text: string, start: number, at: number): boolean {
+  const before = text.slice(start, at)
+  if (DEFINING.test(before)) return true
+  if (!METHOD.test(before)) return false
+  const end = text.indexOf('\n', at)
+  return METHOD_BODY.test(text.slice(at, Math.min(end < 0 ? text.length : end, at + LINE_MAX)))
+}
 
 const counts = (terms: readonly GoalTerm[]): Float64Array => new Float64Array(terms.length)
 

@@ -309,7 +309,7 @@ function sourcesOfNamedTests({ quoted, files, frames }: GoalWords, tests: readon
   return new Set(tests.filter(isNamed).map(({ path }) => nameStem(path)))
 }
 
-const NAMED_BY_TEST = 0.5
+const NAMED_BY_TEST = 0.75
 const TITLE_WORDS_MIN = 3
 
 /**
