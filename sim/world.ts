@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import type { Sha256, TaskName } from '../src/domain/id.ts'
 import type { ActionType, EffectClass } from '../src/domain/plan.ts'
 import { effectOf } from '../src/domain/plan-rules/effect.ts'
+import { isSame } from '../src/engine/rollback/write-set.ts'
 import { decideRunner } from '../src/runners/decide/decide-runner.ts'
 import type { Attempt, Outcome, ProcessTree, Runner } from '../src/runners/runner.ts'
 import type { Blobs, Change, Snapshots, TreeEntry, Workspace } from '../src/workspace/workspace.ts'
@@ -106,15 +107,26 @@ export class World implements Shelf {
     }
     const put = (paths: readonly string[]) =>
       blobs.put(Buffer.from(JSON.stringify(paths.map(path => [path, this.files.get(path) ?? null]))))
+    const entryOf = async (content: string | null): Promise<TreeEntry | null> =>
+      content === null
+        ? null
+        : { type: 'file', mode: 0o644, size: content.length, sha256: await blobs.put(Buffer.from(content)) }
     return {
       capture: paths =>
         later(async () => ({ ok: true, manifest: await put(paths), files: paths.length, bytes: 0, left: [] })),
-      restore: manifest =>
+      restore: (manifest, { judged } = {}) =>
         later(async () => {
           const bytes = await blobs.get(manifest)
           if (bytes === null)
             return { ok: false, failure: { class: 'resource', message: `no manifest ${manifest}`, retryable: false } }
           const kept = JSON.parse(Buffer.from(bytes).toString()) as [string, string | null][]
+          for (const [path, content] of kept) {
+            const now = this.files.get(path) ?? null
+            const seen = judged?.find(change => change.path === path)
+            const isJudged = now === content || (seen !== undefined && isSame(seen.after, await entryOf(now)))
+            if (judged !== undefined && !isJudged)
+              return { ok: false, failure: { class: 'transient', message: `${path} has changed`, retryable: true } }
+          }
           const saved = await put(kept.map(([path]) => path))
           const changed = kept.filter(([path, content]) => (this.files.get(path) ?? null) !== content)
           for (const [path, content] of changed) {
@@ -129,10 +141,6 @@ export class World implements Shelf {
           const bytes = await blobs.get(manifest)
           if (bytes === null)
             return { ok: false, failure: { class: 'resource', message: `no manifest ${manifest}`, retryable: false } }
-          const entryOf = async (content: string | null): Promise<TreeEntry | null> =>
-            content === null
-              ? null
-              : { type: 'file', mode: 0o644, size: content.length, sha256: await blobs.put(Buffer.from(content)) }
           const changes: Change[] = []
           for (const [path, content] of JSON.parse(Buffer.from(bytes).toString()) as [string, string | null][]) {
             const now = this.files.get(path) ?? null

@@ -42,7 +42,14 @@ export interface Field {
 
 /** One change to one file. `sha256` pins the content it was written against; checked immediately before the rename. */
 export type Edit = { readonly sha256?: string } & (
-  | { readonly type: 'create'; readonly file: string; readonly content: string; readonly mode?: number }
+  | {
+      readonly type: 'create'
+      readonly file: string
+      readonly content: string
+      readonly mode?: number
+      /** Also where the file exists with other content. */
+      readonly overwrite?: true
+    }
   | {
       readonly type: 'replace'
       readonly file: string

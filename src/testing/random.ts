@@ -264,7 +264,8 @@ export function kindCommand(state: PlanState, now: number): Command | null {
     }
   }
   const claimed = state.order.find(task => task.claim !== null)
-  if (claimed !== undefined)
+  // While a rollback is under way a report is refused; it is sent again afterwards.
+  if (claimed !== undefined && state.rollback === null)
     return { type: 'report', task: claimed.definition.id, by: claimed.claim!.by, result: kindResult(claimed) }
   if (next.rest === 'waiting') return { type: 'claim', token: 'k', by: 'ana', consent: foundIn(state) }
   return {

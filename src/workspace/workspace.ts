@@ -31,6 +31,8 @@ export interface RestoreOptions {
   readonly write?: ReadonlyMap<string, TreeEntry>
   /** Empty directories that were changed later than this stay. */
   readonly after?: Millis
+  /** What was found to differ, and judged. Where anything else is found now, nothing is changed, and the failure is transient. */
+  readonly judged?: readonly Change[]
   /** Called before the first file is changed, with what stood there and what will stand there. */
   readonly onSaved?: (saved: Sha256, made: Sha256) => void
 }

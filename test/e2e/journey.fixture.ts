@@ -111,6 +111,8 @@ function steady(text: string): string {
       .replace(/ +<duration>/g, ' <duration>')
       .replace(/(just now|<duration> ago)/g, '<some time ago>')
       .replace(/<some time ago> {2,}/g, '<some time ago>  ')
+      // Logs hold how long something took.
+      .replace(/"bytes":\d+/g, '"bytes":<n>')
       // Which task took longest, and how often progress is told, is up to the machine.
       .replace(/^looking at the files of the workspace: .*\n/gm, '')
       .replace(/^ {2}longest .*\n/gm, '')

@@ -15,7 +15,8 @@ export function conclude(draft: DecisionDraft, { by }: { readonly by?: string } 
   const { state } = draft
   // Each round ends the plan or moves at least one task on, so this ends.
   for (;;) {
-    continueRecoveries(draft)
+    // Whoever calls the plan complete has given up what was still being tried.
+    if (by === undefined) continueRecoveries(draft)
     if (state.status !== 'active' || !isQuiet(state)) return
     // What was written is committed first; a rollback ends by itself.
     if (state.rollback !== null || state.uncommitted.length > 0) return

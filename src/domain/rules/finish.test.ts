@@ -105,6 +105,16 @@ describe('finished as completed', () => {
     expect(routed.state.status).toBe('completed')
   })
 
+  it('a way out of a failure that was still being tried is given up, and no other is begun', () => {
+    const recover = [{ do: { type: 'repair', task: name('mend') } }, { do: { type: 'replan' } }] as const
+    const journal = started(plan('p', task('a', { optional: true, recover }), external('mend'), external('c')))
+    journal.fail('a')
+    expect(journal.statuses()).toMatchObject({ a: 'failed', mend: 'ready' })
+    journal.must(finish('completed'))
+    expect(journal.state.status).toBe('completed')
+    expect(journal.statuses()).toEqual({ a: 'failed', mend: 'skipped', c: 'skipped' })
+  })
+
   it('is refused while the engine carries out a task', () => {
     const journal = started(plan('p', task('a'), external('b')))
     const refusal = refused(journal, finish('completed'))

@@ -174,6 +174,27 @@ describe('what other plans completed since the files of a task were captured', (
     expect([stands('before.txt'), stands('beside.txt')]).toEqual([false, true])
   })
 
+  it('what another plan told while an attempt ran that was cut off stays, although nobody knows what that attempt wrote', async () => {
+    const { begin, run, submit, root, worker } = await scene()
+    const q = await begin('q', [sh('cut', 'echo q > q.txt; echo ready; sleep 60')])
+    const force = new AbortController()
+    let begun = (): void => {}
+    const ready = new Promise<void>(resolve => {
+      begun = resolve
+    })
+    const driven = worker.drive(q, { stop: force.signal, force: force.signal, onOutput: () => begun() })
+    await ready
+    await run('p', [sh('loose', 'echo p > p.txt', { effect: 'idempotent' })])
+    force.abort()
+    await driven
+    expect(
+      await submit({ type: 'decide', task: name('cut'), verdict: 'done', rationale: 'looked at it' }, 'q'),
+    ).toMatchObject({ ok: true })
+    const refused = await submit({ type: 'rollback', filesOnly: true }, 'q')
+    expect(refused).toMatchObject({ ok: false, refusal: { code: 'conflict', allowed: ['p.txt'] } })
+    expect(existsSync(join(root, 'p.txt'))).toBe(true)
+  })
+
   it('is nothing for a task whose files were not captured', async () => {
     const { run, rooms } = await scene()
     const { id } = await run('p', [sh('a', 'true', { effect: 'idempotent' })])

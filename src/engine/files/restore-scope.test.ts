@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Prepared } from '../../domain/result.ts'
@@ -16,6 +17,8 @@ let root: string
 let rooms: Rooms
 let journal: Journal
 let preimage: Sha256
+/** What the store tells of the plan, where another process has gone on with it. */
+let stored: PlanState | null = null
 
 beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), 'planfold-restore-'))
@@ -29,6 +32,7 @@ beforeEach(async () => {
     blobs,
     read: async (_: unknown, { after }: { after: number }) => journal.entries.slice(after),
     since: async () => [],
+    state: async () => stored ?? journal.state,
   }
   rooms = { workspace, store, root } as unknown as Rooms
   const captured = await workspace.capture(['src/**'])
@@ -40,7 +44,10 @@ beforeEach(async () => {
   journal.must(START)
   prepared({ preimage })
 })
-afterEach(() => rmSync(root, { recursive: true, force: true }))
+afterEach(() => {
+  stored = null
+  rmSync(root, { recursive: true, force: true })
+})
 
 const PLAN = '019a0000-0000-7000-8000-000000000000' as never
 const write = (path: string, text: string): void => writeFileSync(join(root, path), text)
@@ -220,4 +227,43 @@ it('a person who edits in the moment of the restore is asked, and nothing fails'
   })
   expect(await restore()).toMatchObject({ status: 'asked', edits: { paths: ['src/b'] } })
   expect([edits, read('src/a'), read('src/b')]).toEqual([1, 'a', 'by a person, right now'])
+})
+
+it('what somebody changes between the look and the restore is looked at again, and asked about', async () => {
+  write('src/a', 'by the task')
+  lost(Date.now())
+  journal.state.tasks.get(name('build'))!.prepared = { preimage, ended: { how: 'lost', at: Date.now() + 50 } }
+  const { workspace } = rooms
+  let looks = 0
+  const changesSince = async (manifest: Sha256) => {
+    const found = await workspace.changesSince(manifest)
+    if (++looks > 1) return found
+    await setTimeout(100)
+    write('src/b', 'by a person')
+    return found
+  }
+  rooms = {
+    ...rooms,
+    workspace: {
+      changesSince,
+      restore: workspace.restore.bind(workspace),
+      capture: workspace.capture.bind(workspace),
+      compare: workspace.compare.bind(workspace),
+      merge: workspace.merge.bind(workspace),
+    },
+  }
+  expect(await restore()).toMatchObject({ status: 'asked', edits: { paths: ['src/b'] } })
+  expect([looks, read('src/a'), read('src/b')]).toEqual([2, 'by the task', 'by a person'])
+})
+
+it('what another process made of the task meanwhile is not set back by one that was held up', async () => {
+  write('src/a', 'by the task')
+  lost(Date.now())
+  const before = structuredClone(journal.state.tasks.get(name('build'))!)
+  stored = {
+    ...journal.state,
+    tasks: new Map([[name('build'), { ...before, attempt: before.attempt + 1 }]]),
+  } as PlanState
+  expect(await restore()).toMatchObject({ status: 'failed', failure: { code: 'taken-over' } })
+  expect(read('src/a')).toBe('by the task')
 })

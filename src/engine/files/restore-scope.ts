@@ -52,21 +52,44 @@ export async function restoreScope(
   task: TaskState,
   preimage: Sha256,
 ): Promise<ScopeRestored> {
+  // The state goes on with the journal while we wait for the files.
+  const tried = { visit: task.visit, attempt: task.attempt }
   for (let tries = 1; ; tries++) {
-    const restored = await tryRestore(rooms, state, task, preimage)
+    const restored = await tryRestore(rooms, state, task, tried, preimage)
     const hasMoved = restored.status === 'failed' && isMoved(restored.failure)
     if (!hasMoved || tries >= TRIES_MAX) return restored
   }
 }
 
+/** While this process was held up, another has tried the task: that work is not ours to set back. */
+async function isTakenOver({ store }: Rooms, { id }: PlanState, { definition }: TaskState, { visit, attempt }: Tried) {
+  const now = (await store.state(id))?.tasks.get(definition.id)
+  return now?.visit !== visit || now.attempt !== attempt
+}
+
+type Tried = Pick<TaskState, 'visit' | 'attempt'>
+
+const TAKEN_OVER: Failure = {
+  class: 'transient',
+  code: 'taken-over',
+  message: 'another process has tried the task meanwhile',
+  retryable: true,
+}
+
 const TRIES_MAX = 5
 
 const isMoved = ({ class: kind, code, shortage }: Failure): boolean =>
-  shortage === undefined && (kind === 'transient' || MOVED.has(code ?? ''))
+  shortage === undefined && code !== TAKEN_OVER.code && (kind === 'transient' || MOVED.has(code ?? ''))
 
 const MOVED: ReadonlySet<string> = new Set(['errno:ENOENT', 'errno:ENOTDIR', 'errno:EEXIST', 'errno:ENOTEMPTY'])
 
-async function tryRestore(rooms: Rooms, state: PlanState, task: TaskState, preimage: Sha256): Promise<ScopeRestored> {
+async function tryRestore(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  tried: Tried,
+  preimage: Sha256,
+): Promise<ScopeRestored> {
   const found = await rooms.workspace.changesSince(preimage)
   if (!found.ok) return { status: 'failed', failure: found.failure }
   const untold = untoldRestores(rooms, state, task)
@@ -99,11 +122,14 @@ async function tryRestore(rooms: Rooms, state: PlanState, task: TaskState, preim
     const plans = [...new Set(undecided.flatMap(change => (mayBeOthers(change) ? [otherAt(change)!.name] : [])))]
     return { status: 'asked', edits: await askedAbout(rooms, decided, plans) }
   }
+  if (found.changes.length > 0 && (await isTakenOver(rooms, state, task, tried)))
+    return { status: 'failed', failure: TAKEN_OVER }
   const keep = new Set([...decided.keep, ...found.changes.filter(isOthers).map(({ path }) => path)])
   const restored = await rooms.workspace.restore(preimage, {
     keep,
     write: decided.write,
     after: judge.endedAt,
+    judged: found.changes,
     // Named before the first file changes, so that nothing is lost when the process dies before the journal says it.
     onSaved: (saved, made) => {
       if (found.changes.length === 0) return

@@ -277,6 +277,7 @@ function raiseEdit(edit: Edit): JsonObject {
         file,
         create: edit.content,
         mode: edit.mode === undefined ? undefined : octal(edit.mode),
+        overwrite: edit.overwrite,
         sha256,
       })
     case 'replace':

@@ -52,7 +52,10 @@ const pin = fc.option(fc.stringMatching(/^[0-9a-f]{64}$/), { nil: undefined })
 const edit: fc.Arbitrary<Edit> = fc
   .tuple(
     fc.oneof(
-      sparse({ mode }, { type: fc.constant('create' as const), file: line, content: templated }),
+      sparse(
+        { mode, overwrite: fc.constant(true as const) },
+        { type: fc.constant('create' as const), file: line, content: templated },
+      ),
       sparse(
         { all: fc.constant(true as const) },
         { type: fc.constant('replace' as const), file: line, find: line, replace: templated },

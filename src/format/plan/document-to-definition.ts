@@ -303,8 +303,17 @@ function lowerFailureMode(mode: NonNullable<TaskDocument['failure_modes']>[numbe
 
 function lowerEdit(document: EditDocument): Edit {
   const { file, sha256 } = document
-  if ('create' in document)
-    return sparse<Edit>({ type: 'create', file, content: document.create, mode: document.mode, sha256 })
+  if ('create' in document) {
+    const { create: content, mode, overwrite } = document
+    return sparse<Edit>({
+      type: 'create',
+      file,
+      content,
+      mode,
+      overwrite: overwrite === true ? true : undefined,
+      sha256,
+    })
+  }
   if ('find' in document) {
     const { find, replace, all } = document
     return sparse<Edit>({ type: 'replace', file, find, replace, all: all === true ? true : undefined, sha256 })

@@ -13,7 +13,7 @@ const BUDGET_ATTEMPTS_MAX = 1_000_000
 
 const pinned = { file: value.line, sha256: value.sha256.optional() }
 export const edit = z.union([
-  z.strictObject({ ...pinned, create: z.string(), mode: value.mode.optional() }),
+  z.strictObject({ ...pinned, create: z.string(), mode: value.mode.optional(), overwrite: z.boolean().optional() }),
   z.strictObject({ ...pinned, find: z.string().min(1), replace: z.string(), all: z.boolean().optional() }),
   z.strictObject({ ...pinned, patch: value.line }),
   z.strictObject({ ...pinned, move: value.line }),

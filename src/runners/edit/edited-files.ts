@@ -213,9 +213,13 @@ class EditedFiles {
     switch (edit.type) {
       case 'create': {
         const next = state(Buffer.from(edit.content), edit.mode ?? now?.mode)
-        if (now !== null && now.sha256 !== next.sha256 && edit.sha256 === undefined) {
-          refuse('logic', `${JSON.stringify(path)} exists with other content`, 'replace text in it, or pin its sha256')
-        }
+        const isOther = now !== null && now.sha256 !== next.sha256
+        if (isOther && edit.overwrite !== true && edit.sha256 === undefined)
+          refuse(
+            'logic',
+            `${JSON.stringify(path)} exists with other content`,
+            'replace text in it, pin its sha256, or say overwrite: true',
+          )
         return put(next)
       }
       case 'replace': {

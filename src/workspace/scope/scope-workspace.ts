@@ -136,19 +136,7 @@ class WorkspaceOfFolder {
   async #changesSince(room: Room, id: Sha256) {
     const manifest = await this.#open(id)
     const { scan } = await this.#scan(room, manifest.patterns, manifest)
-    const { entries, found } = await unequal(manifest, sideOf(scan))
-    const difference = differenceOf({ ...manifest, entries }, { found, left: scan.left })
-    const made = madeDirectories(difference, manifest.patterns, scan.empty).map(path => ({ path, want: null }))
-    const changes: Change[] = []
-    const left: Left[] = [...unknownOf({ ...manifest, entries }, difference)]
-    const changedAt = new Map<string, Millis>()
-    for (const { path, want } of [...difference.changes, ...made].sort((a, b) => (a.path < b.path ? -1 : 1))) {
-      const have = found.get(path) ?? null
-      changedAt.set(pathText(path), changeTime(scan, path))
-      if (have?.type === 'special') left.push({ path, reason: 'special file' })
-      else changes.push({ path: pathText(path), before: toldEntry(want), after: toldEntry(have) })
-    }
-    return { changes, left: told(left), changedAt }
+    return await changesIn(manifest, scan)
   }
 
   async #restore(room: Room, id: Sha256, how: RestoreOptions) {
@@ -156,6 +144,10 @@ class WorkspaceOfFolder {
     const manifest = await this.#open(id)
     const { patterns } = manifest
     const { scan, stored: saved } = await this.#scan(room, patterns, manifest)
+    if (how.judged !== undefined) {
+      const moved = unjudged(how.judged, (await changesIn(manifest, scan)).changes)
+      if (moved.length > 0) cannot('restore everything', moved, 'transient')
+    }
     const isPlain = (how.keep?.size ?? 0) === 0 && (how.write?.size ?? 0) === 0
     const both = isPlain ? await unequal(manifest, sideOf(scan)) : await whole(manifest, sideOf(scan))
     const { found } = both
@@ -285,6 +277,31 @@ const sideOf = ({ tree, trees }: Scan): ScopeTree => ({ tree, load: async id => 
 
 const leftIn = ({ left, special }: Scan): readonly Left[] =>
   [...left, ...special].sort((a, b) => (a.path < b.path ? -1 : 1))
+
+/** What differs from a manifest, and when it was changed. */
+async function changesIn(manifest: Opened, scan: Scan) {
+  const { entries, found } = await unequal(manifest, sideOf(scan))
+  const difference = differenceOf({ ...manifest, entries }, { found, left: scan.left })
+  const made = madeDirectories(difference, manifest.patterns, scan.empty).map(path => ({ path, want: null }))
+  const changes: Change[] = []
+  const left: Left[] = [...unknownOf({ ...manifest, entries }, difference)]
+  const changedAt = new Map<string, Millis>()
+  for (const { path, want } of [...difference.changes, ...made].sort((a, b) => (a.path < b.path ? -1 : 1))) {
+    const have = found.get(path) ?? null
+    changedAt.set(pathText(path), changeTime(scan, path))
+    if (have?.type === 'special') left.push({ path, reason: 'special file' })
+    else changes.push({ path: pathText(path), before: toldEntry(want), after: toldEntry(have) })
+  }
+  return { changes, left: told(left), changedAt }
+}
+
+/** The paths that differ otherwise than was judged: somebody has worked there since. */
+function unjudged(judged: readonly Change[], now: readonly Change[]): readonly Left[] {
+  const known = new Map(judged.map(({ path, after }) => [path, JSON.stringify(after)]))
+  return now.flatMap(({ path, after }) =>
+    known.get(path) === JSON.stringify(after) ? [] : [{ path, reason: 'changed meanwhile' }],
+  )
+}
 
 /** Paths in which two trees may differ, on both sides. Directories with the same tree are not entered. */
 async function unequal(before: ScopeTree, after: ScopeTree): Promise<Both> {

@@ -1,6 +1,6 @@
 // `step-list`, the plans of the task planner: `{id, session_id, description, steps: [{id, description, tool, params, dependencies,
 // retryable, max_retries, status, result}]}`. A tool is recorded as the capability whoever claims the step needs, with its
-// parameters as inputs. Even a tool called `bash` is never turned into a command.
+// parameters as inputs. Even a tool called `bash` is never turned into a command, unless the plan says `tools: run`.
 
 import type { TaskName } from '../../../domain/id.ts'
 import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
@@ -28,6 +28,7 @@ import {
   taskStatusWord,
   withOthers,
 } from './plan-steps-words.ts'
+import { approvalName, isRunnable, readTool, runsTools, withoutApprovals } from './tool-steps.ts'
 
 /** Steps say `completed`, executions of steps say `success`. */
 const STEP_WORDS: StatusWords<TaskStatus> = statusWords({
@@ -58,12 +59,19 @@ function read(source: Source): Reading {
   const sample = '{"steps": [{"id": "1", "description": "…", "tool": "search"}]}'
   return readListed(source, 'steps', sample, (draft, list, fields) => {
     moveText(fields, ['description'], 'goal')
-    const context = fields.map.context
-    return readSteps(draft, list, isMap(context) ? context.variables : undefined)
+    const { context } = fields.map
+    const variables = isMap(context) ? context.variables : undefined
+    return readSteps(draft, list, { variables, runs: runsTools(draft, fields) })
   })
 }
 
-function readSteps(draft: DocumentBuilder, list: readonly Json[], variables: Json | undefined): readonly JsonObject[] {
+interface Asked {
+  readonly variables: Json | undefined
+  /** Are the tools carried out? */
+  readonly runs: boolean
+}
+
+function readSteps(draft: DocumentBuilder, list: readonly Json[], { variables, runs }: Asked): readonly JsonObject[] {
   const steps = list.map((step, index) => {
     if (isMap(step)) return step
     draft.refuse({
@@ -81,9 +89,12 @@ function readSteps(draft: DocumentBuilder, list: readonly Json[], variables: Jso
   // Nobody says what it waits for: then the list is the order.
   const unsaid = steps.some(step => isList(step.dependencies)) ? new Map() : needsByRank(ids.map(id => [id]))
   const data = new DataReferences(references, variables)
-  const tasks = steps.map((step, index) => {
+  const taken = new Set<string>(ids)
+  const tasks: JsonObject[] = []
+  for (const [index, step] of steps.entries()) {
     const id = ids[index] as TaskName
-    const fields = draft.fields(step, ['steps', index], ['tasks', index])
+    const to = runs && isRunnable(step) ? tasks.length + 1 : tasks.length
+    const fields = draft.fields(step, ['steps', index], ['tasks', to])
     fields.put('id', id)
     if (step.id !== id) fields.keep(['id'])
     else fields.take('id')
@@ -91,7 +102,9 @@ function readSteps(draft: DocumentBuilder, list: readonly Json[], variables: Jso
     moveText(fields, ['description'], 'description')
     moveInputs(draft, fields, 'params', { step: id, references: data })
     moveCriteria(fields, ['acceptance_criteria'])
-    if (isText(step.tool)) fields.put('capabilities', [fields.take('tool') as string], 'tool')
+    const gate = to > tasks.length ? readTool(draft, fields, id, approvalName(id, taken)) : null
+    if (gate !== null) fields.keep(['tool'])
+    else if (isText(step.tool)) fields.put('capabilities', [fields.take('tool') as string], 'tool')
     readRetry(fields)
     readStatus(draft, fields, 'status', id, STEP_WORDS)
     const said = fields.take('dependencies')
@@ -103,8 +116,14 @@ function readSteps(draft: DocumentBuilder, list: readonly Json[], variables: Jso
       else if (found.needs.length > 0) fields.put('needs', found.needs, 'dependencies')
     }
     keepOthers(fields)
-    return fields.document()
-  })
+    const task = fields.document()
+    if (gate === null) {
+      tasks.push(task)
+      continue
+    }
+    const needs = task.needs as readonly Json[] | undefined
+    tasks.push({ ...gate, ...(needs && { needs }) }, { ...task, needs: [...(needs ?? []), gate.id as string] })
+  }
   return data.needed(tasks)
 }
 
@@ -139,7 +158,7 @@ function wordsOf(step: JsonObject): string {
 }
 
 function write(definition: PlanDefinition, status: StatusOf): JsonObject {
-  const tasks = definition.tasks.filter(({ action }) => action.type !== 'verify')
+  const tasks = withoutApprovals(definition).filter(({ action }) => action.type !== 'verify')
   const { goal, ...plan } = planWords(definition, status)
   const written = idsToWrite(
     tasks.map(task => ({ id: task.id, text: task.title ?? task.description ?? task.capabilities?.[0] ?? '' })),

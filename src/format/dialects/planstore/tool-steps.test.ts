@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import { parsePlan } from '../../plan/parse.ts'
+import { printDiagnostic } from '../../text/diagnostic.ts'
+import { stepList } from './step-list.ts'
+
+const NAMED = { fallbackName: 'x' }
+const parse = (plan: object) => parsePlan(JSON.stringify(plan), NAMED)
+const good = (plan: object) => {
+  const parsed = parse(plan)
+  if (!parsed.ok) throw new Error(parsed.diagnostics.map(one => printDiagnostic(one)).join('\n'))
+  return parsed.definition
+}
+const wrong = (tool: string, params?: object) => {
+  const parsed = parse({ tools: 'run', steps: [{ id: 'a', tool, params }] })
+  return parsed.ok ? [] : parsed.diagnostics.map(one => printDiagnostic(one))
+}
+const bash = (id: string, more: object = {}) => ({ id, tool: 'bash', params: { command: 'true' }, ...more })
+
+describe('a plan that says `tools: run`', () => {
+  test('has an approval before each step with a tool of ours; other tools stay external', () => {
+    const { tasks } = good({ tools: 'run', steps: [bash('a'), { id: 'b', tool: 'telephone', params: { to: 'ana' } }] })
+    expect(tasks.map(({ id, action, needs }) => [id, action.type, needs])).toEqual([
+      ['allow-a', 'gate', undefined],
+      ['a', 'run', ['allow-a']],
+      ['b', 'external', ['a']],
+    ])
+  })
+
+  test('an approval waits for what its step waits for, and is called like no step', () => {
+    const { tasks } = good({ tools: 'run', steps: [bash('allow-b'), bash('b', { dependencies: ['allow-b'] })] })
+    const gate = tasks.find(({ id }) => id !== 'b' && id.startsWith('allow-b') && id !== 'allow-b')
+    expect(gate).toMatchObject({ action: { type: 'gate' }, needs: ['allow-b'] })
+    expect(new Set(tasks.map(({ id }) => id)).size).toBe(4)
+  })
+
+  test('what it looks at is an expression, and comes before the approval too', () => {
+    const { tasks } = good({
+      tools: 'run',
+      steps: [
+        bash('a', { dependencies: [] }),
+        bash('b', { dependencies: [], params: { command: 'echo {{a.output}}' } }),
+      ],
+    })
+    const before = tasks.find(({ id }) => id === 'b')
+    expect(before?.needs).toEqual(expect.arrayContaining(['a', 'allow-b']))
+  })
+
+  test('a step without its parameters, or with a path outside, is refused where it stands', () => {
+    expect(wrong('bash', {})[0]).toMatch(/the tool bash needs 'command'/)
+    expect(wrong('bash', { command: 7 })[0]).toMatch(/'command' is text/)
+    expect(wrong('bash')[0]).toMatch(/the tool bash needs 'command'/)
+    for (const path of ['/etc/passwd', '../x', 'a/../../x', '~/x'])
+      expect(wrong('read_file', { path })[0]).toMatch(/leaves the workspace/)
+    expect(wrong('edit_file', { path: 'a', old_string: 'x' })[0]).toMatch(/needs 'new_string'/)
+    expect(wrong('write_file', { path: 'a' })[0]).toMatch(/needs 'content'/)
+    expect(wrong('toString', {})).toEqual([])
+  })
+
+  test('any other word is refused', () => {
+    const parsed = parse({ tools: 'walk', steps: [bash('a')] })
+    expect(parsed).toMatchObject({ ok: false, diagnostics: [{ message: "'walk' is not known here" }] })
+  })
+
+  test('is printed back as it was, without its approvals', () => {
+    const plan = { tools: 'run', steps: [bash('a'), { id: 'b', tool: 'telephone', params: { to: 'ana' } }] }
+    const { text, lost } = stepList.print!(good(plan), () => 'pending')
+    expect(JSON.parse(text)).toMatchObject(plan)
+    expect((JSON.parse(text) as { steps: unknown[] }).steps.length).toBe(2)
+    expect(lost).toEqual([])
+  })
+})
