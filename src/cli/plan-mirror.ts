@@ -225,6 +225,7 @@ export function mirroring(
       if (submitted.ok) changed.add(submitted.plan)
       return submitted
     },
+    answered: (...asked) => engine.answered(...asked),
     caller: engine.caller,
     as: caller => noting(engine.as(caller)),
     ask: query => engine.ask(query),

@@ -2,6 +2,7 @@
 // commands carry, and holds no state of its own.
 
 import { type Actor, type CheckpointName, checkpointName, type PlanId, type TaskName } from '../domain/id.ts'
+import type { Json } from '../domain/json.ts'
 import { keepItems } from '../domain/plan-rules/for-each.ts'
 import { claimNotHeld } from '../domain/rules/task-orders.ts'
 import { hasDueAlarm } from '../domain/state/alarms.ts'
@@ -19,7 +20,14 @@ import { killSwitch, refuseHalted } from './loop/kill-switch.ts'
 import type { Order, Submitted } from './orders.ts'
 import { offerAnswers } from './permissions/inbox-answers.ts'
 import { ORDER_RIGHTS, QUERY_RIGHTS } from './permissions/needed-rights.ts'
-import { answerInScope, hideHolder, isScoped, refuseOutOfScope, watchInScope } from './permissions/scope.ts'
+import {
+  answerInScope,
+  hideHolder,
+  hideOutOfScope,
+  isScoped,
+  refuseOutOfScope,
+  watchInScope,
+} from './permissions/scope.ts'
 import { ownGoals, ownSessions } from './permissions/streams.ts'
 import type { AnswerOf, QueryOf, QueryType } from './queries.ts'
 import { create, startOf } from './revisions/create-plan.ts'
@@ -27,7 +35,7 @@ import { SEALS, sealed } from './revisions/edit-tasks.ts'
 import { actingAs, type Caller, denyWithout, NotAllowed, type Right, requireRight } from './roles.ts'
 import { standingNow } from './rollback/attempt-changes.ts'
 import type { Rooms } from './rooms.ts'
-import { noPlan, type Objection, submitted, unnamed, type Writing, write, writingOf } from './write-order.ts'
+import { noPlan, type Objection, onceFor, submitted, unnamed, type Writing, write, writingOf } from './write-order.ts'
 
 const ROLLBACK_TRIES_MAX = 5
 /** What a program without types asks for and nobody has heard of is only for those who may do everything. */
@@ -71,6 +79,14 @@ export class EngineLocal implements EngineInProcess {
     if (refusal !== null) return { ok: false, refusal }
     const done = await this.#carryOutAsCaller(plan, order, options)
     return isScoped(caller) ? await hideHolder(this.#rooms, caller, done) : done
+  }
+
+  async answered(once: string, asked: Json): Promise<Submitted | null> {
+    requireRight(this.caller, 'operate')
+    const before = await this.#rooms.store.answered(this.caller.actor, onceFor(once, asked))
+    if (before === null) return null
+    const done = submitted(before)
+    return isScoped(this.caller) ? await hideOutOfScope(this.#rooms, this.caller, done) : done
   }
 
   async #carryOutAsCaller(plan: string | null, order: Order, options: SubmitOptions): Promise<Submitted> {

@@ -3,6 +3,7 @@
 // needs one.
 
 import type { Actor, PlanId, TaskName } from '../domain/id.ts'
+import type { Json } from '../domain/json.ts'
 import type { Shortage } from '../domain/shortage.ts'
 import type { Entry, Holder, Once, Position, Store, Streams, StreamUpdated } from '../stores/store.ts'
 import type { Order, Submitted } from './orders.ts'
@@ -89,10 +90,17 @@ export interface SubmitOptions {
   readonly expectedVersion?: number
   /** A key of the actor's own: the same order under the same key is carried out once, and answered as it was. */
   readonly once?: string
+  /**
+   * What the key counts for, where the order is worked out from it and from the plan as it stands, and so may be another one the next
+   * time. Only in the same process; else the key counts for exactly this order to exactly this plan.
+   */
+  readonly asked?: Json
 }
 
 /** The door as whoever lives in the same process sees it. */
 export interface EngineInProcess extends Engine {
+  /** What was answered under a key that counts for what was `asked`; null when it is new. Refused when it was used for something else. */
+  answered(once: string, asked: Json): Promise<Submitted | null>
   readonly caller: Caller
   /**
    * The same engine for somebody else; a bare name keeps rights and scope. Another name or more rights are only for callers who

@@ -39,6 +39,18 @@ export function trusted(actor: string): Caller {
   return { actor, rights: RIGHTS.admin, scope: null }
 }
 
+/** An agent works on plans. It never decides about them, whoever started it. */
+export function agentCaller(caller: Caller, actor: Actor): Caller {
+  const rights = new Set([...RIGHTS.operator].filter(right => caller.rights.has(right)))
+  return { ...caller, actor, rights }
+}
+
+/** The name of an agent that shows a token: whoever shows that of a person acts through it, and is not that person. */
+export function tokenAgent({ actor, rights }: Caller): Actor {
+  const name = `${actor} via mcp`
+  return rights.has('administer') && isActor(name) ? name : actor
+}
+
 export const isPlanInScope = (scope: Scope, plan: PlanId, session: string | null): boolean =>
   scope.plans?.includes(plan) === true || (session !== null && isSessionInScope(scope, session))
 

@@ -23,20 +23,27 @@ export interface Writing {
   readonly once?: Once
 }
 
-/** The key counts for exactly this order to exactly this plan. */
+/** The key counts for what was asked, or else for exactly this order to exactly this plan. */
 export function writingOf(
   plan: PlanId | null,
   order: Order,
   actor: Actor,
-  { expectedVersion, once, objection }: SubmitOptions & Pick<Writing, 'objection'>,
+  { expectedVersion, once, asked, objection }: SubmitOptions & Pick<Writing, 'objection'>,
 ): Writing {
   return {
     actor,
     objection,
     expectedVersion,
-    once: once === undefined ? undefined : { key: once, hash: hashOf({ plan, order } as unknown as Json) },
+    once:
+      once === undefined
+        ? undefined
+        : asked === undefined
+          ? { key: once, hash: hashOf({ plan, order } as unknown as Json) }
+          : onceFor(once, asked),
   }
 }
+
+export const onceFor = (key: string, asked: Json): Once => ({ key, hash: hashOf({ asked }) })
 
 const hashOf = (asked: Json): Sha256 => digest('sha256', canonicalJson(asked)) as Sha256
 

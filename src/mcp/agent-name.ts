@@ -3,7 +3,6 @@
 
 import { randomBytes } from 'node:crypto'
 import { ACTOR_MAX, type Actor, isActor } from '../domain/id.ts'
-import { type Caller, RIGHTS } from '../engine/roles.ts'
 
 type Environment = { readonly [name: string]: string | undefined }
 
@@ -32,21 +31,9 @@ export function agentName(told: string | undefined, environment: Environment, { 
   return (actor ?? `agent/${OWN}`) as Actor
 }
 
-/** Whoever shows the token of a person acts through it, and is not that person. */
-export function tokenAgent({ actor, rights }: Caller): Actor {
-  const name = `${actor} via mcp`
-  return rights.has('administer') && isActor(name) ? name : actor
-}
-
 /** Of a session of Claude Code, and of a thread of Codex. */
 export const claudeName = (session: string): string => `claude-code/${session.slice(0, ID_SHOWN)}`
 export const codexName = (thread: string): string => `codex/${thread.slice(-ID_SHOWN)}`
-
-/** An agent works on plans. It never decides about them, whoever started it. */
-export function agentCaller(caller: Caller, actor: Actor): Caller {
-  const rights = new Set([...RIGHTS.operator].filter(right => caller.rights.has(right)))
-  return { ...caller, actor, rights }
-}
 
 /** Of the call, for what must be done once: what Claude Code sends with it, else what the agent said. Never the id of the request. */
 export function callKey(meta: Request['meta'], said: string | undefined): string | undefined {

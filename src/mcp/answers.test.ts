@@ -113,6 +113,27 @@ describe('in a plan of a person', () => {
     expect(entries.at(-1)?.actor).toBe('a person, through me')
   })
 
+  test('a list that was typed in the window of the client is a list', async () => {
+    const { agent, engine } = await shop()
+    const typed = ['a, b c ,d', 'a\nb, c', '["x"]', '', '[1]']
+    const answers = () => ({ action: 'accept' as const, content: { tags: typed.shift()!, why: 'x' } })
+    for (const [era, list] of [
+      ['2026', ['a', 'b c', 'd']],
+      ['2025', ['a', 'b, c']],
+      ['2026', ['x']],
+      ['2025', null],
+      ['2026', null],
+    ] as const) {
+      const windowed = await agent({ as: 'agent-7', answers, era })
+      const fields = [{ name: 'tags', type: 'list', choices: ['a', 'x'] }, { name: 'why' }]
+      const { text } = await windowed.write({ action: 'ask', text: 'Which tags?', fields })
+      const event = (await engine.ask({ type: 'entries', plan: 'shop' }))?.at(-1)?.events.at(-1)
+      const said = event?.type === 'question.answered' ? event.answers : null
+      expect(said).toEqual(list === null ? null : { tags: list, why: 'x' })
+      expect(text).toContain(list === null ? 'not answered; it waits in the inbox' : `"tags":${JSON.stringify(list)}`)
+    }
+  })
+
   test('a request for a rollback shows the command, and an answer claims nothing', async () => {
     const { me, engine } = await shop()
     expect(await me.write({ action: 'rollback', task: 'docs', text: 'no' })).toMatchObject({

@@ -66,3 +66,42 @@ test('regression 4, 5 and 8: an unknown status, an unknown id and an id that is 
   expect(await manage('remove_steps', { step_ids_to_remove: ['one', 'nine'] })).toContain("no task 'nine'")
   expect((await engine.ask({ type: 'summary', plan: 'p' }))?.revision).toBe(1)
 })
+
+test('in a folder without any plan it answers, and the first steps make one', async () => {
+  const { agent, engine, rooms } = agents()
+  let isMade = false
+  const open = async (create: boolean) => {
+    isMade ||= create
+    return isMade ? { engine, now: () => rooms.clock.now(), templates: rooms.stateDir } : null
+  }
+  const { call, client } = await agent({ compat: true, as: 'smol', open })
+  const manage = async (action: string, input: object = {}) => await call('manage_plan', { action, ...input })
+  expect(await manage('list_plans')).toEqual({ text: '{"plans":[]}', error: false })
+  expect(await manage('compact_plans')).toMatchObject({ error: false, text: expect.stringContaining('Compacted 0') })
+  expect(await manage('get_next_step', { plan_name: 'p' })).toEqual({
+    text: "error: there is no plan 'p'\nhint: add_steps makes it",
+    error: true,
+  })
+  expect(JSON.stringify(await client.readResource({ uri: 'planfold://plan' }))).not.toMatch(/plan_(read|write)/)
+  expect(isMade).toBe(false)
+  expect((await manage('add_steps', { plan_name: 'p', steps_to_add: STEPS })).error).toBe(false)
+  expect((await manage('list_plans')).text).toContain('"name":"p"')
+})
+
+test('a step that is not accepted as done says what failed and how to go on', async () => {
+  const { manage, engine } = await client()
+  await manage('add_steps', { steps_to_add: STEPS })
+  const definition = (await engine.ask({ type: 'definition', plan: 'p' }))!.definition
+  const [one, ...others] = definition.tasks
+  const accept = [{ type: 'expect' as const, expression: 'outputs.tests >= 2' }]
+  await engine.submit('p', {
+    type: 'revise',
+    definition: { ...definition, tasks: [{ ...one!, accept }, ...others] },
+    rationale: 'x',
+  })
+  const refused = await manage('set_status', { step_id: 'one', status: 'DONE' })
+  expect(refused).toContain('is not accepted as done')
+  expect(refused).toContain('fix this and report it as done again\nor set it to TODO to give it back')
+  expect(refused).not.toMatch(/plan_(read|write)/)
+  expect(await manage('set_status', { step_id: 'one', status: 'TODO' })).toMatchObject({ result: expect.any(String) })
+})

@@ -8,8 +8,9 @@ import { SATISFIES } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import type { ManagePlanInput } from '../format/wire/agent-tools.ts'
 import { clean } from './plan-text.ts'
-import { planWrite, standingText } from './plan-write.ts'
+import { planWrite } from './plan-write.ts'
 import { findPlan, findTask, type Room, ToolError } from './room.ts'
+import { standingText } from './written-text.ts'
 
 export async function managePlan(room: Room, input: ManagePlanInput): Promise<JsonObject> {
   const { engine } = room
@@ -43,7 +44,7 @@ export async function managePlan(room: Room, input: ManagePlanInput): Promise<Js
         throw new ToolError(`error: '${clean(input.status ?? '')}' is not a status\nhint: DONE, TODO or IN_PROGRESS`)
       const summary = await engine.ask({ type: 'summary', plan })
       if (summary?.status === 'draft') await planWrite(room, { action: 'start', plan }, undefined)
-      await planWrite(room, { action: 'status', plan, task, status }, undefined)
+      await planWrite(room, { action: 'status', plan, task, status }, undefined).catch(refusedHere)
       if (status === 'done' && !(await isDone(room, plan, task)))
         return { result: `Not DONE yet: ${await standingText(room, { plan, task }, status)}.` }
       return { result: `Step '${task}' in plan '${name}' set to '${input.status?.toUpperCase()}'.` }
@@ -64,6 +65,12 @@ export async function managePlan(room: Room, input: ManagePlanInput): Promise<Js
     default:
       return input.action satisfies never
   }
+}
+
+/** The ways on, in the words of this tool. */
+function refusedHere(error: unknown): never {
+  if (!(error instanceof ToolError) || !error.message.includes('is not accepted as done')) throw error
+  throw new ToolError(`${error.message}\nor set it to TODO to give it back`)
 }
 
 async function isDone({ engine }: Room, plan: PlanId, task: TaskName): Promise<boolean> {
@@ -164,9 +171,10 @@ async function compact({ engine }: Room): Promise<JsonObject> {
     }
     cursor = page.next ?? undefined
   } while (cursor !== undefined)
-  return {
-    result: `Compacted ${names.length} completed plans.`,
-    compacted: names,
-    ...(left.length === 0 ? {} : { left }),
-  }
+  return { ...compactedText(names), ...(left.length === 0 ? {} : { left }) }
 }
+
+export const compactedText = (names: readonly string[]): JsonObject => ({
+  result: `Compacted ${names.length} completed plans.`,
+  compacted: names,
+})

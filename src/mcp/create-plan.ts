@@ -35,7 +35,7 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   if (made.status === 'refused') throw new ToolError(refusalText(made.refusal))
   const { plan, name } = made.made
   if (made.started !== null) mustStart(made.started, plan)
-  return { plan, said: [`ok: plan ${clean(name)} created${made.started === null ? ', not started' : ' and started'}`] }
+  return { plan, said: [`ok: plan ${clean(name)} created${input.start === true ? ' and started' : ', not started'}`] }
 }
 
 /** Throws while everything is halted. */
@@ -62,7 +62,7 @@ export function mustStart(started: PlanStart, plan: PlanId): void {
 }
 
 const previewText = ({ name, tasks }: PlanDefinition): string =>
-  `preview, nothing was changed: plan ${clean(name)} with ${tasks.length} tasks: ${tasks.map(({ id }) => id).join(', ')}`
+  `preview, nothing was changed: plan ${clean(name)} with ${tasks.length} tasks: ${clean(tasks.map(({ id }) => id).join(', '), 2_000)}`
 
 async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
   const { document, template, goal, tasks } = input

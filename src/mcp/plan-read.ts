@@ -4,13 +4,22 @@ import type { PlanId, TaskName } from '../domain/id.ts'
 import { numberOf } from '../domain/phrases.ts'
 import { askedSentence } from '../domain/views/gate-text.ts'
 import type { Summary } from '../domain/views/summary.ts'
+import { tickedIn } from '../domain/views/ticked-checks.ts'
 import { sentence, visibleEvents } from '../domain/views/timeline.ts'
 import type { PlanReadInput } from '../format/wire/agent-tools.ts'
-import { tickedIn } from '../operations/agents/tick-criteria.ts'
 import { linesWithin } from '../operations/agents/token-budget.ts'
 import { hintText } from './hint-text.ts'
 import { briefingLines, clean, headLines, TOKENS_DEFAULT, taskLine, withinBudget } from './plan-text.ts'
-import { claimedAmong, findPlan, findTask, type Room, ToolError, whyStopped } from './room.ts'
+import {
+  claimedAmong,
+  findOpenTask,
+  findPlan,
+  findPlanInHand,
+  findTask,
+  type Room,
+  ToolError,
+  whyStopped,
+} from './room.ts'
 
 const LIST_PAGE = 20
 const CHANGES_PAGE = 200
@@ -36,7 +45,7 @@ export async function planRead(room: Room, input: PlanReadInput): Promise<string
     case 'changes':
       return await changes(room, input)
     default: {
-      const { plan } = await findPlan(room, input.plan)
+      const { plan } = await findPlanInHand(room, input.plan)
       if (input.what === 'plan') return await planText(room, plan, input)
       if (input.what === 'completed') return await completed(room, plan)
       if (input.what === 'blocked') return await blocked(room, plan, input)
@@ -163,7 +172,10 @@ async function aboutTask({ engine }: Room, plan: PlanId, task: TaskName): Promis
 }
 
 async function taskText(room: Room, input: PlanReadInput): Promise<string> {
-  const { plan, task } = await findTask(room, input.plan, input.task)
+  const { plan, task } =
+    input.plan === undefined && input.task !== undefined
+      ? await findOpenTask(room, input.task)
+      : await findTask(room, input.plan, input.task)
   return withinBudget(await aboutTask(room, plan, task), input.max_tokens, 'ask with more max_tokens')
 }
 
@@ -184,7 +196,7 @@ async function blocked({ engine }: Room, plan: PlanId, { max_tokens }: Budget): 
 
 async function changes(room: Room, input: PlanReadInput): Promise<string> {
   const { engine } = room
-  const { plan, name } = await findPlan(room, input.plan)
+  const { plan, name } = await findPlanInHand(room, input.plan)
   const after = input.since ?? 0
   const entries = (await engine.ask({ type: 'entries', plan, after, limit: CHANGES_PAGE })) ?? []
   const summary = await engine.ask({ type: 'summary', plan })

@@ -13,10 +13,11 @@ export const TOKENS_DEFAULT = 1_000
 const LINE_MAX = 300
 const VALUE_MAX = 4_000
 
-export const clean = (text: string, max = LINE_MAX): string => {
-  const line = escapeForTerminal(text).trim()
-  return line.length <= max ? line : `${line.slice(0, max)}…`
-}
+export const clean = (text: string, max = LINE_MAX): string => cutText(escapeForTerminal(text).trim(), max)
+
+/** Never inside a character. */
+const cutText = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, max).replace(/[\uD800-\uDBFF]$/, '')}…`
 
 /** The lines that fit; of the rest only how many they are. `more` says how to read them. */
 export function withinBudget(lines: readonly string[], maxTokens: number | undefined, more: string): string {
@@ -132,8 +133,7 @@ const sourceText = (source: OutputSource): string =>
 /** Each line begins with a bar: none of them can pass for a line of ours. */
 const cleanBlock = (text: string): string => {
   const block = escapeForTerminal(text.trimEnd().replaceAll('\r\n', '\n'), { keepLines: true })
-  const cut = block.length <= VALUE_MAX ? block : `${block.slice(0, VALUE_MAX)}…`
-  return cut.replace(/^/gm, '| ')
+  return cutText(block, VALUE_MAX).replace(/^/gm, '| ')
 }
 
 const shown = (value: Json): string => clean(typeof value === 'string' ? value : JSON.stringify(value), VALUE_MAX)

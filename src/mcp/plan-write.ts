@@ -2,35 +2,76 @@
 // says what to change; nothing is done by halves.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
-import type { JsonObject } from '../domain/json.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
 import type { Field } from '../domain/plan.ts'
-import { type Refusal, refuse } from '../domain/refusal.ts'
+import { refuse } from '../domain/refusal.ts'
 import type { Fate } from '../domain/revisions/merge.ts'
-import { ENDED, PLAN_ENDED } from '../domain/status.ts'
-import type { Unaccepted } from '../domain/views/board.ts'
-import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
-import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
+import type { Order, SubmitOptions } from '../engine/engine.ts'
+import type { Action, PlanWriteInput } from '../format/wire/agent-tools.ts'
 import { editPlan } from '../operations/agents/edit-plan.ts'
+import { requestRollback, undoneBy } from '../operations/agents/request-rollback.ts'
+import { resumeOwnPause } from '../operations/agents/resume-plan.ts'
 import { setStatus, type WantedStatus } from '../operations/agents/set-status.ts'
 import { criteriaOf, tickCriteria } from '../operations/agents/tick-criteria.ts'
 import { claimTask } from '../operations/claim-task.ts'
 import { keepClaim } from '../operations/report-task.ts'
-import { previewRollback } from '../operations/rollback-plan.ts'
 import { startPlan } from '../operations/start-plan.ts'
 import { createFrom, mustRun, mustStart } from './create-plan.ts'
 import { faultLines, refusalText } from './hint-text.ts'
 import { planText } from './plan-read.ts'
-import { briefingLines, clean } from './plan-text.ts'
-import { claimedTask, findPlan, findTask, type Room, ToolError, type Written, whyStopped } from './room.ts'
+import { clean } from './plan-text.ts'
+import { answerAgain } from './repeated-call.ts'
+import {
+  accepted,
+  findOpenTask,
+  findPlan,
+  findPlanInHand,
+  findTask,
+  findTaskInHand,
+  Refused,
+  type Room,
+  ToolError,
+  type Written,
+  whyStopped,
+} from './room.ts'
+import {
+  askedLines,
+  claimedLines,
+  editedLines,
+  orderLines,
+  proposedLines,
+  questionIn,
+  rollbackLines,
+  statusLines,
+  tickedLines,
+} from './written-text.ts'
 
 /** `key`: of this call, from the client or the agent; the same one is carried out once. */
 export async function planWrite(room: Room, input: PlanWriteInput, key: string | undefined): Promise<Written> {
-  const submit: SubmitOptions = key === undefined ? {} : { once: key }
   try {
-    return await write(room, input, submit)
+    if (key === undefined) return await write(room, input, key)
+    return await oneAfterTheOther(`${room.engine.caller.actor}\0${key}`, async () => await write(room, input, key))
   } catch (error) {
     if (error instanceof Refused) throw new ToolError(refusalText(error.refusal), error.plan)
     throw error
+  }
+}
+
+/** Calls under one key that are under way, in this process. */
+const underWay = new Map<string, Promise<unknown>>()
+
+/** A client may send a call again before the first has ended: it waits, and is answered as the first was. */
+async function oneAfterTheOther<T>(call: string, work: () => Promise<T>): Promise<T> {
+  const before = underWay.get(call)
+  const own = (async () => {
+    await before?.catch(() => {})
+    return await work()
+  })()
+  underWay.set(call, own)
+  try {
+    return await own
+  } finally {
+    if (underWay.get(call) === own) underWay.delete(call)
   }
 }
 
@@ -40,44 +81,39 @@ export async function writtenText(room: Room, { plan, said }: Written, maxTokens
   return [...said, '', await planText(room, plan, { max_tokens: maxTokens ?? 600 })].join('\n')
 }
 
-class Refused extends Error {
-  readonly refusal: Refusal
-  readonly plan: PlanId | null
-
-  constructor(refusal: Refusal, plan: PlanId | null = null) {
-    super(refusal.message)
-    this.refusal = refusal
-    this.plan = plan
-  }
-}
-
 const isBlank = (text: string | undefined): text is undefined => text === undefined || text.trim() === ''
 
 const missing = (field: string, why: string): ToolError => new ToolError(`error: \`${field}\` is missing\nhint: ${why}`)
 
-async function write(room: Room, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
+async function write(room: Room, said: PlanWriteInput, key: string | undefined): Promise<Written> {
   const { engine } = room
-  const { action } = input
-  if (action === 'create') return await createFrom(room, input, submit)
+  const { action } = said
+  let input = said
+  const own: SubmitOptions = key === undefined ? {} : { once: key }
+  if (action === 'create') return await createFrom(room, input, own)
   if (input.preview === true && action !== 'edit' && action !== 'rollback')
     throw new ToolError(`error: '${action}' has no preview\nhint: preview works with create, edit and rollback`)
+  // Starting may take several orders, each with a key of its own; what takes one is looked up before anything is looked at.
+  const before = action === 'start' || key === undefined ? null : await engine.answered(key, askedIn(input))
+  if (before !== null) return await answerAgain(room, input, accepted(before, null))
+  const submit: SubmitOptions = key === undefined ? {} : { once: key, asked: askedIn(input) }
   if (action === 'claim' || action === 'start' || action === 'resume') await mustRun(room)
-  const { plan } =
-    action === 'claim' && input.plan === undefined ? await claimPlan(room) : await findPlan(room, input.plan)
+  const { plan, task: meant } = await planMeant(room, input)
+  if (meant !== undefined) input = { ...input, task: meant }
   if (input.expected_revision !== undefined && action !== 'edit')
     await expectRevision(room, plan, input.expected_revision)
   switch (action) {
     case 'edit':
       return await edit(room, plan, input, submit)
     case 'start': {
-      mustStart(await startPlan(engine, plan, submit), plan)
+      mustStart(await startPlan(engine, plan, own), plan)
       return { plan, said: ['ok: the plan is started'] }
     }
     case 'pause':
-      return await order(room, plan, { type: 'pause', reason: input.text ?? 'paused by an agent' }, submit, 'paused')
+      return await order(room, plan, { type: 'pause', reason: input.text ?? 'paused by an agent' }, input, submit)
     case 'resume':
-      await mustBeOwnPause(room, plan)
-      return await order(room, plan, { type: 'resume' }, submit, 'resumed')
+      accepted(await resumeOwnPause(engine, plan, submit), plan)
+      return { plan, said: orderLines(input) }
     case 'claim':
       return await claim(room, plan, input, submit)
     case 'heartbeat':
@@ -91,36 +127,57 @@ async function write(room: Room, input: PlanWriteInput, submit: SubmitOptions): 
       const { task } = await findTask(room, plan, input.task)
       const reason = input.text
       if (isBlank(reason)) throw missing('text', 'say why it is skipped')
-      return await order(room, plan, { type: 'skip', task, reason }, submit, `skipped ${task}`)
+      return await order(room, plan, { type: 'skip', task, reason }, input, submit)
     }
     case 'retry': {
       const { task } = await findTask(room, plan, input.task)
-      return await order(room, plan, { type: 'retry', task, reason: input.text }, submit, `${task} is open again`)
+      return await order(room, plan, { type: 'retry', task, reason: input.text }, input, submit)
     }
     case 'ask':
       return await ask(room, plan, input, submit)
     case 'note': {
       if (isBlank(input.text)) throw missing('text', 'write the note there')
       const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
-      return await order(room, plan, { type: 'note', text: input.text, task }, submit, 'noted')
+      return await order(room, plan, { type: 'note', text: input.text, task }, input, submit)
     }
     case 'checkpoint':
-      return await order(room, plan, { type: 'checkpoint', name: input.text }, submit, 'checkpoint made')
+      return await order(room, plan, { type: 'checkpoint', name: input.text }, input, submit)
     case 'rollback':
-      return await requestRollback(room, plan, input, submit)
+      return await rollback(room, plan, input, submit)
     default:
       return action satisfies never
   }
 }
 
-async function order(room: Room, plan: PlanId, what: Order, submit: SubmitOptions, said: string): Promise<Written> {
-  accepted(await room.engine.submit(plan, what, submit), plan)
-  return { plan, said: [`ok: ${clean(said)}`] }
+/** What a key counts for: all that was asked but how much of the answer is shown. */
+function askedIn({ key: _, max_tokens: __, ...asked }: PlanWriteInput): Json {
+  return asked as Json
 }
 
-function accepted(done: Submitted, plan: PlanId): Extract<Submitted, { readonly ok: true }> {
-  if (!done.ok) throw new Refused(done.refusal, plan)
-  return done
+/** Where no plan is named: that of the task, else the only one, else that in which the caller has a task in hand. */
+async function planMeant(
+  room: Room,
+  input: PlanWriteInput,
+): Promise<{ readonly plan: PlanId; readonly task?: TaskName }> {
+  if (input.plan !== undefined) return { plan: (await findPlan(room, input.plan)).plan }
+  if (input.task !== undefined) return await findOpenTask(room, input.task)
+  if (input.action === 'claim') return await claimPlan(room)
+  const { plan } = AT_HAND.has(input.action) ? await findPlanInHand(room, undefined) : await findPlan(room, undefined)
+  return { plan }
+}
+
+/** What is said about the work that one is at. */
+const AT_HAND: ReadonlySet<Action> = new Set(['heartbeat', 'report', 'status', 'tick', 'note', 'ask', 'checkpoint'])
+
+async function order(
+  room: Room,
+  plan: PlanId,
+  what: Order,
+  input: PlanWriteInput,
+  submit: SubmitOptions,
+): Promise<Written> {
+  accepted(await room.engine.submit(plan, what, submit), plan)
+  return { plan, said: orderLines(input) }
 }
 
 async function expectRevision({ engine }: Room, plan: PlanId, expected: number): Promise<void> {
@@ -139,21 +196,14 @@ async function edit(room: Room, plan: PlanId, input: PlanWriteInput, submit: Sub
   const done = await editPlan(room.engine, plan, edits, { rationale, expectedRevision, preview: input.preview, submit })
   switch (done.status) {
     case 'edited':
-      return { plan, said: [`ok: ${clean(done.what.summary)}`, ...fateLines(done.what.fates)] }
+      return { plan, said: [...editedLines(done.what.summary), ...fateLines(done.what.fates)] }
     case 'preview':
       return {
         plan,
         said: [`preview, nothing was changed: ${clean(done.what.summary)}`, ...fateLines(done.what.fates)],
       }
     case 'proposed':
-      return {
-        plan,
-        said: [
-          `not changed yet, proposed to a person: ${clean(done.what.summary)}`,
-          `why: ${clean(done.why)}`,
-          'It takes effect when a person accepts it in the inbox. Changes that loosen nothing can be made in a call of their own.',
-        ],
-      }
+      return { plan, said: proposedLines(done.what.summary, done.why) }
     case 'unchanged':
       return { plan, said: ['ok: the plan says that already'] }
     case 'refused':
@@ -187,19 +237,11 @@ async function claim(room: Room, plan: PlanId, input: PlanWriteInput, submit: Su
   const made =
     isMine && task !== undefined
       ? await engine.submit(plan, { type: 'heartbeat', task })
-      : await claimTask(room, input.plan === undefined && task === undefined ? {} : { plan, task, submit })
+      : await claimTask(room, input.plan === undefined && task === undefined ? { submit } : { plan, task, submit })
   if (!made.ok) await mustBeOpen(room, plan)
   const { claim: held, plan: of } = accepted(made, plan)
   if (held === undefined) throw new ToolError('error: nothing was claimed', plan)
-  const briefing = await engine.ask({ type: 'briefing', plan: of, task: held.task })
-  return {
-    plan: of,
-    said: [
-      `ok: ${clean(held.task)} is ${isMine ? 'still ' : ''}yours for ${Math.round(held.expiresInMs / 60_000)} minutes; token: ${held.token}`,
-      'Send heartbeat before the time is over, and report when it is done or failed.',
-      ...(briefing === null ? [] : briefingLines(briefing)),
-    ],
-  }
+  return { plan: of, said: await claimedLines(room, { plan: of, ...held, isAgain: isMine }) }
 }
 
 /** Why nothing of the plan can be claimed, where that is known. */
@@ -209,26 +251,8 @@ async function mustBeOpen(room: Room, plan: PlanId): Promise<void> {
   if (stopped !== null) throw new ToolError(`error: ${stopped}\nhint: wait, or work on another plan`, plan)
 }
 
-/** An agent takes back its own pause, and one that Planfold made; nobody else's. */
-async function mustBeOwnPause({ engine }: Room, plan: PlanId): Promise<void> {
-  const summary = await engine.ask({ type: 'summary', plan })
-  if (summary === null || summary.status !== 'paused' || summary.shortage !== undefined) return
-  for (let end = summary.version; end > 0; end -= PAUSE_PAGE) {
-    const after = Math.max(0, end - PAUSE_PAGE)
-    const entries = (await engine.ask({ type: 'entries', plan, after, limit: end - after })) ?? []
-    const paused = entries.findLast(({ events }) => events.some(({ type }) => type === 'plan.paused'))
-    if (paused === undefined) continue
-    if (paused.actor === engine.caller.actor || paused.actor === 'engine') return
-    const message = `${paused.actor} paused the plan${summary.reason === null ? '' : `: ${summary.reason}`}`
-    throw new Refused(refuse('not-allowed', message, 'ask them to resume it'), plan)
-  }
-}
-
-const PAUSE_PAGE = 200
-
 async function heartbeat(room: Room, plan: PlanId, input: PlanWriteInput): Promise<Written> {
-  const task = input.task ?? (await claimedTask(room, plan)) ?? undefined
-  const target = await findTask(room, plan, task)
+  const target = await findTaskInHand(room, plan, input.task)
   const kept = await keepClaim(room.engine, target, { token: input.token })
   if (kept.status === 'refused') throw new Refused(kept.refusal, plan)
   const minutes = kept.expiresInMs === null ? '' : ` for ${Math.round(kept.expiresInMs / 60_000)} more minutes`
@@ -236,8 +260,7 @@ async function heartbeat(room: Room, plan: PlanId, input: PlanWriteInput): Promi
 }
 
 async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
-  const name = input.task ?? (await claimedTask(room, plan)) ?? undefined
-  const target = await findTask(room, plan, name)
+  const target = await findTaskInHand(room, plan, input.task)
   const wanted: WantedStatus | undefined = input.status
   if (wanted === undefined)
     throw missing('status', input.action === 'report' ? 'done or failed' : 'running, done, failed, skipped or pending')
@@ -251,72 +274,24 @@ async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: S
     reason: input.text,
     token: input.token,
     me: room.engine.caller.actor,
+    mayBeDone: input.action === 'status' && input.outputs === undefined,
     submit,
   })
   if (done.status === 'refused') throw new Refused(done.refusal, plan)
   if (done.status === 'unchanged') return { plan, said: [`ok: ${clean(target.task)} was ${wanted} already`] }
-  const token = done.done.claim?.token
-  if (done.unaccepted !== null)
-    throw new ToolError(unacceptedLines(target.task, done.unaccepted, token).join('\n'), plan)
-  return {
-    plan,
-    said: [`ok: ${await standingText(room, target, wanted)}${token === undefined ? '' : `; token: ${token}`}`],
-  }
-}
-
-/** What became of the task: what was reported is not always what it is then. */
-export async function standingText(
-  { engine }: Room,
-  { plan, task }: { readonly plan: PlanId; readonly task: TaskName },
-  wanted: WantedStatus,
-): Promise<string> {
-  const card = await engine.ask({ type: 'task', plan, task })
-  const asked = (await engine.ask({ type: 'summary', plan }))?.waiting.find(one => one.task === task)
-  if (asked?.asks.type === 'verdict')
-    return `${clean(task)} is reported as done; it waits for a person to confirm: ${asked.asks.criteria.map(one => `'${clean(one)}'`).join(', ')}`
-  if (asked !== undefined) return `${clean(task)} is reported as ${wanted}; a person is asked what to do now`
-  const status = card?.status ?? 'gone'
-  if (IS[wanted].includes(status)) return `${clean(task)} is ${wanted}`
-  return `${clean(task)} is set to ${wanted}; it is ${status} now`
-}
-
-const IS: { readonly [status in WantedStatus]: readonly string[] } = {
-  running: ['running'],
-  done: ['completed'],
-  failed: ['failed'],
-  skipped: ['skipped'],
-  pending: ['pending', 'ready'],
-}
-
-function unacceptedLines(
-  task: string,
-  { kept, failure, verdicts }: Unaccepted,
-  token: string | undefined,
-): readonly string[] {
-  return [
-    `error: ${clean(task)} is not accepted as done: ${clean(failure.message)}`,
-    ...verdicts
-      .filter(({ holds }) => holds === false)
-      .map(
-        ({ criterion, evidence }) =>
-          `- failed: ${clean(criterion)}${evidence === undefined ? '' : ` (${clean(evidence)})`}`,
-      ),
-    kept
-      ? `hint: it is yours${token === undefined ? '' : `; token: ${token}`}: fix this and report again`
-      : 'hint: the attempt is over; see plan_read {"what":"next"}',
-  ]
+  return { plan, said: await statusLines(room, target, wanted, done.done) }
 }
 
 async function tick(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const { criterion, text } = input
-  const { task } = await findTask(room, plan, input.task ?? (await claimedTask(room, plan)) ?? undefined)
+  const { task } = await findTaskInHand(room, plan, input.task)
   if (criterion === undefined) {
     const { all = [] } = (await criteriaOf(room.engine, plan, task)) ?? {}
     throw missing('criterion', `one of: ${all.map(one => clean(one)).join('; ') || 'the task has none'}`)
   }
   const done = await tickCriteria(room.engine, { plan, task }, [criterion], { evidence: text, submit })
   if (done.status === 'refused') throw new Refused(done.refusal, plan)
-  return { plan, said: [`ok: ticked ${done.done} of ${done.all}: ${done.criteria.map(one => clean(one)).join('; ')}`] }
+  return { plan, said: tickedLines(done) }
 }
 
 async function ask(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
@@ -325,56 +300,29 @@ async function ask(room: Room, plan: PlanId, input: PlanWriteInput, submit: Subm
   const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
   const form = (input.fields ?? [{ name: 'answer' }]).map(({ type = 'text', ...rest }): Field => ({ ...rest, type }))
   const done = accepted(await room.engine.submit(plan, { type: 'ask', text, form, task }, submit), plan)
-  const id = questionId(done)
-  return {
-    plan,
-    said: [
-      `ok: asked; a person answers in the inbox. Look later: plan_read {"what":"answer","plan":"${done.name}","id":"${id}"}`,
-    ],
-    question: { id, text, form },
-  }
-}
-
-function questionId({ events }: Extract<Submitted, { readonly ok: true }>): string {
-  const asked = events.find(event => event.type === 'question.asked')
-  if (asked === undefined) throw new Error('bug: a question was asked and is not in the journal')
-  return asked.id
+  const { id } = questionIn(done)
+  return { plan, said: askedLines(done), question: { id, text, form } }
 }
 
 /** An agent may ask for it; files go back only when a person says so. */
-async function requestRollback(
-  room: Room,
-  plan: PlanId,
-  input: PlanWriteInput,
-  submit: SubmitOptions,
-): Promise<Written> {
-  const { task } = await findTask(room, plan, input.task)
-  const preview = await previewRollback(room.engine, { plan, kind: 'rollback', ask: { tasks: [task] } })
-  if (preview === null) throw new ToolError('error: there is no such plan')
-  if (!preview.ok) throw new Refused(preview.refusal, plan)
-  const files = preview.files.filter(({ will }) => will !== 'leave').map(({ path, will }) => `${will} ${clean(path)}`)
-  const card = await room.engine.ask({ type: 'task', plan, task })
-  if (files.length === 0 && card !== null && card.attempt === 0 && card.visits <= 1 && !ENDED.has(card.status))
-    throw new ToolError(`error: nobody has worked on ${clean(task)} yet: there is nothing to undo`, plan)
-  const what = `undo ${clean(task)}: ${files.slice(0, 20).join(', ') || 'no files'}${files.length > 20 ? ` and ${files.length - 20} more` : ''}`
-  if (input.preview === true) return { plan, said: [`preview, nothing was changed: ${what}`] }
+async function rollback(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
+  const target = await findTask(room, plan, input.task)
+  if (input.preview === true) {
+    const undone = await undoneBy(room.engine, target)
+    if (!undone.ok) throw new Refused(undone.refusal, plan)
+    return { plan, said: [`preview, nothing was changed: ${clean(undone.what, WHAT_MAX)}`] }
+  }
   if (isBlank(input.text)) throw missing('text', 'say why it should be undone')
-  const summary = await room.engine.ask({ type: 'summary', plan })
-  const command = `planfold rollback ${summary?.name} --tasks ${task}`
-  if (summary !== null && PLAN_ENDED.has(summary.status))
+  const done = await requestRollback(room.engine, target, { why: input.text, command: rollbackCommand, submit })
+  if (done.status === 'refused') throw new Refused(done.refusal, plan)
+  if (done.status === 'ended')
     throw new ToolError(
-      `error: the plan has ended (${summary.status}), so nobody can be asked in it; nothing was changed\nhint: tell the person what you want undone and why; this does it: ${command}`,
+      `error: the plan has ended (${done.plan}), so nobody can be asked in it; nothing was changed\nhint: tell the person what you want undone and why; this does it: ${done.command}`,
       plan,
     )
-  const text = `roll back '${task}'? ${input.text}. It would ${what}. To do it: \`${command}\`; answering here rolls nothing back.`
-  const form: readonly Field[] = [{ name: 'answer', type: 'choice', choices: ['done', 'no'] }]
-  const done = accepted(await room.engine.submit(plan, { type: 'ask', text, form, task }, submit), plan)
-  const id = questionId(done)
-  return {
-    plan,
-    said: [
-      `ok: a person was asked to ${what}. Nothing is undone before they do it.`,
-      `Look later: plan_read {"what":"answer","plan":"${done.name}","id":"${id}"}`,
-    ],
-  }
+  return { plan, said: rollbackLines(done.done) }
 }
+
+const WHAT_MAX = 2_000
+
+const rollbackCommand = (plan: string, task: TaskName): string => `planfold rollback ${plan} --tasks ${task}`

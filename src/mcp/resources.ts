@@ -15,9 +15,9 @@ const VIEWS: { readonly [name in ViewName]: (room: Room) => Promise<string> } = 
 }
 
 /** Without a plan, or with several, it says so. */
-export async function viewText(name: ViewName, opening: Promise<Room>): Promise<string> {
+export async function viewText(name: ViewName, room: Room): Promise<string> {
   try {
-    return await VIEWS[name](await opening)
+    return await VIEWS[name](room)
   } catch (error) {
     if (error instanceof ToolError) return error.message
     throw error

@@ -2,14 +2,17 @@
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Field } from '../domain/plan.ts'
+import type { Refusal } from '../domain/refusal.ts'
 import type { Summary } from '../domain/views/summary.ts'
-import type { EngineInProcess } from '../engine/engine.ts'
+import type { EngineInProcess, Submitted } from '../engine/engine.ts'
 import { claimedTasks } from '../operations/agents/claimed-tasks.ts'
 import {
   type Lookup,
   lookUpPlan,
   lookUpTask,
   type Missing,
+  openPlans,
+  openTasksNamed,
   type PlanTarget,
   suggestTargets,
   type TaskTarget,
@@ -44,14 +47,65 @@ export class ToolError extends Error {
   }
 }
 
+/** The engine said no; it is worded where the answer is given. */
+export class Refused extends Error {
+  readonly refusal: Refusal
+  readonly plan: PlanId | null
+
+  constructor(refusal: Refusal, plan: PlanId | null = null) {
+    super(refusal.message)
+    this.refusal = refusal
+    this.plan = plan
+  }
+}
+
+/** What was done; throws what was refused. */
+export function accepted(done: Submitted, plan: PlanId | null): Accepted {
+  if (!done.ok) throw new Refused(done.refusal, plan)
+  return done
+}
+
+export type Accepted = Extract<Submitted, { readonly ok: true }>
+
 export async function findPlan({ engine }: Room, reference: string | undefined): Promise<PlanTarget> {
   return await found(engine, await lookUpPlan(engine, reference, { looking: true }))
+}
+
+/** Without a name: the only one that is open, else the one in which the caller has a task in hand. */
+export async function findPlanInHand(room: Room, reference: string | undefined): Promise<PlanTarget> {
+  const { engine } = room
+  const looked = await lookUpPlan(engine, reference, { looking: true })
+  if (looked.ok || looked.missing.what !== 'only-plan' || looked.missing.plans.length < 2)
+    return await found(engine, looked)
+  const held = new Set((await claimedTasks(engine, [engine.caller.actor])).map(({ plan }) => plan))
+  const [only] = held
+  return only !== undefined && held.size === 1 ? await findPlan(room, only) : await found(engine, looked)
 }
 
 export async function findTask(room: Room, plan: string | undefined, task: string | undefined): Promise<TaskTarget> {
   if (task === undefined) throw new ToolError('error: `task` is missing\nhint: name the task by its id')
   const within = await findPlan(room, plan)
   return await found(room.engine, await lookUpTask(room.engine, task, within.plan))
+}
+
+/** Where no plan is named: in whichever open plan has the task. Where several have it, the one of which the caller has it in hand. */
+export async function findOpenTask(room: Room, task: string): Promise<TaskTarget> {
+  const { engine } = room
+  const targets = await openTasksNamed(engine, task)
+  const [only] = targets
+  if (only !== undefined && targets.length === 1) return only
+  if (only === undefined && (await openPlans(engine)).length > 1)
+    throw new ToolError(
+      `error: no open plan has a task '${clean(task)}'; nothing was done\nhint: see plan_read {"what":"list"} and plan_read {"what":"plan","plan":"…"}`,
+    )
+  if (only === undefined) return await findTask(room, undefined, task)
+  const mine = await claimedTasks(engine, [engine.caller.actor])
+  const held = targets.filter(target => mine.some(one => one.plan === target.plan && one.task === target.task))
+  if (held[0] !== undefined && held.length === 1) return held[0]
+  const names = targets.slice(0, NAMED_MAX).map(({ name }) => `"plan":"${clean(name)}"`)
+  throw new ToolError(
+    `error: several plans have a task '${clean(task)}'; nothing was done\nhint: say which plan you mean: ${names.join(' or ')}`,
+  )
 }
 
 async function found<T>(engine: EngineInProcess, lookup: Lookup<T>): Promise<T> {
@@ -91,10 +145,15 @@ function missingText(missing: Missing): string {
   }
 }
 
-/** The task the caller has claimed, if any. */
-export async function claimedTask({ engine }: Room, plan: PlanId): Promise<TaskName | null> {
-  const [first] = await claimedTasks(engine, [engine.caller.actor], plan)
-  return first?.task ?? null
+/** The task that is named, else the only one of the plan that the caller has in hand. */
+export async function findTaskInHand(room: Room, plan: PlanId, task: string | undefined): Promise<TaskTarget> {
+  if (task !== undefined) return await findTask(room, plan, task)
+  const held = await claimedTasks(room.engine, [room.engine.caller.actor], plan)
+  if (held.length < 2) return await findTask(room, plan, held[0]?.task)
+  const names = held.map(one => `"task":"${clean(one.task)}"`)
+  throw new ToolError(
+    `error: you have claimed ${held.length} tasks; nothing was done\nhint: say which one: ${names.join(' or ')}`,
+  )
 }
 
 /** Of the tasks that are running, those the caller has claimed. */

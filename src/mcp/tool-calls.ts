@@ -14,15 +14,17 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { ACTOR_MAX, type Actor, type PlanId } from '../domain/id.ts'
-import type { JsonObject } from '../domain/json.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
 import type { Field } from '../domain/plan.ts'
+import { listFrom } from '../domain/plan-rules/form.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
-import { NotAllowed } from '../engine/roles.ts'
+import { agentCaller, NotAllowed, tokenAgent } from '../engine/roles.ts'
 import type { ManagePlanInput, PlanReadInput, PlanWriteInput } from '../format/wire/agent-tools.ts'
-import { agentCaller, agentName, callKey, tokenAgent } from './agent-name.ts'
-import { managePlan } from './compat.ts'
+import { agentName, callKey } from './agent-name.ts'
+import { compactedText, managePlan } from './compat.ts'
 import { refusalText } from './hint-text.ts'
 import { planRead, planText } from './plan-read.ts'
+import { clean } from './plan-text.ts'
 import { planWrite, writtenText } from './plan-write.ts'
 import { type ViewName, viewText } from './resources.ts'
 import { type Room, ToolError, type Written } from './room.ts'
@@ -39,8 +41,8 @@ export interface Connection {
 type Result = CallToolResult | InputRequiredResult
 
 export async function readCall(connection: Connection, context: ServerContext, input: PlanReadInput): Promise<Result> {
-  if (input.what === 'list' && (await connection.options.open(false)) === null) return text(NO_PLANS)
-  return await answered(roomFor(connection, context), async room => text(await planRead(room, input)))
+  const none = input.what === 'list' ? text(NO_PLANS) : failed(NO_PLANS)
+  return await answered(roomFor(connection, context, { none }), async room => text(await planRead(room, input)))
 }
 
 export async function writeCall(
@@ -48,7 +50,8 @@ export async function writeCall(
   context: ServerContext,
   input: PlanWriteInput,
 ): Promise<Result> {
-  return await answered(roomFor(connection, context, { create: input.action === 'create' }), async room => {
+  const create = input.action === 'create'
+  return await answered(roomFor(connection, context, { create, none: failed(NO_PLANS) }), async room => {
     const returned = await answerFromClient(connection, room, context)
     if (returned !== null) return returned
     const written = await planWrite(room, input, callKey(context.mcpReq._meta, input.key))
@@ -62,19 +65,34 @@ export async function manageCall(
   context: ServerContext,
   input: ManagePlanInput,
 ): Promise<Result> {
-  const opening = roomFor(connection, context, { create: input.action === 'add_steps' })
+  const create = input.action === 'add_steps'
+  const opening = roomFor(connection, context, { create, none: withoutPlans(input) })
   return await answered(opening, async room => text(JSON.stringify(await managePlan(room, input).catch(inItsWords))))
+}
+
+/** Before the first plan is made there is no store, and nobody who only looks makes one. */
+function withoutPlans({ action, plan_name: name = '' }: ManagePlanInput): CallToolResult {
+  if (action === 'list_plans') return text(JSON.stringify({ plans: [] }))
+  if (action === 'compact_plans') return text(JSON.stringify(compactedText([])))
+  return failed(`error: there is no plan '${clean(name)}'\nhint: add_steps makes it`)
 }
 
 /** Clients of this tool have no other: what tells of those is left out. */
 function inItsWords(error: unknown): never {
   if (!(error instanceof ToolError)) throw error
-  const lines = error.message.split('\n').filter(line => !/plan_(read|write)/.test(line))
-  throw new ToolError(lines.join('\n'))
+  throw new ToolError(withoutTools(error.message))
 }
 
+const withoutTools = (said: string): string =>
+  said
+    .split('\n')
+    .filter(line => !/plan_(read|write)/.test(line))
+    .join('\n')
+
 export async function viewCall(connection: Connection, name: ViewName): Promise<string> {
-  return await viewText(name, roomFor(connection, null))
+  const room = await roomFor(connection, null, { none: text(NO_PLANS) })
+  const said = 'content' in room ? NO_PLANS : await viewText(name, room)
+  return connection.options.compat === true ? withoutTools(said) : said
 }
 
 /** What clients of 2026 send with every request; those of 2025 said it once. */
@@ -83,14 +101,14 @@ interface Envelope {
   readonly [CLIENT_INFO_META_KEY]?: { readonly name?: string }
 }
 
-/** The engine in the name of the agent that calls. `context`: null for what a person attaches in their client. */
+/** The engine in the name of the agent that calls, or `none` where no plan was ever made. `context`: null for what a person attaches. */
 async function roomFor(
   { options, server }: Connection,
   context: ServerContext | null,
-  { create = false } = {},
-): Promise<Room> {
+  { create = false, none }: { readonly create?: boolean; readonly none: CallToolResult },
+): Promise<Room | CallToolResult> {
   const opened = await options.open(create)
-  if (opened === null) throw new ToolError(NO_PLANS)
+  if (opened === null) return none
   const { engine, now, templates } = opened
   const meta = context?.mcpReq._meta
   const sent = context?.mcpReq.envelope as Envelope | undefined
@@ -106,14 +124,20 @@ const NO_PLANS = 'There are no plans here yet.\nNext: plan_write {"action":"crea
 const text = (said: string): CallToolResult => ({ content: [{ type: 'text', text: said }] })
 
 /** What is refused is an error with what to change, and with the plan as it is where one was named. */
-async function answered(opening: Promise<Room>, body: (room: Room) => Promise<Result>): Promise<Result> {
+async function answered(
+  opening: Promise<Room | CallToolResult>,
+  body: (room: Room) => Promise<Result>,
+): Promise<Result> {
   let room: Room | null = null
   try {
-    room = await opening
+    const opened = await opening
+    if ('content' in opened) return opened
+    room = opened
     return await body(room)
   } catch (error) {
     if (error instanceof NotAllowed) return failed(refusalText(error.refusal))
-    if (!(error instanceof ToolError)) return failed(`error: ${error instanceof Error ? error.message : String(error)}`)
+    if (!(error instanceof ToolError))
+      return failed(`error: ${clean(error instanceof Error ? error.message : String(error), 1_000)}`)
     if (room === null || error.plan === null) return failed(error.message)
     const view = await planText(room, error.plan, { max_tokens: 600 }).catch(() => '')
     return failed(`${error.message}\n\n${view}`)
@@ -150,14 +174,27 @@ function canElicit(server: McpServer, context: ServerContext): boolean {
   return declared?.elicitation !== undefined
 }
 
-/** A field of a form as a client's window shows it; a list is typed as text. */
-function fieldSchema({ name, label, type, choices }: Field) {
+/** A field of a form as a client's window shows it. Not every client shows lists: one is typed as text, and read as a list. */
+function fieldSchema({ name, label, type, choices, optional, default: usual }: Field) {
   const title = label ?? name
-  if (type === 'number') return { type: 'number' as const, title }
-  if (type === 'boolean') return { type: 'boolean' as const, title }
-  return choices === undefined
-    ? { type: 'string' as const, title }
-    : { type: 'string' as const, title, enum: [...choices] }
+  const given = usual === undefined ? {} : { default: usual as never }
+  if (type === 'number') return { type: 'number' as const, title, ...given }
+  if (type === 'boolean') return { type: 'boolean' as const, title, ...given }
+  if (type === 'choice') return { type: 'string' as const, title, enum: [...(choices ?? [])], ...given }
+  if (type === 'text') return { type: 'string' as const, title, ...given }
+  const some = choices === undefined ? '' : `; of: ${choices.join(', ')}`
+  const none = optional === true ? '; may be empty' : ''
+  return { type: 'string' as const, title, description: `a list: separated by commas, or a line each${some}${none}` }
+}
+
+/** What the client's window returned, each value as its field says. What does not fit is refused where it is recorded. */
+function answersFor(form: readonly Field[], content: JsonObject): JsonObject {
+  const lists = new Set(form.filter(({ type }) => type === 'list').map(({ name }) => name))
+  const read = ([name, value]: [string, Json]): [string, Json] =>
+    lists.has(name) && typeof value === 'string' && value.trim() !== ''
+      ? [name, listFrom(value) ?? value]
+      : [name, value]
+  return Object.fromEntries(Object.entries(content).map(read))
 }
 
 function formSchema(form: readonly Field[]) {
@@ -188,12 +225,16 @@ async function answerFromClient(
   if (context.mcpReq.inputResponses === undefined || state === undefined) return null
   const { plan, id } = state
   const waits = `not answered; it waits in the inbox. Look later: plan_read {"what":"answer","id":"${id}"}`
-  const answers = acceptedContent(context.mcpReq.inputResponses, 'answer')
-  if (answers === undefined) return text(waits)
+  const content = acceptedContent(context.mcpReq.inputResponses, 'answer')
+  if (content === undefined) return text(waits)
+  const [question] = (await room.engine.ask({ type: 'questions', plan, id })) ?? []
+  const answers = answersFor(question?.form ?? [], content as JsonObject)
   const opened = await open(false)
   const person = opened === null ? undefined : answerer(opened.engine, room.engine.caller.actor)
-  const done = await person?.submit(plan, { type: 'answer', id, answers: answers as JsonObject })
+  const done = await person?.submit(plan, { type: 'answer', id, answers })
   if (done === undefined) return text(waits)
   if (!done.ok) return text(`${waits}\n${refusalText(done.refusal)}`)
-  return text(`answered: ${JSON.stringify(answers)}\n\n${await planText(room, plan, { max_tokens: 600 })}`)
+  return text(
+    `answered: ${clean(JSON.stringify(answers), 4_000)}\n\n${await planText(room, plan, { max_tokens: 600 })}`,
+  )
 }

@@ -124,13 +124,24 @@ export async function answerInbox(
   }
 }
 
-/** A proposal is accepted or declined, and whoever says it as at a gate is understood; a decision may name its option alone. */
+/**
+ * A proposal is accepted or declined, and whoever says it as at a gate is understood; a decision may name its option alone. Where there
+ * are only a yes and a no, these words will do.
+ */
 export function answerMeant({ asks, answers }: Pick<Asked, 'asks' | 'answers'>, word: string): string {
+  const words = answers.map(each => each.answer)
+  if (words.includes(word)) return word
   const same = asks.type === 'proposal' ? SYNONYMS[word] : undefined
   if (same !== undefined) return same
+  const [yes, no] = [YES, NO].map(list => list.find(one => words.includes(one)))
+  const meant = { yes, no }[word.toLowerCase()]
+  if (yes !== undefined && no !== undefined && meant !== undefined) return meant
   const isOption = asks.type === 'decision' && asks.options.some(option => option.id === word)
-  return isOption && !answers.some(each => each.answer === word) ? 'choose' : word
+  return isOption ? 'choose' : word
 }
+
+const YES: readonly string[] = ['approve', 'accept']
+const NO: readonly string[] = ['reject', 'decline']
 
 const SYNONYMS: { readonly [word: string]: string } = { approve: 'accept', reject: 'decline' }
 

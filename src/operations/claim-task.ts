@@ -19,7 +19,6 @@ export interface ClaimAsk {
   readonly plan?: PlanId
   readonly task?: TaskName | undefined
   readonly leaseMs?: number
-  /** Only for one plan: a key belongs to one order, and among all plans several may be tried. */
   readonly submit?: SubmitOptions
 }
 
@@ -31,7 +30,8 @@ export async function claimTask({ engine, now }: ClaimRoom, ask: ClaimAsk): Prom
   }
   let refused: Submitted | null = null
   for await (const { plan, card } of claimable(engine, [engine.caller.actor], now())) {
-    const claimed = await engine.submit(plan, { type: 'claim', task: card.name, ...lease })
+    // Several may be tried under one key: a refusal is not kept.
+    const claimed = await engine.submit(plan, { type: 'claim', task: card.name, ...lease }, ask.submit)
     if (claimed.ok) return claimed
     // Somebody was faster, or its files are held: the next one may be free.
     refused ??= WAITS.has(claimed.refusal.code) ? null : claimed

@@ -72,6 +72,16 @@ export async function lookUpTask(
   return await taskIn(engine, named.target, reference.slice(colon + 1), options)
 }
 
+/** The tasks that may be meant where no plan is named: by UUID or as `plan:task` one, by its name one of each open plan that has it. */
+export async function openTasksNamed(engine: Asked, reference: string): Promise<readonly TaskTarget[]> {
+  const exact = await lookUpTask(engine, reference, undefined)
+  if (exact.ok) return [exact.target]
+  const looked = await Promise.all(
+    (await openPlans(engine)).map(async ({ id, name }) => await taskIn(engine, { plan: id, name }, reference, {})),
+  )
+  return looked.flatMap(one => (one.ok ? [one.target] : []))
+}
+
 /** Words one after the other: `PLAN`, `PLAN TASK`, `TASK` of the only open plan, a task's UUID, or nothing at all. */
 export async function lookUpWords(
   engine: Asked,

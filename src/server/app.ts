@@ -55,6 +55,7 @@ function noteReplays(engine: EngineInProcess): Noting {
     caller: engine.caller,
     as: caller => noting(engine.as(caller)),
     submit: async (...asked) => seen(await engine.submit(...asked)),
+    answered: (...asked) => engine.answered(...asked),
     ask: query => engine.ask(query),
     watch: options => engine.watch(options),
     close: () => engine.close(),

@@ -290,8 +290,8 @@ export interface Claims {
    * long it holds now, in milliseconds; null when the token is unknown.
    */
   touch(plan: PlanId, task: TaskName, token: string, leaseMs?: number): Promise<number | null>
+  /** To be ended by a `lapse`, which is refused where a sign of life has come since. */
   lapsed(plan?: PlanId): Promise<readonly { readonly plan: PlanId; readonly task: TaskName; readonly token: string }[]>
-  drop(plan: PlanId, task: TaskName): Promise<void>
 }
 
 // ── reservations: which files a visit of a task keeps to itself, across all plans ──────────────────────────────────

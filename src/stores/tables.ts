@@ -152,7 +152,7 @@ export interface ClaimRecord {
 
 export interface ClaimTable {
   put(no: number, claim: ClaimRecord): void
-  lease(no: number, ordinal: number): number | null
+  get(no: number, ordinal: number): ClaimRecord | null
   all(no: number | null): readonly (ClaimRecord & { readonly plan: PlanId; readonly no: number })[]
   remove(no: number, ordinal: number): void
 }

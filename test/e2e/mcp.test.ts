@@ -35,3 +35,22 @@ test('a plan made by a client of 2025 goes on in another process, with a client 
   const { contents } = await now.client.readResource({ uri: 'planfold://digest' })
   expect(contents).toMatchObject([{ text: expect.stringContaining('2 of 2 done') }])
 })
+
+test('older clients find no plan in an empty folder, and the first steps make one, also while another call looks', async () => {
+  const here = await place()
+  onTestFinished(() => here.remove())
+  const client = new Client({ name: 'test', version: '1' })
+  const env = { PATH: process.env.PATH ?? '', HOME: here.folder }
+  const args = [MAIN, 'mcp', '--compat']
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd: here.folder, env }))
+  onTestFinished(() => client.close())
+  const manage = async (action: string, input: object = {}) =>
+    await client.callTool({ name: 'manage_plan', arguments: { action, ...input } })
+  expect(await manage('list_plans')).toMatchObject({ content: [{ text: '{"plans":[]}' }] })
+  const steps = { plan_name: 'p', steps_to_add: [{ id: 'a', description: 'A' }] }
+  const [, added] = await Promise.all([manage('list_plans'), manage('add_steps', steps)])
+  expect(added.isError).not.toBe(true)
+  expect(await manage('get_next_step', { plan_name: 'p' })).toMatchObject({
+    content: [{ text: expect.stringContaining('"id":"a"') }],
+  })
+})

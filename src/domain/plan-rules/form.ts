@@ -58,6 +58,19 @@ function faultOf(field: Field, given: Json): string | null {
   }
 }
 
+/** A list that was typed as one text: as JSON where it begins like it, else a line each, or separated by commas. Null when it is none. */
+export function listFrom(text: string): readonly string[] | null {
+  const trimmed = text.trim()
+  if (!trimmed.startsWith('['))
+    return trimmed === '' ? [] : trimmed.split(trimmed.includes('\n') ? '\n' : ',').map(item => item.trim())
+  try {
+    const read = JSON.parse(trimmed) as Json
+    return Array.isArray(read) && read.every(item => typeof item === 'string') ? (read as readonly string[]) : null
+  } catch {
+    return null
+  }
+}
+
 /** Refused are forms nobody could answer; null when it can be. */
 export function formFault(form: readonly Field[]): string | null {
   if (form.length === 0) return 'a form needs a field'

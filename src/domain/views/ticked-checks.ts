@@ -1,23 +1,49 @@
-// What agents ticked of the checks that a person is asked to confirm: whose word it is, and what they gave as evidence. Nobody has
-// checked it for that.
+// What agents ticked of the checks of a task: whose word it is, and what they gave as evidence. Nobody has checked it for that. It is
+// kept as the annotation `ticked`: a mark for each criterion.
 
 import type { GateAsks } from '../event.ts'
-import type { Json } from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
 import type { Verdict } from '../result.ts'
 import type { TaskState } from '../state/state.ts'
 
-/** Nothing where something else is asked. */
-export function tickedChecks({ annotations }: Pick<TaskState, 'annotations'>, asks: GateAsks): readonly Verdict[] {
+/** `time`: how often somebody had ticked something of the task by then, so that the latest marks can be told from older ones. */
+export interface TickMark {
+  readonly by: string
+  readonly evidence: string
+  readonly time: number
+}
+
+/** By criterion. */
+export type Ticked = { readonly [criterion: string]: Json }
+
+export function tickedIn({ annotations: { ticked } }: { readonly annotations: JsonObject }): Ticked {
+  return isRecord(ticked) ? ticked : {}
+}
+
+/** How often somebody has ticked something. */
+export const timesTicked = (ticked: Ticked): number => Math.max(0, ...Object.values(ticked).map(timeOf))
+
+/** What was ticked last, together. */
+export function latestTicked(ticked: Ticked): readonly string[] {
+  const last = timesTicked(ticked)
+  return Object.keys(ticked).filter(criterion => timeOf(ticked[criterion]) === last)
+}
+
+const timeOf = (mark: Json | undefined): number => (isRecord(mark) && typeof mark.time === 'number' ? mark.time : 0)
+
+/** Of the checks that a person is asked to confirm. Nothing where something else is asked. */
+export function tickedChecks(task: Pick<TaskState, 'annotations'>, asks: GateAsks): readonly Verdict[] {
   if (asks.type !== 'verdict') return []
+  const ticked = tickedIn(task)
   return asks.criteria.flatMap(criterion => {
-    const said = tickWords(annotations.ticked, criterion)
+    const said = tickWords(ticked, criterion)
     return said === null ? [] : [{ criterion, holds: null, evidence: said }]
   })
 }
 
 /** `agent-7 ticked it: I saw it`; null when nobody did. */
-function tickWords(ticked: Json | undefined, criterion: string): string | null {
-  const mark = isRecord(ticked) && Object.hasOwn(ticked, criterion) ? ticked[criterion] : null
+function tickWords(ticked: Ticked, criterion: string): string | null {
+  const mark = Object.hasOwn(ticked, criterion) ? ticked[criterion] : null
   if (!isRecord(mark) || typeof mark.by !== 'string') return null
   const evidence = typeof mark.evidence === 'string' && mark.evidence.trim() !== '' ? `: ${mark.evidence}` : ''
   return `${mark.by} ticked it${evidence}`

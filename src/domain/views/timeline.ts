@@ -8,6 +8,7 @@ import type { LostOutput } from '../result.ts'
 import { countedVisits } from '../state/state.ts'
 import { allTasks } from '../state/task-index.ts'
 import { isPlainBlock, reasonText, recoveryText } from './reason-text.ts'
+import { latestTicked, tickedIn } from './ticked-checks.ts'
 
 // What was judged, one line each: the part of the timeline that tells of recovery, gates, questions and proposals.
 
@@ -251,12 +252,24 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'plan.annotated':
       return `plan annotated by ${event.by}: ${names(Object.keys(event.set))}`
     case 'task.annotated':
-      return `${event.task} annotated by ${event.by}: ${names(Object.keys(event.set))}`
+      return annotatedLine(event)
     case 'task.evaluated':
       return `${event.task} evaluated by ${event.by}${evaluated(event)}`
     default:
       return judgementLine(event)
   }
+}
+
+/** Ticked criteria are annotations too, and are told by what they say. */
+function annotatedLine({ task, set, by }: EventOf<'task.annotated'>): string {
+  const ticked = latestTicked(tickedIn({ annotations: set }))
+  const others = Object.keys(set).filter(key => ticked.length === 0 || key !== 'ticked')
+  return [
+    ...(ticked.length === 0
+      ? []
+      : [`${task}: ${ticked.length === 1 ? 'criterion' : 'criteria'} ticked by ${by}: ${ticked.join('; ')}`]),
+    ...(others.length === 0 && ticked.length > 0 ? [] : [`${task} annotated by ${by}: ${names(others)}`]),
+  ].join('; ')
 }
 
 /** It changed what it does not declare, as far as somebody looked. */

@@ -5,6 +5,8 @@ import { expect, test } from 'vitest'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { external, name } from '../../testing/index.ts'
 import { setup } from '../rooms.fixture.ts'
+import type { Rooms } from '../rooms.ts'
+import { sweepClaims } from './lapsed-claims.ts'
 
 const BO = 'bo' as Actor
 
@@ -54,4 +56,32 @@ test('of sixty who claim at once without naming a task, each gets one of its own
   const claims = await Promise.all(all.map(who => made.engine.as(who as Actor).submit(id, { type: 'claim' })))
   const tasks = claims.map(claimed => (claimed.ok ? claimed.claim?.task : claimed.refusal.message))
   expect(tasks.toSorted()).toEqual(all.toSorted())
+})
+
+/** What somebody else does right before or right after the next entry is written. */
+function meanwhile(
+  rooms: Rooms,
+  { before, after }: { before?: () => Promise<unknown>; after?: () => Promise<unknown> },
+) {
+  const update: Rooms['store']['update'] = async (...given) => {
+    await before?.()
+    const updated = await rooms.store.update(...given)
+    await after?.()
+    return updated
+  }
+  return { ...rooms, store: Object.assign(Object.create(rooms.store), { update }) as Rooms['store'] }
+}
+
+test('a sign of life that comes while a lapse is looked at keeps the claim', async () => {
+  const { engine, rooms, id, token, report } = await lapsed()
+  const beat = { type: 'heartbeat', task: name('a'), token, leaseMs: 60_000 } as const
+  expect(await sweepClaims(meanwhile(rooms, { before: () => engine.submit(id, beat) }), id)).toBe(0)
+  expect(await report(id)).toMatchObject({ ok: true })
+})
+
+test('who claims a task right after its lapse keeps a claim that lapses in its turn', async () => {
+  const { engine, rooms, id, claims } = await lapsed()
+  const next = () => engine.as(BO).submit(id, { type: 'claim', leaseMs: 1 })
+  expect(await sweepClaims(meanwhile(rooms, { after: next }), id)).toBe(1)
+  await expect.poll(() => claims.lapsed(id), { interval: 1, timeout: 15_000 }).toHaveLength(1)
 })

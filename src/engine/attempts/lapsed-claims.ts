@@ -19,16 +19,15 @@ const REASON = 'no heartbeat came before its claim ran out'
 export async function sweepClaims(rooms: Rooms, plan?: PlanId): Promise<number> {
   const { store } = rooms
   const lapsed = await store.claims.lapsed(plan)
+  let ended = 0
   for (const { plan: of, task, token } of lapsed) {
     const { wrote, reason } = await foundAfter(rooms, of, task, { token, reason: REASON })
-    await store.update(
-      of,
-      { type: 'lapse', task, token, reason, ...(wrote === null ? {} : { wrote }) },
-      { actor: JANITOR },
-    )
-    await store.claims.drop(of, task)
+    const lapse = { type: 'lapse', task, token, reason, ...(wrote === null ? {} : { wrote }) } as const
+    // The entry also ends the hold. It is refused where a sign of life has come meanwhile.
+    const done = await store.update(of, lapse, { actor: JANITOR })
+    if (done.ok && done.events.length > 0) ended++
   }
-  return lapsed.length
+  return ended
 }
 
 /** Ends a claim before its time is over, whoever holds it. */
@@ -44,7 +43,6 @@ export async function releaseClaim(
   const said = `released by ${writing.actor}${why === undefined ? '' : `: ${why}`}`
   const { wrote, reason } = await foundAfter(rooms, plan, task, { token, reason: said })
   const found = wrote === null ? {} : { wrote }
-  // The entry also ends the hold: dropping it here could take away that of whoever claims next.
   return await write(rooms, plan, { type: 'lapse', task, token, reason, released: true, ...found }, writing)
 }
 

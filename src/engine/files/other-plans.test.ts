@@ -190,9 +190,10 @@ describe('what other plans completed since the files of a task were captured', (
     expect(
       await submit({ type: 'decide', task: name('cut'), verdict: 'done', rationale: 'looked at it' }, 'q'),
     ).toMatchObject({ ok: true })
-    const refused = await submit({ type: 'rollback', filesOnly: true }, 'q')
-    expect(refused).toMatchObject({ ok: false, refusal: { code: 'conflict', allowed: ['p.txt'] } })
-    expect(existsSync(join(root, 'p.txt'))).toBe(true)
+    // Also for whoever says that nobody else's work counts.
+    expect(await submit({ type: 'rollback', filesOnly: true, every: 'theirs' }, 'q')).toMatchObject({ ok: true })
+    await worker.drive(q, { stop: new AbortController().signal })
+    expect([existsSync(join(root, 'p.txt')), existsSync(join(root, 'q.txt'))]).toEqual([true, false])
   })
 
   it('is nothing for a task whose files were not captured', async () => {

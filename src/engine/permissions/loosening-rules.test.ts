@@ -26,8 +26,27 @@ const WORK = external('work', {
   timeboxMs: 60_000,
 })
 const POLICY = { write: ['src/**', 'docs/**'], network: ['a.example'], limits: { attempts: 9 } }
+const RETRY = { attempts: 3, backoffMs: { min: 1, max: 1 } }
+const EXPECTING: TaskDefinition = {
+  ...external('expecting', { needs: ['work'] }),
+  action: { type: 'run', command: { argv: ['true'] } },
+  expect: 'exit == 0',
+  effects: ['src/**'],
+  read: ['src/**'],
+  timeoutMs: 1_000,
+  visits: 2,
+  assignee: 'ana',
+  compensate: { type: 'run', command: { argv: ['true'] } },
+}
+/** The plan with that task otherwise. */
+const with_ = (change: { readonly [K in keyof TaskDefinition]?: TaskDefinition[K] | undefined }): PlanDefinition => {
+  const { tasks, ...rest } = shape()
+  const changed = Object.entries({ ...EXPECTING, ...change }).filter(([, value]) => value !== undefined)
+  const task = Object.fromEntries(changed) as unknown as TaskDefinition
+  return { ...rest, tasks: tasks.map(one => (one.id === 'expecting' ? task : one)) }
+}
 const shape = (work: TaskDefinition = WORK, more: Partial<PlanDefinition> = {}): PlanDefinition => ({
-  ...plan('shop', work, external('docs', { needs: ['work'] }), external('last')),
+  ...plan('shop', work, external('docs', { needs: ['work'] }), EXPECTING, external('last')),
   policy: POLICY,
   done: [RIGHT],
   ...more,
@@ -52,9 +71,41 @@ describe('an agent may not, in a plan of a person,', () => {
     ['write more', revise(shape({ ...WORK, write: ['src/**', 'docs/**'] })), "'work' could write more (docs/**)"],
     ['write as much as the plan', revise(shape(UNSCOPED)), "'work' could write more (docs/**)"],
     ['raise a budget', revise(shape({ ...WORK, budget: { attempts: 4 } })), 'a larger budget'],
-    ['remove it', { type: 'remove', tasks: [name('work'), name('docs')] }, "'work' would be removed with its checks"],
+    [
+      'remove it',
+      { type: 'remove', tasks: ['work', 'docs', 'expecting'].map(name) },
+      "'work' would be removed with its checks",
+    ],
     ['be done with less', revise(shape(WORK, { done: [] })), "done without 'the sum is right'"],
     ['lift limits', revise(shape(WORK, { policy: { ...POLICY, limits: {} } })), 'the plan would have a larger budget'],
+    ['remove what only expects', { type: 'remove', tasks: [name('expecting')] }, 'would be removed with its checks'],
+    ['expect less', revise(with_({ expect: 'true' })), "'expecting' would lose its check 'exit == 0'"],
+    ['change more', revise(with_({ effects: ['**'] })), 'could change more without being noticed (**)'],
+    ['change anything', revise(with_({ effects: undefined })), 'could change more without being noticed (anywhere)'],
+    ['read more', revise(with_({ read: ['**'] })), 'could read more (**)'],
+    ['call unsafe work safe', revise(with_({ effect: 'idempotent' })), 'would count as idempotent, not as unsafe'],
+    ['call it safe by a scope', revise(with_({ network: [], write: ['src/**'] })), 'would count as workspace'],
+    ['try unsafe work again', revise(with_({ retry: RETRY })), 'tried more often, and is unsafe to repeat'],
+    ['try it for longer', revise(with_({ timeoutMs: 2_000 })), 'a larger budget'],
+    ['go round more often', revise(with_({ visits: 9 })), 'a larger budget'],
+    ['do without it', revise(with_({ optional: true })), "'expecting' would be optional"],
+    ['skip it', revise(with_({ when: 'false' })), 'would be done under another condition'],
+    ['take it over', revise(with_({ assignee: 'agent-7' })), 'would not be for ana any more'],
+    ['begin it sooner', revise(with_({ needs: [] })), "would not wait for 'work'"],
+    ['undo it otherwise', revise(with_({ compensate: undefined })), 'would be undone otherwise'],
+    [
+      'replace it',
+      revise(with_({ recover: [{ do: { type: 'alternate', task: name('last') } }] })),
+      'could be replaced',
+    ],
+    ['try everything again', revise(shape(WORK, { defaults: { retry: RETRY } })), 'tried more often'],
+    ['set edits back', revise(shape(WORK, { recovery: { edits: 'set-back' } })), 'recovery of the plan would change'],
+    [
+      'keep what failed',
+      revise(shape(WORK, { policy: { ...POLICY, onFailure: 'keep' } })),
+      'policy.on_failure would change',
+    ],
+    ['tell nobody', revise(shape(WORK, { notify: [] })), 'notify of the plan would change'],
     ['reach more', revise(shape({ ...WORK, network: ['b.example'] })), 'more of the network (b.example)'],
   ])('%s', async (_, order, why) => {
     const id = await make(engine)

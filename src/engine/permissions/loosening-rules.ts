@@ -1,13 +1,14 @@
 // What a person demands of a plan is not loosened by whoever works on it: a check is not taken away, a scope not widened, a budget not
-// raised. Who may not decide proposes such a change. A plan that they made and started themselves, and that nobody else has approved
+// raised, work that is unsafe to repeat not called safe, nothing that must be done made optional. Who may not decide proposes such a change. A plan that they made and started themselves, and that nobody else has approved
 // or revised since, is theirs to change.
 
 import type { Command } from '../../domain/command.ts'
 import { advise, next } from '../../domain/hint.ts'
-import type { Actor, PlanId } from '../../domain/id.ts'
+import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import { same } from '../../domain/json.ts'
-import type { Budget, Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import type { Budget, Criterion, EffectClass, PlanDefinition, RecoveryRule, TaskDefinition } from '../../domain/plan.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
+import { effectOf } from '../../domain/plan-rules/effect.ts'
 import { refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
@@ -51,17 +52,27 @@ const SETTLES: ReadonlySet<string> = new Set(['plan.created', 'plan.started', 'p
 export function loosenedBy({ definition: before, tasks }: PlanState, after: PlanDefinition): string | null {
   const missing = firstMissing(before.done, after.done)
   if (missing !== null) return `the plan would be done without '${missing}'`
-  const written = new Map(allTasks(after).map(task => [task.id, task]))
-  for (const task of allTasks(before)) {
+  const [old, written] = [byName(before), byName(after)]
+  /** It has not ended, and its checks hold back what comes after it. */
+  const isGuard = (task: TaskDefinition | undefined): boolean =>
+    task !== undefined && hasChecks(task) && !ENDED.has(tasks.get(task.id)?.status ?? 'pending')
+  for (const task of old.values()) {
     const now = written.get(task.id)
-    const found = now === undefined ? null : looserTask(scoped(task, before), scoped(now, after))
+    if (now === undefined) {
+      if (isGuard(task)) return `'${task.id}' would be removed with its checks`
+      continue
+    }
+    const found =
+      looserTask(filled(task, before), filled(now, after)) ?? looserEffect(before, task, after, now) ?? freed(task, now)
     if (found !== null) return `'${task.id}' ${found}`
-    const isOpen = !ENDED.has(tasks.get(task.id)?.status ?? 'pending')
-    if (now === undefined && isOpen && criteriaIn(task).length > 0)
-      return `'${task.id}' would be removed with its checks`
+    const need = (task.needs ?? []).find(one => isGuard(old.get(one)) && !waitsFor(written, now, one))
+    if (need !== undefined) return `'${task.id}' would not wait for '${need}'`
   }
   return looserPolicy(before, after)
 }
+
+const byName = (definition: PlanDefinition): ReadonlyMap<TaskName, TaskDefinition> =>
+  new Map(allTasks(definition).map(task => [task.id, task]))
 
 function looserTask(was: TaskDefinition, is: TaskDefinition): string | null {
   for (const key of CRITERIA) {
@@ -71,31 +82,106 @@ function looserTask(was: TaskDefinition, is: TaskDefinition): string | null {
   if (was.expect !== undefined && was.expect !== is.expect) return `would lose its check '${was.expect}'`
   const path = firstWider(was.write, is.write)
   if (path !== null) return `could write more (${path})`
+  const changed = firstWider(was.effects, is.effects)
+  if (changed !== null) return `could change more without being noticed (${changed})`
+  const seen = firstWider(was.read, is.read)
+  if (seen !== null) return `could read more (${seen})`
   const host = firstAdded(was.network, is.network)
   if (host !== null) return `could reach more of the network (${host})`
-  if (isRaised(was.timeboxMs, is.timeboxMs) || isDearer(was.budget, is.budget)) return 'would have a larger budget'
+  const isLonger = TIMES.some(key => isRaised(was[key], is[key])) || isRaised(was.retry?.attempts, is.retry?.attempts)
+  if (isLonger || isDearer(was.budget, is.budget)) return 'would have a larger budget'
   return null
 }
 
+const TIMES = ['timeboxMs', 'timeoutMs', 'visits'] as const
+
+/** How much care a class takes after an unknown outcome: a person decides, the world is asked, files are set back first. */
+const CARE: { readonly [effect in EffectClass]: number } = {
+  unsafe: 3,
+  probed: 2,
+  workspace: 1,
+  idempotent: 0,
+  model: 0,
+  pure: 0,
+}
+
+function looserEffect(
+  before: PlanDefinition,
+  was: TaskDefinition,
+  after: PlanDefinition,
+  is: TaskDefinition,
+): string | null {
+  const [old, now] = [effectOf(before, was), effectOf(after, is)]
+  if (CARE[now] < CARE[old]) return `would count as ${now}, not as ${old}`
+  if (was.probe !== undefined && !same(was.probe, is.probe)) return 'would be probed otherwise'
+  if (was.compensate !== undefined && !same(was.compensate, is.compensate)) return 'would be undone otherwise'
+  const tries = (task: TaskDefinition, { defaults }: PlanDefinition): number =>
+    (task.retry ?? defaults?.retry)?.attempts ?? 1
+  return now === 'unsafe' && tries(is, after) > tries(was, before)
+    ? 'would be tried more often, and is unsafe to repeat'
+    : null
+}
+
+/** The plan could do without it, or somebody else could have it. */
+function freed(was: TaskDefinition, is: TaskDefinition): string | null {
+  if (is.optional === true && was.optional !== true) return 'would be optional'
+  if (was.when !== is.when) return 'would be done under another condition'
+  if (was.assignee !== undefined && was.assignee !== is.assignee) return `would not be for ${was.assignee} any more`
+  const isPassing = ({ do: what }: RecoveryRule): boolean => what.type === 'alternate'
+  const rules = (is.recover ?? []).filter(isPassing)
+  return rules.every(rule => (was.recover ?? []).some(other => same(rule, other)))
+    ? null
+    : 'could be replaced by another task when it fails'
+}
+
+/** Directly, or through others. */
+function waitsFor(tasks: ReadonlyMap<TaskName, TaskDefinition>, task: TaskDefinition, need: TaskName): boolean {
+  const queue = [...(task.needs ?? [])]
+  const seen = new Set(queue)
+  for (const name of queue) {
+    if (name === need) return true
+    for (const next of tasks.get(name)?.needs ?? [])
+      if (!seen.has(next)) {
+        seen.add(next)
+        queue.push(next)
+      }
+  }
+  return false
+}
+
 /** What a task does not say is as the plan says. */
-const scoped = (task: TaskDefinition, { policy }: PlanDefinition): TaskDefinition => ({
+const filled = (task: TaskDefinition, { policy, defaults }: PlanDefinition): TaskDefinition => ({
   ...task,
   write: task.write ?? policy?.write,
   network: task.network ?? policy?.network,
+  timeoutMs: task.timeoutMs ?? defaults?.timeoutMs,
+  retry: task.retry ?? defaults?.retry,
 })
 
 const CRITERIA = ['accept', 'preconditions', 'postconditions'] as const
 
-const criteriaIn = (task: TaskDefinition): readonly Criterion[] => CRITERIA.flatMap(key => task[key] ?? [])
+const hasChecks = (task: TaskDefinition): boolean =>
+  task.expect !== undefined || CRITERIA.some(key => (task[key] ?? []).length > 0)
 
-function looserPolicy({ policy: was = {} }: PlanDefinition, { policy: is = {} }: PlanDefinition): string | null {
+function looserPolicy(before: PlanDefinition, after: PlanDefinition): string | null {
+  const { policy: was = {} } = before
+  const { policy: is = {} } = after
   const path = firstWider(was.write, is.write)
   if (path !== null) return `the plan could write more (${path})`
   const host = firstAdded(was.network, is.network)
   if (host !== null) return `the plan could reach more of the network (${host})`
   const limits = (['attempts', 'loops', 'tasks'] as const).some(key => isRaised(was.limits?.[key], is.limits?.[key]))
-  return limits || isDearer(was.budget, is.budget) ? 'the plan would have a larger budget' : null
+  if (limits || isDearer(was.budget, is.budget)) return 'the plan would have a larger budget'
+  const rule = (['checkpoints', 'onFailure', 'escalate', 'breaker', 'retention'] as const).find(
+    key => !same(was[key], is[key]),
+  )
+  if (rule !== undefined) return `policy.${RULE_KEYS[rule] ?? rule} would change`
+  const part = (['recovery', 'git', 'notify'] as const).find(key => !same(before[key], after[key]))
+  return part === undefined ? null : `${part} of the plan would change`
 }
+
+/** As a plan file calls them. */
+const RULE_KEYS: { readonly [key: string]: string } = { onFailure: 'on_failure' }
 
 function firstMissing(was: readonly Criterion[] = [], is: readonly Criterion[] = []): string | null {
   const missing = was.find(one => !is.some(other => same(one, other)))

@@ -116,6 +116,12 @@ async function adoptionOutOfScope(
   return null
 }
 
+/** What was answered about a plan that is out of their reach by now is not answered again. */
+export async function hideOutOfScope(rooms: Rooms, caller: ScopedCaller, done: Submitted): Promise<Submitted> {
+  if (!done.ok || (await seenBy(rooms, caller)(done.plan))) return done
+  return { ok: false, refusal: noPlanRefusal(done.name) }
+}
+
 /** What the caller is answered; throws NotAllowed for what is about all plans. */
 export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: AnyQuery): Promise<unknown> {
   const isSeen = seenBy(rooms, caller)

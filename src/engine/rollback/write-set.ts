@@ -245,8 +245,10 @@ async function tellApart(
   // Otherwise a declared scope is reserved across plans: nobody else wrote there.
   for (const [path, one] of [...known].filter(([, { isDeclared }]) => !isDeclared)) {
     const seen = others.changes.filter(other => other.path === path && isSeenToo(one, other))
+    // Nobody knows what our attempt wrote, and the other plan has told of this: it is theirs.
+    const isUntold = one.toldAt === Number.POSITIVE_INFINITY
     const declared =
-      seen.find(({ isDeclared }) => isDeclared)?.plan ??
+      seen.find(({ isDeclared }) => isDeclared || isUntold)?.plan ??
       loose.map(({ began, over }) => others.declaredBy(path, began, over)).find(plan => plan !== null)
     if (declared !== undefined) {
       aside.set(path, `it is the work of plan '${declared}', which ran at the same time`)

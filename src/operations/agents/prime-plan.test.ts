@@ -120,6 +120,26 @@ test('without a name it is the plan with a task of the agent, else the one that 
   expect(await prime('first', ['somebody'])).toMatchObject({ current: null, claimed: [{ task: 'a', by: AGENT }] })
 })
 
+test('of two tasks that the agent has claimed, the last is the one in hand, and the other is not told as that of others', async () => {
+  const { engine, begin, prime } = scene()
+  const id = await begin(plan('p', external('a'), external('b'), external('c'), external('d')))
+  const other = await begin(plan('q', external('x')))
+  const mine = engine.as(AGENT)
+  await mine.submit(other, { type: 'claim' })
+  await mine.submit(id, { type: 'claim', task: 'b' as TaskName })
+  await mine.submit(id, { type: 'claim', task: 'a' as TaskName })
+  await engine.as('bo' as Actor).submit(id, { type: 'claim', task: 'c' as TaskName })
+  const found = await prime('p')
+  expect(found).toMatchObject({
+    current: { task: 'a', standing: 'yours' },
+    alsoYours: ['b', 'q:x'],
+    claimed: [{ task: 'c', by: 'bo' }],
+  })
+  const text = primeText(found, OPTIONS)
+  expect(text).toContain('Also claimed by you (report each, or give it back):\n- b\n- q:x\n')
+  expect(text).toContain('In the hands of others (leave them alone):\n- c: claimed by bo\n')
+})
+
 test('what is for somebody else by name is not the next task', async () => {
   const { begin, prime } = scene()
   await begin(plan('one', external('hers', { assignee: 'ana' }), external('free')))
@@ -220,6 +240,7 @@ test('no text that others wrote leaves the fence, hides, or breaks the budget', 
             revision: 1,
             progress: { total: 1, done: 0, ended: 0, ratio: 0, successRate: null, counts },
             current: null,
+            alsoYours: [told.name],
             claimed: [],
             decisionsSince: null,
             otherPlans: [told.name],

@@ -13,7 +13,7 @@ import type { Engine } from '../../engine/engine.ts'
 import type { PlanRow } from '../../stores/store.ts'
 import { lookUpPlan, type Missing, openPlans } from '../find-target.ts'
 import { readyTasks } from '../next-step.ts'
-import { claimedTasks } from './claimed-tasks.ts'
+import { type ClaimedTask, claimedTasks } from './claimed-tasks.ts'
 
 export interface PrimeRoom {
   readonly engine: Pick<Engine, 'ask'>
@@ -31,6 +31,8 @@ export interface Prime {
   readonly revision: number
   readonly progress: Summary['progress']
   readonly current: CurrentTask | null
+  /** What the agent has claimed besides, latest first; a task of another plan as `plan:task`. */
+  readonly alsoYours: readonly string[]
   /** In the hands of others. */
   readonly claimed: readonly { readonly task: TaskName; readonly by: string }[]
   readonly waiting: readonly string[]
@@ -79,7 +81,8 @@ export async function primePlan(
 ): Promise<{ readonly ok: true; readonly prime: Prime } | { readonly ok: false; readonly missing: Missing }> {
   const { engine } = room
   const open = reference === undefined ? await openPlans(engine) : []
-  const chosen = reference === undefined ? await chosenPlan(room, open) : null
+  const held = await claimedTasks(engine, room.agents)
+  const chosen = reference === undefined ? chosenPlan(open, held) : null
   const found = chosen ?? (await lookUpPlan(engine, reference))
   if (!found.ok) return found
   const { plan } = found.target
@@ -89,7 +92,14 @@ export async function primePlan(
   if (summary === null || board === null || defined === null)
     return { ok: false, missing: { what: 'plan', reference: found.target.name } }
   const works = board.filter(({ action }) => action !== 'group')
-  const current = await currentTask(room, plan, works)
+  const [mine, ...besides] = works
+    .filter(({ claimedBy }) => claimedBy !== null && room.agents.includes(claimedBy))
+    .toSorted((a, b) => (b.startedAt ?? 0) - (a.startedAt ?? 0))
+  const current = await currentTask(room, plan, mine)
+  const elsewhere = await namesOf(
+    engine,
+    held.filter(one => one.plan !== plan),
+  )
   return {
     ok: true,
     prime: {
@@ -101,8 +111,9 @@ export async function primePlan(
       revision: summary.revision,
       progress: summary.progress,
       current,
+      alsoYours: [...besides.map(({ name }) => name), ...elsewhere],
       claimed: works.flatMap(({ name, claimedBy }) =>
-        claimedBy === null || name === current?.task ? [] : [{ task: name, by: claimedBy }],
+        claimedBy === null || room.agents.includes(claimedBy) ? [] : [{ task: name, by: claimedBy }],
       ),
       waiting: waitingIn(summary),
       ...(await decisionsOf(engine, plan, summary.version)),
@@ -115,15 +126,23 @@ export async function primePlan(
 
 type Chosen = Extract<Awaited<ReturnType<typeof lookUpPlan>>, { ok: true }>
 
-async function chosenPlan({ engine, agents }: PrimeRoom, open: readonly PlanRow[]): Promise<Chosen | null> {
-  const claimed = await claimedTasks(engine, agents)
-  const latest = open.find(({ id }) => claimed.some(({ plan }) => plan === id)) ?? open[0]
+function chosenPlan(open: readonly PlanRow[], held: readonly ClaimedTask[]): Chosen | null {
+  const latest = open.find(({ id }) => held.some(({ plan }) => plan === id)) ?? open[0]
   return latest === undefined ? null : { ok: true, target: { plan: latest.id, name: latest.name, task: null } }
 }
 
-async function currentTask(room: PrimeRoom, plan: PlanId, works: readonly Card[]): Promise<CurrentTask | null> {
+/** `plan:task` of each. */
+async function namesOf(engine: PrimeRoom['engine'], held: readonly ClaimedTask[]): Promise<readonly string[]> {
+  const names = held.map(async ({ plan, task }) => {
+    const summary = await engine.ask({ type: 'summary', plan })
+    return summary === null ? [] : [`${summary.name}:${task}`]
+  })
+  return (await Promise.all(names)).flat()
+}
+
+/** `mine`: what the agent claimed last; without one, what it may claim. */
+async function currentTask(room: PrimeRoom, plan: PlanId, mine: Card | undefined): Promise<CurrentTask | null> {
   const { engine, agents, now } = room
-  const mine = works.find(({ claimedBy }) => claimedBy !== null && agents.includes(claimedBy))
   const isFree = ({ assignee, action }: Card): boolean =>
     action === 'external' && (assignee === null || agents.includes(assignee))
   const next =

@@ -53,7 +53,7 @@ export function primeText(prime: Prime, { maxTokens, tools, more }: PrimeTextOpt
   ].join('\n')
 }
 
-/** For the fence, ten headings, and the counts of what is left out. */
+/** For the fence, eleven headings, and the counts of what is left out. */
 const RESERVED_UNITS = 600
 
 interface Section {
@@ -69,7 +69,7 @@ interface Section {
 
 /** In the order in which they are shown, and in which they take what others leave. */
 function sectionsOf(prime: Prime, room: number): readonly Section[] {
-  const { current, claimed, waiting, decisions, notes, rules, failed, pending, done, otherPlans } = prime
+  const { current, alsoYours, claimed, waiting, decisions, notes, rules, failed, pending, done, otherPlans } = prime
   const [long, short] = [room / 6, Math.min(room / 12, LINE_UNITS)]
   const task = ({ task, title, status, why }: TaskLine): string =>
     bullet(`${task} [${status}]`, [title, why].filter(one => one !== null).join('; '), short)
@@ -87,9 +87,10 @@ function sectionsOf(prime: Prime, room: number): readonly Section[] {
     lines: items.slice(0, Math.ceil(room / LINE_UNITS_MIN)).map(line),
   })
   const text = (one: string): string => bullet('', one, short)
-  const others = pending.filter(one => one.task !== current?.task)
+  const others = pending.filter(one => one.task !== current?.task && !alsoYours.includes(one.task))
   return [
     section(titleOf(current), 'lines about the task', 0.4, taskLines(current, { long, short }), line => line),
+    section('Also claimed by you (report each, or give it back)', 'tasks of yours', 0.04, alsoYours, text),
     section('Waiting for a person', 'open questions', 0.12, waiting, text),
     section('Decided by people, newest first', 'decisions', 0.12, decisions, one =>
       bullet(`${label(one.by)} ${one.what}${one.task === null ? '' : ` ${one.task}`}`, one.text, short),

@@ -28,8 +28,10 @@ export interface StatusAsk {
   readonly mode?: string | undefined
   /** Of the claim; without one the claim must be the caller's. */
   readonly token?: string | undefined
-  /** Under which name claims are the caller's: `pending` gives such a one back. */
+  /** Under which name claims are the caller's: `pending` gives such a one back, `running` leaves it as it is. */
   readonly me?: string | undefined
+  /** Who sets a task to `done` that is completed already is not refused; who reports it is. */
+  readonly mayBeDone?: boolean
   readonly submit?: SubmitOptions
 }
 
@@ -51,6 +53,7 @@ export async function setStatus(
   const { submit = {} } = ask
   switch (ask.status) {
     case 'running':
+      if (card.claimedBy !== null && card.claimedBy === ask.me) return { status: 'unchanged' }
       return outcome(await engine.submit(plan, { type: 'claim', task }, submit))
     case 'skipped':
       if (card.status === 'skipped') return { status: 'unchanged' }
@@ -64,6 +67,7 @@ export async function setStatus(
       if (!ENDED.has(card.status)) return { status: 'refused', refusal: notEnded(task) }
       return outcome(await engine.submit(plan, { type: 'retry', task, reason: ask.reason }, submit))
     default:
+      if (ask.status === 'done' && ask.mayBeDone === true && card.status === 'completed') return { status: 'unchanged' }
       return await report(engine, { plan, task }, card.claimedBy !== null, ask)
   }
 }

@@ -2,10 +2,10 @@
 // check when the task is reported.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import type { Json } from '../../domain/json.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
-import type { Briefing, Card } from '../../domain/views/board.ts'
+import type { Briefing } from '../../domain/views/board.ts'
+import { type Ticked as Marks, type TickMark, tickedIn, timesTicked } from '../../domain/views/ticked-checks.ts'
 import type { Engine, SubmitOptions } from '../../engine/engine.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { CallerEngine } from '../run-plan.ts'
@@ -15,28 +15,41 @@ export type Ticked =
   | { readonly status: 'ticked'; readonly criteria: readonly string[]; readonly done: number; readonly all: number }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 
+/** Others may tick at the same time, and each writes all that is ticked by then: whoever was slower looks again. */
+const TRIES_MAX = 64
+
 /** Each is named by its text, or by its number in the order in which a briefing lists them. All are ticked, or none. */
 export async function tickCriteria(
   engine: CallerEngine & { readonly caller: { readonly actor: string } },
   { plan, task }: { readonly plan: PlanId; readonly task: TaskName },
   wanted: readonly string[],
-  { evidence = '', submit }: { readonly evidence?: string | undefined; readonly submit?: SubmitOptions } = {},
+  { evidence = '', submit = {} }: { readonly evidence?: string | undefined; readonly submit?: SubmitOptions } = {},
 ): Promise<Ticked> {
-  const found = await criteriaOf(engine, plan, task)
-  if (found === null) return refused(refuse('not-found', `there is no task '${task}'`))
-  const { all, ticked } = found
-  const names: string[] = []
-  for (const word of wanted) {
-    const name = all.find(one => isMeant(one, word)) ?? (/^\d{1,4}$/.test(word) ? all[Number(word) - 1] : undefined)
-    if (name === undefined) return refused(unknownCriterion(task, word, all))
-    names.push(name)
+  for (let tries = 1; ; tries++) {
+    const version = (await engine.ask({ type: 'summary', plan }))?.version
+    const found = await criteriaOf(engine, plan, task)
+    if (version === undefined || found === null) return refused(refuse('not-found', `there is no task '${task}'`))
+    const { all, ticked } = found
+    const names: string[] = []
+    for (const word of wanted) {
+      const name = criterionMeant(all, word)
+      if (name === undefined) return refused(unknownCriterion(task, word, all))
+      names.push(name)
+    }
+    const mark: TickMark = { by: engine.caller.actor, evidence, time: timesTicked(ticked) + 1 }
+    const set = { ticked: { ...ticked, ...Object.fromEntries(names.map(name => [name, { ...mark }])) } }
+    const order = { type: 'annotate', task, set } as const
+    const done = await engine.submit(plan, order, { expectedVersion: version, ...submit })
+    if (done.ok) return { status: 'ticked', criteria: names, done: Object.keys(set.ticked).length, all: all.length }
+    const hasMoved =
+      done.refusal.code === 'conflict' && (await engine.ask({ type: 'summary', plan }))?.version !== version
+    if (!hasMoved || tries === TRIES_MAX || submit.expectedVersion !== undefined) return refused(done.refusal)
   }
-  const mark = { by: engine.caller.actor, evidence }
-  const set = { ticked: { ...ticked, ...Object.fromEntries(names.map(name => [name, mark])) } }
-  const done = await engine.submit(plan, { type: 'annotate', task, set }, submit)
-  if (!done.ok) return refused(done.refusal)
-  return { status: 'ticked', criteria: names, done: Object.keys(set.ticked).length, all: all.length }
 }
+
+/** By its text, or by its number. */
+export const criterionMeant = (all: readonly string[], word: string): string | undefined =>
+  all.find(one => isMeant(one, word)) ?? (/^\d{1,4}$/.test(word) ? all[Number(word) - 1] : undefined)
 
 const refused = (refusal: Refusal): Ticked => ({ status: 'refused', refusal })
 
@@ -50,7 +63,7 @@ export async function criteriaOf(
   engine: Pick<Engine, 'ask'>,
   plan: PlanId,
   task: TaskName,
-): Promise<{ readonly all: readonly string[]; readonly ticked: { readonly [criterion: string]: Json } } | null> {
+): Promise<{ readonly all: readonly string[]; readonly ticked: Marks } | null> {
   const briefing = await engine.ask({ type: 'briefing', plan, task })
   const card = await engine.ask({ type: 'task', plan, task })
   if (briefing === null || card === null) return null
@@ -59,12 +72,6 @@ export async function criteriaOf(
 
 const criteriaIn = ({ preconditions, accept, postconditions }: Briefing): readonly string[] =>
   [...preconditions, ...accept, ...postconditions].map(criterionText)
-
-export function tickedIn({ annotations: { ticked } }: Pick<Card, 'annotations'>): { readonly [name: string]: Json } {
-  return ticked !== null && typeof ticked === 'object' && !Array.isArray(ticked)
-    ? (ticked as { [name: string]: Json })
-    : {}
-}
 
 /** As it was shown: on one line, escaped, and cut where it was long. */
 function isMeant(criterion: string, word: string): boolean {

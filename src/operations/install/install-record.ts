@@ -1,7 +1,7 @@
 // What an install wrote, so that it can be taken back to the byte: one file for each agent and place, in the person's own settings of
 // Planfold. It holds hashes and what was replaced, never a copy of somebody's settings.
 
-import { mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Sha256 } from '../../domain/id.ts'
 import type { JsonEntry } from '../../format/text/json-entry.ts'
@@ -62,12 +62,15 @@ export async function readRecord(path: string): Promise<InstallRecord | null> {
 
 export async function writeRecord(path: string, record: InstallRecord): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  await writeFile(path, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 })
+  // By one rename: half a record could not take anything back.
+  const fresh = `${path}.new`
+  await writeFile(fresh, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600, flush: true })
+  await rename(fresh, path)
 }
 
 /** And the folders of records, once they are empty. */
 export async function removeRecord(path: string): Promise<void> {
-  await rm(path, { force: true })
+  for (const file of [path, `${path}.new`]) await rm(file, { force: true })
   for (const folder of [dirname(path), dirname(dirname(path))])
     await ignoring(['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'], () => rmdir(folder))
 }

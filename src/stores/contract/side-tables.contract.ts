@@ -50,11 +50,30 @@ export function besideContract(what: string, setup: Setup): void {
       expect((await store.check()).faults).toEqual([])
     })
 
-    it('a dropped claim is forgotten', async () => {
+    it('a lapse ends the hold, unless a sign of life has come since it was found, and never that of whoever claims next', async () => {
       const { store, clock, id, a } = await claimed()
-      await store.claims.drop(id, a)
-      clock.pass(24 * 3_600_000)
+      await store.claims.touch(id, a, token, 1_000)
+      clock.pass(1_000)
+      const lapse = { type: 'lapse', task: a, token, reason: 'silence' } as const
+      expect(await store.claims.lapsed()).toHaveLength(1)
+      await store.claims.touch(id, a, token)
+      expect(await store.update(id, lapse, { actor: ana })).toMatchObject({
+        ok: false,
+        refusal: { code: 'conflict' },
+      })
+      clock.pass(1_000)
+      await must(store, id, lapse)
       expect(await store.claims.lapsed()).toEqual([])
+      await must(store, id, { type: 'claim', task: a, token: 'token-2', by: 'other' })
+      await must(store, id, lapse)
+      clock.pass(24 * 3_600_000)
+      expect(await store.claims.lapsed()).toEqual([{ plan: id, task: 'a', token: 'token-2' }])
+    })
+
+    it('a claim is given back before its time is over', async () => {
+      const { store, id, a } = await claimed()
+      await must(store, id, { type: 'lapse', task: a, token, reason: 'given back', released: true })
+      expect(await store.claims.touch(id, a, token)).toBe(null)
     })
 
     it('output is kept in order and read by plan, by task and from where one stands', async () => {

@@ -8,7 +8,7 @@ import type { Event } from '../../domain/event.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { CLAIM_LEASE_DEFAULT_MS } from '../../domain/limits.ts'
 import { refuse } from '../../domain/refusal.ts'
-import { claimUntil } from '../leases/claims.ts'
+import { claimUntil, refuseAlive } from '../leases/claims.ts'
 import type { Clock, Host } from '../leases/host.ts'
 import { followReservations, granted } from '../leases/reservations.ts'
 import { type Asked, LeaseLost, type Once, type Updated, type UpdateOptions, type WorkOut } from '../store.ts'
@@ -101,6 +101,8 @@ export function updatePlan(
   const kept = room.states.at(tables, plan, head)
   const wanted = 'workOut' in asked ? asked.workOut(kept.state) : typeof asked === 'function' ? asked() : asked
   if ('code' in wanted) return { ok: false, refusal: wanted }
+  const alive = refuseAlive(tables, room, kept, wanted)
+  if (alive !== null) return { ok: false, refusal: alive }
   const command = granted(tables, head.no, wanted)
   if ('code' in command) return { ok: false, refusal: command }
   if (command.type === 'revise' && command.definition.name !== kept.state.definition.name) {

@@ -1,8 +1,11 @@
 // An agent's hold on an external task. The journal says who holds it; how long the hold lasts stands beside the journal, so
 // that heartbeats cost one small row and no entry.
 
+import type { Command } from '../../domain/command.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS } from '../../domain/limits.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import type { PlanState } from '../../domain/state/state.ts'
 import type { States } from '../journal/plan-states.ts'
 import type { Claims } from '../store.ts'
 import type { ClaimRecord, Tables, Transactions } from '../tables.ts'
@@ -22,7 +25,7 @@ export function claimsOn(room: Keeping): Claims {
       transactions.write(tables => {
         const held = heldToken(room, tables, plan, task)
         if (held === null || held.token !== token) return null
-        const asked = leaseMs ?? tables.claims.lease(held.no, held.ordinal) ?? CLAIM_LEASE_DEFAULT_MS
+        const asked = leaseMs ?? tables.claims.get(held.no, held.ordinal)?.lease ?? CLAIM_LEASE_DEFAULT_MS
         const claim = claimUntil(room, held.ordinal, token, asked)
         tables.claims.put(held.no, claim)
         return claim.lease
@@ -50,13 +53,6 @@ export function claimsOn(room: Keeping): Claims {
       }
       return found
     },
-
-    drop: (plan, task) =>
-      transactions.write(tables => {
-        const no = tables.journal.planNo(plan)
-        const ordinal = no === null ? null : tables.projections.ordinal(no, task)
-        if (no !== null && ordinal !== null) tables.claims.remove(no, ordinal)
-      }),
   }
 }
 
@@ -73,8 +69,25 @@ export function claimUntil(
 }
 
 /** Within one boot the monotonic clock tells; after a restart of the machine only the wall clock can. */
-function isLapsed({ clock, host }: Keeping, claim: ClaimRecord): boolean {
+function isLapsed({ clock, host }: Pick<Keeping, 'clock' | 'host'>, claim: ClaimRecord): boolean {
   return claim.boot === host.boot ? claim.expires <= clock.monotonic() : claim.until <= clock.now()
+}
+
+/**
+ * Looked at inside the transaction that would end the claim: a sign of life may have come since it was found to have lapsed. Null when
+ * it has lapsed, and for every other command.
+ */
+export function refuseAlive(
+  tables: Tables,
+  room: Pick<Keeping, 'clock' | 'host'>,
+  { no, state }: { readonly no: number; readonly state: PlanState },
+  command: Command,
+): Refusal | null {
+  if (command.type !== 'lapse' || command.released === true) return null
+  const task = state.tasks.get(command.task)
+  const row = task === undefined ? null : tables.claims.get(no, task.ordinal)
+  if (row === null || row.token !== command.token || isLapsed(room, row)) return null
+  return refuse('conflict', `the claim on '${command.task}' was renewed meanwhile`)
 }
 
 function heldToken({ states }: Keeping, tables: Tables, plan: PlanId, task: TaskName) {

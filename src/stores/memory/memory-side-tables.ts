@@ -105,7 +105,7 @@ export function memoryOwners(disk: MemoryDisk): OwnerTable {
 export function memoryClaims(disk: MemoryDisk): ClaimTable {
   return {
     put: (no, claim) => disk.put(disk.plans.get(no)!.claims, claim.ordinal, claim),
-    lease: (no, ordinal) => disk.plans.get(no)!.claims.get(ordinal)?.lease ?? null,
+    get: (no, ordinal) => disk.plans.get(no)!.claims.get(ordinal) ?? null,
     all(no) {
       const plans = no === null ? [...disk.plans.values()] : [disk.plans.get(no)!]
       return plans.flatMap(plan =>

@@ -4,6 +4,7 @@ import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import type { Reserves } from '../../domain/result.ts'
 import type { LogChunk, StoredLog } from '../store.ts'
 import type {
+  ClaimRecord,
   ClaimTable,
   LogTable,
   OnceRecord,
@@ -218,22 +219,27 @@ export function sqliteClaims(sql: Connection, wrote: () => void): ClaimTable {
       (no === null ? sql.prepare(CLAIMS).all() : sql.prepare(`${CLAIMS} WHERE c.plan_no = ?`).all(no)).map(row => ({
         plan: row.plan as PlanId,
         no: row.plan_no as number,
-        ordinal: row.ordinal as number,
-        token: row.token as string,
-        boot: row.boot as string,
-        expires: row.expires as number,
-        until: row.until as number,
-        lease: row.lease as number | null,
+        ...claimFrom(row),
       })),
-    lease: (no, ordinal) =>
-      (sql.prepare('SELECT lease FROM task_claims WHERE plan_no = ? AND ordinal = ?').get(no, ordinal)?.lease ??
-        null) as number | null,
+    get(no, ordinal) {
+      const row = sql.prepare('SELECT * FROM task_claims WHERE plan_no = ? AND ordinal = ?').get(no, ordinal)
+      return row === undefined ? null : claimFrom(row)
+    },
     remove(no, ordinal) {
       wrote()
       sql.prepare('DELETE FROM task_claims WHERE plan_no = ? AND ordinal = ?').run(no, ordinal)
     },
   }
 }
+
+const claimFrom = (row: Row): ClaimRecord => ({
+  ordinal: row.ordinal as number,
+  token: row.token as string,
+  boot: row.boot as string,
+  expires: row.expires as number,
+  until: row.until as number,
+  lease: row.lease as number | null,
+})
 
 export function sqliteLogs(sql: Connection, wrote: () => void): LogTable {
   return {

@@ -3,11 +3,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { placeName } from '../files/path-text.ts'
+import { notesOf, placeName } from '../files/path-text.ts'
 import { makeGround, must, open, shellHash, written } from '../snapshots/snapshots.fixture.ts'
 import { file, tree } from '../tree.fixture.ts'
 import type { Workspace } from '../workspace.ts'
+import { writeIntent } from './rollback-intent.ts'
 import { captureBetweenRollbacks, holdRollbacks } from './rollback-lock.ts'
 
 const HOLD = resolve(import.meta.dirname, 'rollback-lock.ts')
@@ -59,6 +61,39 @@ test('while another process rolls back, a rollback is refused and says whose tur
   expect(must(await snapshots.rollback(manifest, written(changes))).left).toEqual([])
   expect(shellHash(ground.root)).toBe(before)
   expect(fs.readdirSync(join(ground.stateDir, placeName('rolling-back', ground)))).toEqual([])
+})
+
+test('a snapshot waits while another process finishes a rollback, and is taken then', async () => {
+  const ground = makeGround(tree({ a: file('1') }))
+  const { snapshot, snapshots, blobs } = open(ground)
+  const { manifest } = await snapshot()
+  writeIntent(notesOf(blobs, ground), {
+    rollback: 1,
+    aside: '.planfold-aside-1',
+    about: null,
+    target: manifest,
+    saved: manifest,
+    steps: [],
+    modes: [],
+    left: [],
+    merged: [],
+  })
+  const other = child(
+    `const hold = await holdRollbacks({ root: args[0], stateDir: args[1] }); console.log('held'); process.stdin.once('data', () => { hold.release(); process.exit() })`,
+    ground.root,
+    ground.stateDir,
+  )
+  await new Promise(held => other.stdout!.once('data', held))
+  let isTaken = false
+  const taking = snapshots.snapshot().then(taken => {
+    isTaken = true
+    return taken
+  })
+  // Longer than whoever only looks for others would wait.
+  await setTimeout(500)
+  expect(isTaken).toBe(false)
+  other.stdin!.write('go\n')
+  expect(must(await taking).files).toBe(1)
 })
 
 test('of two in one process one is refused, and the hold is free again after a failure', async () => {
@@ -124,7 +159,7 @@ test('a scope is captured when no rollback is under way, and again when one was 
   const workspace = captureBetweenRollbacks(place, plain)
   const hold = await holdRollbacks(place)
   const captured = workspace.capture(['**'])
-  await new Promise(resolve => setTimeout(resolve, 20))
+  await setTimeout(20)
   expect(seen).toEqual([])
   fs.writeFileSync(join(root, 'a'), 'whole')
   hold.release()

@@ -86,6 +86,10 @@ export function captureBetweenRollbacks(
   }
 }
 
+/** Answers when nobody rolls back here, or after half a minute. */
+export const waitForRollbacks = (place: { readonly root: string; readonly stateDir: string }): Promise<void> =>
+  quiet(join(place.stateDir, placeName(FOLDER, place)))
+
 /** Whoever rolls back for longer than we wait is met as they stand: the capture then says what it cannot store. */
 async function quiet(folder: string): Promise<void> {
   for (let look = 0; look < WAIT_LOOKS && lastSign(folder) !== null && standing(folder, '').length > 0; look++)

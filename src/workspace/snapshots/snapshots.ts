@@ -5,7 +5,7 @@ import { realpathSync } from 'node:fs'
 import type { Sha256 } from '../../domain/id.ts'
 import { stateInside } from '../../safety/files/path-gate.ts'
 import { FILE_MAX_BYTES } from '../../safety/files/regular-file.ts'
-import { type Answer, refuse } from '../../safety/safety-refusal.ts'
+import { type Answer, Refused, refuse } from '../../safety/safety-refusal.ts'
 import { patternError } from '../../safety/scope.ts'
 import { fileStateIn, modeAt, within } from '../files/current-file.ts'
 import { HeldFolder } from '../files/held-folder.ts'
@@ -13,7 +13,7 @@ import { notesOf, pathBytes, pathText } from '../files/path-text.ts'
 import { prepare } from '../rollback/prepare-rollback.ts'
 import { forgetIntent, readIntent, writeIntent } from '../rollback/rollback-intent.ts'
 
-import { type Hold, holdRollbacks } from '../rollback/rollback-lock.ts'
+import { type Hold, holdRollbacks, waitForRollbacks } from '../rollback/rollback-lock.ts'
 import { assess } from '../rollback/rollback-plan.ts'
 import { carryOut, type Stepping } from '../rollback/rollback-steps.ts'
 import { storing } from '../scope/store-files.ts'
@@ -45,6 +45,8 @@ export interface SnapshotsOptions {
 }
 
 const WALKS_MAX = 3
+/** So often it waits for rollbacks of others. */
+const TURNS_MAX = 5
 /** A large walk takes long enough by itself; after a small one we wait, so that a writer gets on with it. */
 const LARGE_ENTRIES = 2_000
 const PAUSE_MS = 25
@@ -77,7 +79,7 @@ class SnapshotsOfFolder implements door.Snapshots {
     return flat(
       await this.#alone('taking a snapshot', async room => {
         checkPatterns(scopes)
-        await this.#finishAny(room)
+        await this.#finishInTurn(room)
         const { blobs } = this.#options
         const distrust = new Set<Sha256>()
         const unstable = new Set<BytePath>()
@@ -234,6 +236,19 @@ class SnapshotsOfFolder implements door.Snapshots {
     if (note === null) return null
     if ('ended' in note) return note.ended
     return await this.#holding(hold => this.#finish(room, hold))
+  }
+
+  /** As `#finishAny`, but waits while another process is at it: whoever wants to look must not miss what comes next. */
+  async #finishInTurn(room: Room): Promise<void> {
+    for (let tried = 1; ; tried++) {
+      try {
+        await this.#finishAny(room)
+        return
+      } catch (error) {
+        if (tried >= TURNS_MAX || !(error instanceof Refused) || error.failure.class !== 'transient') throw error
+        await waitForRollbacks(this.#options)
+      }
+    }
   }
 
   /** Carries out what an intent says, or tells how it ended; null when there is none. Begun now, contents are at hand. */

@@ -126,17 +126,27 @@ export async function done(
     if (unaccepted === null) return EXIT.done
     const { name, claim } = accepted
     const again = `planfold done ${name} ${task}${claim === undefined ? '' : ` --token ${claim.token}`}`
-    remarkUnaccepted(context, unaccepted, { task, claim, again })
+    remarkUnaccepted(context, unaccepted, { name, task, claim, again })
     // A report that was not accepted is a failure, and a script must see it.
     return EXIT.failed
   })
 }
 
-/** Which checks failed, and how to report `again`. */
+/** Which checks failed, and how to go on: report `again`, or give it back. */
 export function remarkUnaccepted(
   context: Context,
   { verdicts, kept }: Unaccepted,
-  { task, claim, again }: { readonly task: string; readonly claim: Accepted['claim']; readonly again: string },
+  {
+    name,
+    task,
+    claim,
+    again,
+  }: {
+    readonly name: string
+    readonly task: string
+    readonly claim: Accepted['claim']
+    readonly again: string
+  },
 ): void {
   // The first one is in the sentence that was just printed.
   for (const { criterion, evidence } of verdicts.filter(({ holds }) => holds === false).slice(1))
@@ -147,6 +157,7 @@ export function remarkUnaccepted(
   if (!kept) return
   const long = claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`
   printNote(context, `${task} is still yours${long}: fix it, then report again. Next: ${again}`)
+  printNote(context, `or give it back: planfold release ${name} ${task}`)
 }
 
 /** Reports, tells what then happened, and how to go on. */

@@ -4,6 +4,7 @@
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import { suggest } from '../../../domain/phrases.ts'
 import type { Field } from '../../../domain/plan.ts'
+import { listFrom } from '../../../domain/plan-rules/form.ts'
 import { usage } from '../../exit.ts'
 
 /** A form of one field may be answered with the bare value. */
@@ -54,14 +55,10 @@ export function valueFrom({ name, type }: Field, text: string): Json {
   }
 }
 
-/** As JSON where it begins like it, else separated by commas. */
 function listOf(name: string, text: string): Json {
-  if (!text.trimStart().startsWith('[')) return text === '' ? [] : text.split(',').map(item => item.trim())
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    throw usage(`'${name}' is no list`, `write ${name}=a,b,c or ${name}='["a","b"]'`)
-  }
+  const list = listFrom(text)
+  if (list === null) throw usage(`'${name}' is no list of texts`, `write ${name}=a,b,c or ${name}='["a","b"]'`)
+  return list
 }
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([

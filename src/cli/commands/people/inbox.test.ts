@@ -85,6 +85,7 @@ describe('an answer by id', () => {
         ...composed,
         engine: {
           submit,
+          answered: (...asked) => engine.answered(...asked),
           caller: engine.caller,
           as: who => engine.as(who),
           ask: query => engine.ask(query),
@@ -138,6 +139,21 @@ describe('an answer by id', () => {
     )
     expect(said.exit).toBe('not-ready')
     expect(said.stderr).toContain("'review' of 'p' does not ask that any more: review rejected by bo: no (bo, entry")
+  })
+
+  it('may be yes or no where these are the answers, and else names the command', async () => {
+    const { id } = (await items()).find(({ task }) => task === 'review')!
+    const answering = (word: string) => here.say(context => answerInbox(context, id, word, {}).catch(told))
+    const told = (error: { readonly hint?: unknown }): never => {
+      throw new Error(String(error.hint))
+    }
+    await expect(answering('perhaps')).rejects.toThrow(`planfold inbox answer ${id} approve`)
+    const said = await here.say(context => answerInbox(context, id, 'yes', {}))
+    expect(said).toMatchObject({ exit: 0, stdout: expect.stringContaining('review approved') })
+    const other = (await items())[0]!.id
+    expect((await here.say(context => answerInbox(context, other, 'No', { message: 'x' }))).stdout).toContain(
+      'rejected',
+    )
   })
 
   it('must be one of its answers', async () => {

@@ -158,7 +158,10 @@ function unanswered(
       )
     }
     case 'no-answer':
-      return usage(`'${done.answer}' is no answer to this`, guess ?? `one of ${done.words.join(', ')}`)
+      return usage(
+        `'${done.answer}' is no answer to this`,
+        `${guess ?? `one of ${done.words.join(', ')}`}: planfold inbox answer ${id} ${near ?? done.words[0]}`,
+      )
     case 'other-hash':
       return new CliError(
         EXIT.refused,

@@ -65,7 +65,7 @@ export async function report(
     if (isKept) await tellPeople(composed, plan)
     else await remarkHowToGoOn(context, composed, plan)
     if (unaccepted === null) return EXIT.done
-    remarkUnaccepted(context, unaccepted, { task, claim, again })
+    remarkUnaccepted(context, unaccepted, { name, task, claim, again })
     // A report that was not accepted is a failure, and a script must see it.
     return EXIT.failed
   })

@@ -56,24 +56,28 @@ class State {
   }
 
   async open(create: boolean): Promise<Opened | null> {
-    this.#opening ??= this.#context.openState({
-      cwd: this.#context.cwd,
-      environment: this.#context.environment,
-      word: partText,
-      create,
-      dir: this.#context.settings.dir,
-    })
-    try {
-      const { engine, worker, now, stateDir } = await this.#opening
-      if (this.#run !== null) this.#running ??= worker.attend({ stop: this.#run })
-      return { engine, now, templates: join(stateDir, 'templates') }
-    } catch (error) {
-      // Looked for again with the next call: somebody may have made it meanwhile.
-      this.#opening = null
-      const { NoState } = await import('../../../compose.ts')
-      if (error instanceof NoState) return null
-      throw error
+    for (;;) {
+      const isShared = this.#opening !== null
+      const opening = this.#opening ?? this.#openFolder(create)
+      this.#opening = opening
+      try {
+        const { engine, worker, now, stateDir } = await opening
+        if (this.#run !== null) this.#running ??= worker.attend({ stop: this.#run })
+        return { engine, now, templates: join(stateDir, 'templates') }
+      } catch (error) {
+        // Looked for again with the next call: somebody may have made it meanwhile.
+        if (this.#opening === opening) this.#opening = null
+        const { NoState } = await import('../../../compose.ts')
+        if (!(error instanceof NoState)) throw error
+        // It was opened for a call that only looks: this one makes it.
+        if (!create || !isShared) return null
+      }
     }
+  }
+
+  async #openFolder(create: boolean): Promise<Composed> {
+    const { cwd, environment, settings, openState } = this.#context
+    return await openState({ cwd, environment, word: partText, create, dir: settings.dir })
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,139 @@
+// What `plan_write` says was done, action by action: also of a call that comes a second time, from what was written the first time.
+
+import type { EventOf } from '../domain/event.ts'
+import type { PlanId, TaskName } from '../domain/id.ts'
+import { type Unaccepted, unacceptedIn } from '../domain/views/board.ts'
+import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
+import type { WantedStatus } from '../operations/agents/set-status.ts'
+import { briefingLines, clean } from './plan-text.ts'
+import { type Accepted, type Room, ToolError } from './room.ts'
+
+type Target = { readonly plan: PlanId; readonly task: TaskName }
+
+/** Of what is one order, and no more. */
+export function orderLines({ action, task = '' }: PlanWriteInput): readonly string[] {
+  const words: { readonly [action: string]: string } = {
+    pause: 'paused',
+    resume: 'resumed',
+    skip: `skipped ${task}`,
+    retry: `${task} is open again`,
+    note: 'noted',
+    checkpoint: 'checkpoint made',
+  }
+  return [`ok: ${clean(words[action] ?? action)}`]
+}
+
+export const editedLines = (summary: string): readonly string[] => [`ok: ${clean(summary)}`]
+
+export const proposedLines = (summary: string, why: string): readonly string[] => [
+  `not changed yet, proposed to a person: ${clean(summary)}`,
+  `why: ${clean(why)}`,
+  'It takes effect when a person accepts it in the inbox. Changes that loosen nothing can be made in a call of their own.',
+]
+
+interface Held extends Target {
+  readonly token: string
+  readonly expiresInMs: number
+  /** It was theirs before. */
+  readonly isAgain: boolean
+}
+
+export async function claimedLines({ engine }: Room, held: Held): Promise<readonly string[]> {
+  const { plan, task, token, expiresInMs, isAgain } = held
+  const briefing = await engine.ask({ type: 'briefing', plan, task })
+  return [
+    `ok: ${clean(task)} is ${isAgain ? 'still ' : ''}yours for ${Math.round(expiresInMs / 60_000)} minutes; token: ${token}`,
+    'Send heartbeat before the time is over, and report when it is done or failed.',
+    ...(briefing === null ? [] : briefingLines(briefing)),
+  ]
+}
+
+/** Throws where it was reported as done, and is not accepted. */
+export async function statusLines(
+  room: Room,
+  target: Target,
+  wanted: WantedStatus,
+  done: Accepted,
+): Promise<readonly string[]> {
+  const token = done.claim?.token ?? startedIn(done)?.claim?.token
+  const unaccepted = wanted === 'done' ? unacceptedIn(done.events) : null
+  if (unaccepted !== null) throw new ToolError(unacceptedLines(target.task, unaccepted, token).join('\n'), target.plan)
+  return [`ok: ${await standingText(room, target, wanted)}${token === undefined ? '' : `; token: ${token}`}`]
+}
+
+export const startedIn = ({ events }: Accepted): EventOf<'attempt.started'> | undefined =>
+  events.find(event => event.type === 'attempt.started')
+
+/** What became of the task: what was reported is not always what it is then. */
+export async function standingText({ engine }: Room, { plan, task }: Target, wanted: WantedStatus): Promise<string> {
+  const card = await engine.ask({ type: 'task', plan, task })
+  const asked = (await engine.ask({ type: 'summary', plan }))?.waiting.find(one => one.task === task)
+  if (asked?.asks.type === 'verdict')
+    return `${clean(task)} is reported as done; it waits for a person to confirm: ${asked.asks.criteria.map(one => `'${clean(one)}'`).join(', ')}`
+  if (asked !== undefined) return `${clean(task)} is reported as ${wanted}; a person is asked what to do now`
+  const status = card?.status ?? 'gone'
+  if (IS[wanted].includes(status)) return `${clean(task)} is ${wanted}`
+  return `${clean(task)} is set to ${wanted}; it is ${status} now`
+}
+
+const IS: { readonly [status in WantedStatus]: readonly string[] } = {
+  running: ['running'],
+  done: ['completed'],
+  failed: ['failed'],
+  skipped: ['skipped'],
+  pending: ['pending', 'ready'],
+}
+
+/** What failed, and the ways on. */
+function unacceptedLines(
+  task: string,
+  { kept, failure, verdicts }: Unaccepted,
+  token: string | undefined,
+): readonly string[] {
+  return [
+    `error: ${clean(task)} is not accepted as done: ${clean(failure.message)}`,
+    ...verdicts
+      .filter(({ holds }) => holds === false)
+      .map(
+        ({ criterion, evidence }) =>
+          `- failed: ${clean(criterion)}${evidence === undefined ? '' : ` (${clean(evidence)})`}`,
+      ),
+    ...(kept
+      ? [
+          `hint: it is yours${token === undefined ? '' : `; token: ${token}`}: fix this and report it as done again`,
+          `or give it back for others to take: plan_write {"action":"status","task":"${clean(task)}","status":"pending","text":"why"}`,
+        ]
+      : ['hint: the attempt is over; see plan_read {"what":"next"}']),
+  ]
+}
+
+interface TickedNow {
+  readonly criteria: readonly string[]
+  readonly done: number
+  readonly all: number
+}
+
+export const tickedLines = ({ criteria, done, all }: TickedNow): readonly string[] => [
+  `ok: ticked ${done} of ${all}: ${criteria.map(one => clean(one)).join('; ')}`,
+]
+
+export function questionIn({ events }: Accepted): EventOf<'question.asked'> {
+  const asked = events.find(event => event.type === 'question.asked')
+  if (asked === undefined) throw new Error('bug: a question was asked and is not in the journal')
+  return asked
+}
+
+const lookLater = (done: Accepted): string =>
+  `Look later: plan_read {"what":"answer","plan":"${done.name}","id":"${questionIn(done).id}"}`
+
+export const askedLines = (done: Accepted): readonly string[] => [
+  `ok: asked; a person answers in the inbox. ${lookLater(done)}`,
+]
+
+export const rollbackLines = (done: Accepted): readonly string[] => [
+  `ok: a person was asked: ${clean(questionIn(done).text, QUESTION_MAX)}`,
+  'Nothing is undone before they do it.',
+  lookLater(done),
+]
+
+const QUESTION_MAX = 2_000

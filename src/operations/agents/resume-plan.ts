@@ -1,0 +1,48 @@
+// An agent resumes a plan. It takes back its own pause, and one that Planfold made; what somebody else paused stays paused until they
+// resume it.
+
+import type { PlanId } from '../../domain/id.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import type { Summary } from '../../domain/views/summary.ts'
+import type { EngineInProcess, SubmitOptions, Submitted } from '../../engine/engine.ts'
+
+type AgentEngine = Pick<EngineInProcess, 'ask' | 'submit' | 'caller'>
+
+/** Somebody may pause the plan, or move it on, between the look and the order; then it is looked at again. */
+const TRIES_MAX = 64
+
+export async function resumeOwnPause(
+  engine: AgentEngine,
+  plan: PlanId,
+  submit: SubmitOptions = {},
+): Promise<Submitted> {
+  for (let tries = 1; ; tries++) {
+    const summary = await engine.ask({ type: 'summary', plan })
+    const refusal = summary === null ? null : await pausedByOthers(engine, summary)
+    if (refusal !== null) return { ok: false, refusal }
+    const seen = summary === null ? {} : { expectedVersion: summary.version }
+    const done = await engine.submit(plan, { type: 'resume' }, { ...submit, ...seen })
+    const hasMoved =
+      !done.ok && done.refusal.code === 'conflict' && (await versionOf(engine, plan)) !== summary?.version
+    if (!hasMoved || tries === TRIES_MAX) return done
+  }
+}
+
+const versionOf = async (engine: AgentEngine, plan: PlanId): Promise<number | undefined> =>
+  (await engine.ask({ type: 'summary', plan }))?.version
+
+async function pausedByOthers(engine: AgentEngine, summary: Summary): Promise<Refusal | null> {
+  if (summary.status !== 'paused' || summary.shortage !== undefined) return null
+  for (let end = summary.version; end > 0; end -= PAGE) {
+    const after = Math.max(0, end - PAGE)
+    const entries = (await engine.ask({ type: 'entries', plan: summary.id, after, limit: end - after })) ?? []
+    const paused = entries.findLast(({ events }) => events.some(({ type }) => type === 'plan.paused'))
+    if (paused === undefined) continue
+    if (paused.actor === engine.caller.actor || paused.actor === 'engine') return null
+    const message = `${paused.actor} paused the plan${summary.reason === null ? '' : `: ${summary.reason}`}`
+    return refuse('not-allowed', message, 'ask them to resume it')
+  }
+  return null
+}
+
+const PAGE = 200
