@@ -17,6 +17,7 @@ import type { Caller } from './engine/roles.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { readSize } from './format/text/units.ts'
 import type { Models } from './models/model.ts'
+import type { Planner, RepositoryView } from './planners/planner.ts'
 import type { Publisher, Tracer } from './publishers/publisher.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
@@ -69,6 +70,10 @@ export interface Composed {
   readonly git: Git
   /** Language models, for what is no part of a plan: drafting one, listing and testing. */
   readonly models: Models
+  /** By their names; what a person may choose with `--planner`. */
+  readonly planners: ReadonlyMap<string, Planner>
+  /** The workspace as planners see it. */
+  readonly repository: RepositoryView
   /** What in the environment is not followed, though it was meant to be: a sentence each. */
   readonly warnings: readonly string[]
   /** Tells this listener, instead of the one before, while the files of the workspace are looked at. */
@@ -162,6 +167,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     now: clock.now,
     git: rooms.git as Git,
     models,
+    planners: openPlanners(),
+    repository: openRepository({ root, stateDir, environment }),
     warnings: fault === null ? [] : [fault],
     onProgress: told => {
       listener = told
@@ -190,6 +197,32 @@ export function modelsAt(place: {
       ],
       clock: systemClock,
       newId: randomUUID,
+    }),
+  )
+}
+
+/** The planners there are. One that asks a model, an agent or a template stands beside it, behind the same door. */
+export function openPlanners(): ReadonlyMap<string, Planner> {
+  const heuristic: Planner = {
+    name: 'heuristic',
+    propose: async request =>
+      await (await import('./planners/heuristic-planner.ts')).heuristicPlanner().propose(request),
+  }
+  return new Map([[heuristic.name, heuristic]])
+}
+
+/** A workspace as planners see it; looked at when they ask. */
+export function openRepository(place: {
+  readonly root: string
+  readonly stateDir: string
+  readonly environment: Environment
+}): RepositoryView {
+  const { root, stateDir, environment } = place
+  return whenAsked<RepositoryView>(async () =>
+    (await import('./workspace/repository-view.ts')).openRepositoryView({
+      root,
+      scratch: join(stateDir, 'scratch'),
+      environment,
     }),
   )
 }
