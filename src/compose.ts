@@ -17,7 +17,7 @@ import type { Caller } from './engine/roles.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { readSize } from './format/text/units.ts'
 import type { Models } from './models/model.ts'
-import type { Planner, RepositoryView } from './planners/planner.ts'
+import type { Planner, PlanningModels, RepositoryView } from './planners/planner.ts'
 import type { Publisher, Tracer } from './publishers/publisher.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
@@ -167,7 +167,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     now: clock.now,
     git: rooms.git as Git,
     models,
-    planners: openPlanners(),
+    planners: openPlanners({ models, stateDir }),
     repository: openRepository({ root, stateDir, environment }),
     warnings: fault === null ? [] : [fault],
     onProgress: told => {
@@ -201,14 +201,27 @@ export function modelsAt(place: {
   )
 }
 
-/** The planners there are. One that asks a model, an agent or a template stands beside it, behind the same door. */
-export function openPlanners(): ReadonlyMap<string, Planner> {
-  const heuristic: Planner = {
-    name: 'heuristic',
-    propose: async request =>
-      await (await import('./planners/heuristic-planner.ts')).heuristicPlanner().propose(request),
+/** The planners there are, by name. Each is loaded when it is asked. */
+export function openPlanners({
+  models,
+  stateDir,
+}: {
+  readonly models: Models
+  readonly stateDir: string
+}): ReadonlyMap<string, Planner> {
+  const drafting: PlanningModels = { open: request => models.open({ ...request, purpose: 'draft' }) }
+  const open: { readonly [name: string]: () => Promise<Planner> } = {
+    heuristic: async () => (await import('./planners/heuristic-planner.ts')).heuristicPlanner(),
+    model: async () => (await import('./planners/model-planner.ts')).modelPlanner(drafting),
+    template: async () =>
+      (await import('./planners/template-planner.ts')).templatePlanner({ folder: join(stateDir, 'templates') }),
   }
-  return new Map([[heuristic.name, heuristic]])
+  return new Map(
+    Object.entries(open).map(([name, opened]) => [
+      name,
+      { name, propose: async request => await (await opened()).propose(request) },
+    ]),
+  )
 }
 
 /** A workspace as planners see it; looked at when they ask. */

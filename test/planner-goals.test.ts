@@ -6,7 +6,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { openPlanners, openRepository } from '../src/compose.ts'
+import { modelsAt, openPlanners, openRepository } from '../src/compose.ts'
 import type { CommandLine, Criterion, TaskDefinition } from '../src/domain/plan.ts'
 import { impactOf, isGated } from '../src/domain/plan-rules/impact.ts'
 import { analyzed } from '../src/operations/analyze-plan.ts'
@@ -123,12 +123,13 @@ async function repositoryFor({ repository, before = [] }: Pick<GoalCase, 'reposi
 }
 
 async function planIn(folder: string, goal: string): Promise<CheckedProposal> {
-  const repository = openRepository({
+  const place = {
     root: folder,
     stateDir: join(folder, '.planfold'),
     environment: { PATH: process.env.PATH, HOME: folder },
-  })
-  return await proposePlan({ planner: openPlanners().get('heuristic')!, repository }, goal)
+  }
+  const planners = openPlanners({ models: modelsAt(place), stateDir: place.stateDir })
+  return await proposePlan({ planner: planners.get('heuristic')!, repository: openRepository(place) }, goal)
 }
 
 async function apply(folder: string, changes: readonly Change[]): Promise<void> {

@@ -396,7 +396,7 @@ export const live = (text: string): string => text.replaceAll('${{', () => '$${{
 
 const NAME_WORDS_MAX = 6
 
-function planName(headline: string, kind: string): PlanName {
+export function planName(headline: string, kind: string): PlanName {
   const words = headline
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
@@ -406,7 +406,7 @@ function planName(headline: string, kind: string): PlanName {
   return (name.length >= 3 && isPlanName(name) ? name : kind) as PlanName
 }
 
-function oneLine(text: string, max: number): string {
+export function oneLine(text: string, max: number): string {
   const line = text.replace(/\s+/g, ' ').trim()
   const cut = line.length > max ? `${line.slice(0, max - 1)}…` : line
   return cut === '' ? 'an empty goal' : cut

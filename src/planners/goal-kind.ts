@@ -146,7 +146,7 @@ const IRREVERSIBLE: readonly (readonly [IrreversibleStep['word'], RegExp])[] = [
   ['migrate', /\b(migrat\w+)\b[^.]{0,40}\b(data|database|schema|tables?|production|prod|users?)\b/i],
 ]
 
-const irreversibleIn = (text: string): readonly IrreversibleStep[] =>
+export const irreversibleIn = (text: string): readonly IrreversibleStep[] =>
   IRREVERSIBLE.flatMap(([word, pattern]) => {
     const found = pattern.exec(text)
     return found === null ? [] : [{ word, said: short(found[0]) }]

@@ -1,13 +1,26 @@
 // A planner turns a goal into a proposed plan: the door of `planners/`. The embedded one (`heuristic`) reads the goal and the
 // repository and asks no model. Others (a model, the person's own agent, a template) take the same request and give the same answer.
 
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
+import type { Failure } from '../domain/result.ts'
 
 export interface Planner {
-  /** As people choose it: `heuristic`. */
+  /** As people choose it: `heuristic`, `model`. */
   readonly name: string
-  /** Never throws for what a goal or a repository says; any text is a goal. */
+  /** Any text is a goal. Throws `PlanningFailure` when whoever is asked (a model) gives no plan that can be used. */
   propose(request: PlanRequest): Promise<PlanProposal>
+}
+
+/** There is no plan, and this is why. Nothing was kept. */
+export class PlanningFailure extends Error {
+  readonly failure: Failure
+
+  constructor(failure: Failure) {
+    super(failure.message)
+    this.failure = failure
+  }
 }
 
 export interface PlanRequest {
@@ -15,8 +28,60 @@ export interface PlanRequest {
   readonly repository: RepositoryView
   /** What people said about an earlier draft: the next one follows it where it can, and says where it cannot. */
   readonly comments?: readonly PlanComment[]
+  /** The draft that the comments are about. */
+  readonly draft?: PlanDefinition
   /** Plans of the past, newest first, for what they teach about this one. */
   readonly past?: readonly PastPlan[]
+  /** The model to ask, `provider/name`; the default of the user when absent. */
+  readonly model?: string
+  /** The template to fill. */
+  readonly template?: string
+  /** What cannot work in a plan, a sentence each: the same checks as for every plan. */
+  readonly check?: (definition: PlanDefinition) => readonly string[]
+  /** Asks the person at once; null when they do not answer. When absent, the plan asks before work begins. */
+  readonly ask?: (question: string) => Promise<string | null>
+  readonly signal?: AbortSignal
+}
+
+/** What a planner needs of language models. */
+export interface PlanningModels {
+  /** One drafting with one model. Sends nothing yet. */
+  open(request: {
+    readonly use?: string
+    readonly caps: { readonly calls: number }
+  }): Promise<{ readonly ok: true; readonly model: PlanningModel } | { readonly ok: false; readonly failure: Failure }>
+}
+
+export interface PlanningModel {
+  /** `provider/name`. */
+  readonly name: string
+  /** Asks for JSON by a schema. An answer that does not follow it, or does not pass `check`, is sent back `repairsMax` times. */
+  object(question: ModelQuestion): Promise<ModelReply>
+  spent(): ModelSpent
+  /** Everything that was asked and answered, for a replay. */
+  recording(): unknown
+}
+
+export interface ModelQuestion {
+  /** What it is for, in the list of calls. */
+  readonly purpose: string
+  readonly system: string
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly text: string }[]
+  readonly schema: JsonObject
+  readonly schemaName: string
+  readonly repairsMax: number
+  readonly check?: (value: Json) => readonly string[]
+  readonly signal?: AbortSignal
+}
+
+export type ModelReply =
+  | { readonly ok: true; readonly value: Json; readonly repairs: number }
+  | { readonly ok: false; readonly failure: Failure }
+
+export interface ModelSpent {
+  readonly calls: number
+  readonly usage: ModelUsage
+  readonly cost: ModelCost
 }
 
 /** Somebody's word about a draft: about one task of it, or about all of it. */
@@ -79,12 +144,14 @@ export interface PlanProposal {
   readonly analysis: GoalAnalysis
   /** Comments that this planner could not follow, each with the reason. */
   readonly unfollowed: readonly { readonly comment: PlanComment; readonly why: string }[]
+  /** Which model drafted it, and what that used; absent when none was asked. */
+  readonly model?: ModelSpent & { readonly name: string; readonly repairs: number }
 }
 
 export interface PlanEstimate {
   /** One after the other. */
   readonly workMs: number
-  /** Without a model, nothing is spent. */
+  /** What planning cost, in words. */
   readonly cost: string
 }
 

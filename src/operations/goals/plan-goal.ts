@@ -6,7 +6,7 @@ import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import { printYaml } from '../../format/plan/print.ts'
-import type { PlanComment, Planner, PlanProposal, RepositoryView } from '../../planners/planner.ts'
+import type { PlanComment, Planner, PlanProposal, PlanRequest, RepositoryView } from '../../planners/planner.ts'
 import { createPlan } from '../create-plan.ts'
 import { type PlanDocument, readDocument } from '../read-document.ts'
 import { type CallerEngine, createOrder, sourceOf } from '../run-plan.ts'
@@ -26,16 +26,23 @@ export interface CheckedProposal {
 
 const PAST_MAX = 200
 
+/** What only some planners look at: the model or template they use, the earlier draft, somebody who answers at once. */
+export type PlanningChoices = Pick<PlanRequest, 'model' | 'template' | 'draft' | 'ask' | 'signal'>
+
+/** Throws `PlanningFailure` when the planner has no plan. */
 export async function proposePlan(
   { planner, repository, engine }: PlanningRooms,
   goal: string,
   comments: readonly PlanComment[] = [],
+  choices: PlanningChoices = {},
 ): Promise<CheckedProposal> {
   const past = engine === undefined ? [] : (await engine.ask({ type: 'plans', limit: PAST_MAX })).items
   const proposal = await planner.propose({
+    ...choices,
     goal,
     repository,
     comments,
+    check: faultsIn,
     past: past.flatMap(({ name, goal: theirs, status }) => (theirs === null ? [] : [{ name, goal: theirs, status }])),
   })
   const read = readDocument(printYaml(proposal.definition))
@@ -44,6 +51,14 @@ export async function proposePlan(
   throw new Error(
     `bug: the planner '${planner.name}' proposed a plan that cannot work: ${fault?.message ?? 'no reason'}`,
   )
+}
+
+/** Printed and read again, as a plan of somebody else would be. */
+function faultsIn(definition: PlanDefinition): readonly string[] {
+  const read = readDocument(printYaml(definition))
+  return read.ok
+    ? []
+    : read.diagnostics.map(({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`))
 }
 
 export type DraftMade =

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Composed, locate, openPlanners, openRepository } from '../../../compose.ts'
+import { type Composed, locate, modelsAt, openPlanners, openRepository } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
@@ -16,10 +16,12 @@ import {
   changeDraft,
   type DraftChanged,
   keepComments,
+  type PlanningChoices,
+  type PlanningRooms,
   proposePlan,
   saveDraft,
 } from '../../../operations/goals/plan-goal.ts'
-import type { PlanComment, Planner } from '../../../planners/planner.ts'
+import { type PlanComment, type Planner, PlanningFailure } from '../../../planners/planner.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, print, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -33,6 +35,9 @@ import { startAndDrive } from './run.ts'
 
 export interface PlanOptions {
   readonly planner?: string
+  /** `provider/name`; naming one is consent to ask it. */
+  readonly model?: string
+  readonly template?: string
   readonly dryRun?: boolean
   /** Approve at once. Gates of the plan ask all the same. */
   readonly yes?: boolean
@@ -46,19 +51,20 @@ export async function plan(context: Context, words: readonly string[], options: 
     if (options.yes === true) throw usage('--dry-run and --yes cannot be used together', 'use one of them')
     const { cwd, environment, settings } = context
     const place = locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) })
-    const planner = choosePlanner(openPlanners(), options)
+    const models = modelsAt({ environment, ...place })
+    const planner = choosePlanner(openPlanners({ models, stateDir: place.stateDir }), options)
     const repository = openRepository({ ...place, environment })
-    tell(context, await proposePlan({ planner, repository }, goal), null)
+    tell(context, await proposed(context, { planner, repository }, { goal, comments: [], options }), null)
     return EXIT.done
   }
   return await withState(context, { create: true }, async composed => {
     const { engine, repository } = composed
     const planner = choosePlanner(composed.planners, options)
-    const proposed = await proposePlan({ planner, repository, engine }, goal)
-    const made = await saveDraft(engine, proposed)
+    const first = await proposed(context, { planner, repository, engine }, { goal, comments: [], options })
+    const made = await saveDraft(engine, first)
     if (made.status === 'refused') throw refused(made.refusal)
-    const draft: Draft = { plan: made.plan, name: made.name, goal, planner, comments: [] }
-    tell(context, proposed, made)
+    const draft: Draft = { plan: made.plan, name: made.name, goal, planner, options, comments: [] }
+    tell(context, first, made)
     if (options.yes === true) return await approve(context, composed, draft, options)
     if (context.terminal === null || context.settings.json) {
       printNote(context, `Next: planfold run ${made.name} approves and starts it`)
@@ -73,15 +79,58 @@ interface Draft {
   readonly name: string
   readonly goal: string
   readonly planner: Planner
+  readonly options: PlanOptions
   /** Everything that was said about it so far. */
   readonly comments: readonly PlanComment[]
 }
 
-function choosePlanner(planners: ReadonlyMap<string, Planner>, { planner = 'heuristic' }: PlanOptions): Planner {
-  const found = planners.get(planner)
+/** Naming a model or a template chooses who drafts. */
+function choosePlanner(planners: ReadonlyMap<string, Planner>, options: PlanOptions): Planner {
+  const { model, template } = options
+  const name = options.planner ?? (model !== undefined ? 'model' : template !== undefined ? 'template' : 'heuristic')
+  const found = planners.get(name)
   if (found === undefined)
-    throw usage(`there is no planner '${planner}'`, `use one of: ${[...planners.keys()].join(', ')}`)
+    throw usage(`there is no planner '${name}'`, `use one of: ${[...planners.keys()].join(', ')}`)
+  if (model !== undefined && name !== 'model')
+    throw usage(`the planner '${name}' asks no model`, 'leave out --model, or use --planner model')
+  if (template !== undefined && name !== 'template')
+    throw usage(`the planner '${name}' fills no template`, 'leave out --template, or use --planner template')
   return found
+}
+
+interface Wanted {
+  readonly goal: string
+  readonly comments: readonly PlanComment[]
+  readonly options: PlanOptions
+  readonly draft?: PlanDefinition
+}
+
+/** Whoever sits at a terminal is asked at once; Ctrl+C stops a model in its middle. */
+async function proposed(
+  context: Context,
+  rooms: PlanningRooms,
+  { goal, comments, options: { model, template, yes }, draft }: Wanted,
+): Promise<CheckedProposal> {
+  const stop = new AbortController()
+  const isAsked = context.terminal !== null && !context.settings.json && yes !== true
+  const choices: PlanningChoices = {
+    ...(model === undefined ? {} : { model }),
+    ...(template === undefined ? {} : { template }),
+    ...(draft === undefined ? {} : { draft }),
+    ...(isAsked ? { ask: question => askLine(context, `${escapeForTerminal(question)}\n> `) } : {}),
+    signal: stop.signal,
+  }
+  const release = context.onSignal(() => stop.abort())
+  try {
+    if (rooms.planner.name === 'model') printNote(context, 'asking the model for a plan …')
+    return await proposePlan(rooms, goal, comments, choices)
+  } catch (error) {
+    if (!(error instanceof PlanningFailure)) throw error
+    const { code = 'planning', message, hint } = error.failure
+    throw new CliError(code === 'model:cancelled' ? EXIT.interrupted : EXIT.failed, code, message, hint)
+  } finally {
+    release()
+  }
 }
 
 function tell(
@@ -217,7 +266,9 @@ async function comment(context: Context, composed: Composed, draft: Draft): Prom
   const refusal = await keepComments(engine, draft.plan, said)
   if (refusal !== null) throw refused(refusal)
   const comments = [...draft.comments, ...said]
-  const next = await proposePlan({ planner: draft.planner, repository, engine }, draft.goal, comments)
+  const { goal, options, planner } = draft
+  const earlier = current === null ? {} : { draft: current.definition }
+  const next = await proposed(context, { planner, repository, engine }, { goal, comments, options, ...earlier })
   const rationale = `drafted again: ${said.map(({ text }) => text).join('; ')}`
   tellChange(context, draft.name, await changeDraft(engine, draft.plan, next.document, rationale))
   for (const { comment: unread, why } of next.proposal.unfollowed)

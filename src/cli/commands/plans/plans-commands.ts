@@ -125,7 +125,9 @@ export function addDriving(program: Command, act: Act): void {
     .argument('<goal...>', 'what you want, in your own words; a stack trace or an error message helps')
     .option('-y, --yes', 'approve it at once; gates of the plan still ask')
     .option('-n, --dry-run', 'only show it; keep no draft')
-    .option('--planner <name>', 'who drafts it (default: heuristic, which needs no model)')
+    .option('--planner <name>', 'who drafts it: heuristic (the default, needs no model), model or template')
+    .option('--model <name>', 'draft with this model, PROVIDER/NAME (default: the default of your settings)')
+    .option('--template <name>', 'draft from this template, filled from the goal')
     .option('-w, --wait', 'after approval: keep running while the plan waits for people or agents')
     .addHelpText(
       'after',
@@ -134,6 +136,8 @@ Examples:
   planfold plan "make transfers resume after a failure"
   planfold plan 'rename \`readRow\` to \`parseRow\`' --yes
   planfold plan "$(cat error.log)" --dry-run
+  planfold plan "make transfers resume" --model local/llama3
+  planfold plan "Notes can be exported as Markdown" --template feature-with-tests
 
 The draft is kept. Nothing of it runs before you approve it here, or with \`planfold run NAME\`.`,
     )

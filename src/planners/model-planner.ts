@@ -1,0 +1,299 @@
+// The planner that asks a model: takes in the goal, asks the person what it must know, drafts, has the draft checked as every plan is and
+// repaired, and looks at it once more as a critic. What comes back is a proposal like any other; the model decides nothing.
+
+import type { JsonObject } from '../domain/json.ts'
+import { type ModelCost, tokensOf } from '../domain/model-use.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import { heuristicPlanner } from './heuristic-planner.ts'
+import {
+  CRITIQUE,
+  type Critique,
+  DRAFT,
+  type Draft,
+  INTAKE,
+  type Intake,
+  type Unknown,
+} from './model/answer-schemas.ts'
+import { draftFaults, missingPrograms } from './model/draft-faults.ts'
+import { type DraftedPlan, draftedPlan } from './model/draft-plan.ts'
+import type { Ground } from './model/irreversible.ts'
+import {
+  type Answer,
+  asText,
+  briefing,
+  CRITIQUE_QUESTION,
+  draftQuestion,
+  earlierDraft,
+  INTAKE_QUESTION,
+  redraftQuestion,
+  SYSTEM,
+} from './model/planning-words.ts'
+import {
+  type ModelQuestion,
+  type Planner,
+  PlanningFailure,
+  type PlanningModel,
+  type PlanningModels,
+  type PlanProposal,
+  type PlanRequest,
+} from './planner.ts'
+
+/** One drafting sends no more requests than this, repairs included. */
+const CALLS_MAX = 12
+const REPAIRS_MAX = 3
+const INTAKE_REPAIRS_MAX = 2
+const QUESTIONS_MAX = 6
+
+export function modelPlanner(models: PlanningModels): Planner {
+  return { name: 'model', propose: request => propose(models, request) }
+}
+
+async function propose(models: PlanningModels, request: PlanRequest): Promise<PlanProposal> {
+  const opened = await models.open({
+    ...(request.model === undefined ? {} : { use: request.model }),
+    caps: { calls: CALLS_MAX },
+  })
+  if (!opened.ok) throw new PlanningFailure(opened.failure)
+  const drafting = await begin(opened.model, request)
+  const intake = await takeIn(drafting)
+  const { answers, open } = await askPerson(request, intake.unknowns)
+  const first = await draftPlan(drafting, { intake, answers, open })
+  const { drafted, notes } = await criticised(drafting, first)
+  return proposalOf(drafting, drafted, notes)
+}
+
+type Message = ModelQuestion['messages'][number]
+
+interface Drafting {
+  readonly model: PlanningModel
+  readonly request: PlanRequest
+  /** What the planner that asks nobody found. */
+  readonly known: PlanProposal
+  readonly ground: Ground
+  readonly briefing: string
+}
+
+async function begin(model: PlanningModel, request: PlanRequest): Promise<Drafting> {
+  const { goal, repository } = request
+  const known = await heuristicPlanner().propose({ goal, repository })
+  const { analysis, kind, definition: usual } = known
+  const paths = new Set((await repository.files()).map(({ path }) => path))
+  const ground = { goal, commands: analysis.commands, paths }
+  return { model, request, known, ground, briefing: await briefing({ goal, kind, analysis, usual, repository }) }
+}
+
+async function ask<T>(
+  { model, request: { signal } }: Drafting,
+  question: Omit<ModelQuestion, 'system' | 'signal'>,
+): Promise<{ readonly value: T; readonly repairs: number }> {
+  const reply = await model.object({ ...question, system: SYSTEM, ...(signal === undefined ? {} : { signal }) })
+  if (!reply.ok) throw new PlanningFailure(reply.failure)
+  return { value: reply.value as T, repairs: reply.repairs }
+}
+
+async function takeIn(drafting: Drafting): Promise<Intake> {
+  const { value } = await ask<Intake>(drafting, {
+    purpose: 'draft: intake',
+    messages: [{ role: 'user', text: `${drafting.briefing}\n\n${INTAKE_QUESTION}` }],
+    schema: INTAKE,
+    schemaName: 'intake',
+    repairsMax: INTAKE_REPAIRS_MAX,
+    check: value => ((value as unknown as Intake).objective.trim() === '' ? ['objective is empty'] : []),
+  })
+  return value
+}
+
+/** Only what nobody may assume is asked. Without somebody who answers now, the plan asks. */
+async function askPerson(
+  { ask: answer }: PlanRequest,
+  unknowns: readonly Unknown[],
+): Promise<{ readonly answers: readonly Answer[]; readonly open: readonly string[] }> {
+  const answers: Answer[] = []
+  const open: string[] = []
+  for (const { question, answeredBy, otherwise = '' } of unknowns) {
+    if (answeredBy !== 'person' || otherwise.trim() !== '' || answers.length + open.length >= QUESTIONS_MAX) continue
+    const said = ((await answer?.(question)) ?? '').trim()
+    if (said === '') open.push(question)
+    else answers.push({ question, answer: said })
+  }
+  return { answers, open }
+}
+
+interface TakenIn {
+  readonly intake: Intake
+  readonly answers: readonly Answer[]
+  readonly open: readonly string[]
+}
+
+interface Drafted extends TakenIn {
+  readonly draft: Draft
+  readonly plan: DraftedPlan
+  readonly repairs: number
+  /** The conversation that led to it, with its last answer. */
+  readonly messages: readonly Message[]
+  readonly notes: readonly string[]
+}
+
+async function draftPlan(drafting: Drafting, taken: TakenIn): Promise<Drafted> {
+  const { comments = [], draft: earlier } = drafting.request
+  const { intake, answers } = taken
+  const asked = draftQuestion(intake, answers, comments)
+  return await draftFrom(drafting, taken, [
+    { role: 'user', text: `${drafting.briefing}\n\n${INTAKE_QUESTION}` },
+    { role: 'assistant', text: asText(intake) },
+    { role: 'user', text: earlier === undefined ? asked : `${earlierDraft(earlier)}\n\n${asked}` },
+  ])
+}
+
+/** All repairs together are at most three rounds. */
+async function draftFrom(drafting: Drafting, taken: TakenIn, question: readonly Message[]): Promise<Drafted> {
+  let messages = question
+  for (let repairs = 0; ; ) {
+    const answer = await ask<Draft>(drafting, {
+      purpose: 'draft: plan',
+      messages,
+      schema: DRAFT,
+      schemaName: 'plan',
+      repairsMax: REPAIRS_MAX - repairs,
+      check: value => faultsIn(drafting, taken, value as unknown as Draft),
+    })
+    repairs += answer.repairs
+    const draft = answer.value
+    const missing = await missingPrograms(draft, name => drafting.request.repository.findProgram(name))
+    const said: Message = { role: 'assistant', text: asText(draft) }
+    if (missing.length === 0 || repairs >= REPAIRS_MAX) {
+      const plan = planOf(drafting, taken, draft)
+      return { ...taken, draft, plan, repairs, messages: [...messages, said], notes: missing }
+    }
+    repairs++
+    const text = [
+      'Your answer cannot be used:',
+      ...missing.map(fault => `- ${fault}`),
+      'Answer again, with the whole JSON.',
+    ]
+    messages = [...question, said, { role: 'user', text: text.join('\n') }]
+  }
+}
+
+function faultsIn(drafting: Drafting, taken: TakenIn, draft: Draft): readonly string[] {
+  const faults = draftFaults(draft, taken.intake, drafting.ground)
+  if (faults.length > 0) return faults
+  return drafting.request.check?.(planOf(drafting, taken, draft).definition) ?? []
+}
+
+function planOf(
+  { request, known, ground }: Drafting,
+  { open }: TakenIn,
+  draft: Draft,
+  context: JsonObject = {},
+): DraftedPlan {
+  return draftedPlan({ goal: request.goal, kind: known.kind, draft, questions: open, ground, context })
+}
+
+/** What must change is drafted once more; if that gives nothing better, the draft stays and the problems are told. */
+async function criticised(
+  drafting: Drafting,
+  first: Drafted,
+): Promise<{ readonly drafted: Drafted; readonly notes: readonly string[] }> {
+  let problems: Critique['problems']
+  try {
+    const asked = await ask<Critique>(drafting, {
+      purpose: 'draft: critique',
+      messages: [...first.messages, { role: 'user', text: CRITIQUE_QUESTION }],
+      schema: CRITIQUE,
+      schemaName: 'critique',
+      repairsMax: 1,
+    })
+    problems = asked.value.problems
+  } catch (error) {
+    return { drafted: first, notes: [`nobody criticised the draft: ${reasonOf(error)}`] }
+  }
+  const texts = problems.map(({ task = '', problem }) => (task === '' ? problem : `${task}: ${problem}`))
+  const serious = texts.filter((_, at) => problems[at]!.severity === 'must-change')
+  const risks = texts.filter((_, at) => problems[at]!.severity === 'risk')
+  if (serious.length === 0) return { drafted: first, notes: risks }
+  try {
+    const question: Message = { role: 'user', text: redraftQuestion(serious) }
+    const second = await draftFrom(drafting, first, [...first.messages, question])
+    return { drafted: { ...second, repairs: first.repairs + second.repairs }, notes: risks }
+  } catch (error) {
+    return { drafted: first, notes: [...serious, ...risks, `the draft was not changed for these: ${reasonOf(error)}`] }
+  }
+}
+
+/** Whoever stops the drafting stops all of it. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof PlanningFailure) || error.failure.code === 'model:cancelled') throw error
+  return error.message
+}
+
+const assumed = (unknowns: readonly Unknown[]): readonly string[] =>
+  unknowns.flatMap(({ question, answeredBy, otherwise = '' }) =>
+    answeredBy === 'person' && otherwise.trim() !== '' ? [`${question} ${otherwise}`] : [],
+  )
+
+async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly string[]): Promise<PlanProposal> {
+  const { model, request, known } = drafting
+  const { draft, intake, answers, open, repairs } = drafted
+  const { comments = [], repository } = request
+  const { analysis, kind } = known
+  const assumptions = [...assumed(intake.unknowns), ...(draft.assumptions ?? [])]
+  const risks = [...(draft.risks ?? []), ...notes, ...drafted.notes]
+  const used = { name: model.name, ...model.spent(), repairs }
+  const context = {
+    planner: 'model',
+    kind,
+    rationale: draft.rationale,
+    objective: intake.objective,
+    scope: { in: intake.inScope ?? [], out: intake.outOfScope ?? [] },
+    constraints: intake.constraints ?? [],
+    unknowns: intake.unknowns,
+    answers,
+    assumptions,
+    questions: open,
+    risks,
+    files: analysis.files.slice(0, 10),
+    commands: analysis.commands,
+    repository: await repository.state(),
+    comments,
+    model: used,
+    // On one line, so that the document stays readable.
+    recording: JSON.stringify(model.recording()),
+  }
+  const { definition, irreversible } = planOf(
+    drafting,
+    drafted,
+    draft,
+    JSON.parse(JSON.stringify(context)) as JsonObject,
+  )
+  return {
+    planner: 'model',
+    definition,
+    kind,
+    rationale: draft.rationale,
+    assumptions,
+    risks,
+    questions: open,
+    irreversible,
+    estimate: { workMs: workOf(definition), cost: costText(used) },
+    analysis,
+    unfollowed: (draft.unfollowed ?? []).flatMap(({ comment, why }) => {
+      const said = comments[comment - 1]
+      return said === undefined ? [] : [{ comment: said, why }]
+    }),
+    model: used,
+  }
+}
+
+const workOf = ({ tasks }: PlanDefinition): number => tasks.reduce((sum, { estimateMs = 0 }) => sum + estimateMs, 0)
+
+function costText({
+  name,
+  calls,
+  usage,
+  cost,
+}: { readonly name: string } & ReturnType<PlanningModel['spent']>): string {
+  return `${priceText(cost)} and ${tokensOf(usage)} tokens in ${calls} calls of ${name} for planning; what agents spend on the work is theirs`
+}
+
+const priceText = (cost: ModelCost): string => (cost.known ? `${cost.usd} USD` : 'an unknown price')
