@@ -43,6 +43,8 @@ const CALLS_MAX = 12
 const REPAIRS_MAX = 3
 const INTAKE_REPAIRS_MAX = 2
 const QUESTIONS_MAX = 6
+/** A longer recording is not kept: the plan must stay a document that can be read. */
+const RECORDING_MAX = 2_000_000
 
 export function modelPlanner(models: PlanningModels): Planner {
   return { name: 'model', propose: request => propose(models, request) }
@@ -240,6 +242,8 @@ async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly 
   const assumptions = [...assumed(intake.unknowns), ...(draft.assumptions ?? [])]
   const risks = [...(draft.risks ?? []), ...notes, ...drafted.notes]
   const used = { name: model.name, ...model.spent(), repairs }
+  const recording = JSON.stringify(model.recording())
+  const isKept = recording.length <= RECORDING_MAX
   const context = {
     planner: 'model',
     kind,
@@ -258,7 +262,7 @@ async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly 
     comments,
     model: used,
     // On one line, so that the document stays readable.
-    recording: JSON.stringify(model.recording()),
+    recording: isKept ? recording : null,
   }
   const { definition, irreversible } = planOf(
     drafting,
@@ -276,7 +280,7 @@ async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly 
     questions: open,
     irreversible,
     estimate: { workMs: workOf(definition), cost: costText(used) },
-    analysis,
+    analysis: isKept ? analysis : { ...analysis, limits: [...analysis.limits, NOT_KEPT] },
     unfollowed: (draft.unfollowed ?? []).flatMap(({ comment, why }) => {
       const said = comments[comment - 1]
       return said === undefined ? [] : [{ comment: said, why }]
@@ -284,6 +288,8 @@ async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly 
     model: used,
   }
 }
+
+const NOT_KEPT = 'the recording of this drafting is too large to be kept, so it cannot be replayed'
 
 const workOf = ({ tasks }: PlanDefinition): number => tasks.reduce((sum, { estimateMs = 0 }) => sum + estimateMs, 0)
 

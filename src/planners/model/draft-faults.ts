@@ -10,9 +10,13 @@ const CHANGING: ReadonlySet<DraftTask['kind']> = new Set(['implement', 'test', '
 const RESERVED: ReadonlySet<string> = new Set(['clarify'])
 const OUTPUT = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
-export function draftFaults({ tasks, done }: Draft, intake: Intake, ground: Ground): readonly string[] {
+const DRAFT_MAX = 200_000
+
+export function draftFaults(draft: Draft, intake: Intake, ground: Ground): readonly string[] {
+  const { tasks, done } = draft
   if (tasks.length === 0) return ['there are no tasks']
   if (tasks.length > TASKS_MAX) return [`${tasks.length} tasks are too many; at most ${TASKS_MAX}`]
+  if (JSON.stringify(draft).length > DRAFT_MAX) return [`the draft is longer than ${DRAFT_MAX} characters`]
   const faults: string[] = []
   const names = new Set<string>()
   for (const task of tasks) {
