@@ -2,6 +2,7 @@
 // What people say about it is written down in its journal and answered by the next draft, which is shown as a difference.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
@@ -92,7 +93,7 @@ export async function changeDraft(
   const current = await engine.ask({ type: 'definition', plan })
   if (current === null) throw new Error(`the plan ${plan} has gone`)
   const definition = { ...document.definition, name: current.definition.name }
-  const diff = semanticDiff(current.definition, definition)
+  const diff = semanticDiff(withoutRecording(current.definition), withoutRecording(definition))
   const revised = await engine.submit(plan, {
     type: 'revise',
     definition,
@@ -102,6 +103,14 @@ export async function changeDraft(
   })
   if (!revised.ok) return { status: 'refused', refusal: revised.refusal }
   return { status: revised.events.length === 0 ? 'same' : 'changed', definition, diff, summary: summarise(diff) }
+}
+
+/** What a model was asked word for word is kept, and says nothing to whoever reads a difference. */
+function withoutRecording(definition: PlanDefinition): PlanDefinition {
+  const { planning, ...extra } = definition.extra ?? {}
+  if (planning === null || typeof planning !== 'object' || !('recording' in planning)) return definition
+  const { recording: _, ...rest } = planning as JsonObject
+  return { ...definition, extra: { ...extra, planning: rest } }
 }
 
 /** Writes comments into the journal of the draft, each at its task. */

@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { type ScriptedModel, scriptedModel } from '../../../testing/scripted-model.ts'
 import type { Context, Terminal } from '../../context.ts'
 import { newPlace, type Place, type Said } from '../../place.fixture.ts'
 import { approve } from '../people/approve.ts'
@@ -135,6 +136,103 @@ test('a plan of the past with a similar goal is told', async () => {
 test('an unknown planner and an empty goal are refused', async () => {
   expect((await say('', RENAME, { planner: 'oracle' })).stderr).toContain("there is no planner 'oracle'")
   expect((await say('', '  ')).stderr).toContain('the goal is empty')
+})
+
+const FIX = {
+  id: 'greet-twice',
+  title: 'Greet a second name',
+  why: 'The goal asks for it.',
+  kind: 'implement',
+  how: 'work',
+  instruction: 'Let greet take a second name.',
+  write: ['lib/greet.sh'],
+  accept: [{ text: 'the tests pass', command: ['make', 'test'] }],
+  minutes: 10,
+}
+const DRAFT = {
+  title: 'A second name',
+  rationale: 'One small change.',
+  tasks: [FIX, { ...FIX, id: 'out', title: 'Bring it out', kind: 'push', needs: ['greet-twice'] }],
+  done: [{ text: 'the tests pass', command: ['make', 'test'] }],
+}
+const ASKS = { question: 'Which name is first?', why: 'the order', answeredBy: 'person' }
+const intake = (unknowns: readonly object[]) => ({
+  objective: 'Two people are greeted.',
+  done: [{ text: 'the tests pass' }],
+  unknowns,
+})
+const scripted = async (...answers: readonly object[]): Promise<ScriptedModel> => {
+  const server = await scriptedModel(answers.map(one => ({ text: JSON.stringify(one) })))
+  onTestFinished(() => server.close())
+  return server
+}
+
+test('a model that is named drafts; its questions are asked at once, and tokens and cost are told', async () => {
+  const server = await scripted(intake([ASKS]), DRAFT, { problems: [] })
+  const options = { model: 'local/scripted' }
+  const said = await say('the older\rq', 'Support a second name in greet', options, server.environment())
+  expect(said.stderr).toContain('Which name is first?')
+  expect(server.requests[1]?.messages.at(-1)?.text).toContain('Which name is first? the older')
+  expect(said.stdout).toContain('Greet a second name')
+  expect(said.stdout).toContain('out: it pushes; a person approves it first')
+  expect(said.stdout).toMatch(/0 USD and 3150 tokens in 3 calls of\s+local\/scripted/)
+  expect(said.stdout).toContain('a-second-name stays a draft')
+  expect(server.served).toMatchObject({ calls: 3, input: 3000, output: 150 })
+})
+
+test('as JSON it tells the model, its calls, tokens and cost; the plan keeps the recording', async () => {
+  const server = await scripted(intake([ASKS]), DRAFT, { problems: [] })
+  const act = (context: Context) => plan(context, ['Support a second name'], { model: 'local/scripted' })
+  const said = await place.say(act, { json: true, environment: server.environment() })
+  const { data } = JSON.parse(said.stdout)
+  expect(data).toMatchObject({
+    planner: 'model',
+    status: 'draft',
+    questions: ['Which name is first?'],
+    irreversible: [{ task: 'out', why: 'it pushes' }],
+    model: {
+      name: 'local/scripted',
+      calls: 3,
+      repairs: 0,
+      usage: { inputTokens: 3000, outputTokens: 150 },
+      cost: { known: true, usd: 0 },
+    },
+  })
+  expect(data.tasks.map(({ id }: { id: string }) => id)).toEqual(['clarify', 'greet-twice', 'approve-out', 'out'])
+  expect(data.document).toContain('model-recording')
+})
+
+test('comments go to the model, and its next draft is shown as a difference', async () => {
+  const next = { ...DRAFT, tasks: [FIX] }
+  const server = await scripted(intake([]), DRAFT, { problems: [] }, intake([]), next, { problems: [] })
+  const options = { model: 'local/scripted' }
+  const said = await say('cout: do not push\r\rq', 'Support a second name in greet', options, server.environment())
+  expect(server.requests[4]?.messages.at(-1)?.text).toContain('1. (task out) do not push')
+  expect(server.requests[4]?.messages.at(-1)?.text).toContain('- out: Bring it out')
+  expect(said.stdout).toMatch(/removed.*out|out.*removed|- out/s)
+  expect(said.stdout).not.toContain('model-recording')
+})
+
+test('without a model that is set up it says how to name one; a failure keeps no draft', async () => {
+  const none = await say('', RENAME, { planner: 'model' })
+  expect(none.exit).toBe('model:settings')
+  expect(none.stderr).toMatch(/PLANFOLD_MODEL|--model/)
+  const server = await scriptedModel([{ error: { status: 401, message: 'no' } }])
+  onTestFinished(() => server.close())
+  const refused = await say('', RENAME, { model: 'anthropic/scripted' }, server.environment())
+  expect(refused.exit).toBe('model:auth')
+  const { list } = await import('./list.ts')
+  expect((await place.say(context => list(context, {}))).stdout).not.toContain('rename-greet')
+})
+
+test('a template that is named is filled from the goal; one planner takes no option of another', async () => {
+  const said = await say('', 'greet takes a second name', { template: 'feature-with-tests' })
+  expect(said.exit).toBe(0)
+  expect(said.stdout).toContain('feature is "greet takes a second name" (the goal)')
+  const missing = await say('', 'Upgrade it', { template: 'dependency-upgrade' })
+  expect(missing.stderr).toContain("'package' is missing")
+  const mixed = await say('', RENAME, { planner: 'heuristic', model: 'local/scripted' })
+  expect(mixed.stderr).toContain("the planner 'heuristic' asks no model")
 })
 
 /** Somebody sits at a terminal and types this; nobody does when it is empty. */
