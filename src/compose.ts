@@ -16,6 +16,7 @@ import { openFeed } from './engine/notifications/live-feed.ts'
 import type { Caller } from './engine/roles.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { readSize } from './format/text/units.ts'
+import type { Planner, RepositoryView } from './planners/planner.ts'
 import type { Publisher, Tracer } from './publishers/publisher.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
@@ -65,6 +66,10 @@ export interface Composed {
   readonly now: () => number
   /** The repository around the workspace, for what is no part of a plan. */
   readonly git: Git
+  /** By their names; what a person may choose with `--planner`. */
+  readonly planners: ReadonlyMap<string, Planner>
+  /** The workspace as planners see it. */
+  readonly repository: RepositoryView
   /** What in the environment is not followed, though it was meant to be: a sentence each. */
   readonly warnings: readonly string[]
   /** Tells this listener, instead of the one before, while the files of the workspace are looked at. */
@@ -153,6 +158,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     stateDir,
     now: clock.now,
     git: rooms.git as Git,
+    planners: openPlanners(),
+    repository: openRepository({ root, stateDir, environment }),
     warnings: fault === null ? [] : [fault],
     onProgress: told => {
       listener = told
@@ -163,6 +170,32 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
       await store.close()
     },
   }
+}
+
+/** The planners there are. One that asks a model, an agent or a template stands beside it, behind the same door. */
+export function openPlanners(): ReadonlyMap<string, Planner> {
+  const heuristic: Planner = {
+    name: 'heuristic',
+    propose: async request =>
+      await (await import('./planners/heuristic-planner.ts')).heuristicPlanner().propose(request),
+  }
+  return new Map([[heuristic.name, heuristic]])
+}
+
+/** A workspace as planners see it; looked at when they ask. */
+export function openRepository(place: {
+  readonly root: string
+  readonly stateDir: string
+  readonly environment: Environment
+}): RepositoryView {
+  const { root, stateDir, environment } = place
+  return whenAsked<RepositoryView>(async () =>
+    (await import('./workspace/repository-view.ts')).openRepositoryView({
+      root,
+      scratch: join(stateDir, 'scratch'),
+      environment,
+    }),
+  )
 }
 
 /** The rooms of the files in a folder. Snapshots and git are opened when somebody asks them: few commands do. */

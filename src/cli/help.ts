@@ -8,10 +8,10 @@ import { usage } from './exit.ts'
 /** Each line of the first page: the commands, and their line where it is not the description of the one command. */
 export const FIRST_PAGE: readonly (readonly [commands: string, line?: string])[] = [
   ['init'],
+  ['plan'],
   ['validate'],
   ['run'],
-  ['status'],
-  ['list'],
+  ['status, list', 'show progress and what a plan waits for; list plans'],
   ['show'],
   ['log'],
   ['approve, reject', 'answer an approval request (`inbox` lists all requests)'],

@@ -1,9 +1,9 @@
 // How far a goal has come: the mean of its plans and sub-goals, at any depth. Bounded, and never lost in a circle, whatever is
 // stored.
 
-import type { Engine } from '../engine/engine.ts'
-import type { GoalBody } from '../format/wire/goals.ts'
-import type { GoalRow, Page, PlanRow } from '../stores/store.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { GoalBody } from '../../format/wire/goals.ts'
+import type { GoalRow, Page, PlanRow } from '../../stores/store.ts'
 
 export type GoalProgress = GoalBody['progress']
 

@@ -1,0 +1,236 @@
+// `planfold plan GOAL`: proposes a plan for a goal, keeps it as a draft, and asks what to do with it: approve, edit, comment and draft
+// again, or reject. Nothing of it runs before it is approved.
+
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Composed, locate, openPlanners, openRepository } from '../../../compose.ts'
+import type { PlanId } from '../../../domain/id.ts'
+import type { PlanDefinition } from '../../../domain/plan.ts'
+import { explainDiff } from '../../../format/plan/diff-text.ts'
+import { printYaml } from '../../../format/plan/print.ts'
+import { analyzed } from '../../../operations/analyze-plan.ts'
+import {
+  type CheckedProposal,
+  changeDraft,
+  type DraftChanged,
+  keepComments,
+  proposePlan,
+  saveDraft,
+} from '../../../operations/goals/plan-goal.ts'
+import type { PlanComment, Planner } from '../../../planners/planner.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer, print, printNote } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { CliError, EXIT, refused, usage } from '../../exit.ts'
+import { submit } from '../../order.ts'
+import { parsePlanText } from '../../plan-file.ts'
+import { askKey, askLine } from '../../terminal/line-input.ts'
+import { printDiagnostics } from '../../text/diagnostics.ts'
+import { proposalLines } from '../../text/proposal-text.ts'
+import { startAndDrive } from './run.ts'
+
+export interface PlanOptions {
+  readonly planner?: string
+  readonly dryRun?: boolean
+  /** Approve at once. Gates of the plan ask all the same. */
+  readonly yes?: boolean
+  readonly wait?: boolean
+}
+
+export async function plan(context: Context, words: readonly string[], options: PlanOptions): Promise<number> {
+  const goal = words.join(' ')
+  if (goal.trim() === '') throw usage('the goal is empty', 'say what you want: planfold plan "make transfers resume"')
+  if (options.dryRun === true) {
+    if (options.yes === true) throw usage('--dry-run and --yes cannot be used together', 'use one of them')
+    const { cwd, environment, settings } = context
+    const place = locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) })
+    const planner = choosePlanner(openPlanners(), options)
+    const repository = openRepository({ ...place, environment })
+    tell(context, await proposePlan({ planner, repository }, goal), null)
+    return EXIT.done
+  }
+  return await withState(context, { create: true }, async composed => {
+    const { engine, repository } = composed
+    const planner = choosePlanner(composed.planners, options)
+    const proposed = await proposePlan({ planner, repository, engine }, goal)
+    const made = await saveDraft(engine, proposed)
+    if (made.status === 'refused') throw refused(made.refusal)
+    const draft: Draft = { plan: made.plan, name: made.name, goal, planner, comments: [] }
+    tell(context, proposed, made)
+    if (options.yes === true) return await approve(context, composed, draft, options)
+    if (context.terminal === null || context.settings.json) {
+      printNote(context, `Next: planfold run ${made.name} approves and starts it`)
+      return EXIT.done
+    }
+    return await decide(context, composed, draft, options)
+  })
+}
+
+interface Draft {
+  readonly plan: PlanId
+  readonly name: string
+  readonly goal: string
+  readonly planner: Planner
+  /** Everything that was said about it so far. */
+  readonly comments: readonly PlanComment[]
+}
+
+function choosePlanner(planners: ReadonlyMap<string, Planner>, { planner = 'heuristic' }: PlanOptions): Planner {
+  const found = planners.get(planner)
+  if (found === undefined)
+    throw usage(`there is no planner '${planner}'`, `use one of: ${[...planners.keys()].join(', ')}`)
+  return found
+}
+
+function tell(
+  context: Context,
+  { proposal, document }: CheckedProposal,
+  made: { readonly plan: PlanId; readonly name: string } | null,
+): void {
+  const definition: PlanDefinition = made === null ? document.definition : renamed(document.definition, made.name)
+  const { definition: _, ...rest } = proposal
+  const { waves, estimate } = analyzed(definition)
+  const data = {
+    ...(made === null ? {} : { plan: made.plan }),
+    name: definition.name,
+    status: made === null ? 'proposed' : 'draft',
+    ...rest,
+    estimate: { ...rest.estimate, elapsedMs: estimate.elapsedMs, totalMs: estimate.totalMs },
+    waves,
+    tasks: definition.tasks.map(({ id, title, kind, rationale, action, write, needs }) => ({
+      id,
+      title: title ?? null,
+      kind: kind ?? null,
+      action: action.type,
+      why: rationale ?? null,
+      needs: needs ?? [],
+      write: write ?? [],
+    })),
+    done: definition.done ?? [],
+    document: printYaml(definition),
+  }
+  answer(context, data, () => proposalLines(context, proposal, definition))
+}
+
+const renamed = (definition: PlanDefinition, name: string): PlanDefinition => ({
+  ...definition,
+  name: name as PlanDefinition['name'],
+})
+
+async function approve(context: Context, composed: Composed, { plan, name }: Draft, options: PlanOptions) {
+  const since = (await composed.engine.ask({ type: 'summary', plan }))?.version ?? 0
+  return await startAndDrive(context, composed, { plan, name, since }, { wait: options.wait === true })
+}
+
+async function decide(context: Context, composed: Composed, first: Draft, options: PlanOptions): Promise<number> {
+  let draft = first
+  for (;;) {
+    const keys = ['a', 'e', 'c', 'r', 'q'] as const
+    const key = await askKey(
+      context,
+      '\n[a]pprove  [e]dit  [c]omment and draft again  [r]eject  [q]uit, keep the draft: ',
+      keys,
+    )
+    switch (key) {
+      case 'a':
+        return await approve(context, composed, draft, options)
+      case 'e':
+        await edit(context, composed, draft)
+        break
+      case 'c':
+        draft = await comment(context, composed, draft)
+        break
+      case 'r': {
+        const reason = (await askLine(context, 'why? ')) ?? ''
+        await submit(composed, draft.plan, {
+          type: 'cancel',
+          reason: reason === '' ? 'the draft was rejected' : reason,
+        })
+        print(context, `rejected ${draft.name}; nothing was run`)
+        return EXIT.done
+      }
+      case 'q':
+        print(context, `${draft.name} stays a draft. Next: planfold run ${draft.name}`)
+        return EXIT.done
+      default:
+        key satisfies never
+    }
+  }
+}
+
+/** The draft as it stands then, in the editor of the person; what comes back must be a plan. */
+async function edit(context: Context, composed: Composed, { plan, name }: Draft): Promise<void> {
+  const { environment } = context
+  const editor = environment.VISUAL || environment.EDITOR
+  if (editor === undefined || editor === '') {
+    printNote(
+      context,
+      `set EDITOR to edit it here; or: planfold export ${name} > plan.yaml, then planfold revise ${name} plan.yaml`,
+    )
+    return
+  }
+  const current = await composed.engine.ask({ type: 'definition', plan })
+  if (current === null) throw new Error(`the plan ${plan} has gone`)
+  const folder = await mkdtemp(join(tmpdir(), 'planfold-edit-'))
+  const file = join(folder, `${name}.yaml`)
+  try {
+    await writeFile(file, printYaml(current.definition), { mode: 0o600 })
+    await openEditor(editor, file)
+    const document = await parsePlanText(file, await readFile(file, 'utf8'))
+    tellChange(context, name, await changeDraft(composed.engine, plan, document, 'edited by hand'))
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    for (const line of printDiagnostics(context.paint, error.diagnostics)) printNote(context, line)
+    printNote(context, `the draft stays as it was: ${error.message}`)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The variable may hold options, so a shell splits it, as git does it. */
+async function openEditor(editor: string, file: string): Promise<void> {
+  const code = await new Promise<number>((resolve, reject) => {
+    const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'editor', file], { stdio: 'inherit' })
+    child.on('error', reject)
+    child.on('close', status => resolve(status ?? 1))
+  })
+  if (code !== 0) throw new CliError(EXIT.failed, 'editor', `the editor ended with ${code}`)
+}
+
+/** Comments on single tasks or on all of it, until an empty line; then the next draft, as a difference. */
+async function comment(context: Context, composed: Composed, draft: Draft): Promise<Draft> {
+  const { engine, repository } = composed
+  const current = await engine.ask({ type: 'definition', plan: draft.plan })
+  const tasks = new Set(current?.definition.tasks.map(({ id }) => id as string))
+  printNote(context, "one comment a line, as 'task: text', or only text for the whole plan; an empty line ends")
+  const said: PlanComment[] = []
+  for (;;) {
+    const line = (await askLine(context, '> '))?.trim() ?? ''
+    if (line === '') break
+    const [, task, text] = /^([\w./-]+):\s+(.+)$/.exec(line) ?? []
+    if (task !== undefined && tasks.has(task)) said.push({ task, text: text! })
+    else said.push({ task: null, text: line })
+  }
+  if (said.length === 0) return draft
+  const refusal = await keepComments(engine, draft.plan, said)
+  if (refusal !== null) throw refused(refusal)
+  const comments = [...draft.comments, ...said]
+  const next = await proposePlan({ planner: draft.planner, repository, engine }, draft.goal, comments)
+  const rationale = `drafted again: ${said.map(({ text }) => text).join('; ')}`
+  tellChange(context, draft.name, await changeDraft(engine, draft.plan, next.document, rationale))
+  for (const { comment: unread, why } of next.proposal.unfollowed)
+    print(context, escapeForTerminal(`not followed: ${unread.text} (${why})`))
+  return { ...draft, comments }
+}
+
+function tellChange(context: Context, name: string, changed: DraftChanged): void {
+  if (changed.status === 'refused') throw refused(changed.refusal)
+  if (changed.status === 'same') return print(context, 'no changes')
+  print(context, [
+    `${name}: ${escapeForTerminal(changed.summary)}`,
+    '',
+    ...escapeForTerminal(explainDiff(changed.diff), { keepLines: true }).split('\n'),
+  ])
+}

@@ -1,0 +1,84 @@
+// A proposed plan as people read it before they approve it: the tree, the stages, why each step is there, what it costs, what cannot
+// be taken back, what was assumed and what is asked.
+
+import { numberOf, spoken } from '../../domain/phrases.ts'
+import type { Criterion, PlanDefinition } from '../../domain/plan.ts'
+import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
+import { tree } from '../../format/pictures/tree.ts'
+import { analyzed } from '../../operations/analyze-plan.ts'
+import type { FoundCommand, Proposal } from '../../planners/planner.ts'
+import { escapeForTerminal } from '../../safety/text/terminal.ts'
+import type { Context } from '../context.ts'
+import { cut, wrap } from '../terminal/table.ts'
+
+const FILES_SHOWN = 5
+const COLUMNS = 100
+
+export function proposalLines(
+  { paint, terminal }: Pick<Context, 'paint' | 'terminal'>,
+  proposal: Omit<Proposal, 'definition'>,
+  definition: PlanDefinition,
+): readonly string[] {
+  const columns = Math.max(40, terminal?.columns() ?? COLUMNS) - 1
+  const { analysis, assumptions, questions, risks, irreversible, unfollowed } = proposal
+  const { waves, estimate } = analyzed(definition)
+  const section = (title: string, items: readonly string[]): readonly string[] =>
+    items.length === 0 ? [] : ['', paint.bold(title), ...items.flatMap(item => indented(item, columns))]
+  return [
+    ...tree(definition, new Map(), { dim: paint.dim }).map(line => cut(escapeForTerminal(line), columns)),
+    ...section('Why', [proposal.rationale]),
+    ...section(
+      'Stages',
+      waves.map((wave, at) => `${at + 1}. ${wave.join(', ')}`),
+    ),
+    ...section(
+      'Why each step',
+      definition.tasks.flatMap(({ id, rationale }) => (rationale === undefined ? [] : [`${id}: ${rationale}`])),
+    ),
+    ...section(
+      'Where',
+      analysis.files.slice(0, FILES_SHOWN).map(({ path, reason }) => `${path} (${reason})`),
+    ),
+    ...section(
+      'Commands',
+      (['test', 'lint', 'build'] as const).map(name => `${name}: ${commandText(analysis.commands[name])}`),
+    ),
+    ...section('Estimate', [
+      `${spoken(estimate.elapsedMs)} as it would run, ${spoken(estimate.totalMs)} one task after the other; cost: ${proposal.estimate.cost}`,
+    ]),
+    ...section(
+      'Cannot be taken back',
+      irreversible.length === 0
+        ? ['nothing in this plan']
+        : irreversible.map(({ task, why }) => `${task}: ${why}; a person approves it first`),
+    ),
+    ...section('Done when', (definition.done ?? []).map(doneText)),
+    ...section('Assumed', assumptions),
+    ...section('Risks', risks),
+    ...section('Asked before work begins', questions),
+    ...section(
+      'Comments not followed',
+      unfollowed.map(
+        ({ comment, why }) => `${comment.task === null ? '' : `${comment.task}: `}${comment.text} (${why})`,
+      ),
+    ),
+    ...section('Limits', analysis.limits),
+    '',
+    paint.dim(
+      `${numberOf(definition.tasks.length, 'task')} by the planner '${proposal.planner}'; nothing has happened yet`,
+    ),
+  ]
+}
+
+const doneText = (criterion: Criterion): string =>
+  criterion.type !== 'prose' && criterion.text !== undefined
+    ? `${criterion.text} (${criterionText(criterion)})`
+    : criterionText(criterion)
+
+const commandText = (found: FoundCommand | null): string =>
+  found === null
+    ? 'none found'
+    : `${found.run.join(' ')} (${found.from}${found.exists ? '' : `; ${found.missing ?? 'missing'}`})`
+
+const indented = (text: string, columns: number): readonly string[] =>
+  wrap(escapeForTerminal(text), columns - 4).map((line, at) => `${at === 0 ? '  ' : '    '}${line}`)

@@ -1,0 +1,107 @@
+// From a goal to a draft: a planner proposes a plan, it is checked as every plan is, and kept as a draft that nobody has approved yet.
+// What people say about it is written down in its journal and answered by the next draft, which is shown as a difference.
+
+import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import type { Refusal } from '../../domain/refusal.ts'
+import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
+import { printYaml } from '../../format/plan/print.ts'
+import type { PlanComment, Planner, Proposal, RepositoryView } from '../../planners/planner.ts'
+import { createPlan } from '../create-plan.ts'
+import { type PlanDocument, readDocument } from '../read-document.ts'
+import { type CallerEngine, createOrder, sourceOf } from '../run-plan.ts'
+
+export interface PlanningRooms {
+  readonly planner: Planner
+  readonly repository: RepositoryView
+  /** Plans of the past are asked here; none are known when absent. */
+  readonly engine?: Pick<CallerEngine, 'ask'>
+}
+
+/** A proposal that passed the checks of every plan, with its document. */
+export interface CheckedProposal {
+  readonly proposal: Proposal
+  readonly document: PlanDocument
+}
+
+const PAST_MAX = 200
+
+export async function proposePlan(
+  { planner, repository, engine }: PlanningRooms,
+  goal: string,
+  comments: readonly PlanComment[] = [],
+): Promise<CheckedProposal> {
+  const past = engine === undefined ? [] : (await engine.ask({ type: 'plans', limit: PAST_MAX })).items
+  const proposal = await planner.propose({
+    goal,
+    repository,
+    comments,
+    past: past.flatMap(({ name, goal: theirs, status }) => (theirs === null ? [] : [{ name, goal: theirs, status }])),
+  })
+  const read = readDocument(printYaml(proposal.definition))
+  if (read.ok) return { proposal, document: read.document }
+  const [fault] = read.diagnostics
+  throw new Error(
+    `bug: the planner '${planner.name}' proposed a plan that cannot work: ${fault?.message ?? 'no reason'}`,
+  )
+}
+
+export type DraftMade =
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+  | { readonly status: 'made'; readonly plan: PlanId; readonly name: string; readonly version: number }
+
+/** Keeps the proposal as a draft. Where the name is taken, the next free one is used. */
+export async function saveDraft(engine: CallerEngine, { document }: CheckedProposal): Promise<DraftMade> {
+  const made = await createPlan(engine, { ...createOrder(document), taken: 'number' })
+  if (made.status === 'refused') return made
+  const { plan, name, version } = made.made
+  return { status: 'made', plan, name, version }
+}
+
+export type DraftChanged =
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+  | {
+      readonly status: 'changed' | 'same'
+      readonly definition: PlanDefinition
+      readonly diff: SemanticDiff
+      readonly summary: string
+    }
+
+/** Puts another document in the place of the draft, which keeps its name. */
+export async function changeDraft(
+  engine: CallerEngine,
+  plan: PlanId,
+  document: PlanDocument,
+  rationale: string,
+): Promise<DraftChanged> {
+  const current = await engine.ask({ type: 'definition', plan })
+  if (current === null) throw new Error(`the plan ${plan} has gone`)
+  const definition = { ...document.definition, name: current.definition.name }
+  const diff = semanticDiff(current.definition, definition)
+  const revised = await engine.submit(plan, {
+    type: 'revise',
+    definition,
+    rationale,
+    source: sourceOf(document),
+    expectedRevision: current.revision,
+  })
+  if (!revised.ok) return { status: 'refused', refusal: revised.refusal }
+  return { status: revised.events.length === 0 ? 'same' : 'changed', definition, diff, summary: summarise(diff) }
+}
+
+/** Writes comments into the journal of the draft, each at its task. */
+export async function keepComments(
+  engine: CallerEngine,
+  plan: PlanId,
+  comments: readonly PlanComment[],
+): Promise<Refusal | null> {
+  for (const { task, text } of comments) {
+    const kept = await engine.submit(plan, {
+      type: 'note',
+      text,
+      ...(task === null ? {} : { task: task as TaskName }),
+    })
+    if (!kept.ok) return kept.refusal
+  }
+  return null
+}

@@ -1,0 +1,44 @@
+// How a repository is tested, linted and built, and whether that is there.
+
+import { expect, test } from 'vitest'
+import { findToolchain } from './commands.ts'
+import type { RepositoryView } from './planner.ts'
+
+const found = (files: { readonly [path: string]: string }, installed: readonly string[] = []) =>
+  findToolchain({
+    files: async () => Object.entries(files).map(([path, text]) => ({ path, bytes: text.length })),
+    read: async paths => paths.map(path => files[path] ?? null),
+    history: async () => [],
+    findProgram: async name => (installed.includes(name) ? name : null),
+    state: async () => null,
+  } satisfies RepositoryView)
+
+const script = (test: string) => JSON.stringify({ scripts: { test } })
+
+test.each([
+  [{ 'package.json': script('vitest') }, 'npm test'],
+  [{ 'package.json': script('vitest'), 'pnpm-lock.yaml': '' }, 'pnpm test'],
+  [{ 'pyproject.toml': '[tool.pytest.ini_options]', 'a.py': '' }, 'pytest'],
+  [{ 'a.py': '', 'tests/test_a.py': 'import unittest' }, 'python3 -m unittest discover -s tests'],
+  [{ 'go.mod': 'module x', Makefile: 'test:\n\tgo test -v ./...' }, 'go test ./...'],
+  [{ 'Cargo.toml': '[package]' }, 'cargo test'],
+  [{ Gemfile: "gem 'rspec'", '.rspec': '', 'spec/a_spec.rb': '' }, 'bundle exec rspec'],
+  [{ 'pom.xml': '' }, 'mvn test'],
+  [{ 'a.sh': '', Makefile: 'lint:\n\ttrue\ntest: lint\n\tsh a.sh' }, 'make test'],
+  [{ 'a.sh': '', 'tests/run.sh': '' }, 'sh tests/run.sh'],
+  [{ 'package.json': script('echo "Error: no test specified" && exit 1') }, null],
+  [{ 'package.json': 'not JSON', 'README.md': '' }, null],
+])('%j is tested with %s', async (files, command) => {
+  const { commands } = await found(files as { readonly [path: string]: string })
+  expect(commands.test?.run.join(' ') ?? null).toBe(command)
+})
+
+test('a command whose program is not installed says so', async () => {
+  const files = { 'go.mod': 'module x' }
+  expect((await found(files)).commands.test).toMatchObject({ exists: false, missing: "'go' is not installed" })
+  expect((await found(files, ['go'])).commands.test).toEqual({
+    run: ['go', 'test', './...'],
+    from: 'go.mod',
+    exists: true,
+  })
+})

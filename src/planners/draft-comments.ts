@@ -1,0 +1,62 @@
+// What people said about a draft, read without a model: tasks they do not want, files they name, a test command they prefer. What it
+// cannot follow is handed to whoever does the task, or told.
+
+import { BASELINE } from './compose-plan.ts'
+import type { PlanComment, Proposal } from './planner.ts'
+
+export interface FollowedComments {
+  readonly dropped: ReadonlySet<string>
+  /** Paths to work on, also; and paths to leave alone. */
+  readonly also: readonly string[]
+  readonly not: readonly string[]
+  readonly testCommand: readonly string[] | null
+  /** For the instructions, by task; null for all of them. */
+  readonly remarks: ReadonlyMap<string | null, readonly string[]>
+  readonly unfollowed: Proposal['unfollowed']
+}
+
+const DROPS =
+  /^\W*(please\s+)?(skip|drop|remove|delete|leave (this|it) out|not needed|no need|unnecessary|don'?t need)\b/i
+const LEAVES = /\b(not|don'?t|do not|never|without|except|leave)\b/i
+const TESTS = /\btests?\b.*`([^`]+)`|`([^`]+)`.*\btests?\b|\buse `([^`]+)`/i
+
+/** `tasks`: those of the draft before, by name; `external` ones are done by somebody who can read. */
+export function readComments(
+  comments: readonly PlanComment[],
+  known: { readonly paths: readonly string[]; readonly tasks: ReadonlyMap<string, 'external' | 'gate' | 'other'> },
+): FollowedComments {
+  const dropped = new Set<string>()
+  const remarks = new Map<string | null, string[]>()
+  const also: string[] = []
+  const not: string[] = []
+  const unfollowed: { comment: PlanComment; why: string }[] = []
+  let testCommand: readonly string[] | null = null
+  for (const comment of comments) {
+    const { task, text } = comment
+    const kind = task === null ? null : (known.tasks.get(task) ?? null)
+    if (task !== null && DROPS.test(text)) {
+      if (kind === 'gate' && task.startsWith('approve-'))
+        unfollowed.push({ comment, why: 'an approval before something that cannot be taken back stays' })
+      else if (kind === null) unfollowed.push({ comment, why: `the draft has no task '${task}'` })
+      else dropped.add(task)
+      continue
+    }
+    const files = known.paths.filter(path => mentions(text, path))
+    if (files.length > 0) (LEAVES.test(text) ? not : also).push(...files)
+    const command = TESTS.exec(text)
+      ?.slice(1)
+      .find(found => found !== undefined)
+    const isAboutTests = task === BASELINE || task === 'tests-before' || /\btest/i.test(text)
+    if (command !== undefined && isAboutTests && !/[;&|<>$]/.test(command)) testCommand = command.trim().split(/\s+/)
+    if (task === null || kind === 'external') remarks.set(task, [...(remarks.get(task) ?? []), text])
+    else if (files.length === 0 && testCommand === null)
+      unfollowed.push({ comment, why: 'nobody reads instructions there: edit the plan to change this task' })
+  }
+  return { dropped, also, not, testCommand, remarks, unfollowed }
+}
+
+/** The path itself, or a file name that is long enough to mean one file. */
+function mentions(text: string, path: string): boolean {
+  const at = text.indexOf(path)
+  return at >= 0 && !/[\w/]/.test(text[at - 1] ?? '') && !/[\w/]/.test(text[at + path.length] ?? '')
+}

@@ -1,0 +1,235 @@
+// How it can be told by a command that a goal has been reached: commands that fail today and succeed after a correct change. Only what
+// the goal itself says is used; where it says nothing that can be checked, there is none, and the plan asks.
+
+import { shellQuoted } from '../domain/plan-rules/shell-words.ts'
+import { objectIn, type Toolchain } from './commands.ts'
+import type { GoalWords } from './goal.ts'
+import type { GoalKind } from './goal-kind.ts'
+import { roleOf } from './ranking/file-role.ts'
+
+export interface EndCheck {
+  /** For `sh -eu`. */
+  readonly script: string
+  /** What it shows when it succeeds. */
+  readonly text: string
+}
+
+export interface EndInput {
+  readonly goal: GoalWords
+  readonly kind: GoalKind
+  readonly toolchain: Toolchain
+  /** Every path of the repository. */
+  readonly paths: readonly string[]
+  /** What was read of it. */
+  readonly texts: ReadonlyMap<string, string>
+}
+
+export interface RenameNames {
+  readonly old: string
+  readonly new: string
+}
+
+export function endChecks(input: EndInput): readonly EndCheck[] {
+  const own = reproduction(input)
+  const found = own === null ? [] : [own]
+  switch (input.kind) {
+    case 'failing-test':
+      return found.length > 0 ? found : testsPass(input)
+    case 'rename':
+      return [...found, ...renamed(input)]
+    case 'dependency-update':
+      return [...found, ...updated(input)]
+    case 'docs':
+      return [...found, ...documented(input)]
+    case 'endpoint':
+      return [...found, ...routed(input)]
+    case 'feature':
+    case 'refactor':
+      return [...found, ...created(input), ...(input.kind === 'feature' ? introduced(input) : [])]
+    case 'bug':
+    case 'security':
+    case 'performance':
+      return found
+    default:
+      return []
+  }
+}
+
+const STARTERS =
+  /^(node|python3?|ruby|sh|bash|deno run|go run|cargo run|\.\/[\w./-]+|make|npm (test|run)|npx|pytest)(\s|$)/
+
+/** A command that the goal quotes, as in: running `python3 tally.py empty.csv` fails. It must only speak of files that are there. */
+function reproduction({ goal, paths, kind }: EndInput): EndCheck | null {
+  if (!['bug', 'failing-test', 'security'].includes(kind)) return null
+  const known = new Set(paths)
+  const command = goal.quoted.find(text => {
+    if (!STARTERS.test(text) || /[;&|<>`$\n]/.test(text)) return false
+    const named = text.split(/\s+/).filter(word => /^[\w./-]+\.\w+$/.test(word) || word.startsWith('./'))
+    const [script] = named
+    return script !== undefined && known.has(script.replace(/^\.\//, ''))
+  })
+  return command === undefined ? null : { script: command, text: `${command} succeeds` }
+}
+
+function testsPass({ toolchain: { commands } }: EndInput): readonly EndCheck[] {
+  const { test } = commands
+  return test?.exists === true ? [{ script: shellLine(test.run), text: 'all tests pass' }] : []
+}
+
+/** The first two names of a goal such as: rename `parse` to `readLine`. */
+export function renameNames(goal: GoalWords): RenameNames | null {
+  const NAME = '[`\'"“„«]?([A-Za-z_$][\\w$.-]*)(?:\\(\\))?[`\'"”“»]?'
+  const found = new RegExp(`${NAME}\\s+(?:to|into|as|in|zu|en|à|a|→|->|=>)\\s+${NAME}`, 'u').exec(goal.text)
+  const [first, second] = found === null ? goal.symbols : [found[1], found[2]]
+  if (first === undefined || second === undefined || first === second) return null
+  return { old: bare(first), new: bare(second) }
+}
+
+const bare = (name: string): string => name.replace(/[.-]+$/, '')
+
+/** What nobody searches: other people's code, the record of the past. */
+const LEFT_OUT = "--exclude-dir=.git --exclude-dir=.planfold --exclude-dir=node_modules --exclude='CHANGE*'"
+
+function renamed({ goal, texts }: EndInput): readonly EndCheck[] {
+  const names = renameNames(goal)
+  if (names === null || ![...texts.values()].some(text => holdsWord(text, names.old))) return []
+  return [
+    {
+      script: `! grep -rnIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.old))} .`,
+      text: `${names.old} is used nowhere any more`,
+    },
+    { script: `grep -rqIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.new))} .`, text: `${names.new} is there` },
+  ]
+}
+
+/** The word, for `grep -E`; not where it is part of a longer one, or the name of a file in a path. */
+const wordPattern = (word: string): string => `(^|[^[:alnum:]_$/])${word.replace(/[.$]/g, '\\$&')}([^[:alnum:]_$]|$)`
+
+/** The same for a text that was read. */
+export const holdsWord = (text: string, word: string): boolean => {
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1))
+    if (!/[\w$/]/.test(text[at - 1] ?? '') && !/[\w$]/.test(text[at + word.length] ?? '')) return true
+  return false
+}
+
+const MANIFESTS = [
+  'package.json',
+  'requirements.txt',
+  'pyproject.toml',
+  'go.mod',
+  'Cargo.toml',
+  'Gemfile',
+  'setup.cfg',
+  'setup.py',
+  'composer.json',
+]
+
+export interface NamedDependency {
+  readonly name: string
+  readonly manifest: string
+  readonly version: string | null
+}
+
+/** A dependency that a manifest at the top has and the goal names. */
+export function namedDependency({ goal, texts }: Pick<EndInput, 'goal' | 'texts'>): NamedDependency | null {
+  const words = new Set((goal.text.match(/@?[A-Za-z][\w@/.-]*[\w]/g) ?? []).map(word => word.toLowerCase()))
+  for (const manifest of MANIFESTS) {
+    const text = texts.get(manifest)
+    if (text === undefined) continue
+    const names = manifest === 'package.json' ? nodeDependencies(text) : (text.match(/[A-Za-z][\w.@/-]*[\w]/g) ?? [])
+    const name = names.find(one => one.length > 2 && words.has(one.toLowerCase()) && !COMMON.has(one.toLowerCase()))
+    if (name === undefined) continue
+    return {
+      name,
+      manifest,
+      version: /\bv?(\d+(?:\.\d+)+(?:[-.]\w+)*|(?<=\bto (?:v|version )?)\d+)\b/i.exec(goal.text)?.[1] ?? null,
+    }
+  }
+  return null
+}
+
+const COMMON = new Set('the update version package dependencies to name test build and for use in of'.split(' '))
+
+function nodeDependencies(text: string): readonly string[] {
+  const manifest = objectIn(text)
+  return ['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies'].flatMap(key => {
+    const listed = manifest[key]
+    return typeof listed === 'object' && listed !== null ? Object.keys(listed) : []
+  })
+}
+
+function updated(input: EndInput): readonly EndCheck[] {
+  const found = namedDependency(input)
+  if (found === null || found.version === null) return []
+  const { name, manifest, version } = found
+  const line = input.texts
+    .get(manifest)!
+    .split('\n')
+    .find(one => one.includes(name))
+  if (line?.includes(version) === true) return []
+  return [
+    {
+      script: `grep -F -e ${shellQuoted(name)} ${shellQuoted(manifest)} | grep -qF -e ${shellQuoted(version)}`,
+      text: `${manifest} asks for ${name} ${version}`,
+    },
+  ]
+}
+
+/** The page that is meant: the one the goal names, else the readme. */
+export function docsPage({ goal, paths }: Pick<EndInput, 'goal' | 'paths'>): string | null {
+  const known = new Set(paths)
+  const named = goal.files.find(file => known.has(file) && roleOf(file) === 'docs')
+  return named ?? paths.find(path => /^readme\.(md|rst|txt|adoc)$/i.test(path)) ?? null
+}
+
+function documented({ goal, paths, texts }: EndInput): readonly EndCheck[] {
+  const page = docsPage({ goal, paths })
+  if (page === null) return []
+  const text = texts.get(page) ?? ''
+  const subjects = [...goal.symbols, ...goal.quoted].filter(name => !goal.files.includes(name))
+  const missing = [...new Set(subjects)].filter(name => name.length > 2 && !text.includes(name)).slice(0, 3)
+  return missing.map(name => ({
+    script: `grep -qF -e ${shellQuoted(name)} ${shellQuoted(page)}`,
+    text: `${page} speaks of ${name}`,
+  }))
+}
+
+export const routeIn = ({ text }: Pick<GoalWords, 'text'>): string | null =>
+  /(?:\b(?:GET|POST|PUT|PATCH|DELETE)\s+|[\s`'"(])(\/[a-z][\w/:{}.-]*[\w}])/i.exec(text)?.[1] ?? null
+
+function routed(input: EndInput): readonly EndCheck[] {
+  const route = routeIn(input.goal)
+  return route === null ? [] : holdsAfterwards(input, route)
+}
+
+/** Names in quotes or written like code that nothing in the repository has yet. */
+function introduced(input: EndInput): readonly EndCheck[] {
+  const names = input.goal.quoted
+    .filter(name => /^(--)?[A-Za-z_$][\w$-]*(\(\))?$/.test(name))
+    .map(name => name.replace('()', ''))
+  const [first] = names.filter(name => name.length > 2)
+  return first === undefined ? [] : holdsAfterwards(input, first)
+}
+
+function holdsAfterwards({ paths, texts }: EndInput, text: string): readonly EndCheck[] {
+  const sources = paths.filter(path => roleOf(path) === 'source')
+  if (sources.length === 0 || sources.some(path => texts.get(path)?.includes(text) === true)) return []
+  const tops = [...new Set(sources.map(path => (path.includes('/') ? path.split('/')[0]! : path)))].slice(0, 20)
+  return [
+    {
+      script: `grep -rqIF -e ${shellQuoted(text)} ${tops.map(shellQuoted).join(' ')}`,
+      text: `the source has ${text}`,
+    },
+  ]
+}
+
+/** Files that the goal names and that are not there yet. */
+function created({ goal, paths }: EndInput): readonly EndCheck[] {
+  const isKnown = (file: string): boolean => paths.some(path => path === file || path.endsWith(`/${file}`))
+  return goal.files
+    .filter(file => !isKnown(file) && /^[\w./-]+$/.test(file) && !file.includes('..') && !file.startsWith('/'))
+    .slice(0, 3)
+    .map(file => ({ script: `test -s ${shellQuoted(file)}`, text: `${file} is there` }))
+}
+
+export const shellLine = (run: readonly string[]): string => run.map(shellQuoted).join(' ')

@@ -1,0 +1,425 @@
+// The embedded planner: reads the goal and the repository, asks no model, and costs nothing. It finds the place, the commands and a
+// check for the end, fills the steps of that kind of goal, and says what it assumed and what it does not know.
+
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import { findToolchain, type Toolchain } from './commands.ts'
+import { composePlan, type PlanQuestion, type RenameCommand, type WriteScopes } from './compose-plan.ts'
+import { type FollowedComments, readComments } from './draft-comments.ts'
+import { docsPage, type EndCheck, endChecks, holdsWord, namedDependency, renameNames, routeIn } from './end-checks.ts'
+import { type GoalWords, readGoal } from './goal.ts'
+import { type JudgedGoal, judgeGoal } from './goal-kind.ts'
+import type { FoundCommand, GoalAnalysis, PastPlan, Planner, PlanRequest, Proposal, RepositoryView } from './planner.ts'
+import { type FileRole, roleOf } from './ranking/file-role.ts'
+import { type Ranking, rankFiles } from './ranking/rank-files.ts'
+import { WORK_STEPS } from './work-steps.ts'
+
+export function heuristicPlanner(): Planner {
+  return { name: 'heuristic', propose }
+}
+
+const NAME = 'heuristic'
+
+/** Documents of a repository that are read beside its sources, because goals name what stands in them. */
+const READ_BESIDE =
+  /^(readme\.\w+|package\.json|requirements.*\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|setup\.(py|cfg)|composer\.json)$/i
+
+async function propose({ goal: text, repository, comments = [], past = [] }: PlanRequest): Promise<Proposal> {
+  const goal = readGoal(text)
+  const files = await repository.files()
+  const paths = files.map(({ path }) => path)
+  const judged = judgeGoal(goal, { sourceFiles: paths.filter(path => roleOf(path) === 'source').length })
+  const [ranking, found, state, beside] = await Promise.all([
+    rankFiles(repository, goal, { roles: rolesFor(judged) }),
+    findToolchain(repository),
+    repository.state(),
+    readBeside(repository, paths, goal),
+  ])
+  const steps = new Map(WORK_STEPS[judged.kind].map(({ id }) => [id, 'external' as const]))
+  const followed = readComments(comments, { paths, tasks: new Map([...OTHER_TASKS, ...steps]) })
+  const toolchain = await withTestCommand(repository, found, followed)
+  const texts = new Map([...ranking.texts, ...beside])
+  const analysis = analysisOf(goal, toolchain, placed(ranking, followed))
+  const ends = endChecks({ goal, kind: judged.kind, toolchain, paths, texts })
+  const renaming = judged.kind === 'rename' ? await renameCommand(repository, goal, texts) : null
+  const scopes = scopesOf({ goal, judged, analysis, paths, texts, followed })
+  const unsure = judgementOf({ goal, judged, toolchain, analysis, ends, texts, paths })
+  const similar = similarPlans(goal, past)
+  const risks = [
+    ...risksOf(judged),
+    ...similar
+      .filter(({ status }) => status === 'failed')
+      .map(({ name }) => `the plan '${name}' with a similar goal failed`),
+  ]
+  const rationale = rationaleOf(judged, analysis, ends, similar)
+  const context = contextOf({ goal, judged, analysis, unsure, risks, rationale, similar, state, comments })
+  const definition = composePlan({ goal, judged, analysis, ends, scopes, renaming, context, ...unsure, ...followed })
+  return {
+    planner: NAME,
+    definition,
+    kind: judged.kind,
+    rationale,
+    assumptions: unsure.assumptions,
+    risks,
+    questions: unsure.questions.map(question => question.text),
+    irreversible: judged.irreversible.map(({ word, said }) => ({ task: word, why: `the goal says '${said}'` })),
+    estimate: { workMs: workOf(definition), cost: 'nothing for planning; what agents spend on the work is theirs' },
+    analysis,
+    unfollowed: followed.unfollowed,
+  }
+}
+
+/** Tasks that are no work steps, as comments may name them. */
+const OTHER_TASKS: readonly (readonly [string, 'external' | 'gate' | 'other'])[] = [
+  ['clarify', 'gate'],
+  ['baseline', 'other'],
+  ['tests-before', 'other'],
+  ['repeat-before', 'other'],
+  ['repeat-after', 'other'],
+  ['safe-point', 'other'],
+  ['lint', 'other'],
+  ['build', 'other'],
+  ['review', 'gate'],
+  ['set-up', 'external'],
+  ['approve-specification', 'gate'],
+  ...(['push', 'deploy', 'delete', 'migrate'] as const).flatMap(
+    word =>
+      [
+        [word, 'external'],
+        [`approve-${word}`, 'gate'],
+      ] as const,
+  ),
+]
+
+function rolesFor({ kind }: JudgedGoal): readonly FileRole[] {
+  if (kind === 'docs') return ['docs', 'source']
+  if (kind === 'dependency-update') return ['source', 'config']
+  if (kind === 'flaky-test') return ['source', 'test']
+  return ['source']
+}
+
+async function readBeside(
+  repository: RepositoryView,
+  paths: readonly string[],
+  goal: GoalWords,
+): Promise<ReadonlyMap<string, string>> {
+  const wanted = paths.filter(path => READ_BESIDE.test(path) || goal.files.includes(path)).slice(0, 30)
+  const texts = await repository.read(wanted)
+  return new Map(wanted.flatMap((path, index) => (texts[index] == null ? [] : [[path, texts[index]] as const])))
+}
+
+async function withTestCommand(
+  repository: RepositoryView,
+  found: Toolchain,
+  { testCommand }: FollowedComments,
+): Promise<Toolchain> {
+  if (testCommand === null) return found
+  const program = testCommand[0]!
+  const isHere = (await repository.findProgram(program)) !== null
+  const from = 'a comment on the draft'
+  const test: FoundCommand = isHere
+    ? { run: testCommand, from, exists: true }
+    : { run: testCommand, from, exists: false, missing: `'${program}' is not installed` }
+  return { ...found, commands: { ...found.commands, test } }
+}
+
+/** What somebody named goes first, what they ruled out goes. */
+function placed(ranking: Ranking, { also, not }: FollowedComments): Ranking {
+  const [best] = ranking.files
+  const named = also.filter(path => roleOf(path) !== 'test')
+  const first = named.map(path => ({ path, score: best?.score ?? 1, reason: 'named in a comment on the draft' }))
+  const files = [...first, ...ranking.files.filter(({ path }) => !named.includes(path))]
+  return { ...ranking, files: files.filter(({ path }) => !not.includes(path)) }
+}
+
+function analysisOf(goal: GoalWords, toolchain: Toolchain, ranking: Ranking): GoalAnalysis {
+  const { languages, packageManagers, commands } = toolchain
+  const { quoted, files, symbols, errors, frames } = goal
+  return {
+    languages,
+    packageManagers,
+    files: ranking.files,
+    tests: ranking.tests,
+    commands,
+    mentions: { quoted, files, symbols, errors, frames },
+    limits: ranking.limits,
+  }
+}
+
+/** `perl` puts another word in the place of whole words, in the files that hold it now. */
+async function renameCommand(
+  repository: RepositoryView,
+  goal: GoalWords,
+  texts: ReadonlyMap<string, string>,
+): Promise<RenameCommand | null> {
+  const names = renameNames(goal)
+  if (names === null || !IDENTIFIER.test(names.old) || !IDENTIFIER.test(names.new)) return null
+  const holding = [...texts].filter(([, text]) => holdsWord(text, names.old)).map(([path]) => path)
+  // Where the new name is taken, somebody has to look at each use.
+  const isTaken = [...texts.values()].some(text => holdsWord(text, names.new))
+  if (holding.length === 0 || holding.length > RENAMED_MAX || isTaken) return null
+  if ((await repository.findProgram('perl')) === null) return null
+  const files = holding.sort()
+  return { run: ['perl', '-pi', '-e', `s{(?<![\\w\\$/])${names.old}(?![\\w\\$])}{${names.new}}g`, ...files], files }
+}
+
+const IDENTIFIER = /^[A-Za-z_]\w*$/
+const RENAMED_MAX = 200
+
+interface ScopeInput {
+  readonly goal: GoalWords
+  readonly judged: JudgedGoal
+  readonly analysis: GoalAnalysis
+  readonly paths: readonly string[]
+  readonly texts: ReadonlyMap<string, string>
+  readonly followed: FollowedComments
+}
+
+const SOURCES_MAX = 5
+/** Of the score of the first: below it a file is told, but not opened for writing. */
+const LIKELY = 0.55
+
+function scopesOf({ goal, judged, analysis, paths, texts, followed }: ScopeInput): WriteScopes {
+  const [best] = analysis.files
+  const likely = analysis.files.filter(({ score }) => best !== undefined && score >= best.score * LIKELY)
+  const known = new Set(paths)
+  const fresh = goal.files.filter(
+    file => !known.has(file) && /^[\w][\w./-]*$/.test(file) && !file.includes('..') && file.includes('/'),
+  )
+  const rename = judged.kind === 'rename' ? renameNames(goal) : null
+  const holding =
+    rename === null ? [] : [...texts].filter(([, text]) => holdsWord(text, rename.old)).map(([path]) => path)
+  const sources = [
+    ...new Set([...holding, ...likely.slice(0, SOURCES_MAX).map(({ path }) => path), ...followed.also, ...fresh]),
+  ]
+  const page = docsPage({ goal, paths })
+  const manifest = namedDependency({ goal, texts })?.manifest ?? paths.find(path => MANIFEST.test(path))
+  return {
+    sources: sources.filter(path => !followed.not.includes(path)),
+    tests: testScope(analysis, paths),
+    docs: page === null ? ['README.md'] : [page],
+    manifest: manifest === undefined ? ['package.json'] : [manifest, ...paths.filter(path => LOCK.test(path))],
+    new: NEW_PROJECT,
+  }
+}
+
+const MANIFEST = /^(package\.json|requirements\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|composer\.json)$/
+const LOCK =
+  /^(package-lock\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|Cargo\.lock|poetry\.lock|uv\.lock|Gemfile\.lock|composer\.lock)$/
+const NEW_PROJECT = [
+  'src/**',
+  'test/**',
+  'tests/**',
+  'README.md',
+  'package.json',
+  'pyproject.toml',
+  'Makefile',
+  '.gitignore',
+]
+
+/** The folder of the tests, where there is one; else the tests near the files. */
+function testScope({ tests, languages }: GoalAnalysis, paths: readonly string[]): readonly string[] {
+  const all = paths.filter(path => roleOf(path) === 'test')
+  const folders = new Map<string, number>()
+  for (const path of all) {
+    const folder = /^(.*?(?:^|\/)(?:tests?|specs?|__tests__))\//.exec(path)?.[1]
+    if (folder !== undefined) folders.set(folder, (folders.get(folder) ?? 0) + 1)
+  }
+  const [most] = [...folders].sort((a, b) => b[1] - a[1])
+  if (most !== undefined && most[1] >= all.length / 3) return [`${most[0]}/**`]
+  if (tests.length > 0) return tests.slice(0, 5).map(({ path }) => path)
+  return [languages[0] === 'Python' ? 'tests/**' : 'test/**']
+}
+
+interface Judging {
+  readonly goal: GoalWords
+  readonly judged: JudgedGoal
+  readonly toolchain: Toolchain
+  readonly analysis: GoalAnalysis
+  readonly ends: readonly EndCheck[]
+  readonly texts: ReadonlyMap<string, string>
+  readonly paths: readonly string[]
+}
+
+interface Unsure {
+  readonly assumptions: readonly string[]
+  readonly questions: readonly PlanQuestion[]
+}
+
+const QUESTIONS_MAX = 4
+
+/** What is taken for granted, and what is asked. Whatever has no check for its end is asked about. */
+function judgementOf({ goal, judged, toolchain, analysis, ends, texts }: Judging): Unsure {
+  const assumptions: string[] = [`this is about: ${KIND_WORDS[judged.kind]} (told by ${judged.because})`]
+  const questions: PlanQuestion[] = []
+  const { test } = toolchain.commands
+  const [top] = analysis.files
+  if (judged.conflict !== null)
+    questions.push({
+      text: `The goal says '${judged.conflict[0]}' and also '${judged.conflict[1]}'. Which of the two holds?`,
+    })
+  if (judged.language !== null) {
+    assumptions.push(`the goal is written in ${judged.language}; only names and a few words of it were understood`)
+    questions.push({
+      text: `The goal seems to be ${judged.language}. It was taken for: ${KIND_WORDS[judged.kind]}. Is that right, and what else does it say?`,
+    })
+  }
+  switch (judged.kind) {
+    case 'vague':
+      questions.push({ text: 'What should be different afterwards, and for whom? Name one thing that bothers today.' })
+      break
+    case 'empty-repository':
+      assumptions.push('the project begins here, and nothing exists elsewhere that should be brought in')
+      questions.push({ text: 'Which language and which tools should it be built with?' })
+      break
+    case 'performance':
+      questions.push({ text: 'What is too slow, measured how, and how fast is fast enough?' })
+      break
+    case 'research':
+      questions.push({
+        text: 'What will be decided by the answer?',
+        otherwise: 'nothing yet; the answer is for information',
+      })
+      break
+    case 'dependency-update': {
+      const named = namedDependency({ goal, texts })
+      if (named === null) questions.push({ text: 'Which dependency is to be updated, and to which version?' })
+      else if (named.version === null)
+        questions.push({
+          text: `To which version of ${named.name}?`,
+          otherwise: 'the newest one that the tests accept',
+        })
+      break
+    }
+    case 'rename': {
+      const names = renameNames(goal)
+      if (names === null) questions.push({ text: 'What is to be renamed, and to what?' })
+      else
+        assumptions.push(
+          `every use of the word ${names.old} in the files found means the same thing; files keep their names`,
+        )
+      break
+    }
+    case 'endpoint':
+      if (routeIn(goal) === null) questions.push({ text: 'Which method and path should the endpoint have?' })
+      break
+    case 'security':
+      assumptions.push('nothing about this is told outside before it is fixed')
+      break
+    default:
+      break
+  }
+  if (top?.reason.startsWith('weakly') === true)
+    questions.push({ text: 'Which file or part is meant? Nothing in the goal points at one.', otherwise: top.path })
+  else if (top !== undefined) assumptions.push(`the place is ${top.path} (${top.reason})`)
+  const changes = WORK_STEPS[judged.kind].some(({ scope }) => scope === 'both' || scope === 'tests')
+  if (changes && test === null && judged.kind !== 'empty-repository')
+    questions.push({ text: 'How is this tested? No test command was found.', otherwise: 'by looking at it' })
+  if (changes && test?.exists === false)
+    assumptions.push(`the tests are run with '${test.run.join(' ')}', but ${test.missing}`)
+  else if (changes && test !== null) assumptions.push(`the tests are run with '${test.run.join(' ')}' (${test.from})`)
+  // Asked last: it is asked only where nothing above asks what is meant.
+  if (ends.length === 0 && questions.length === 0)
+    questions.push({
+      text: 'How will one see that it is done? Name a command, or what you will look at.',
+      otherwise: test === null ? 'whoever asked looks at it' : 'the new test passes, and all others',
+    })
+  return { assumptions, questions: questions.slice(0, QUESTIONS_MAX) }
+}
+
+const KIND_WORDS: { readonly [kind in JudgedGoal['kind']]: string } = {
+  bug: 'a bug',
+  'failing-test': 'a failing test',
+  rename: 'a rename',
+  'dependency-update': 'an update of a dependency',
+  'flaky-test': 'a flaky test',
+  docs: 'documentation',
+  research: 'a question to be answered',
+  refactor: 'a refactoring',
+  endpoint: 'a new endpoint',
+  performance: 'speed or memory',
+  security: 'a security problem',
+  feature: 'something new',
+  'empty-repository': 'a new project',
+  vague: 'a wish that is not clear yet',
+  contradiction: 'a goal that contradicts itself',
+}
+
+const risksOf = ({ kind, irreversible }: JudgedGoal): readonly string[] => [
+  ...new Set(WORK_STEPS[kind].flatMap(({ risks = [] }) => risks)),
+  ...irreversible.map(({ word, said }) => `'${said}' cannot be taken back (task ${word}, after an approval)`),
+]
+
+function rationaleOf(
+  judged: JudgedGoal,
+  { files }: GoalAnalysis,
+  ends: readonly EndCheck[],
+  similar: readonly PastPlan[],
+): string {
+  const [top] = files
+  return [
+    `Taken for ${KIND_WORDS[judged.kind]}, told by ${judged.because}.`,
+    top === undefined ? '' : `The work most likely begins at ${top.path}: ${top.reason}.`,
+    ends.length === 0
+      ? 'The goal says nothing that a command could check, so the plan asks.'
+      : `It is done when ${ends.map(({ text }) => text).join(' and ')}; the baseline shows that this fails today.`,
+    similar.length === 0
+      ? ''
+      : `Similar plans before: ${similar.map(({ name, status }) => `${name} (${status})`).join(', ')}.`,
+  ]
+    .filter(sentence => sentence !== '')
+    .join(' ')
+}
+
+const SIMILAR_MAX = 3
+
+/** Plans whose goals share most of the words that matter. */
+function similarPlans({ terms }: GoalWords, past: readonly PastPlan[]): readonly PastPlan[] {
+  if (terms.length < 2) return []
+  return past
+    .map(plan => {
+      const theirs = new Set(readGoal(plan.goal).terms.map(({ stem }) => stem))
+      return { plan, shared: terms.filter(({ stem }) => theirs.has(stem)).length / terms.length }
+    })
+    .filter(({ shared }) => shared >= 0.5)
+    .sort((a, b) => b.shared - a.shared)
+    .slice(0, SIMILAR_MAX)
+    .map(({ plan }) => plan)
+}
+
+interface ContextInput {
+  readonly goal: GoalWords
+  readonly judged: JudgedGoal
+  readonly analysis: GoalAnalysis
+  readonly unsure: Unsure
+  readonly risks: readonly string[]
+  readonly rationale: string
+  readonly similar: readonly PastPlan[]
+  readonly state: Awaited<ReturnType<RepositoryView['state']>>
+  readonly comments: NonNullable<PlanRequest['comments']>
+}
+
+/** The context a plan was made in, kept with it, so that one can still ask why it is as it is. */
+function contextOf(input: ContextInput): JsonObject {
+  const { judged, analysis, unsure, risks, rationale, similar, state, comments } = input
+  const context = {
+    planner: NAME,
+    kind: judged.kind,
+    rationale,
+    assumptions: unsure.assumptions,
+    questions: unsure.questions.map(({ text }) => text),
+    risks,
+    constraints: judged.constraints,
+    files: analysis.files.slice(0, 10),
+    tests: analysis.tests.slice(0, 5),
+    commands: analysis.commands,
+    languages: analysis.languages.slice(0, 5),
+    repository: state,
+    limits: analysis.limits,
+    similar: similar.map(({ name }) => name),
+    comments,
+  }
+  return JSON.parse(JSON.stringify(context)) as { readonly [key: string]: Json }
+}
+
+const workOf = ({ tasks }: PlanDefinition): number => tasks.reduce((sum, { estimateMs = 0 }) => sum + estimateMs, 0)

@@ -1,0 +1,363 @@
+// What speaks for a file, as numbers between 0 and 1, for each file of a repository: words in it and in its path, names it defines,
+// its history, the tests near it. `rank-files.ts` weighs them.
+
+import type { GoalTerm, GoalWords } from '../goal.ts'
+import type { PastChange } from '../planner.ts'
+import { type TermCounter, termCounter } from './count-terms.ts'
+import { isAside } from './file-role.ts'
+
+export interface ReadFile {
+  readonly path: string
+  readonly bytes: number
+  /** Null when it was not read. */
+  readonly text: string | null
+}
+
+export interface FileFeatures {
+  /** BM25 over contents, paths and definitions. */
+  readonly words: number
+  /** The path alone. */
+  readonly path: number
+  /** The stretch of it that speaks most of the goal. */
+  readonly passage: number
+  /** The goal begins with `part: …`, and this file belongs to that part. */
+  readonly scope: number
+  /** Names that are defined in it. */
+  readonly defines: number
+  /** A name of the goal stands in it as it was written. */
+  readonly mentions: number
+  /** It defines a name of the goal as it was written. */
+  readonly declares: number
+  /** How often it changed, lately more. */
+  readonly lively: number
+  /** It changed in commits that were described in similar words. */
+  readonly history: number
+  /** Tests that speak of the goal are about it. */
+  readonly tested: number
+  /** The goal names it, or a stack trace does. */
+  readonly named: number
+  /** Size among its kind. */
+  readonly size: number
+  /** It stands beside the product (examples, scripts), or repeats another file. */
+  readonly aside: number
+}
+
+export interface FeatureInput {
+  readonly goal: GoalWords
+  readonly sources: readonly ReadFile[]
+  readonly tests: readonly ReadFile[]
+  readonly history: readonly PastChange[]
+}
+
+export function featuresOf({ goal, sources, tests, history }: FeatureInput): readonly FileFeatures[] {
+  const terms = goal.terms
+  const counter = termCounter(terms)
+  const documents = sources.map(file => documentOf(file, counter))
+  const idf = idfOf(terms, documents)
+  const names = exactNames(goal)
+  const known = new Map(sources.map((file, index) => [file.path, index]))
+  const words = normal(bm25(documents, idf))
+  const paths = normal(documents.map(({ inPath }) => weigh(idf, inPath)))
+  const defines = normal(documents.map(({ defined }) => weigh(idf, defined)))
+  const passages = normal(documents.map(({ stretches }) => passageOf(stretches, idf)))
+  const exact = sources.map(({ text }) => exactIn(text, names))
+  const lively = normal(livelinessOf(sources.length, known, history))
+  const past = normal(pastOf(sources.length, known, history, terms, counter))
+  const tested = normal(testedOf(sources, tests, known, history, counter, idf))
+  const sizes = normal(sources.map(({ bytes }) => Math.log(1 + bytes)))
+  const mentions = normal(exact.map(({ uses }) => uses))
+  const declares = normal(exact.map(({ definitions }) => definitions))
+  const copies = copiesIn(sources)
+  const meant = sourcesOfNamedTests(goal, tests)
+  return sources.map(({ path }, index) => ({
+    words: words[index]!,
+    path: paths[index]!,
+    passage: passages[index]!,
+    scope: scopeOf(goal, path),
+    defines: defines[index]!,
+    mentions: mentions[index]!,
+    declares: declares[index]!,
+    lively: lively[index]!,
+    history: past[index]!,
+    tested: tested[index]!,
+    named: Math.max(namedIn(goal, path), meant.has(nameStem(path)) ? NAMED_BY_TEST : 0),
+    size: sizes[index]!,
+    aside: copies.has(path) || (isAside(path) && paths[index]! < 0.5) ? 1 : 0,
+  }))
+}
+
+interface CountedDocument {
+  /** Weighted occurrences by term. */
+  readonly frequency: Float64Array
+  readonly defined: Float64Array
+  readonly inPath: Float64Array
+  readonly stretches: ReadonlyMap<number, Float64Array>
+  readonly length: number
+}
+
+/** A name that is defined counts as this many uses; so does a part of the path. */
+const DEFINED_WEIGHT = 4
+const PATH_WEIGHT = 6
+
+function documentOf({ path, text, bytes }: ReadFile, counter: TermCounter): CountedDocument {
+  const inPath = counter.countPlain(path)
+  if (text === null) {
+    const frequency = inPath.map(count => count * PATH_WEIGHT)
+    return { frequency, defined: new Float64Array(inPath.length), inPath, stretches: new Map(), length: bytes / 8 }
+  }
+  const { all, defined, stretches } = counter.count(text)
+  if (stretches.size === 0 && inPath.every(count => count === 0))
+    return { frequency: inPath, defined, inPath, stretches, length: text.length / 8 }
+  const frequency = all.map(
+    (count, term) => count + defined[term]! * (DEFINED_WEIGHT - 1) + inPath[term]! * PATH_WEIGHT,
+  )
+  return { frequency, defined, inPath, stretches, length: text.length / 8 }
+}
+
+/** Two stretches side by side, so that none is cut in the middle. */
+function passageOf(stretches: ReadonlyMap<number, Float64Array>, idf: Float64Array): number {
+  let best = 0
+  for (const [place, here] of stretches) {
+    const next = stretches.get(place + 1)
+    let score = 0
+    for (let term = 0; term < idf.length; term++) {
+      const count = here[term]! + (next?.[term] ?? 0)
+      if (count > 0) score += idf[term]! * Math.sqrt(Math.min(count, 4))
+    }
+    best = Math.max(best, score)
+  }
+  return best
+}
+
+/** `parser: accept tabs` and `fix(parser): accept tabs` speak of the folder or file `parser`. */
+function scopeOf({ headline }: GoalWords, path: string): number {
+  const scope = /^(?:\w+\(([\w/.-]+)\)|([\w/.-]+))!?:\s/.exec(headline)
+  const named = (scope?.[1] ?? scope?.[2])?.toLowerCase()
+  if (named === undefined) return 0
+  const parts = path
+    .toLowerCase()
+    .replace(/\.[a-z0-9]+$/, '')
+    .split('/')
+  return path.toLowerCase().includes(`${named}/`) || parts.includes(named) ? 1 : 0
+}
+
+function idfOf(terms: readonly GoalTerm[], documents: readonly CountedDocument[]): Float64Array {
+  return Float64Array.from(terms, ({ named }, term) => {
+    const holding = documents.reduce((sum, { frequency }) => sum + (frequency[term]! > 0 ? 1 : 0), 0)
+    return Math.log(1 + (documents.length - holding + 0.5) / (holding + 0.5)) * (named ? 1.5 : 1)
+  })
+}
+
+const K1 = 1.2
+const B = 0.5
+
+function bm25(documents: readonly CountedDocument[], idf: Float64Array): readonly number[] {
+  const mean = documents.reduce((sum, { length }) => sum + length, 0) / Math.max(1, documents.length)
+  return documents.map(({ frequency, length }) => {
+    const norm = K1 * (1 - B + (B * length) / Math.max(1, mean))
+    let score = 0
+    for (let term = 0; term < idf.length; term++) {
+      const f = frequency[term]!
+      if (f > 0) score += (idf[term]! * f * (K1 + 1)) / (f + norm)
+    }
+    return score
+  })
+}
+
+const weigh = (idf: Float64Array, found: Float64Array): number =>
+  found.reduce((sum, count, term) => sum + (count > 0 ? idf[term]! * Math.sqrt(Math.min(count, 4)) : 0), 0)
+
+/** Names of the goal, to be found as they are written. */
+const exactNames = (goal: GoalWords): readonly string[] =>
+  [...new Set([...goal.symbols, ...goal.symbols.map(lastPart), ...goal.quoted])].filter(
+    name => name.length > 2 && name.length < 100,
+  )
+
+const lastPart = (symbol: string): string => symbol.split(/[.:#]+/).at(-1) ?? symbol
+
+function exactIn(text: string | null, names: readonly string[]): { uses: number; definitions: number } {
+  let [uses, definitions] = [0, 0]
+  for (const name of text === null ? [] : names) {
+    let count = 0
+    let defined = false
+    for (let at = text!.indexOf(name); at >= 0 && count < 50; at = text!.indexOf(name, at + name.length)) {
+      count++
+      if (defined) continue
+      const start = text!.lastIndexOf('\n', at) + 1
+      defined = at - start < 120 && DEFINES.test(text!.slice(start, at))
+    }
+    if (count > 0) uses += 1 + Math.log(count)
+    if (defined) definitions += 1
+  }
+  return { uses, definitions }
+}
+
+const DEFINES =
+  /^\s*(?:[\w()]+\s+)*(?:function\*?|class|def|func|fn|const|let|var|type|interface|struct|enum|trait|impl|module|mod)\s+(?:\([^)]*\)\s*)?(?:self\.)?$/
+
+/** Commits of lately count more; half as much every so many. */
+const HALF_LIFE = 150
+/** A change of many files says little about each. */
+const WIDE_CHANGE = 30
+
+function livelinessOf(
+  size: number,
+  known: ReadonlyMap<string, number>,
+  history: readonly PastChange[],
+): readonly number[] {
+  const scores = new Array<number>(size).fill(0)
+  history.forEach(({ files }, age) => {
+    if (files.length > WIDE_CHANGE) return
+    for (const file of files) {
+      const index = known.get(file)
+      if (index !== undefined) scores[index]! += 0.5 ** (age / HALF_LIFE) / Math.sqrt(files.length)
+    }
+  })
+  return scores.map(score => Math.log(1 + score))
+}
+
+/** What each file was changed for: the words of its commits, compared with those of the goal. */
+function pastOf(
+  size: number,
+  known: ReadonlyMap<string, number>,
+  history: readonly PastChange[],
+  terms: readonly GoalTerm[],
+  counter: TermCounter,
+): readonly number[] {
+  const counted = history.map(({ message }) => counter.countPlain(message))
+  const idf = Float64Array.from(terms, (_, term) => {
+    const holding = counted.reduce((sum, found) => sum + (found[term]! > 0 ? 1 : 0), 0)
+    return holding === 0 ? 0 : Math.log(1 + (history.length - holding + 0.5) / (holding + 0.5))
+  })
+  const scores = new Array<number>(size).fill(0)
+  history.forEach(({ files }, age) => {
+    if (files.length > WIDE_CHANGE) return
+    const alike = counted[age]!.reduce((sum, count, term) => sum + (count > 0 ? idf[term]! : 0), 0)
+    if (alike === 0) return
+    const inside = files.map(file => known.get(file)).filter(index => index !== undefined)
+    for (const index of inside)
+      scores[index]! += (alike ** 2 / Math.sqrt(inside.length)) * (0.5 + 0.5 * 0.5 ** (age / (4 * HALF_LIFE)))
+  })
+  return scores.map(score => Math.sqrt(score))
+}
+
+/** Tests that speak of the goal, and the sources they belong to: by name, by what they load, by what changed with them. */
+function testedOf(
+  sources: readonly ReadFile[],
+  tests: readonly ReadFile[],
+  known: ReadonlyMap<string, number>,
+  history: readonly PastChange[],
+  counter: TermCounter,
+  idf: Float64Array,
+): readonly number[] {
+  const scores = new Array<number>(sources.length).fill(0)
+  const best = bm25(
+    tests.map(file => documentOf(file, counter)),
+    idf,
+  )
+    .map((score, index) => ({ score, path: tests[index]!.path }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, TESTS_MAX)
+  const byStem = new Map<string, number[]>()
+  sources.forEach(({ path }, index) => {
+    const stem = nameStem(path)
+    const alike = byStem.get(stem)
+    if (alike === undefined) byStem.set(stem, [index])
+    else alike.push(index)
+  })
+  const together = new Map<string, Map<number, number>>()
+  for (const { files } of history) {
+    if (files.length > WIDE_CHANGE) continue
+    const inside = files.map(file => known.get(file)).filter(index => index !== undefined)
+    for (const file of files) {
+      if (known.has(file)) continue
+      const beside = together.get(file) ?? new Map<number, number>()
+      for (const index of inside) beside.set(index, (beside.get(index) ?? 0) + 1 / inside.length)
+      together.set(file, beside)
+    }
+  }
+  best.forEach(({ score, path }, rank) => {
+    const share = score / (1 + rank / 3)
+    for (const index of byStem.get(nameStem(path)) ?? []) scores[index]! += share
+    const beside = together.get(path)
+    const total = beside === undefined ? 0 : [...beside.values()].reduce((sum, count) => sum + count, 0)
+    for (const [index, count] of beside ?? []) scores[index]! += (share * count) / (total + 1)
+  })
+  return scores
+}
+
+const TESTS_MAX = 15
+
+/** `test_foo.py`, `foo.test.ts`, `foo_spec.rb` and `src/foo.go` are `foo`. */
+export const nameStem = (path: string): string =>
+  path
+    .split('/')
+    .at(-1)!
+    .toLowerCase()
+    .replace(/\.[a-z0-9]+$/, '')
+    .replace(/^(test|spec)[_.-]|[_.-](test|tests|spec|specs)$/g, '')
+    .replace(/[_.-]/g, '')
+
+/** A test that the goal names, by its file or by the title of a test in it, speaks for the source that is named like it. */
+function sourcesOfNamedTests({ quoted, files, frames }: GoalWords, tests: readonly ReadFile[]): ReadonlySet<string> {
+  const titles = quoted.filter(text => text.split(/\s+/).length >= TITLE_WORDS_MIN)
+  const named = [...files, ...frames.map(({ file }) => file)]
+  const isNamed = ({ path, text }: ReadFile): boolean =>
+    named.some(file => path === file || path.endsWith(`/${file}`)) ||
+    titles.some(title => text?.includes(title) === true)
+  return new Set(tests.filter(isNamed).map(({ path }) => nameStem(path)))
+}
+
+const NAMED_BY_TEST = 0.75
+const TITLE_WORDS_MIN = 3
+
+/**
+ * A folder at the top that repeats most of another one, such as the output of a build that was committed: the one that sounds like
+ * output, else the later one, is the copy.
+ */
+function copiesIn(sources: readonly ReadFile[]): ReadonlySet<string> {
+  const tops = new Map<string, Set<string>>()
+  for (const { path } of sources) {
+    const cut = path.indexOf('/')
+    if (cut < 0) continue
+    const rest = path.slice(cut + 1).replace(/\.[a-z]+$/, '')
+    const top = tops.get(path.slice(0, cut)) ?? new Set()
+    tops.set(path.slice(0, cut), top.add(rest))
+  }
+  const names = [...tops.keys()].sort((a, b) => Number(OUTPUT.test(b)) - Number(OUTPUT.test(a)) || (a < b ? 1 : -1))
+  const copies = new Set<string>()
+  for (const name of names) {
+    const own = tops.get(name)!
+    const repeats = names.some(other => {
+      if (other === name || copies.has(other)) return false
+      const shared = [...own].filter(rest => tops.get(other)!.has(rest)).length
+      return shared >= COPIES_MIN && shared > own.size * 0.6
+    })
+    if (repeats) copies.add(name)
+  }
+  return new Set(sources.filter(({ path }) => copies.has(path.split('/')[0]!)).map(({ path }) => path))
+}
+
+const OUTPUT = /dist|build|out|esm|cjs|umd|bundle|generated/i
+const COPIES_MIN = 5
+
+/** 1 for the very path, less when only its end is named. */
+function namedIn({ files, frames }: GoalWords, path: string): number {
+  let best = 0
+  const fits = (named: string): boolean => {
+    const bare = named.replace(/^(\.\/|\/)+/, '')
+    return bare === path || path.endsWith(`/${bare}`) || bare.endsWith(`/${path}`)
+  }
+  for (const file of files) if (fits(file)) best = Math.max(best, file.includes('/') ? 1 : 0.9)
+  // The frame nearest to the error stands first, or last in Python.
+  frames.forEach(({ file }, index) => {
+    if (fits(file)) best = Math.max(best, 1 - (0.3 * index) / frames.length)
+  })
+  return best
+}
+
+function normal(scores: readonly number[]): readonly number[] {
+  const most = scores.reduce((max, score) => Math.max(max, score), 0)
+  return most === 0 ? scores : scores.map(score => score / most)
+}

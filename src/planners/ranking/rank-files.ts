@@ -1,0 +1,160 @@
+// Which files a goal is about: reads what is worth reading of the repository, and weighs what speaks for each file. The weights were
+// chosen on thirteen public repositories in six languages and checked on others; see docs/decisions/0025.
+
+import type { GoalWords } from '../goal.ts'
+import type { PastChange, RankedFile, RepositoryFile, RepositoryView } from '../planner.ts'
+import { termCounter } from './count-terms.ts'
+import { type FileFeatures, featuresOf, nameStem, type ReadFile } from './features.ts'
+import { type FileRole, roleOf } from './file-role.ts'
+
+export interface Ranking {
+  readonly files: readonly RankedFile[]
+  readonly tests: readonly RankedFile[]
+  /** What could not be looked at. */
+  readonly limits: readonly string[]
+  /** What was read, for whoever looks closer. */
+  readonly texts: ReadonlyMap<string, string>
+}
+
+const WEIGHTS: { readonly [K in keyof FileFeatures]: number } = {
+  words: 0.9,
+  path: 0.55,
+  passage: 0.3,
+  scope: 0.5,
+  defines: 0.4,
+  mentions: 0.7,
+  declares: 0.4,
+  lively: 0.2,
+  history: 0.6,
+  tested: 0.25,
+  named: 2,
+  size: 0.1,
+  aside: -1.2,
+}
+
+/** Read at most this much; what comes after is judged by its path and its history. */
+const FILES_MAX = 25_000
+const TEXT_MAX_BYTES = 20_000_000
+/** The rest of a longer file is not read. */
+export const FILE_MAX_BYTES = 200_000
+const RANKED_MAX = 20
+
+export interface RankOptions {
+  /** What may be ranked; source when absent. */
+  readonly roles?: readonly FileRole[]
+}
+
+export async function rankFiles(
+  repository: Pick<RepositoryView, 'files' | 'read' | 'history'>,
+  goal: GoalWords,
+  { roles = ['source'] }: RankOptions = {},
+): Promise<Ranking> {
+  const [all, history] = await Promise.all([repository.files(), repository.history()])
+  const kinds = new Map(all.map(({ path }) => [path, roleOf(path)]))
+  const isWanted = ({ path }: RepositoryFile): boolean => roles.includes(kinds.get(path)!)
+  const isTest = ({ path }: RepositoryFile): boolean => kinds.get(path) === 'test'
+  const { read, limits } = await readWithin(
+    repository,
+    goal,
+    all.filter(file => isWanted(file) || isTest(file)),
+    history,
+  )
+  const sources = read.filter(isWanted)
+  const tests = read.filter(isTest)
+  const files = ranked(goal, sources, tests, history)
+  const near = new Set(files.slice(0, 5).map(({ path }) => nameStem(path)))
+  const rankedTests = roles.includes('test') ? [] : ranked(goal, tests, [], history, near)
+  const texts = new Map(read.flatMap(({ path, text }) => (text === null ? [] : [[path, text] as const])))
+  return {
+    files: files.slice(0, RANKED_MAX),
+    tests: rankedTests.slice(0, RANKED_MAX),
+    limits: history.length === 0 ? [...limits, 'there is no history to learn from'] : limits,
+    texts,
+  }
+}
+
+function ranked(
+  goal: GoalWords,
+  files: readonly ReadFile[],
+  tests: readonly ReadFile[],
+  history: readonly PastChange[],
+  near: ReadonlySet<string> = new Set(),
+): readonly RankedFile[] {
+  return featuresOf({ goal, sources: files, tests, history })
+    .map((features, index) => {
+      const { path } = files[index]!
+      const beside = near.has(nameStem(path)) ? 0.8 : 0
+      return { path, score: scoreOf(features) + beside, reason: reasonOf(features, beside > 0) }
+    })
+    .sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
+    .map(({ score, ...file }) => ({ ...file, score: Math.round(score * 1000) / 1000 }))
+}
+
+const KEYS = Object.keys(WEIGHTS) as readonly (keyof FileFeatures)[]
+
+const scoreOf = (features: FileFeatures): number => KEYS.reduce((score, key) => score + WEIGHTS[key] * features[key], 0)
+
+/** What speaks for it most, in words; at most three things. */
+function reasonOf(features: FileFeatures, isBeside: boolean): string {
+  const said = KEYS.filter(key => REASONS[key] !== undefined && features[key] >= 0.25)
+    .sort((a, b) => WEIGHTS[b] * features[b] - WEIGHTS[a] * features[a])
+    .slice(0, 3)
+    .map(key => REASONS[key]!)
+  const all = isBeside ? ['named like a file above', ...said.slice(0, 2)] : said
+  return all.length === 0 ? 'weakly: nothing in the goal points at it' : all.join('; ')
+}
+
+const REASONS: { readonly [K in keyof FileFeatures]?: string } = {
+  named: 'the goal names it',
+  declares: 'defines a name of the goal',
+  mentions: 'holds a name of the goal as written',
+  words: 'holds words of the goal',
+  path: 'words of the goal in its path',
+  scope: 'belongs to the part the goal begins with',
+  defines: 'defines things named like the goal',
+  passage: 'one passage speaks of the goal',
+  history: 'changed for similar reasons before',
+  tested: 'tests about this belong to it',
+  lively: 'changes often',
+}
+
+/** The likely ones first, so that a bound leaves out the unlikely. */
+async function readWithin(
+  repository: Pick<RepositoryView, 'read'>,
+  goal: GoalWords,
+  files: readonly RepositoryFile[],
+  history: readonly PastChange[],
+): Promise<{ readonly read: readonly ReadFile[]; readonly limits: readonly string[] }> {
+  const total = files.reduce((sum, { bytes }) => sum + Math.min(bytes, FILE_MAX_BYTES), 0)
+  const order = total <= TEXT_MAX_BYTES && files.length <= FILES_MAX ? files : likelyFirst(goal, files, history)
+  const wanted: string[] = []
+  let bytes = 0
+  for (const file of order) {
+    bytes += Math.min(file.bytes, FILE_MAX_BYTES)
+    if (bytes > TEXT_MAX_BYTES || wanted.length >= FILES_MAX) break
+    wanted.push(file.path)
+  }
+  const texts = await repository.read(wanted)
+  const found = new Map(wanted.map((path, index) => [path, texts[index] ?? null]))
+  const left = files.length - wanted.length
+  return {
+    read: files.map(({ path, bytes: size }) => ({ path, bytes: size, text: found.get(path) ?? null })),
+    limits:
+      left === 0 ? [] : [`${left} of ${files.length} files were judged by path and history only: too much to read`],
+  }
+}
+
+function likelyFirst(
+  goal: GoalWords,
+  files: readonly RepositoryFile[],
+  history: readonly PastChange[],
+): readonly RepositoryFile[] {
+  const counter = termCounter(goal.terms)
+  const changed = new Set(history.slice(0, 500).flatMap(change => change.files))
+  const likely = ({ path }: RepositoryFile): number =>
+    counter.countPlain(path).reduce((sum, count) => sum + Math.min(count, 1), 0) * 2 + (changed.has(path) ? 1 : 0)
+  return files
+    .map(file => ({ file, score: likely(file) }))
+    .sort((a, b) => b.score - a.score)
+    .map(({ file }) => file)
+}
