@@ -147,7 +147,11 @@ export const newSessionPlan = wire(
 )
 export const madeSessionPlan = wire(
   planShape.extend({
-    planner: z.null().meta({ description: 'Who made steps of the description; nobody does yet.' }),
+    planner: z
+      .string()
+      .nullable()
+      .meta({ description: 'Who made steps of the description; null when a document says them.' }),
+    analysis: goalAnalysis.optional(),
     planned: z.string().meta({ description: 'How the steps came about.' }),
     auto_execute: z.boolean(),
     replayed: z.literal(true).optional(),

@@ -6,7 +6,7 @@ import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import { printYaml } from '../../format/plan/print.ts'
-import type { PlanComment, Planner, Proposal, RepositoryView } from '../../planners/planner.ts'
+import type { PastPlan, PlanComment, Planner, Proposal, RepositoryView } from '../../planners/planner.ts'
 import { createPlan } from '../create-plan.ts'
 import { type PlanDocument, readDocument } from '../read-document.ts'
 import { type CallerEngine, createOrder, sourceOf } from '../run-plan.ts'
@@ -14,8 +14,8 @@ import { type CallerEngine, createOrder, sourceOf } from '../run-plan.ts'
 export interface PlanningRooms {
   readonly planner: Planner
   readonly repository: RepositoryView
-  /** Plans of the past are asked here; none are known when absent. */
-  readonly engine?: Pick<CallerEngine, 'ask'>
+  /** Plans of the past; see `pastPlans`. */
+  readonly past?: readonly PastPlan[]
 }
 
 /** A proposal that passed the checks of every plan, with its document. */
@@ -26,18 +26,18 @@ export interface CheckedProposal {
 
 const PAST_MAX = 200
 
+/** The plans that were made for a goal, newest first. */
+export async function pastPlans(engine: Pick<CallerEngine, 'ask'>): Promise<readonly PastPlan[]> {
+  const { items } = await engine.ask({ type: 'plans', limit: PAST_MAX })
+  return items.flatMap(({ name, goal, status }) => (goal === null ? [] : [{ name, goal, status }]))
+}
+
 export async function proposePlan(
-  { planner, repository, engine }: PlanningRooms,
+  { planner, repository, past = [] }: PlanningRooms,
   goal: string,
   comments: readonly PlanComment[] = [],
 ): Promise<CheckedProposal> {
-  const past = engine === undefined ? [] : (await engine.ask({ type: 'plans', limit: PAST_MAX })).items
-  const proposal = await planner.propose({
-    goal,
-    repository,
-    comments,
-    past: past.flatMap(({ name, goal: theirs, status }) => (theirs === null ? [] : [{ name, goal: theirs, status }])),
-  })
+  const proposal = await planner.propose({ goal, repository, comments, past })
   const read = readDocument(printYaml(proposal.definition))
   if (read.ok) return { proposal, document: read.document }
   const [fault] = read.diagnostics

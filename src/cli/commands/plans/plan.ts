@@ -16,6 +16,7 @@ import {
   changeDraft,
   type DraftChanged,
   keepComments,
+  pastPlans,
   proposePlan,
   saveDraft,
 } from '../../../operations/goals/plan-goal.ts'
@@ -54,7 +55,7 @@ export async function plan(context: Context, words: readonly string[], options: 
   return await withState(context, { create: true }, async composed => {
     const { engine, repository } = composed
     const planner = choosePlanner(composed.planners, options)
-    const proposed = await proposePlan({ planner, repository, engine }, goal)
+    const proposed = await proposePlan({ planner, repository, past: await pastPlans(engine) }, goal)
     const made = await saveDraft(engine, proposed)
     if (made.status === 'refused') throw refused(made.refusal)
     const draft: Draft = { plan: made.plan, name: made.name, goal, planner, comments: [] }
@@ -217,7 +218,11 @@ async function comment(context: Context, composed: Composed, draft: Draft): Prom
   const refusal = await keepComments(engine, draft.plan, said)
   if (refusal !== null) throw refused(refusal)
   const comments = [...draft.comments, ...said]
-  const next = await proposePlan({ planner: draft.planner, repository, engine }, draft.goal, comments)
+  const next = await proposePlan(
+    { planner: draft.planner, repository, past: await pastPlans(engine) },
+    draft.goal,
+    comments,
+  )
   const rationale = `drafted again: ${said.map(({ text }) => text).join('; ')}`
   tellChange(context, draft.name, await changeDraft(engine, draft.plan, next.document, rationale))
   for (const { comment: unread, why } of next.proposal.unfollowed)
