@@ -72,7 +72,7 @@ test('in a folder without any plan it answers, and the first steps make one', as
   let isMade = false
   const open = async (create: boolean) => {
     isMade ||= create
-    return isMade ? { engine, now: () => rooms.clock.now(), templates: rooms.stateDir } : null
+    return isMade ? { engine, now: () => rooms.clock.now(), templates: rooms.stateDir, propose } : null
   }
   const { call, client } = await agent({ compat: true, as: 'smol', open })
   const manage = async (action: string, input: object = {}) => await call('manage_plan', { action, ...input })

@@ -73,6 +73,7 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
     )
   if (template !== undefined) return await fromTemplate(room, template, input)
   if (document !== undefined) return fromDocument(document, input)
+  if (goal !== undefined && tasks === undefined) return await fromGoal(room, goal, input)
   const name = input.name ?? slug(goal ?? '') ?? 'plan'
   const read = readDefinition({ name, ...(goal === undefined ? {} : { goal }), tasks: (tasks ?? []) as Json })
   if (!read.ok) throw new ToolError(faultLines(read.faults).join('\n'))
@@ -84,6 +85,18 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
   }))
   if (faults.length > 0) throw new ToolError(faultLines(faults).join('\n'))
   return { type: 'create', definition: read.value }
+}
+
+/** Whoever gives no tasks leaves them to a planner; an empty list is a draft without any. */
+async function fromGoal(room: Room, goal: string, { name }: PlanWriteInput): Promise<Create> {
+  const proposed = await room.propose(goal)
+  if ('problem' in proposed)
+    throw new ToolError(
+      `error: no plan was made of the goal: ${clean(proposed.problem.detail)}\nhint: try again, or give tasks`,
+    )
+  const { definition, source } = proposed
+  const named = name === undefined ? {} : { name: name as PlanDefinition['name'] }
+  return { type: 'create', definition: { ...definition, ...named }, source }
 }
 
 function fromDocument(document: string | Readonly<Record<string, unknown>>, { name }: PlanWriteInput): Create {

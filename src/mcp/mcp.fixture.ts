@@ -30,7 +30,7 @@ export interface AgentOptions extends Partial<McpOptions> {
 /** One store; as many agents on it as are asked for. */
 export function agents() {
   const { engine, worker, rooms } = setup()
-  const opened = { engine, now: () => rooms.clock.now(), templates: rooms.stateDir }
+  const opened = { engine, now: () => rooms.clock.now(), templates: rooms.stateDir, propose }
   const agent = async ({ era = '2026', answers, ...options }: AgentOptions = {}): Promise<Agent> => {
     const [ours, theirs] = InMemoryTransport.createLinkedPair()
     const factory = mcpFactory({ open: async () => opened, version: '0', environment: {}, ...options })

@@ -1,7 +1,8 @@
 // What the tools are given: the engine in the name of the agent that calls, and how a plan is meant by what it says.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
-import type { Field } from '../domain/plan.ts'
+import type { PlanSource } from '../domain/event.ts'
+import type { Field, PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type { EngineInProcess, Submitted } from '../engine/engine.ts'
@@ -17,7 +18,16 @@ import {
   suggestTargets,
   type TaskTarget,
 } from '../operations/find-target.ts'
+import type { PlanProposal } from '../planners/planner.ts'
 import { clean } from './plan-text.ts'
+
+/** What came of a goal, or why nothing did. */
+export type Propose = (
+  goal: string,
+) => Promise<
+  | { readonly proposal: PlanProposal; readonly definition: PlanDefinition; readonly source?: PlanSource | undefined }
+  | { readonly problem: { readonly detail: string; readonly hint?: string } }
+>
 
 export interface Room {
   /** Bound to the agent: it may work on plans, and decides about none. */
@@ -25,6 +35,8 @@ export interface Room {
   readonly now: () => number
   /** Where templates of one's own are kept. */
   readonly templates: string
+  /** Proposes a plan for a goal, from what stands in the workspace. */
+  readonly propose: Propose
 }
 
 /** What was done, and the plan it was done to. */

@@ -2,7 +2,7 @@
 // cannot follow is handed to whoever does the task, or told.
 
 import { BASELINE } from './compose-plan.ts'
-import type { PlanComment, Proposal } from './planner.ts'
+import type { PlanComment, PlanProposal } from './planner.ts'
 
 export interface FollowedComments {
   readonly dropped: ReadonlySet<string>
@@ -12,7 +12,7 @@ export interface FollowedComments {
   readonly testCommand: readonly string[] | null
   /** For the instructions, by task; null for all of them. */
   readonly remarks: ReadonlyMap<string | null, readonly string[]>
-  readonly unfollowed: Proposal['unfollowed']
+  readonly unfollowed: PlanProposal['unfollowed']
 }
 
 const DROPS =

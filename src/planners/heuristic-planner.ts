@@ -9,7 +9,15 @@ import { type FollowedComments, readComments } from './draft-comments.ts'
 import { docsPage, type EndCheck, endChecks, holdsWord, namedDependency, renameNames, routeIn } from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal } from './goal-kind.ts'
-import type { FoundCommand, GoalAnalysis, PastPlan, Planner, PlanRequest, Proposal, RepositoryView } from './planner.ts'
+import type {
+  FoundCommand,
+  GoalAnalysis,
+  PastPlan,
+  Planner,
+  PlanProposal,
+  PlanRequest,
+  RepositoryView,
+} from './planner.ts'
 import { type FileRole, roleOf } from './ranking/file-role.ts'
 import { type Ranking, rankFiles } from './ranking/rank-files.ts'
 import { WORK_STEPS } from './work-steps.ts'
@@ -24,7 +32,7 @@ const NAME = 'heuristic'
 const READ_BESIDE =
   /^(readme\.\w+|package\.json|requirements.*\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|setup\.(py|cfg)|composer\.json)$/i
 
-async function propose({ goal: text, repository, comments = [], past = [] }: PlanRequest): Promise<Proposal> {
+async function propose({ goal: text, repository, comments = [], past = [] }: PlanRequest): Promise<PlanProposal> {
   const goal = readGoal(text)
   const files = await repository.files()
   const paths = files.map(({ path }) => path)

@@ -7,7 +7,7 @@ export interface Planner {
   /** As people choose it: `heuristic`. */
   readonly name: string
   /** Never throws for what a goal or a repository says; any text is a goal. */
-  propose(request: PlanRequest): Promise<Proposal>
+  propose(request: PlanRequest): Promise<PlanProposal>
 }
 
 export interface PlanRequest {
@@ -62,7 +62,7 @@ export interface PastChange {
 }
 
 /** A plan worth looking at, and why it is as it is. Nothing of it has happened. */
-export interface Proposal {
+export interface PlanProposal {
   readonly planner: string
   readonly definition: PlanDefinition
   /** What kind of goal it was taken for, in a word or two. */

@@ -6,7 +6,7 @@ import type { Criterion, PlanDefinition } from '../../domain/plan.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { tree } from '../../format/pictures/tree.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
-import type { FoundCommand, Proposal } from '../../planners/planner.ts'
+import type { FoundCommand, PlanProposal } from '../../planners/planner.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { Context } from '../context.ts'
 import { cut, wrap } from '../terminal/table.ts'
@@ -16,7 +16,7 @@ const COLUMNS = 100
 
 export function proposalLines(
   { paint, terminal }: Pick<Context, 'paint' | 'terminal'>,
-  proposal: Omit<Proposal, 'definition'>,
+  proposal: Omit<PlanProposal, 'definition'>,
   definition: PlanDefinition,
 ): readonly string[] {
   const columns = Math.max(40, terminal?.columns() ?? COLUMNS) - 1

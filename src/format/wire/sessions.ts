@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { after, cursor, document, json, limit, map, page, time, whole } from './field-schemas.ts'
+import { goalAnalysis } from './goals.ts'
 import { planState, taskState } from './planstore-fields.ts'
 import { wire } from './wire.ts'
 

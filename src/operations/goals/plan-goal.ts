@@ -6,7 +6,7 @@ import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import { printYaml } from '../../format/plan/print.ts'
-import type { PastPlan, PlanComment, Planner, Proposal, RepositoryView } from '../../planners/planner.ts'
+import type { PastPlan, PlanComment, Planner, PlanProposal, RepositoryView } from '../../planners/planner.ts'
 import { createPlan } from '../create-plan.ts'
 import { type PlanDocument, readDocument } from '../read-document.ts'
 import { type CallerEngine, createOrder, sourceOf } from '../run-plan.ts'
@@ -20,7 +20,7 @@ export interface PlanningRooms {
 
 /** A proposal that passed the checks of every plan, with its document. */
 export interface CheckedProposal {
-  readonly proposal: Proposal
+  readonly proposal: PlanProposal
   readonly document: PlanDocument
 }
 

@@ -1,6 +1,6 @@
 // The plans of a session: made from a description or a document, listed, and looked back on.
 
-import { isPlanName, type PlanName, type TaskName } from '../../domain/id.ts'
+import { isPlanName, type PlanName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Order } from '../../engine/engine.ts'
@@ -21,8 +21,8 @@ import type { Message, PlanRow } from '../../stores/store.ts'
 import { LIMITS } from '../limits.ts'
 import { presentFields } from '../planstore/patch.ts'
 import { invalidRequest, isProblem, notFound, type Problem } from '../problem.ts'
+import { proposeFor } from '../propose-plan.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
-import type { RouteRooms } from '../service.ts'
 import {
   type HistoryAsk,
   isSessionKnown,
@@ -34,7 +34,7 @@ import {
 import { planWord } from '../sessions/session-words.ts'
 import { descriptionOf, showSessionPlan, statusesFor } from '../sessions/show-session-plan.ts'
 import { type Asking, gone, order, orderAlso } from '../submit-order.ts'
-import { iso, isoOrNull } from '../wire-names.ts'
+import { iso, isoOrNull, onWire } from '../wire-names.ts'
 import { textOf } from './revisions.ts'
 
 const make = {
@@ -204,7 +204,7 @@ interface Meant {
   readonly planned: string
   /** Who made steps of a description, and what was found out for it. */
   readonly planner?: string
-  readonly analysis?: GoalAnalysis
+  readonly analysis?: Json
 }
 
 const DOCUMENT_KEYS = ['planfold', 'steps', 'nodes', 'tasks', 'plan_id']
@@ -259,19 +259,14 @@ async function ofDescription(
     ])
   const proposed = await proposeFor(call, description)
   if (isProblem(proposed)) return proposed
-  const { proposal, document } = proposed
+  const { proposal, definition, source } = proposed
   const named = typeof name === 'string' ? { name: fallbackName({ name }, description) as PlanName } : {}
   return {
-    order: {
-      ...createOrder(document),
-      definition: { ...document.definition, ...named },
-      session,
-      taken: 'number',
-    },
+    order: { type: 'create', definition: { ...definition, ...named }, source, session, taken: 'number' },
     title: firstLine(description),
     planner: proposal.planner,
     planned: [proposal.rationale, ...proposal.assumptions.map(one => `Assumed: ${one}`)].join('\n'),
-    analysis: proposal.analysis,
+    analysis: onWire(proposal.analysis),
   }
 }
 
