@@ -1,7 +1,7 @@
 // `manage_plan` as older clients call it, without the faults they knew.
 
 import { expect, test } from 'vitest'
-import { agents } from './mcp.fixture.ts'
+import { agents, propose } from './mcp.fixture.ts'
 
 async function client() {
   const { agent, engine } = agents()

@@ -1,8 +1,7 @@
 // What the tools are given: the engine in the name of the agent that calls, and how a plan is meant by what it says.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
-import type { PlanSource } from '../domain/event.ts'
-import type { Field, PlanDefinition } from '../domain/plan.ts'
+import type { Field } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type { EngineInProcess, Submitted } from '../engine/engine.ts'
@@ -18,16 +17,11 @@ import {
   suggestTargets,
   type TaskTarget,
 } from '../operations/find-target.ts'
-import type { PlanProposal } from '../planners/planner.ts'
+import type { ProposedPlan } from '../operations/goals/plan-goal.ts'
 import { clean } from './plan-text.ts'
 
 /** What came of a goal, or why nothing did. */
-export type Propose = (
-  goal: string,
-) => Promise<
-  | { readonly proposal: PlanProposal; readonly definition: PlanDefinition; readonly source?: PlanSource | undefined }
-  | { readonly problem: { readonly detail: string; readonly hint?: string } }
->
+export type Propose = (goal: string) => Promise<ProposedPlan | { readonly problem: { readonly detail: string } }>
 
 export interface Room {
   /** Bound to the agent: it may work on plans, and decides about none. */

@@ -2,8 +2,7 @@
 
 import { join } from 'node:path'
 import type { EngineInProcess } from '../engine/engine.ts'
-import { pastPlans } from '../operations/goals/plan-goal.ts'
-import type { Proposed } from './documents/document-jobs.ts'
+import { type ProposedPlan, pastPlans } from '../operations/goals/plan-goal.ts'
 import type { Problem } from './problem.ts'
 import type { RouteRooms } from './service.ts'
 
@@ -13,7 +12,7 @@ export async function proposeFor(
     readonly rooms: Pick<RouteRooms, 'documents' | 'root' | 'stateDir' | 'environment'>
   },
   goal: string,
-): Promise<Proposed | Problem> {
+): Promise<ProposedPlan | Problem> {
   const { documents, root, stateDir, environment } = call.rooms
   const past = await pastPlans(call.engine)
   return await documents.propose({ goal, past, root, scratch: join(stateDir, 'scratch'), environment })

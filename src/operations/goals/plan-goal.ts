@@ -1,6 +1,7 @@
 // From a goal to a draft: a planner proposes a plan, it is checked as every plan is, and kept as a draft that nobody has approved yet.
 // What people say about it is written down in its journal and answered by the next draft, which is shown as a difference.
 
+import type { PlanSource } from '../../domain/event.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Refusal } from '../../domain/refusal.ts'
@@ -44,6 +45,20 @@ export async function proposePlan(
   throw new Error(
     `bug: the planner '${planner.name}' proposed a plan that cannot work: ${fault?.message ?? 'no reason'}`,
   )
+}
+
+/** A proposal and the plan it makes, as plain values. */
+export interface ProposedPlan {
+  readonly proposal: PlanProposal
+  readonly definition: PlanDefinition
+  readonly source: PlanSource | undefined
+}
+
+/** As `proposePlan`, for whoever makes the plan elsewhere. */
+export async function proposedPlan(rooms: PlanningRooms, goal: string): Promise<ProposedPlan> {
+  const { proposal, document } = await proposePlan(rooms, goal)
+  const { definition, source } = createOrder(document)
+  return { proposal, definition, source }
 }
 
 export type DraftMade =

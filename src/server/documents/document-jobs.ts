@@ -1,7 +1,6 @@
 // The work on plan documents that takes long when a document is long: reading, checking, merging, analysing, printing. Each job is a
 // function from plain JSON to plain JSON, so that it gives the same answer in this thread and in a worker thread (document-pool.ts).
 
-import type { PlanSource } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { MergeMode, Standing } from '../../domain/revisions/merge.ts'
@@ -12,11 +11,10 @@ import { mermaid } from '../../format/pictures/mermaid.ts'
 import { tree } from '../../format/pictures/tree.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
 import { checkPlan } from '../../operations/check-plan.ts'
-import { proposePlan } from '../../operations/goals/plan-goal.ts'
+import { type ProposedPlan, proposedPlan } from '../../operations/goals/plan-goal.ts'
 import { printDocument, readDocument } from '../../operations/read-document.ts'
 import { prepareRevision, readRevision } from '../../operations/revise-plan.ts'
-import { createOrder } from '../../operations/run-plan.ts'
-import type { PastPlan, PlanProposal } from '../../planners/planner.ts'
+import type { PastPlan } from '../../planners/planner.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
 import { JSON_TYPE, onWire } from '../wire-names.ts'
 import { documentFrom, faulty, formatCalled, type ReadDocument } from './read-document.ts'
@@ -67,13 +65,6 @@ export interface ProposeInput {
   readonly environment: { readonly [name: string]: string | undefined }
 }
 
-/** A proposal, and the plan it makes. */
-export interface Proposed {
-  readonly proposal: PlanProposal
-  readonly definition: PlanDefinition
-  readonly source: PlanSource | undefined
-}
-
 export interface CheckInput {
   readonly definition: PlanDefinition
 }
@@ -98,13 +89,10 @@ export const JOBS = {
 } as const
 
 /** A plan for a goal, by the planner that asks no model. */
-async function propose({ goal, past, ...place }: ProposeInput): Promise<Proposed> {
+async function propose({ goal, past, ...place }: ProposeInput): Promise<ProposedPlan> {
   const { heuristicPlanner } = await import('../../planners/heuristic-planner.ts')
   const { openRepositoryView } = await import('../../workspace/repository-view.ts')
-  const rooms = { planner: heuristicPlanner(), repository: openRepositoryView(place), past }
-  const { proposal, document } = await proposePlan(rooms, goal)
-  const { definition, source } = createOrder(document)
-  return { proposal, definition, source }
+  return await proposedPlan({ planner: heuristicPlanner(), repository: openRepositoryView(place), past }, goal)
 }
 
 /** What can be known without running it, as the JSON text that is sent: of a plan at the cap it has ten megabytes. */

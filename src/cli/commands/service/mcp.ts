@@ -90,10 +90,6 @@ class State {
 
 /** By the planner that asks no model. */
 async function propose({ engine, planners, repository }: Composed, goal: string) {
-  const { pastPlans, proposePlan } = await import('../../../operations/goals/plan-goal.ts')
-  const { createOrder } = await import('../../../operations/run-plan.ts')
-  const planner = planners.get('heuristic')!
-  const { proposal, document } = await proposePlan({ planner, repository, past: await pastPlans(engine) }, goal)
-  const { definition, source } = createOrder(document)
-  return { proposal, definition, source }
+  const { pastPlans, proposedPlan } = await import('../../../operations/goals/plan-goal.ts')
+  return await proposedPlan({ planner: planners.get('heuristic')!, repository, past: await pastPlans(engine) }, goal)
 }
