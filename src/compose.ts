@@ -16,11 +16,13 @@ import { openFeed } from './engine/notifications/live-feed.ts'
 import type { Caller } from './engine/roles.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { readSize } from './format/text/units.ts'
+import type { Models } from './models/model.ts'
 import type { Planner, RepositoryView } from './planners/planner.ts'
 import type { Publisher, Tracer } from './publishers/publisher.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
 import { gitRunner } from './runners/git/git-runner.ts'
+import { modelRunner } from './runners/model/model-runner.ts'
 import { processTree } from './runners/run/process-tree.ts'
 import { runRunner } from './runners/run/run-runner.ts'
 import type { Runner } from './runners/runner.ts'
@@ -66,6 +68,8 @@ export interface Composed {
   readonly now: () => number
   /** The repository around the workspace, for what is no part of a plan. */
   readonly git: Git
+  /** Language models, for what is no part of a plan: drafting one, listing and testing. */
+  readonly models: Models
   /** By their names; what a person may choose with `--planner`. */
   readonly planners: ReadonlyMap<string, Planner>
   /** The workspace as planners see it. */
@@ -118,8 +122,12 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   ])
   const tree = processTree()
   const { tracer = null, fault = null } = reading ? {} : await tracerOf(environment)
+  const models = modelsAt({ environment, root, stateDir })
   const runners = new Map<ActionType, Runner>(
-    [runRunner({ tree }), editRunner(), decideRunner(), gitRunner()].map(runner => [runner.action, runner]),
+    [runRunner({ tree }), editRunner(), decideRunner(), gitRunner(), modelRunner({ models })].map(runner => [
+      runner.action,
+      runner,
+    ]),
   )
   let listener: OnProgress = () => {}
   const onProgress: OnProgress = progress => listener(progress)
@@ -158,6 +166,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     stateDir,
     now: clock.now,
     git: rooms.git as Git,
+    models,
     planners: openPlanners(),
     repository: openRepository({ root, stateDir, environment }),
     warnings: fault === null ? [] : [fault],
@@ -194,6 +203,26 @@ export function openRepository(place: {
       root,
       scratch: join(stateDir, 'scratch'),
       environment,
+    }),
+  )
+}
+
+/** Language models; needs no store, and reads the user's settings when it is asked first. */
+export function modelsAt(place: {
+  readonly environment: Environment
+  readonly root: string
+  readonly stateDir: string
+}): Models {
+  return whenAsked<Models>(async () =>
+    (await import('./models/open-models.ts')).openModels({
+      environment: place.environment,
+      stateDir: place.stateDir,
+      outside: [
+        { folder: place.root, is: 'the workspace' },
+        { folder: place.stateDir, is: 'the state folder' },
+      ],
+      clock: systemClock,
+      newId: randomUUID,
     }),
   )
 }
@@ -291,7 +320,15 @@ function makeStateDir(stateDir: string): void {
 }
 
 /** What may stand in a state folder before there is a store. */
-const OWN_FOLDERS: ReadonlySet<string> = new Set(['.gitignore', 'templates', 'sessions', 'codes', 'server', 'scratch'])
+const OWN_FOLDERS: ReadonlySet<string> = new Set([
+  '.gitignore',
+  'templates',
+  'sessions',
+  'codes',
+  'server',
+  'scratch',
+  'models',
+])
 
 /** Known by its name to whoever prints it. */
 export class BadConfiguration extends Error {

@@ -34,8 +34,21 @@ export const TOPICS: { readonly [name: string]: Topic } = {
     commands: ['inbox', 'approve', 'reject', 'push-back', 'choose', 'answer', 'review', 'skip', 'release', 'note'],
   },
   agents: {
-    about: 'work on external tasks; Planfold in a coding agent',
-    commands: ['next', 'claim', 'heartbeat', 'report', 'done', 'fail', 'ask', 'mcp', 'prime', 'hook', 'install'],
+    about: 'work on external tasks; Planfold in a coding agent; language models',
+    commands: [
+      'next',
+      'claim',
+      'heartbeat',
+      'report',
+      'done',
+      'fail',
+      'ask',
+      'mcp',
+      'prime',
+      'hook',
+      'install',
+      'models',
+    ],
   },
   change: {
     about: 'change a plan that has already started',

@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import { addAgents } from './commands/agents/agents-commands.ts'
 import { addTemplates } from './commands/formats/formats-commands.ts'
 import { addRepository } from './commands/git/git-commands.ts'
+import { addModels } from './commands/models/models-commands.ts'
 import { addAsking, addDeciding } from './commands/people/people-commands.ts'
 import { addDriving, addLooking } from './commands/plans/plans-commands.ts'
 import { addAuditing } from './commands/records/records-commands.ts'
@@ -42,6 +43,7 @@ export function buildProgram(version: string, act: Act): Command {
   addRepository(program, act)
   addAuditing(program, act)
   addServing(program, act)
+  addModels(program, act)
   addKeeping(program, act)
   nameInErrors(program, 'planfold')
   return program

@@ -91,7 +91,12 @@ export interface PlanDefinition {
   readonly policy?: Policy
   /** How many tasks the engine carries out at once. */
   readonly concurrency?: number
-  readonly defaults?: { readonly timeoutMs?: number; readonly retry?: Retry }
+  readonly defaults?: {
+    readonly timeoutMs?: number
+    readonly retry?: Retry
+    /** `provider/name`, for `model` tasks that name none. */
+    readonly model?: string
+  }
   /** Whom to tell, and how, when something waits for a person or has ended. */
   readonly notify?: readonly Notify[]
   /**
@@ -123,7 +128,10 @@ export interface TaskDefinition {
   readonly rationale?: string
   /** How it is carried out. */
   readonly action: Action
-  /** What whoever claims an external task is to do: prose, or a pipeline of capability calls. Never run by a shell. */
+  /**
+   * What whoever claims an external task is to do: prose, or a pipeline of capability calls. Never run by a shell. Of a `model` task:
+   * the prompt.
+   */
   readonly instruction?: string
   readonly needs?: readonly TaskName[]
   readonly optional?: true
@@ -361,6 +369,8 @@ export type Action =
   /** Takes a checkpoint: the plan's state, all files and where git stands, under a name. */
   | { readonly type: 'checkpoint'; readonly name?: string }
   | { readonly type: 'git'; readonly git: GitAction }
+  /** Asks a model; the instruction of the task is the prompt. `plan-rules/model-request.ts` reads what is written. */
+  | { readonly type: 'model'; readonly spec: Json }
   /** Known to the format, carried out by a later release: accepted by `validate`, refused by `start`. */
   | { readonly type: LaterAction; readonly spec: Json }
 
@@ -423,7 +433,7 @@ export interface Notify {
 
 export type NoticeKind = 'waiting' | 'escalated' | 'expired' | 'failed' | 'completed' | 'cancelled' | 'digest'
 
-type LaterAction = 'http' | 'db' | 'model' | 'agent' | 'research'
+type LaterAction = 'http' | 'db' | 'agent' | 'research'
 export type ActionType = Action['type']
 
 export interface CompensatingTask {
@@ -511,5 +521,5 @@ export interface CheckpointPolicy {
 
 export type EffectClass = 'pure' | 'workspace' | 'idempotent' | 'probed' | 'model' | 'unsafe'
 
-export const LATER_ACTIONS: readonly LaterAction[] = ['http', 'db', 'model', 'agent', 'research']
+export const LATER_ACTIONS: readonly LaterAction[] = ['http', 'db', 'agent', 'research']
 export const EFFECT_CLASSES: readonly EffectClass[] = ['pure', 'workspace', 'idempotent', 'probed', 'model', 'unsafe']

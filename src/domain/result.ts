@@ -4,6 +4,7 @@ import type { EditChoice, EditChoices, EditedPaths, Event } from './event.ts'
 import type { Hint } from './hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { ModelUse } from './model-use.ts'
 import type { EffectClass } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { ShortageKind } from './shortage.ts'
@@ -27,6 +28,8 @@ export interface Succeeded {
   readonly checkpoint?: Standing
   /** Of a git task, or one that worked in a worktree of its own: what was done to the repository. */
   readonly git?: readonly GitOperation[]
+  /** Of a model task: what it used, and where the requests and responses are kept. */
+  readonly model?: ModelUse
 }
 
 export interface Failed {
@@ -42,6 +45,7 @@ export interface Failed {
   readonly inputHash?: Sha256
   readonly wrote?: Wrote
   readonly git?: readonly GitOperation[]
+  readonly model?: ModelUse
 }
 
 /** A file that a completed task declared as an output, and that is not there any more, or not as it was left. */

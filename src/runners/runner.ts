@@ -4,6 +4,7 @@
 import type { Hint } from '../domain/hint.ts'
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
+import type { ModelUse } from '../domain/model-use.ts'
 import type { Action, ActionType, Edit, TaskDefinition } from '../domain/plan.ts'
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { Failure } from '../domain/result.ts'
@@ -38,6 +39,8 @@ export interface Attempt {
   readonly timeoutMs: number
   /** What was said by whoever sent the task back. Handed on as PLANFOLD_FEEDBACK. */
   readonly feedback?: string
+  /** The plan's default model, for a `model` task that names none. */
+  readonly model?: string
   /** Covers everything above that was resolved; absent when nothing was. */
   readonly inputHash?: Sha256
 }
@@ -106,16 +109,24 @@ export type Outcome =
       readonly outputs?: JsonObject
       /** What was done to the repository. */
       readonly git?: readonly GitOperation[]
+      readonly model?: ModelReport
     }
   | {
       readonly type: 'failed'
       readonly failure: Failure
       readonly git?: readonly GitOperation[]
+      readonly model?: ModelReport
       /** It is certain that nothing was begun. */
       readonly begun?: false
     }
   /** Ended because `stop` fired. */
   | { readonly type: 'interrupted' }
+
+/** What a model task used. `recording` is plain JSON, redacted; the engine keeps it in the content store. */
+export interface ModelReport {
+  readonly use: Omit<ModelUse, 'recording'>
+  readonly recording: unknown
+}
 
 export interface Preview {
   /** Unified diff or the command as it would run, escaped by whoever prints it. */

@@ -40,10 +40,18 @@ export interface Started {
   readonly ended: Promise<Said>
 }
 
-export async function place(): Promise<Place> {
+/** `more` is added to the environment. */
+export async function place(more: { readonly [name: string]: string } = {}): Promise<Place> {
   if (!existsSync(MAIN)) throw new Error(`there is no ${MAIN}: run npm run build first`)
   const folder = await mkdtemp(join(tmpdir(), 'planfold-e2e-'))
-  const env = { PATH: process.env.PATH, HOME: folder, TZ: 'UTC', LANG: 'C.UTF-8', PLANFOLD_AS: 'ana@example.com' }
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    TZ: 'UTC',
+    LANG: 'C.UTF-8',
+    PLANFOLD_AS: 'ana@example.com',
+    ...more,
+  }
 
   const start: Place['start'] = (...argv) => {
     const child = spawn(process.execPath, [MAIN, ...argv], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })

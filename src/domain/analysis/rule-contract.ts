@@ -3,6 +3,7 @@
 import { suggest } from '../phrases.ts'
 import type { TaskDefinition } from '../plan.ts'
 import { gitOf } from '../plan-rules/expand.ts'
+import { answerOutputs, modelRequest } from '../plan-rules/model-request.ts'
 import type { Finding, FindingCode } from './finding.ts'
 import type { Ground, Look, OutputRead } from './lint-input.ts'
 import { isUndoing } from './work-graph.ts'
@@ -102,6 +103,10 @@ function outputsOf(task: TaskDefinition): readonly string[] | null {
     case 'git': {
       const git = gitOf(task.action)
       return git === null ? null : [...declared, ...OF_GIT[git.do]]
+    }
+    case 'model': {
+      const request = modelRequest(task.action)
+      return request === null ? null : [...declared, ...answerOutputs(request.answer)]
     }
     case 'external':
       return declared.length === 0 ? null : declared

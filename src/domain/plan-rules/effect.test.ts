@@ -40,7 +40,6 @@ it('of the actions of a later release, only those that reach outside are unsafe'
   expect(Object.fromEntries(later)).toEqual({
     http: 'unsafe',
     db: 'unsafe',
-    model: 'model',
     agent: 'model',
     research: 'unsafe',
   })

@@ -39,7 +39,8 @@ const PLAN_KEYS = keys({
   scope: 'policy policy.write policy.network policy.gates policy.roles',
   criteria: 'done',
   route: 'policy.onFailure policy.replan policy.escalate policy.review policy.retention notify recovery recovery.edits',
-  budget: 'policy.budget policy.breaker policy.limits concurrency defaults defaults.timeoutMs defaults.retry',
+  budget:
+    'policy.budget policy.breaker policy.limits concurrency defaults defaults.timeoutMs defaults.retry defaults.model',
   data: 'session hypotheses memory artifacts',
   wording: 'name title goal owner stakeholders labels',
 })

@@ -17,6 +17,7 @@ import {
   task,
 } from '../../testing/index.ts'
 import { advise } from '../hint.ts'
+import type { Json } from '../json.ts'
 import { nextActions } from '../next-actions.ts'
 import { type Action, LATER_ACTIONS } from '../plan.ts'
 
@@ -68,6 +69,15 @@ describe('a plan', () => {
     given(create(plan('p', task('a', { action: { type, spec: {} } as Action }))))
       .when(START)
       .thenRefused('not-supported')
+  })
+
+  it('a model task starts when it says what this release understands, else it is kept', () => {
+    const asks = (spec: Json) => given(create(plan('p', task('a', { action: { type: 'model', spec } })))).when(START)
+    asks({ use: 'local/llama3', answer: { severity: 'low | high' } }).then(
+      { type: 'plan.started', rules: START.rules },
+      { type: 'task.readied', tasks: [name('a')] },
+    )
+    asks({ prompt: 'as an earlier release took it' }).thenRefused('not-supported')
   })
 
   it('regression 37: an action of a later release is found inside a subplan too', () => {

@@ -12,7 +12,7 @@ import type { Failed, Failure, Result } from '../../domain/result.ts'
 import { shortageIn } from '../../domain/shortage.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { traceparent } from '../../domain/views/trace.ts'
-import type { Attempt, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
+import type { Attempt, ModelReport, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
 import { withOverwritten } from '../files/overwritten-edits.ts'
 import { consentObjection } from '../gates/consent.ts'
 import { lazy } from '../lazy-imports.ts'
@@ -278,7 +278,8 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
           : await runner.attempt(attempt, tools, options.stop)
   // As a rule it is known at once.
   const told = classifyEnd(rooms, state, attempt, tools, options, outcome)
-  const classified = withGit(told instanceof Promise ? await told : told, outcome)
+  const ended = withGit(told instanceof Promise ? await told : told, outcome)
+  const classified = 'model' in outcome ? await withModel(rooms, options, ended, outcome.model) : ended
   const said = outcome.type === 'exited' ? outcome : {}
   const result =
     classified.status === 'failed' && options.action === undefined
@@ -292,6 +293,19 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
 function withGit(result: Result | Interrupted, outcome: Outcome): Result | Interrupted {
   const git = 'git' in outcome ? outcome.git : undefined
   return git === undefined || result.status === 'interrupted' ? result : { ...result, git }
+}
+
+/** What a model was asked and answered goes into the content store; the result names it, with what it used. */
+async function withModel(
+  rooms: Rooms,
+  options: PerformOptions,
+  result: Result | Interrupted,
+  report: ModelReport | undefined,
+): Promise<Result | Interrupted> {
+  if (report === undefined || result.status === 'interrupted') return result
+  const bytes = Buffer.from(JSON.stringify(report.recording))
+  const recording = await heldOrThrow(rooms, options, () => rooms.store.blobs.put(bytes))
+  return { ...result, model: { ...report.use, recording } }
 }
 
 /** How the files stood before. A compensation has no visit of its own, so they are looked at here. */

@@ -37,7 +37,9 @@ export function attemptAsWritten(state: PlanState, task: TaskState, action: Acti
     env: definition.env ?? {},
     timeoutMs: timeoutOf(state, task),
   }
-  return task.feedback.length === 0 ? attempt : { ...attempt, feedback: feedbackOf(task) }
+  const { model } = state.definition.defaults ?? {}
+  const asked = model === undefined || action.type !== 'model' ? attempt : { ...attempt, model }
+  return task.feedback.length === 0 ? asked : { ...asked, feedback: feedbackOf(task) }
 }
 
 export async function resolveAttempt(
@@ -68,7 +70,8 @@ export async function resolveAttempt(
     env: { ...texts, ...resolved.value.env },
   }
   const cwd = placed.value.cwd ?? null
-  const inputHash = hash('sha256', canonicalJson({ ...given, cwd } as unknown as Json)) as Sha256
+  const prompt = isPrompt(definition) ? { prompt: placed.value.instruction ?? null } : {}
+  const inputHash = hash('sha256', canonicalJson({ ...given, ...prompt, cwd } as unknown as Json)) as Sha256
   return { ok: true, value: { ...attempt, ...given, definition: placed.value, inputHash } }
 }
 
@@ -80,19 +83,22 @@ function timeoutOf({ definition: { defaults } }: PlanState, { definition, visitA
   return Math.max(1, Math.min(timeoutMs, definition.timeboxMs - used))
 }
 
-/** The folder it runs in and the probe that is asked after a crash may hold references too. */
+/** The folder it runs in, the probe that is asked after a crash and the prompt of a model may hold references too. */
 function resolvePlaces(definition: TaskDefinition, evaluate: Evaluate): Resolved<TaskDefinition> {
-  const { cwd, probe } = definition
+  const { cwd, probe, instruction } = definition
   const folder = cwd === undefined ? null : resolveText(cwd, evaluate)
   if (folder?.ok === false) return folder
   const asked = probe === undefined || 'script' in probe ? null : resolveArgv(probe.argv, evaluate)
   if (asked?.ok === false) return asked
+  const prompt = isPrompt(definition) && instruction !== undefined ? resolveText(instruction, evaluate) : null
+  if (prompt?.ok === false) return prompt
   return {
     ok: true,
     value: {
       ...definition,
       ...(folder === null ? {} : { cwd: folder.value }),
       ...(asked === null ? {} : { probe: { argv: asked.value } }),
+      ...(prompt === null ? {} : { instruction: prompt.value }),
     },
   }
 }
@@ -116,6 +122,10 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
     return edits.ok
       ? { ok: true, value: { action: { ...action, edits: edits.value as unknown as Edit[] }, env: {} } }
       : edits
+  }
+  if (action.type === 'model') {
+    const spec = resolve(action.spec, evaluate)
+    return spec.ok ? { ok: true, value: { action: { ...action, spec: spec.value }, env: {} } } : spec
   }
   if (action.type === 'git') {
     const git = resolve(action.git as unknown as Json, evaluate)
@@ -212,11 +222,15 @@ export function isPlain(definition: TaskDefinition): boolean {
       definition.compensate,
       definition.cwd,
       definition.probe,
+      ...(isPrompt(definition) ? [definition.instruction] : []),
     ].some(mentions)
     plain.set(definition, known)
   }
   return known
 }
+
+/** Is its instruction what a model is asked, and not words for whoever claims it? */
+const isPrompt = ({ action }: TaskDefinition): boolean => action.type === 'model'
 
 /** Is there a reference in any of its strings? */
 function mentions(value: unknown): boolean {

@@ -326,12 +326,12 @@ describe('a fork', () => {
   it('asks another model where tasks ask one', async () => {
     const definition = {
       name: 'asks' as PlanName,
-      tasks: [{ id: 'think' as TaskName, action: { type: 'model' as const, spec: { prompt: 'p', model: 'old' } } }],
+      tasks: [{ id: 'think' as TaskName, action: { type: 'model' as const, spec: { use: 'local/old', system: 's' } } }],
     }
     await place.submit({ type: 'create', definition }, null)
-    await fork({ from: '1', model: 'new', name: 'other', here: true }, 'asks')
+    await fork({ from: '1', model: 'local/new', name: 'other', here: true }, 'asks')
     const told = await place.engine.ask({ type: 'definition', plan: 'other' })
-    expect(told?.definition.tasks[0]?.action).toEqual({ type: 'model', spec: { prompt: 'p', model: 'new' } })
+    expect(told?.definition.tasks[0]?.action).toEqual({ type: 'model', spec: { use: 'local/new', system: 's' } })
   })
 })
 

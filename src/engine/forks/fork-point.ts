@@ -173,6 +173,7 @@ export function withModel(
       asking++
       if (ended.has(name)) return task
       changed++
+      if (action.type === 'model') return { ...task, action: { ...action, spec: withUse(action.spec, model) } }
       return { ...task, action: { ...action, spec: { ...specOf(action.spec), model } } }
     })
   const tasks = change(definition.tasks, '')
@@ -185,6 +186,9 @@ export function withModel(
       )
     : refuse('illegal-transition', 'every task that asks a model has ended there', 'fork from before them')
 }
+
+const withUse = (spec: Json, use: string): Json =>
+  typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? { ...spec, use } : use
 
 const specOf = (spec: Json): JsonObject =>
   typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? (spec as JsonObject) : { prompt: spec }

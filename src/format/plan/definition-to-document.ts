@@ -181,6 +181,7 @@ export function raisePlan(plan: PlanDefinition): JsonObject {
       written({
         timeout: raiseMs(plan.defaults.timeoutMs),
         retry: plan.defaults.retry && raiseRetry(plan.defaults.retry),
+        model: plan.defaults.model,
       }),
     session: plan.session,
     owner: plan.owner,

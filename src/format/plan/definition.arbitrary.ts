@@ -1,6 +1,7 @@
 // Arbitrary plan definitions for property tests: everything the document can say, in canonical form.
 
 import fc from 'fast-check'
+import type { Json } from '../../domain/json.ts'
 import {
   type Action,
   type Edit,
@@ -86,6 +87,25 @@ const gitAction: fc.Arbitrary<GitAction> = fc.oneof(
   ),
   sparse({ message: line }, { do: fc.constant('merge' as const), task: taskName }),
 )
+const answerType = fc.constantFrom('string', 'number', 'integer', 'boolean', 'json', 'low | high')
+const answerShape = fc.oneof(
+  answerType,
+  answerType.map(type => [type]),
+  fc.record({ severity: answerType, 'note?': fc.tuple(answerType).map(([type]) => [type]) }),
+)
+const modelSpec = fc.oneof(
+  fc.constant('anthropic/model-1'),
+  sparse(
+    {
+      use: fc.constant('local/model-2'),
+      system: line,
+      answer: answerShape,
+      output_tokens: fc.integer({ min: 1, max: 9999 }),
+      caps: sparse({ calls: fc.integer({ min: 1, max: 99 }), cost: fc.constant('0.5 USD') }, {}),
+    },
+    {},
+  ),
+) as fc.Arbitrary<Json>
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 4, arbitrary: doing },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('decide' as const), expression }) },
@@ -93,6 +113,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ type: 'external' as const }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('git' as const), git: gitAction }) },
   { weight: 1, arbitrary: sparse({ name: taskName }, { type: fc.constant('checkpoint' as const) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('model' as const), spec: modelSpec }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom(...LATER_ACTIONS), spec: said }) },
 )
 const output: fc.Arbitrary<OutputSource> = fc.oneof(
@@ -122,10 +143,12 @@ const failureMode: fc.Arbitrary<FailureMode> = sparse(
     ),
   },
 )
+/** A model is asked something. */
+const prompted = (task: TaskDefinition): TaskDefinition =>
+  task.action.type === 'model' ? { ...task, instruction: 'How severe is ${{ inputs.x }}?' } : task
 /** A task inside another one. */
-const small = sparse(
-  { title: line, needs: fc.array(taskName, { maxLength: 2 }) },
-  { id: taskName, action },
+const small = sparse({ title: line, needs: fc.array(taskName, { maxLength: 2 }) }, { id: taskName, action }).map(
+  prompted as never,
 ) as fc.Arbitrary<TaskDefinition>
 const withSubplan: fc.Arbitrary<Action> = fc.oneof(
   { weight: 8, arbitrary: action },
@@ -185,7 +208,7 @@ const task: fc.Arbitrary<TaskDefinition> = sparse(
   const task = one.forEach === undefined ? one : rest
   return task.action.type === 'external'
     ? { ...task, instruction: 'search(query) -> top10; rank(top10) -> best' }
-    : task
+    : prompted(task as TaskDefinition)
 }) as fc.Arbitrary<TaskDefinition>
 
 export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(
@@ -197,7 +220,7 @@ export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(
     notify: fc.array(notify, { maxLength: 2 }),
     git: gitUse,
     concurrency: fc.integer({ min: 1, max: 1000 }),
-    defaults: sparse({ timeoutMs: milliseconds, retry }),
+    defaults: sparse({ timeoutMs: milliseconds, retry, model: fc.constant('local/model-3') }),
     session: line,
     owner: line,
     stakeholders: lines,

@@ -2,6 +2,7 @@
 // `sequential` becomes needs. Nothing here can fail; whatever could was refused before.
 
 import type { PlanName, TaskName } from '../../domain/id.ts'
+import type { Json } from '../../domain/json.ts'
 import { BACKOFF_DEFAULT_MS } from '../../domain/limits.ts'
 import {
   type Action,
@@ -177,6 +178,7 @@ export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
       sparse({
         timeoutMs: defaults.timeout,
         retry: defaults.retry === undefined ? undefined : lowerRetry(defaults.retry),
+        model: defaults.model,
       }),
     session: plan.session,
     owner: plan.owner,
@@ -231,7 +233,7 @@ function lowerUndo({ task, ...action }: NonNullable<TaskDocument['compensate']>)
 type ActionDocument = Partial<
   Pick<
     TaskDocument,
-    | ('run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | 'subplan' | 'git' | 'checkpoint')
+    | ('run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | 'subplan' | 'git' | 'checkpoint' | 'model')
     | (typeof LATER_ACTIONS)[number]
   >
 >
@@ -247,6 +249,7 @@ function lowerAction(document: ActionDocument): Action {
   if (checkpoint === true) return { type: 'checkpoint' }
   if (checkpoint !== undefined)
     return { type: 'checkpoint', name: typeof checkpoint === 'string' ? checkpoint : checkpoint.name }
+  if (document.model !== undefined) return { type: 'model', spec: document.model as Json }
   for (const type of LATER_ACTIONS) {
     const spec = document[type]
     if (spec !== undefined) return { type, spec }

@@ -138,6 +138,23 @@ describe('a document becomes a definition', () => {
     ])
   })
 
+  test('a model task is kept as it is written, and is checked: its prompt, its name, the shape of its answer', () => {
+    const { definition, warnings } = parsed(
+      task('model: { use: local/llama3, answer: { severity: low | high } }\ninstruction: "How severe?"'),
+    )
+    expect(definition.tasks[0]).toEqual({
+      id: 'a',
+      action: { type: 'model', spec: { use: 'local/llama3', answer: { severity: 'low | high' } } },
+      instruction: 'How severe?',
+    })
+    expect(warnings).toEqual([])
+    expect(complaints(task('model: { use: llama3, answer: { severity: text } }'))).toEqual([
+      "4:5 a 'model' task needs an 'instruction' (write what the model is asked under `instruction:`)",
+      "4:19 'llama3' is no name of a model (write PROVIDER/NAME, for instance local/llama3)",
+      expect.stringContaining("the answer has no shape: 'text' is no type"),
+    ])
+  })
+
   test('a number in the environment is text, and one path alone is a scope', () => {
     const { definition } = parsed(
       task('run: [ls]\nenv: { PORT: 8080, DEBUG: true, NAME: x }\nwrite: src\nnetwork: example.com'),

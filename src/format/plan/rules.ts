@@ -5,6 +5,7 @@ import type { Json } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import { type Field, type GateType, LATER_ACTIONS } from '../../domain/plan.ts'
 import { fillIn, isPattern } from '../../domain/plan-rules/form.ts'
+import { answerFault } from '../../domain/plan-rules/model-request.ts'
 import type { DocumentFault, Path } from '../text/diagnostic.ts'
 import { FAILURE_KINDS } from './schema-gates.ts'
 
@@ -215,6 +216,7 @@ export const ACTION_KEYS: readonly string[] = [
   'gate',
   'git',
   'checkpoint',
+  'model',
   'subplan',
   ...LATER_ACTIONS,
 ]
@@ -248,6 +250,7 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
   yield* computedFiles(task, path)
   yield* committedPaths(task, path)
   yield* gateRules(task, path)
+  yield* modelRules(task, path)
   yield* recoverRules(task, path)
   const undo = task.compensate
   if (isMap(undo)) {
@@ -314,10 +317,37 @@ function* messageWords(git: unknown): Generator<DocumentFault> {
 
 const MESSAGE_WORDS: ReadonlySet<string> = new Set(['type', 'title'])
 
+/** A model needs a prompt, and a shape of its answer that it can follow. */
+function* modelRules(task: Raw, path: Path): Generator<DocumentFault> {
+  if (!Object.hasOwn(task, 'model')) return
+  if (typeof task.instruction !== 'string' || task.instruction.trim() === '')
+    yield {
+      path: [...path, 'model'],
+      atKey: true,
+      message: "a 'model' task needs an 'instruction'",
+      hint: 'write what the model is asked under `instruction:`',
+    }
+  const use = isMap(task.model) ? task.model.use : task.model
+  if (typeof use === 'string' && !/\/|\$\{\{/.test(use))
+    yield {
+      path: isMap(task.model) ? [...path, 'model', 'use'] : [...path, 'model'],
+      message: `'${use.slice(0, 60)}' is no name of a model`,
+      hint: 'write PROVIDER/NAME, for instance local/llama3',
+    }
+  const answer = isMap(task.model) ? task.model.answer : undefined
+  const fault = answer === undefined ? null : answerFault(answer as Json)
+  if (fault !== null)
+    yield {
+      path: [...path, 'model', 'answer'],
+      message: `the answer has no shape: ${fault}`,
+      hint: 'write answer: { severity: low | high, files: [string] }',
+    }
+}
+
 /** Words for whoever claims the task say nothing to a runner. */
 function* onlyForOthers(task: Raw, path: Path): Generator<DocumentFault> {
   const action = Object.keys(task).find(key => ACTION_KEYS.includes(key))
-  if (action === undefined || action === 'agent' || !Object.hasOwn(task, 'instruction')) return
+  if (action === undefined || action === 'agent' || action === 'model' || !Object.hasOwn(task, 'instruction')) return
   yield {
     path: [...path, 'instruction'],
     atKey: true,

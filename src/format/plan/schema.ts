@@ -126,6 +126,32 @@ const policy = z
   })
   .meta({ examples: [{ write: ['src/**'] }] })
 
+/** Kept as it is written, and read by `domain/plan-rules/model-request.ts`. */
+const model = z
+  .union([
+    value.line,
+    z.strictObject({
+      use: value.line.optional(),
+      system: value.text.optional(),
+      answer: value.json.optional().meta({ description: 'The shape of the answer; its values are the outputs.' }),
+      output_tokens: value.count(1_000_000).optional(),
+      caps: z
+        .strictObject({
+          calls: value.count(10_000).optional(),
+          tokens: value.count(1_000_000_000).optional(),
+          cost: z
+            .string()
+            .regex(/^\d{1,10}(\.\d{1,6})? ?USD$/, 'write an amount in US dollars: 0.50 USD')
+            .optional(),
+        })
+        .optional(),
+    }),
+  ])
+  .meta({
+    description: 'Asks a language model; the prompt is the instruction.',
+    examples: [{ use: 'anthropic/NAME', answer: { severity: 'low | high' } }],
+  })
+
 export const task = z.strictObject({
   id: value.taskName,
   title: value.line.optional(),
@@ -134,9 +160,9 @@ export const task = z.strictObject({
     .optional()
     .meta({ description: 'The purpose: research, implement, validate, … an open vocabulary.' }),
   rationale: value.text.optional(),
-  instruction: value.text
-    .optional()
-    .meta({ description: 'For whoever claims the task: prose, or calls like search(query) -> top10.' }),
+  instruction: value.text.optional().meta({
+    description: 'For whoever claims the task: prose, or calls like search(query) -> top10. With model: the prompt.',
+  }),
   needs: value.taskNames.optional().meta({ description: 'Tasks that must be done before.' }),
   optional: z.boolean().optional(),
   when: value.line.optional().meta({ description: 'An expression; false skips the task.' }),
@@ -206,7 +232,7 @@ export const task = z.strictObject({
   checkpoint: checkpoint.optional(),
   http: value.json.optional(),
   db: value.json.optional(),
-  model: value.json.optional(),
+  model: model.optional(),
   agent: value.json.optional(),
   research: value.json.optional(),
   get subplan() {
@@ -264,7 +290,7 @@ export const plan = z
       }),
     concurrency: value.count(CONCURRENCY_MAX).optional(),
     defaults: z
-      .strictObject({ timeout: value.timeout.optional(), retry: retry.optional() })
+      .strictObject({ timeout: value.timeout.optional(), retry: retry.optional(), model: value.line.optional() })
       .optional()
       .meta({ examples: [{ timeout: '10m' }] }),
     sequential: z.boolean().optional().meta({ description: 'Chain tasks that have no needs.' }),

@@ -62,6 +62,7 @@ const STEPS: { readonly [place in TextKind]: Step } = {
       stdin: 'argument',
       edit: 'live',
       git: 'argument',
+      model: 'live',
       decide: 'expression',
       subplan: 'tasks',
       ...Object.fromEntries(LATER_ACTIONS.map(action => [action, 'live' as const])),

@@ -1,5 +1,5 @@
 // Which files a goal is about: reads what is worth reading of the repository, and weighs what speaks for each file. The weights were
-// chosen on thirteen public repositories in six languages and checked on others; see docs/decisions/0025.
+// chosen on thirteen public repositories in six languages and checked on others; see docs/decisions/0026.
 
 import type { GoalWords } from '../goal.ts'
 import type { PastChange, RankedFile, RepositoryFile, RepositoryView } from '../planner.ts'

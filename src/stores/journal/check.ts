@@ -216,8 +216,8 @@ function blobsOf(event: Event): readonly Sha256[] {
     case 'attempt.failed':
     case 'compensation.finished':
     case 'compensation.retried': {
-      const { outputs, wrote } = event.result
-      return [...artifactsOf(outputs), ...named(wrote?.changes, wrote?.snapshot)]
+      const { outputs, wrote, model } = event.result
+      return [...artifactsOf(outputs), ...named(wrote?.changes, wrote?.snapshot, model?.recording)]
     }
     case 'attempt.lost':
       return named(event.wrote?.changes, event.wrote?.snapshot)

@@ -1,0 +1,40 @@
+// The options and help of `planfold models`.
+
+import { type Command, Option } from 'commander'
+import type { Act } from '../../context.ts'
+import { since } from '../plans/log.ts'
+import type { UsageOptions } from './models.ts'
+
+export function addModels(program: Command, act: Act): void {
+  const models = program
+    .command('models')
+    .description('list and test language models; show what they were asked and what it cost')
+    .addHelpText(
+      'after',
+      `
+Settings: PLANFOLD_MODELS, or planfold/models.yaml in your folder for settings; never a file of the workspace. Keys: there, or
+ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY. Default model: PLANFOLD_MODEL, or \`default:\` in the settings.
+
+Examples:
+  planfold models list
+  planfold models test local/llama3
+  planfold models usage --since 7d`,
+    )
+
+  models
+    .command('list', { isDefault: true })
+    .description('list the models of your settings, with address, key and price; sends nothing')
+    .action(() => act(async context => (await import('./models.ts')).listModels(context)))
+
+  models
+    .command('test')
+    .description('ask a model one small question')
+    .argument('[model]', 'PROVIDER/NAME (default: the default of your settings)')
+    .action((model: string | undefined) => act(async context => (await import('./models.ts')).tryModel(context, model)))
+
+  models
+    .command('usage')
+    .description('show calls, tokens and cost, by model')
+    .addOption(new Option('--since <when>', 'since when: 7d (ago) or a timestamp').argParser(since))
+    .action((options: UsageOptions) => act(async context => (await import('./models.ts')).showUsage(context, options)))
+}

@@ -1,0 +1,96 @@
+// `planfold models list|test|usage`: which models there are, whether one answers, and what was spent. Needs no plan and no store.
+
+import { locate, modelsAt } from '../../../compose.ts'
+import { numberOf } from '../../../domain/phrases.ts'
+import type { ModelCost, Models } from '../../../models/model.ts'
+import { modelUsage, type UsageSum } from '../../../operations/models/model-usage.ts'
+import { testModel } from '../../../operations/models/test-model.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer } from '../../answer.ts'
+import type { Context } from '../../context.ts'
+import { CliError, EXIT } from '../../exit.ts'
+import { table } from '../../terminal/table.ts'
+import { momentOf, type Since } from '../plans/log.ts'
+
+export interface UsageOptions {
+  readonly since?: Since
+}
+
+function modelsOf({ cwd, environment, settings }: Context): Models {
+  const place = locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) })
+  return modelsAt({ environment, ...place })
+}
+
+export async function listModels(context: Context): Promise<number> {
+  const list = await modelsOf(context).list()
+  answer(context, list, () => {
+    const faults = list.faults.flatMap(({ message, hint }) => [`error: ${message}`, `hint: ${hint}`])
+    if (list.models.length === 0)
+      return [...faults.map(line => escapeForTerminal(line)), 'no models. Name one: planfold models test PROVIDER/NAME']
+    const rows = list.models.map(({ name, url, key, price }) => [
+      name === list.default ? `${name} (default)` : name,
+      typeof key === 'string' ? key : key.from,
+      price === null ? 'not known' : `${price.input} / ${price.output} USD`,
+      price === null ? '' : [price.checked, price.source].filter(word => word !== '').join(', '),
+      url,
+    ])
+    const columns = context.terminal?.columns() ?? null
+    const shown = table(context.paint, ['model', 'key', 'price per 1M in / out', 'checked', 'address'], rows, columns)
+    return [...faults.map(line => escapeForTerminal(line)), ...(typeof shown === 'string' ? [shown] : shown)]
+  })
+  return list.faults.length === 0 ? EXIT.done : EXIT.failed
+}
+
+export async function tryModel(context: Context, use: string | undefined): Promise<number> {
+  const stop = new AbortController()
+  const release = context.onSignal(() => stop.abort())
+  try {
+    const models = modelsOf(context)
+    const tested = await testModel(models, {
+      ...(use === undefined ? {} : { use }),
+      now: context.now,
+      signal: stop.signal,
+    })
+    if (!tested.ok) {
+      const { failure, model, calls } = tested
+      throw new CliError(EXIT.failed, failure.code ?? 'model', failure.message, failure.hint, [], { model, calls })
+    }
+    const { ok: _, ...told } = tested
+    answer(context, told, () => {
+      const { model, answer: word, durationMs, usage, cost } = tested
+      const spent = `${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${costWords(cost)}`
+      return `${model} answered '${escapeForTerminal(word)}' in ${(durationMs / 1000).toFixed(1)} s (${spent})`
+    })
+    return EXIT.done
+  } finally {
+    release()
+  }
+}
+
+export async function showUsage(context: Context, { since }: UsageOptions): Promise<number> {
+  const when = since === undefined ? {} : { since: momentOf(since, context.now()) }
+  const report = await modelUsage(modelsOf(context), when)
+  answer(context, report, () => {
+    if (report.total.calls === 0) return 'no model was called'
+    const row = (name: string, sum: UsageSum) => [
+      name,
+      String(sum.calls),
+      String(sum.failed + sum.cutOff),
+      String(sum.usage.inputTokens),
+      String(sum.usage.cacheReadTokens),
+      String(sum.usage.outputTokens),
+      sum.unpriced === 0 ? `${sum.usd} USD` : `${sum.usd} USD, and ${numberOf(sum.unpriced, 'call')} of unknown price`,
+    ]
+    const rows = [...report.models.map(one => row(one.model, one)), row('total', report.total)]
+    const columns = context.terminal?.columns() ?? null
+    return table(
+      context.paint,
+      ['model', 'calls', 'not answered', 'tokens in', 'of it cached', 'tokens out', 'cost'],
+      rows,
+      columns,
+    )
+  })
+  return EXIT.done
+}
+
+const costWords = (cost: ModelCost): string => (cost.known ? `${cost.usd} USD` : 'price not known')

@@ -1,0 +1,276 @@
+// One drafting or one task with one model: every request is limited, listed, sent once, recorded and counted here.
+
+import type { Json } from '../domain/json.ts'
+import type { ModelUsage } from '../domain/model-use.ts'
+import { NO_USAGE } from '../domain/model-use.ts'
+import type { Failure } from '../domain/result.ts'
+import { readAnswer, repairRequest } from './answer-text.ts'
+import type { CallList } from './call-list.ts'
+import { Meter, type Reservation } from './meter.ts'
+import type {
+  Model,
+  ModelAnswer,
+  ModelCaps,
+  ModelExchange,
+  ModelMessage,
+  ModelRecording,
+  ModelSpending,
+  ObjectQuestion,
+  PriceRow,
+  TextQuestion,
+} from './model.ts'
+import { failureOfCall, isUnsent, ModelError, modelFailure } from './model-failure.ts'
+import { costOf } from './price-table.ts'
+import type { RateClock, RateLimit } from './rate-limit.ts'
+import { redactor, streamRedactor } from './redaction.ts'
+import type { CallGuard, GuardedCall, ModelPlace, SdkAnswer } from './sdk.ts'
+import type { Wire } from './wire.ts'
+
+export interface SessionRoom {
+  readonly name: string
+  readonly place: ModelPlace
+  readonly price: PriceRow | null
+  readonly purpose: string
+  readonly payer: string | null
+  readonly wire: Wire
+  readonly limit: RateLimit | null
+  /** Null in a replay: nothing is sent, so nothing is listed. */
+  readonly calls: CallList | null
+  readonly caps: ModelCaps
+  /** What the payer had spent before. */
+  readonly before: ModelSpending
+  readonly outputTokens: number
+  readonly clock: RateClock & { readonly now: () => number }
+  readonly newId: () => string
+}
+
+const STEPS_MAX = 8
+const REPAIRS_MAX = 2
+const BYTES_PER_TOKEN = 3
+
+export function openSession(room: SessionRoom): Model {
+  const session = new Meter(room.caps, room.price, room.before)
+  return {
+    name: room.name,
+    text: question => askText(room, session, question),
+    object: question => askObject(room, session, question),
+    spent: () => session.spent,
+    recording: () => recordingOf(room),
+  }
+}
+
+function recordingOf({ name, place, price, wire }: SessionRoom): ModelRecording {
+  return {
+    planfold: 'model-recording',
+    version: 1,
+    model: name,
+    provider: place.type,
+    url: place.url,
+    price,
+    exchanges: wire.exchanges(),
+  }
+}
+
+async function askText(room: SessionRoom, session: Meter, question: TextQuestion): Promise<ModelAnswer<string>> {
+  const own = new Meter(question.caps ?? {}, room.price)
+  const said = await ask(room, [session, own], question)
+  if (!said.ok) return { ok: false, failure: said.failure, ...own.spent }
+  const failure = endedBadly(room, question, said.answer)
+  return failure === null
+    ? { ok: true, value: said.answer.text, repairs: 0, ...own.spent }
+    : { ok: false, failure, text: said.answer.text, ...own.spent }
+}
+
+async function askObject(room: SessionRoom, session: Meter, question: ObjectQuestion): Promise<ModelAnswer<Json>> {
+  const own = new Meter(question.caps ?? {}, room.price)
+  const { schema, schemaName = 'answer', repairsMax = REPAIRS_MAX, check } = question
+  const asked = { ...question, answer: { schema, name: schemaName }, ...(await describeTo(room, question)) }
+  let messages: readonly ModelMessage[] = question.messages
+  for (let repairs = 0; ; repairs++) {
+    const said = await ask(room, [session, own], { ...asked, messages })
+    if (!said.ok) return { ok: false, failure: said.failure, ...own.spent }
+    const { text, finish } = said.answer
+    const isCut = finish === 'length'
+    const read = isCut ? ({ ok: false, faults: ['it is not whole'] } as const) : readAnswer(text, schema, check)
+    if (read.ok) return { ok: true, value: read.value, repairs, ...own.spent }
+    const hopeless = isCut ? null : endedBadly(room, question, said.answer)
+    if (hopeless?.code === 'model:refused' || repairs >= repairsMax) {
+      const failure =
+        endedBadly(room, question, said.answer) ??
+        modelFailure(
+          'model:malformed',
+          `${room.name} did not answer as asked, also after ${repairs} repairs: ${read.faults[0]}`,
+          'look at what it said, ask more simply, or use another model',
+        )
+      return { ok: false, failure, text, ...own.spent }
+    }
+    const repair = repairRequest(read.faults, isCut ? { atTokens: said.outputTokens } : null)
+    // A provider may refuse an empty message.
+    const before: ModelMessage[] = text.trim() === '' ? [] : [{ role: 'assistant', text: clipped(text) }]
+    messages = [...question.messages, ...before, { role: 'user', text: repair }]
+  }
+}
+
+/** Servers of their own kind may not know what a schema is, so it stands in the words as well. */
+async function describeTo({ place }: SessionRoom, { system, schema }: ObjectQuestion): Promise<{ system?: string }> {
+  if (place.type !== 'openai-compatible') return {}
+  const words = `Answer only with JSON that follows this JSON Schema:\n${JSON.stringify(schema)}`
+  return { system: system === undefined ? words : `${system}\n\n${words}` }
+}
+
+const REPAIR_TEXT_MAX = 20_000
+const clipped = (text: string): string => (text.length > REPAIR_TEXT_MAX ? `${text.slice(0, REPAIR_TEXT_MAX)}…` : text)
+
+/** What is wrong with how the answer ended; null when it may be used. */
+function endedBadly(
+  { name, wire }: SessionRoom,
+  { stepsMax = STEPS_MAX }: TextQuestion,
+  answer: Asked,
+): Failure | null {
+  const refusal = refusalIn(wire.of(answer.call))
+  if (answer.finish === 'content-filter' || refusal !== null)
+    return modelFailure('model:refused', `${name} declined to answer${refusal === null ? '' : `: ${refusal}`}`)
+  if (answer.finish === 'length')
+    return modelFailure('model:truncated', `the answer of ${name} was cut off`, 'allow more tokens, or ask for less')
+  if (answer.finish === 'tool-calls')
+    return modelFailure('model:malformed', `${name} called tools ${stepsMax} times and did not answer`)
+  return answer.text.trim() === '' ? modelFailure('model:malformed', `the answer of ${name} is empty`) : null
+}
+
+type Asked = SdkAnswer & { readonly call: string }
+
+type Said =
+  | { readonly ok: true; readonly answer: Asked; readonly outputTokens: number }
+  | { readonly ok: false; readonly failure: Failure }
+
+async function ask(
+  room: SessionRoom,
+  meters: readonly Meter[],
+  question: TextQuestion & { readonly answer?: { readonly schema: ObjectQuestion['schema']; readonly name: string } },
+): Promise<Said> {
+  const { clock } = room
+  let last = { id: '', outputTokens: 0 }
+  try {
+    question.signal?.throwIfAborted()
+    const { askModel } = await import('./sdk.ts')
+    const guard: CallGuard = {
+      begin: async (inputBytes, outputTokensMax) => {
+        const call = await begin(room, meters, question, inputBytes, outputTokensMax)
+        last = call
+        return call
+      },
+    }
+    // A server could send a secret in two parts of a stream, so the text is looked at as well.
+    const parts = streamRedactor(room.wire.secrets)
+    const { onText } = question
+    const tell = (part: string) => part !== '' && onText?.(part)
+    const answer = await askModel(room.place, room.wire.fetch, guard, {
+      ...question,
+      ...(onText === undefined ? {} : { onText: part => tell(parts.next(part)) }),
+      stepsMax: question.stepsMax ?? STEPS_MAX,
+      outputTokensMax: Math.min(question.outputTokensMax ?? room.outputTokens, room.outputTokens),
+    })
+    tell(parts.end())
+    const text = redactor(room.wire.secrets)(answer.text)
+    if (text !== answer.text) room.wire.drop(last.id)
+    return { ok: true, answer: { ...answer, text, call: last.id }, outputTokens: last.outputTokens }
+  } catch (error) {
+    const failure = failureOfCall(question.signal?.aborted === true ? abortOf(error) : error, room.name, clock.now())
+    if (failure.retryAfterMs !== undefined) room.limit?.pause(failure.retryAfterMs)
+    return { ok: false, failure }
+  }
+}
+
+const abortOf = (error: unknown): unknown =>
+  error instanceof ModelError ? error : new DOMException('stopped', 'AbortError')
+
+/** Before a request is sent: the caps are asked, its turn is waited for, and it is listed with the most that it can use. */
+async function begin(
+  room: SessionRoom,
+  meters: readonly Meter[],
+  { signal, purpose = room.purpose }: TextQuestion,
+  inputBytes: number,
+  outputTokensMax: number,
+): Promise<GuardedCall> {
+  const { clock, wire, calls, price } = room
+  let outputTokens = outputTokensMax
+  const kept: Reservation[] = []
+  for (const meter of meters) {
+    const reserved = meter.reserve(inputBytes, outputTokens)
+    if (!reserved.ok) throw new ModelError(reserved.failure)
+    outputTokens = reserved.outputTokens
+    kept.push(reserved.reservation)
+  }
+  // The longest input that any of them expects, and the shortest answer that any of them allows.
+  const inputTokens = Math.max(...kept.map(({ usage }) => usage.inputTokens))
+  const usage = { ...NO_USAGE, inputTokens, outputTokens }
+  const most = { usage, cost: costOf(usage, room.price) }
+  for (const meter of meters) meter.hold(most)
+  let counted: (tokens: number) => void = () => {}
+  try {
+    counted = (await room.limit?.turn(most.usage.inputTokens + outputTokens, signal)) ?? counted
+  } catch (error) {
+    for (const meter of meters) meter.release(most)
+    throw error
+  }
+  const id = room.newId()
+  const began = clock.monotonic()
+  const { name: model, payer } = room
+  calls?.begin({ id, at: clock.now(), model, purpose, payer, ...most })
+  const end = (status: 'answered' | 'failed' | 'cut off', code: string | null, usage: ModelUsage) => {
+    const used = { usage, cost: costOf(usage, price) }
+    counted(usage.inputTokens + usage.outputTokens)
+    for (const meter of meters) meter.settle(most, used)
+    calls?.end(id, { status, code, durationMs: Math.round(clock.monotonic() - began), ...used })
+  }
+  return {
+    id,
+    outputTokens,
+    answered: ({ usage, wireUsage, providerMetadata, outputBytes }) => {
+      wire.note(id, {
+        ...(wireUsage === undefined ? {} : { wireUsage }),
+        ...(providerMetadata === undefined ? {} : { providerMetadata }),
+      })
+      end('answered', null, usage ?? estimate(most, outputBytes))
+    },
+    failed: error => {
+      const failure = failureOfCall(signal?.aborted === true ? abortOf(error) : error, model, clock.now())
+      // A provider that said no counts nothing. When nobody knows what was used, the most is counted.
+      const isFree = FREE.has(failure.code ?? '') || isUnsent(error)
+      end(
+        failure.code === 'model:cancelled' ? 'cut off' : 'failed',
+        failure.code ?? null,
+        isFree ? NO_USAGE : most.usage,
+      )
+    },
+  }
+}
+
+const FREE: ReadonlySet<string> = new Set([
+  'model:rate-limit',
+  'model:auth',
+  'model:bad-request',
+  'model:overloaded',
+  'model:not-recorded',
+])
+
+/** Of a server that does not count. */
+function estimate({ usage }: Reservation, outputBytes: number): ModelUsage {
+  return { ...usage, outputTokens: Math.min(usage.outputTokens, Math.ceil(outputBytes / BYTES_PER_TOKEN)) }
+}
+
+/** What a model said instead of an answer. Two protocols have a field for it that the library does not read. */
+function refusalIn(exchange: ModelExchange | null): string | null {
+  if (exchange === null || !exchange.response.body.includes('refusal')) return null
+  try {
+    const body = JSON.parse(exchange.response.body) as {
+      readonly choices?: readonly { readonly message?: { readonly refusal?: unknown } }[]
+      readonly output?: readonly { readonly content?: readonly { readonly refusal?: unknown }[] }[]
+    }
+    const said =
+      body.choices?.[0]?.message?.refusal ?? body.output?.flatMap(({ content }) => content ?? []).at(-1)?.refusal
+    return typeof said === 'string' && said !== '' ? said.slice(0, 300) : null
+  } catch {
+    return null
+  }
+}

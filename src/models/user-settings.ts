@@ -1,0 +1,236 @@
+// The user's settings for models: the file, the environment, and what is known without either. Nothing of it is ever read from the
+// workspace: whoever writes there could send the user's key to an address of their own.
+
+import { constants } from 'node:fs'
+import { open, realpath } from 'node:fs/promises'
+import { isAbsolute, join, relative, sep } from 'node:path'
+import {
+  isModelName,
+  isPlainUrl,
+  type ModelEntry,
+  type ModelSettings,
+  type ProviderSettings,
+  readModelSettings,
+} from '../format/settings/model-settings.ts'
+import { codeOf } from '../safety/safety-refusal.ts'
+import type { ModelCaps, ProviderType } from './model.ts'
+
+export interface SettingsRoom {
+  readonly environment: { readonly [name: string]: string | undefined }
+  /** Folders that no setting may come from, and what they are. */
+  readonly outside: readonly { readonly folder: string; readonly is: string }[]
+}
+
+export interface Settings {
+  readonly file: string | null
+  readonly default: string | null
+  readonly caps: Required<Pick<ModelCaps, 'calls' | 'tokens'>> & ModelCaps
+  /** The caps that somebody wrote down; the others are ours. */
+  readonly said: ModelCaps
+  readonly models: { readonly [name: string]: ModelEntry }
+  readonly providers: { readonly [name: string]: Provider }
+  readonly faults: readonly Fault[]
+}
+
+export interface Provider {
+  readonly type: ProviderType
+  readonly url: string
+  readonly key: { readonly value: string; readonly from: string } | null
+  readonly keyNeeded: boolean
+  /** Why it cannot be used. */
+  readonly fault?: Fault
+}
+
+export interface Fault {
+  readonly message: string
+  readonly hint: string
+}
+
+/** What one drafting or task may use when nobody says otherwise. */
+export const CAPS_DEFAULT = { calls: 20, tokens: 400_000, usd: 2 }
+
+/** The providers that are known by name, and the variables that their own tools use. */
+const KNOWN: { readonly [name: string]: { type: ProviderType; url: string; key: readonly string[]; base: string } } = {
+  anthropic: {
+    type: 'anthropic',
+    url: 'https://api.anthropic.com/v1',
+    key: ['ANTHROPIC_API_KEY'],
+    base: 'ANTHROPIC_BASE_URL',
+  },
+  openai: { type: 'openai', url: 'https://api.openai.com/v1', key: ['OPENAI_API_KEY'], base: 'OPENAI_BASE_URL' },
+  'openai-chat': {
+    type: 'openai-chat',
+    url: 'https://api.openai.com/v1',
+    key: ['OPENAI_API_KEY'],
+    base: 'OPENAI_BASE_URL',
+  },
+  google: {
+    type: 'google',
+    url: 'https://generativelanguage.googleapis.com/v1beta',
+    key: ['GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
+    base: 'GOOGLE_GEMINI_BASE_URL',
+  },
+  local: {
+    type: 'openai-compatible',
+    url: 'http://127.0.0.1:11434/v1',
+    key: ['PLANFOLD_MODEL_KEY'],
+    base: 'PLANFOLD_MODEL_URL',
+  },
+}
+
+export async function readSettings(room: SettingsRoom): Promise<Settings> {
+  const { environment } = room
+  const place = fileOf(environment)
+  const read = place === null ? NO_FILE : await readFileOf(place, room)
+  const { settings } = read
+  const providers: { [name: string]: Provider } = {}
+  for (const name of new Set([...Object.keys(KNOWN), ...Object.keys(settings.providers)]))
+    providers[name] = await providerOf(name, settings.providers[name] ?? {}, room)
+  const faults = [...read.faults]
+  const wanted = environment.PLANFOLD_MODEL
+  if (wanted !== undefined && wanted !== '' && !isModelName(wanted))
+    faults.push({ message: `PLANFOLD_MODEL is '${wanted.slice(0, 80)}'`, hint: 'write PROVIDER/NAME' })
+  const fallback = wanted !== undefined && isModelName(wanted) ? wanted : settings.default
+  return {
+    file: read.found ? place : null,
+    default: fallback ?? null,
+    said: settings.caps,
+    caps: { ...CAPS_DEFAULT, ...settings.caps },
+    models: settings.models,
+    providers,
+    faults,
+  }
+}
+
+/** `PLANFOLD_MODELS`, else `planfold/models.yaml` in the user's folder for settings. */
+function fileOf({ PLANFOLD_MODELS, XDG_CONFIG_HOME, HOME }: SettingsRoom['environment']): string | null {
+  if (PLANFOLD_MODELS !== undefined && PLANFOLD_MODELS !== '') return PLANFOLD_MODELS
+  if (XDG_CONFIG_HOME?.startsWith('/') === true) return join(XDG_CONFIG_HOME, 'planfold', 'models.yaml')
+  return HOME?.startsWith('/') === true ? join(HOME, '.config', 'planfold', 'models.yaml') : null
+}
+
+interface ReadFile {
+  readonly found: boolean
+  readonly settings: ModelSettings
+  readonly faults: readonly Fault[]
+}
+
+const NO_FILE: ReadFile = { found: false, settings: { providers: {}, models: {}, caps: {} }, faults: [] }
+
+async function readFileOf(path: string, room: SettingsRoom): Promise<ReadFile> {
+  const text = await readPrivate(path, 'the settings file', room)
+  if (!text.ok) {
+    const isNamed = room.environment.PLANFOLD_MODELS === path
+    return text.missing && !isNamed ? NO_FILE : { ...NO_FILE, faults: [text.fault] }
+  }
+  const read = readModelSettings(text.value)
+  if (!read.ok)
+    return {
+      ...NO_FILE,
+      found: true,
+      faults: read.diagnostics.map(({ line, column, message, hint }) => ({
+        message: `${path}:${line}:${column}: ${message}`,
+        hint: typeof hint === 'string' ? hint : 'compare it with the guide on models',
+      })),
+    }
+  return { found: true, settings: read.settings, faults: [] }
+}
+
+async function providerOf(name: string, own: ProviderSettings, room: SettingsRoom): Promise<Provider> {
+  const known = KNOWN[name]
+  const type = own.type ?? known?.type ?? 'openai-compatible'
+  const base = known === undefined ? undefined : room.environment[known.base]
+  const url = addressOf(type, own.url ?? (base === '' ? undefined : base) ?? known?.url ?? '')
+  const keyNeeded = type !== 'openai-compatible'
+  if (url === null) {
+    const fault = {
+      message: `the provider '${name}' has no usable address`,
+      hint: 'write `url:` with an http or https address, without user, password and query',
+    }
+    return { type, url: '', key: null, keyNeeded, fault }
+  }
+  const key = await keyOf(own, known?.key ?? [], room)
+  return 'message' in key ? { type, url, key: null, keyNeeded, fault: key } : { type, url, key: key.key, keyNeeded }
+}
+
+async function keyOf(
+  { key }: ProviderSettings,
+  names: readonly string[],
+  room: SettingsRoom,
+): Promise<Fault | { readonly key: Provider['key'] }> {
+  if (key === undefined || 'env' in key) {
+    for (const name of key === undefined ? names : [key.env]) {
+      const value = room.environment[name]
+      if (value !== undefined && value !== '') return { key: { value, from: name } }
+    }
+    return { key: null }
+  }
+  if ('value' in key) return { key: { value: key.value, from: 'the settings file' } }
+  const read = await readPrivate(key.file, 'the key file', room)
+  if (!read.ok) return read.fault
+  const value = read.value.trim()
+  return value === ''
+    ? { message: `the key file '${key.file}' is empty`, hint: 'put the key into it' }
+    : { key: { value, from: key.file } }
+}
+
+/** Without a slash at the end, and with the version that each protocol has in its address. */
+function addressOf(type: ProviderType, text: string): string | null {
+  if (!isPlainUrl(text)) return null
+  const url = text.replace(/\/+$/, '')
+  const isVersioned = /\/v\d+[a-z]*$/.test(url)
+  if (type === 'anthropic' && !isVersioned) return `${url}/v1`
+  return type === 'google' && !isVersioned ? `${url}/v1beta` : url
+}
+
+type Private =
+  | { readonly ok: true; readonly value: string }
+  | { readonly ok: false; readonly missing: boolean; readonly fault: Fault }
+
+const FILE_MAX_BYTES = 1024 * 1024
+
+/** A file that only its owner may read or change, outside the workspace. What is looked at is what is read. */
+async function readPrivate(path: string, what: string, { outside }: SettingsRoom): Promise<Private> {
+  const no = (message: string, hint: string, missing = false): Private => ({
+    ok: false,
+    missing,
+    fault: { message, hint },
+  })
+  let real: string
+  try {
+    real = await realpath(path)
+  } catch (error) {
+    return no(
+      `${what} '${path}' cannot be found`,
+      'write the path of a file that is there',
+      codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR',
+    )
+  }
+  for (const { folder, is } of outside)
+    if (isInside(real, await realpath(folder).catch(() => folder)))
+      return no(
+        `${what} '${path}' lies in ${is}, and is not used`,
+        'keep it elsewhere, and name it with PLANFOLD_MODELS: a task that writes there could change where your key is sent',
+      )
+  const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
+  if (file === null) return no(`${what} '${path}' cannot be read`, `look at it: ls -l ${path}`)
+  try {
+    const stat = await file.stat()
+    if (!stat.isFile() || stat.size > FILE_MAX_BYTES) return no(`'${path}' is no settings file`, 'move it away')
+    if (typeof process.getuid === 'function' && stat.uid !== process.getuid())
+      return no(`${what} '${path}' belongs to somebody else`, 'make one of your own')
+    if ((stat.mode & 0o077) !== 0)
+      return no(
+        `${what} '${path}' may be read or changed by others (mode ${(stat.mode & 0o777).toString(8)})`,
+        `keep it to yourself: chmod 600 ${path}`,
+      )
+    return { ok: true, value: await file.readFile('utf8') }
+  } finally {
+    await file.close()
+  }
+}
+
+function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path)
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
+}

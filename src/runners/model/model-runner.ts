@@ -1,0 +1,114 @@
+// Asks a language model: the instruction of the task is the prompt, the declared answer becomes the outputs. One attempt is one
+// question with its repairs; what failed is tried again by the engine. What was sent and answered is recorded, so that a replay needs
+// no model. All attempts of a visit share one cap, also after a crash.
+
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { answerSchema, type ModelRequest, modelRequest } from '../../domain/plan-rules/model-request.ts'
+import type { Failure } from '../../domain/result.ts'
+import type { Model, ModelAnswer, Models } from '../../models/model.ts'
+import type { Attempt, ModelReport, Outcome, Runner, RunnerTools, Stop } from '../runner.ts'
+
+export interface ModelRunnerOptions {
+  readonly models: Models
+}
+
+export function modelRunner(options: ModelRunnerOptions): Runner {
+  return {
+    action: 'model',
+    preview: async attempt => ({ text: previewOf(attempt) }),
+    attempt: (attempt, tools, stop) => askModel(options, attempt, tools, stop),
+  }
+}
+
+async function askModel(
+  { models }: ModelRunnerOptions,
+  attempt: Attempt,
+  tools: RunnerTools,
+  stop: Stop,
+): Promise<Outcome> {
+  const request = modelRequest(attempt.action)
+  const prompt = attempt.definition.instruction ?? ''
+  if (request === null || prompt.trim() === '')
+    return failed({ class: 'logic', message: 'there is nothing that a model could be asked', retryable: false })
+  const use = request.use ?? attempt.model
+  const opened = await models.open({
+    ...(use === undefined ? {} : { use }),
+    purpose: 'task',
+    payer: attempt.key,
+    caps: request.caps,
+  })
+  if (!opened.ok) return failed(opened.failure)
+  const { model } = opened
+  const say = (text: string) => tools.log('engine', Buffer.from(`${text}\n`))
+  say(`asks ${model.name}`)
+  const timeout = AbortSignal.timeout(attempt.timeoutMs)
+  const answer = await ask(model, request, promptOf(prompt, attempt), AbortSignal.any([stop.signal, timeout]))
+  if (stop.aborted) return { type: 'interrupted' }
+  const spent = `${answer.usage.inputTokens} tokens in, ${answer.usage.outputTokens} out`
+  say(`${answer.ok ? 'answered' : 'failed'} after ${answer.calls === 1 ? '1 call' : `${answer.calls} calls`}, ${spent}`)
+  const said = answer.ok ? textOf(answer.value) : (answer.text ?? '')
+  if (said !== '') tools.log('stdout', Buffer.from(said.endsWith('\n') ? said : `${said}\n`))
+  const report = answer.calls === 0 ? {} : { model: reportOf(model, answer) }
+  if (answer.ok) return { type: 'done', outputs: outputsOf(request, answer.value), ...report }
+  return { ...failed(timeout.aborted ? timedOut(attempt) : answer.failure), ...report }
+}
+
+const failed = (failure: Failure) => ({ type: 'failed' as const, failure })
+
+const timedOut = ({ timeoutMs }: Attempt): Failure => ({
+  class: 'transient',
+  code: 'timeout',
+  message: `the model did not answer within ${timeoutMs / 1000} s`,
+  hint: 'raise `timeout`, or ask for a shorter answer',
+  retryable: true,
+})
+
+async function ask(
+  model: Model,
+  { system, answer, outputTokens }: ModelRequest,
+  prompt: string,
+  signal: AbortSignal,
+): Promise<ModelAnswer<Json>> {
+  const question = {
+    ...(system === null ? {} : { system }),
+    messages: [{ role: 'user' as const, text: prompt }],
+    ...(outputTokens === null ? {} : { outputTokensMax: outputTokens }),
+    signal,
+  }
+  if (answer === null) return await model.text(question)
+  const shape = isMap(answer) ? answer : { answer }
+  return await model.object({ ...question, schema: answerSchema(shape) })
+}
+
+/** Whoever sent the task back said why. */
+const promptOf = (prompt: string, { feedback }: Attempt): string =>
+  feedback === undefined ? prompt : `${prompt}\n\nYour previous answer was sent back: ${feedback}`
+
+const outputsOf = ({ answer }: ModelRequest, value: Json): JsonObject =>
+  answer === null ? { text: value } : (value as JsonObject)
+
+function reportOf(model: Model, { calls, usage, cost }: ModelAnswer<unknown>): ModelReport {
+  const recording = model.recording()
+  const { exchanges } = recording
+  return {
+    use: {
+      model: model.name,
+      calls,
+      usage,
+      cost,
+      wireUsage: exchanges.flatMap(({ wireUsage }) => (wireUsage === undefined ? [] : [wireUsage])),
+      providerMetadata: exchanges.flatMap(({ providerMetadata }) =>
+        providerMetadata === undefined ? [] : [providerMetadata],
+      ),
+    },
+    recording,
+  }
+}
+
+function previewOf({ action, definition, model }: Attempt): string {
+  const use = modelRequest(action)?.use ?? model ?? 'the default model'
+  return `asks ${use}:\n${definition.instruction ?? ''}`
+}
+
+const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+const isMap = (value: Json): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
