@@ -29,7 +29,7 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
     { ...create, taken: 'number', agent: room.engine.caller.actor },
     {
       start: input.start === true ? {} : undefined,
-      submit,
+      submit: isPlanned(input) && submit.once !== undefined ? { ...submit, asked: { ...input } as Json } : submit,
     },
   )
   if (made.status === 'refused') throw new ToolError(refusalText(made.refusal))
@@ -37,6 +37,9 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   if (made.started !== null) mustStart(made.started, plan)
   return { plan, said: [`ok: plan ${clean(name)} created${input.start === true ? ' and started' : ', not started'}`] }
 }
+
+/** Does a planner make the tasks? It may make others another time. */
+const isPlanned = ({ goal, tasks }: PlanWriteInput): boolean => goal !== undefined && tasks === undefined
 
 /** Throws while everything is halted. */
 export async function mustRun({ engine }: Room): Promise<void> {
@@ -73,7 +76,7 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
     )
   if (template !== undefined) return await fromTemplate(room, template, input)
   if (document !== undefined) return fromDocument(document, input)
-  if (goal !== undefined && tasks === undefined) return await fromGoal(room, goal, input)
+  if (goal !== undefined && isPlanned(input)) return await fromGoal(room, goal, input)
   const name = input.name ?? slug(goal ?? '') ?? 'plan'
   const read = readDefinition({ name, ...(goal === undefined ? {} : { goal }), tasks: (tasks ?? []) as Json })
   if (!read.ok) throw new ToolError(faultLines(read.faults).join('\n'))

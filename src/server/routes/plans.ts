@@ -52,11 +52,13 @@ interface Wanted {
   readonly goal?: string | undefined
   readonly agent?: string | undefined
   readonly session?: string | undefined
+  /** What a key counts for, where a planner makes the steps. */
+  readonly asked?: Json
   readonly start: boolean
 }
 
 export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
-  const { definition, document, warnings = [], goal, agent, start } = wanted
+  const { definition, document, warnings = [], goal, agent, start, asked } = wanted
   const session = wanted.session ?? definition.session
   const { check, problem: found } = checker(call)
   const create = {
@@ -66,7 +68,7 @@ export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
     ...presentFields({ goal, agent, session, source: document?.source, imported: document?.imported }),
   } as const
   const done = await createPlan(engineOf(call), create, {
-    submit: options(call),
+    submit: { ...options(call), ...presentFields({ asked }) },
     start: start ? { check, once: call.once } : undefined,
   })
   if (done.status === 'refused') return refused(done.refusal)
@@ -452,7 +454,8 @@ async function asked(call: MakeCall): Promise<Wanted | Problem> {
     if (isProblem(proposed)) return proposed
     const { definition, source } = proposed
     const document = source === undefined ? undefined : { source, imported: undefined }
-    return { definition, document, start: query.start === true, ...beside(call, body as Json) }
+    const said = beside(call, body as Json)
+    return { definition, document, asked: { ...said, goal }, start: query.start === true, ...said }
   }
   const foreign = typeof body === 'string' ? null : documentIdFault(body as Json)
   if (foreign !== null) return invalidRequest('body', [foreign])

@@ -63,7 +63,12 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         if (isProblem(meant)) return meant
         const { message } = body
         const said = message === undefined ? {} : { message: message as Message }
-        const made = await order(call, null, { ...meant.order, conversation: { title: meant.title, ...said } })
+        const made = await order(
+          call,
+          null,
+          { ...meant.order, conversation: { title: meant.title, ...said } },
+          meant.asked,
+        )
         if (isProblem(made)) return made
         const isToRun = body.auto_execute === true
         const started = isToRun ? await orderAlso(call, made.plan, { type: 'start' }, 'start') : null
@@ -205,6 +210,8 @@ interface Meant {
   /** Who made steps of a description, and what was found out for it. */
   readonly planner?: string
   readonly analysis?: Json
+  /** The same description is planned otherwise another time; a key counts for what was asked. */
+  readonly asked?: Json
 }
 
 const DOCUMENT_KEYS = ['planfold', 'steps', 'nodes', 'tasks', 'plan_id']
@@ -267,6 +274,7 @@ async function ofDescription(
     planner: proposal.planner,
     planned: [proposal.rationale, ...proposal.assumptions.map(one => `Assumed: ${one}`)].join('\n'),
     analysis: onWire(proposal.analysis),
+    asked: { session, description, name: name ?? null },
   }
 }
 
