@@ -13,6 +13,7 @@ import { compose } from '../src/compose.ts'
 import type { Actor } from '../src/domain/id.ts'
 import { trusted } from '../src/engine/roles.ts'
 import { mcpFactory } from '../src/mcp/server.ts'
+import { proposedPlan } from '../src/operations/goals/plan-goal.ts'
 
 export interface Drained {
   readonly tasks: number
@@ -126,7 +127,13 @@ async function inProcess(folder: string): Promise<Agent> {
   const [ours, theirs] = InMemoryTransport.createLinkedPair()
   const { engine, now } = composed
   const factory = mcpFactory({
-    open: async () => ({ engine, now, templates: folder }),
+    open: async () => ({
+      engine,
+      now,
+      templates: folder,
+      propose: goal =>
+        proposedPlan({ planner: composed.planners.get('heuristic')!, repository: composed.repository }, goal),
+    }),
     version: '0',
     environment: {},
     as: 'agent',

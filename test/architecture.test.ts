@@ -43,7 +43,14 @@ const DOORS: Readonly<Record<string, string>> = {
   client: 'client/client.ts',
 }
 /** A room inside a room has a door of its own. */
-const INNER_DOORS = ['workspace/git/git.ts', 'engine/roles.ts', 'engine/permissions/needed-rights.ts']
+/** The two last are opened in a worker thread of the service, which no composition reaches. */
+const INNER_DOORS = [
+  'workspace/git/git.ts',
+  'engine/roles.ts',
+  'engine/permissions/needed-rights.ts',
+  'planners/heuristic-planner.ts',
+  'workspace/repository-view.ts',
+]
 /** Stand outside the rooms: they choose, publish or help tests. */
 const OUTSIDE = ['compose.ts', 'index.ts', 'testing']
 const DRAWERS = /(^|\/)(utils?|common|shared|lib|helpers?|types|interfaces|misc)(\.ts|\/|$)/

@@ -5,6 +5,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { raisePlan } from '../src/format/plan/definition-to-document.ts'
 import { mcpFactory } from '../src/mcp/server.ts'
+import { proposedPlan } from '../src/operations/goals/plan-goal.ts'
 import { listen } from '../src/server/listening.fixture.ts'
 import { type Asked, type Served, served } from '../src/server/server.fixture.ts'
 
@@ -30,9 +31,15 @@ async function agentOf(
   as = 'agent',
   compat = false,
 ): Promise<{ read: Call; write: Call; manage: Call }> {
-  const { engine, now } = composed
+  const { engine, now, repository } = composed
+  const planner = composed.planners.get('heuristic')!
   const [ours, theirs] = InMemoryTransport.createLinkedPair()
-  const open = async () => ({ engine, now, templates: composed.stateDir })
+  const open = async () => ({
+    engine,
+    now,
+    templates: composed.stateDir,
+    propose: (goal: string) => proposedPlan({ planner, repository }, goal),
+  })
   const server = serveStdio(mcpFactory({ open, version: '0', environment: {}, as, compat }), {
     transport: ours as never,
   })

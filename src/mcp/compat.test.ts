@@ -1,7 +1,7 @@
 // `manage_plan` as older clients call it, without the faults they knew.
 
 import { expect, test } from 'vitest'
-import { agents } from './mcp.fixture.ts'
+import { agents, propose } from './mcp.fixture.ts'
 
 async function client() {
   const { agent, engine } = agents()
@@ -72,7 +72,7 @@ test('in a folder without any plan it answers, and the first steps make one', as
   let isMade = false
   const open = async (create: boolean) => {
     isMade ||= create
-    return isMade ? { engine, now: () => rooms.clock.now(), templates: rooms.stateDir } : null
+    return isMade ? { engine, now: () => rooms.clock.now(), templates: rooms.stateDir, propose } : null
   }
   const { call, client } = await agent({ compat: true, as: 'smol', open })
   const manage = async (action: string, input: object = {}) => await call('manage_plan', { action, ...input })

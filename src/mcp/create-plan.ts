@@ -29,7 +29,7 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
     { ...create, taken: 'number', agent: room.engine.caller.actor },
     {
       start: input.start === true ? {} : undefined,
-      submit,
+      submit: isPlanned(input) && submit.once !== undefined ? { ...submit, asked: { ...input } as Json } : submit,
     },
   )
   if (made.status === 'refused') throw new ToolError(refusalText(made.refusal))
@@ -37,6 +37,9 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   if (made.started !== null) mustStart(made.started, plan)
   return { plan, said: [`ok: plan ${clean(name)} created${input.start === true ? ' and started' : ', not started'}`] }
 }
+
+/** Does a planner make the tasks? It may make others another time. */
+const isPlanned = ({ goal, tasks }: PlanWriteInput): boolean => goal !== undefined && tasks === undefined
 
 /** Throws while everything is halted. */
 export async function mustRun({ engine }: Room): Promise<void> {
@@ -73,6 +76,7 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
     )
   if (template !== undefined) return await fromTemplate(room, template, input)
   if (document !== undefined) return fromDocument(document, input)
+  if (goal !== undefined && isPlanned(input)) return await fromGoal(room, goal, input)
   const name = input.name ?? slug(goal ?? '') ?? 'plan'
   const read = readDefinition({ name, ...(goal === undefined ? {} : { goal }), tasks: (tasks ?? []) as Json })
   if (!read.ok) throw new ToolError(faultLines(read.faults).join('\n'))
@@ -84,6 +88,18 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
   }))
   if (faults.length > 0) throw new ToolError(faultLines(faults).join('\n'))
   return { type: 'create', definition: read.value }
+}
+
+/** Whoever gives no tasks leaves them to a planner; an empty list is a draft without any. */
+async function fromGoal(room: Room, goal: string, { name }: PlanWriteInput): Promise<Create> {
+  const proposed = await room.propose(goal)
+  if ('problem' in proposed)
+    throw new ToolError(
+      `error: no plan was made of the goal: ${clean(proposed.problem.detail)}\nhint: try again, or give tasks`,
+    )
+  const { definition, source } = proposed
+  const named = name === undefined ? {} : { name: name as PlanDefinition['name'] }
+  return { type: 'create', definition: { ...definition, ...named }, source }
 }
 
 function fromDocument(document: string | Readonly<Record<string, unknown>>, { name }: PlanWriteInput): Create {

@@ -1,9 +1,16 @@
 // Agents for tests: the official client, connected to our server in this process, in one of the two protocol eras.
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { onTestFinished } from 'vitest'
 import { setup } from '../engine/rooms.fixture.ts'
+import { proposedPlan } from '../operations/goals/plan-goal.ts'
+import { heuristicPlanner } from '../planners/heuristic-planner.ts'
+import { openRepositoryView } from '../workspace/repository-view.ts'
+import type { Propose } from './room.ts'
 import { type McpOptions, mcpFactory } from './server.ts'
 
 export type Era = '2025' | '2026'
@@ -27,10 +34,19 @@ export interface AgentOptions extends Partial<McpOptions> {
   readonly answers?: (message: string) => { readonly action: 'accept' | 'decline'; readonly content?: object }
 }
 
+/** The planner that asks no model, in a small folder of its own. */
+export const propose: Propose = async goal => {
+  const root = mkdtempSync(join(tmpdir(), 'planfold-goal-'))
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  writeFileSync(join(root, 'sum.js'), 'export const sum = (a, b) => a - b\n')
+  const repository = openRepositoryView({ root, scratch: join(root, 'scratch'), environment: {} })
+  return await proposedPlan({ planner: heuristicPlanner(), repository }, goal)
+}
+
 /** One store; as many agents on it as are asked for. */
 export function agents() {
   const { engine, worker, rooms } = setup()
-  const opened = { engine, now: () => rooms.clock.now(), templates: rooms.stateDir }
+  const opened = { engine, now: () => rooms.clock.now(), templates: rooms.stateDir, propose }
   const agent = async ({ era = '2026', answers, ...options }: AgentOptions = {}): Promise<Agent> => {
     const [ours, theirs] = InMemoryTransport.createLinkedPair()
     const factory = mcpFactory({ open: async () => opened, version: '0', environment: {}, ...options })

@@ -17,7 +17,11 @@ import {
   suggestTargets,
   type TaskTarget,
 } from '../operations/find-target.ts'
+import type { ProposedPlan } from '../operations/goals/plan-goal.ts'
 import { clean } from './plan-text.ts'
+
+/** What came of a goal, or why nothing did. */
+export type Propose = (goal: string) => Promise<ProposedPlan | { readonly problem: { readonly detail: string } }>
 
 export interface Room {
   /** Bound to the agent: it may work on plans, and decides about none. */
@@ -25,6 +29,8 @@ export interface Room {
   readonly now: () => number
   /** Where templates of one's own are kept. */
   readonly templates: string
+  /** Proposes a plan for a goal, from what stands in the workspace. */
+  readonly propose: Propose
 }
 
 /** What was done, and the plan it was done to. */

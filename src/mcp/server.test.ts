@@ -25,6 +25,21 @@ test('the whole list of tools costs a model fewer than 1,500 tokens', async () =
   expect(all).toBeLessThan(1_500)
 })
 
+test('a goal without tasks is planned; with an empty list of tasks it is a draft without any', async () => {
+  const { agent } = agents()
+  const me = await agent({ as: 'claude' })
+  const asked = { action: 'create', goal: 'Fix the sum in sum.js: it subtracts', key: 'k1' }
+  const planned = await me.write(asked)
+  expect(planned).toMatchObject({ error: false })
+  expect(planned.text).toMatch(/^ok: plan \S+ created, not started/)
+  expect(planned.text).toContain('sum.js')
+  expect((await me.write(asked)).text.split('\n')[0]).toBe(planned.text.split('\n')[0])
+  const empty = await me.write({ action: 'create', name: 'later', goal: 'Later', tasks: [] })
+  expect(empty.text).toContain('ok: plan later created, not started')
+  const previewed = await me.write({ action: 'create', goal: 'Fix the sum', preview: true })
+  expect(previewed.text).toMatch(/^preview, nothing was changed: plan \S+ with \d+ tasks/)
+})
+
 describe.each<Era>(['2025', '2026'])('an agent of %s', era => {
   test('is not told to listen for changes of lists that never change', async () => {
     const { client } = await agents().agent({ era })

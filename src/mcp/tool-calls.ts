@@ -109,14 +109,14 @@ async function roomFor(
 ): Promise<Room | CallToolResult> {
   const opened = await options.open(create)
   if (opened === null) return none
-  const { engine, now, templates } = opened
+  const { engine, now, templates, propose } = opened
   const meta = context?.mcpReq._meta
   const sent = context?.mcpReq.envelope as Envelope | undefined
   const client = sent?.[CLIENT_INFO_META_KEY]?.name ?? server.server.getClientVersion()?.name
   const { caller } = engine
   const actor =
     options.isNamed === true ? tokenAgent(caller) : agentName(options.as, options.environment, { meta, client })
-  return { engine: engine.as(agentCaller(caller, actor)), now, templates }
+  return { engine: engine.as(agentCaller(caller, actor)), now, templates, propose }
 }
 
 const NO_PLANS = 'There are no plans here yet.\nNext: plan_write {"action":"create","goal":"…","tasks":[…]}'

@@ -102,6 +102,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     random: options.random ?? randomBytes,
     root: composed.root,
     stateDir: composed.stateDir,
+    environment,
     version: '0.0.0-test',
     stopping: stop.signal,
   }

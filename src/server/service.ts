@@ -34,6 +34,8 @@ export interface RouteRooms {
   /** The workspace. */
   readonly root: string
   readonly stateDir: string
+  /** What the service was started with; planners look for programs in it. */
+  readonly environment: { readonly [name: string]: string | undefined }
   readonly version: string
   /** Fires when the service stops: streams end, nothing new begins. */
   readonly stopping: AbortSignal

@@ -1,6 +1,7 @@
 // Hands an order to the engine in the caller's name, with their key and the version they saw. A refusal becomes a problem; what
 // happened is told the same way everywhere.
 
+import type { Json } from '../domain/json.ts'
 import type { EngineInProcess, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { PlanTarget } from '../operations/find-target.ts'
 import type { CallerEngine } from '../operations/run-plan.ts'
@@ -38,8 +39,9 @@ export async function submit(
   return done.ok ? done : { ok: false, refusal: inTokenWords(call.who, done.refusal) }
 }
 
-export async function order(call: Asking, plan: string | null, what: Order): Promise<Accepted | Problem> {
-  const submitted = await submit(call, plan, what, options(call))
+/** `asked`: what a key counts for, where the order is worked out from it. */
+export async function order(call: Asking, plan: string | null, what: Order, asked?: Json): Promise<Accepted | Problem> {
+  const submitted = await submit(call, plan, what, { ...options(call), ...(asked !== undefined && { asked }) })
   return submitted.ok ? submitted : refused(submitted.refusal, { plan, task: taskOf(what) })
 }
 

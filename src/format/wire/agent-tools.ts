@@ -77,7 +77,7 @@ export const planWrite = z.strictObject({
   action: z
     .enum(ACTIONS)
     .describe(
-      'create: from goal and tasks, document, or template. edit: tasks (added, or changed by id), remove, order; all or nothing. claim: a task, or the next. report: status done or failed, outputs, text. status: set any task to running, done, failed, skipped or pending. tick: one criterion, with text as evidence. ask: a person, text. note: text. checkpoint: name it with text. rollback: asks a person to undo `task`, text says why',
+      'create: from goal and tasks (without tasks, a plan is drafted for you), document, or template. edit: tasks (added, or changed by id), remove, order; all or nothing. claim: a task, or the next. report: status done or failed, outputs, text. status: set any task to running, done, failed, skipped or pending. tick: one criterion, with text as evidence. ask: a person, text. note: text. checkpoint: name it with text. rollback: asks a person to undo `task`, text says why',
     ),
   plan: name.optional().describe('name or id; may be left out if only one is unfinished'),
   task: name.optional(),

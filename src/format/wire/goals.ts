@@ -13,6 +13,27 @@ const fields = {
   success_criteria: z.array(part.line).max(100).optional(),
 }
 
+// What a planner found out about a goal in the workspace.
+
+const rankedFile = z.strictObject({ path: z.string(), score: z.number(), reason: z.string() })
+const foundCommand = z
+  .strictObject({
+    run: z.array(z.string()),
+    from: z.string(),
+    exists: z.boolean().meta({ description: 'What it names is there: the script, the target, the program.' }),
+    missing: z.string().optional(),
+  })
+  .nullable()
+export const goalAnalysis = z
+  .looseObject({
+    languages: z.array(z.string()),
+    package_managers: z.array(z.string()),
+    files: z.array(rankedFile).meta({ description: 'Most likely to be changed first.' }),
+    tests: z.array(rankedFile),
+    commands: z.strictObject({ test: foundCommand, lint: foundCommand, build: foundCommand }),
+  })
+  .meta({ description: 'What the planner found in the workspace.' })
+
 export const newGoal = wire(
   z.strictObject({
     id: reference.optional().meta({ description: 'Made when not said; plans may have named it already.' }),

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { after, cursor, document, json, limit, map, page, time, whole } from './field-schemas.ts'
+import { goalAnalysis } from './goals.ts'
 import { planState, taskState } from './planstore-fields.ts'
 import { wire } from './wire.ts'
 
@@ -147,7 +148,11 @@ export const newSessionPlan = wire(
 )
 export const madeSessionPlan = wire(
   planShape.extend({
-    planner: z.null().meta({ description: 'Who made steps of the description; nobody does yet.' }),
+    planner: z
+      .string()
+      .nullable()
+      .meta({ description: 'Who made steps of the description; null when a document says them.' }),
+    analysis: goalAnalysis.optional(),
     planned: z.string().meta({ description: 'How the steps came about.' }),
     auto_execute: z.boolean(),
     replayed: z.literal(true).optional(),

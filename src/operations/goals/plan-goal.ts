@@ -1,13 +1,21 @@
 // From a goal to a draft: a planner proposes a plan, it is checked as every plan is, and kept as a draft that nobody has approved yet.
 // What people say about it is written down in its journal and answered by the next draft, which is shown as a difference.
 
+import type { PlanSource } from '../../domain/event.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import { printYaml } from '../../format/plan/print.ts'
-import type { PlanComment, Planner, PlanProposal, PlanRequest, RepositoryView } from '../../planners/planner.ts'
+import type {
+  PastPlan,
+  PlanComment,
+  Planner,
+  PlanProposal,
+  PlanRequest,
+  RepositoryView,
+} from '../../planners/planner.ts'
 import { createPlan } from '../create-plan.ts'
 import { type PlanDocument, readDocument } from '../read-document.ts'
 import { type CallerEngine, createOrder, sourceOf } from '../run-plan.ts'
@@ -15,8 +23,8 @@ import { type CallerEngine, createOrder, sourceOf } from '../run-plan.ts'
 export interface PlanningRooms {
   readonly planner: Planner
   readonly repository: RepositoryView
-  /** Plans of the past are asked here; none are known when absent. */
-  readonly engine?: Pick<CallerEngine, 'ask'>
+  /** Plans of the past; see `pastPlans`. */
+  readonly past?: readonly PastPlan[]
 }
 
 /** A proposal that passed the checks of every plan, with its document. */
@@ -27,25 +35,23 @@ export interface CheckedProposal {
 
 const PAST_MAX = 200
 
+/** The plans that were made for a goal, newest first. */
+export async function pastPlans(engine: Pick<CallerEngine, 'ask'>): Promise<readonly PastPlan[]> {
+  const { items } = await engine.ask({ type: 'plans', limit: PAST_MAX })
+  return items.flatMap(({ name, goal, status }) => (goal === null ? [] : [{ name, goal, status }]))
+}
+
 /** What only some planners look at: the model or template they use, the earlier draft, somebody who answers at once. */
 export type PlanningChoices = Pick<PlanRequest, 'model' | 'template' | 'draft' | 'ask' | 'signal'>
 
 /** Throws `PlanningFailure` when the planner has no plan. */
 export async function proposePlan(
-  { planner, repository, engine }: PlanningRooms,
+  { planner, repository, past = [] }: PlanningRooms,
   goal: string,
   comments: readonly PlanComment[] = [],
   choices: PlanningChoices = {},
 ): Promise<CheckedProposal> {
-  const past = engine === undefined ? [] : (await engine.ask({ type: 'plans', limit: PAST_MAX })).items
-  const proposal = await planner.propose({
-    ...choices,
-    goal,
-    repository,
-    comments,
-    check: faultsIn,
-    past: past.flatMap(({ name, goal: theirs, status }) => (theirs === null ? [] : [{ name, goal: theirs, status }])),
-  })
+  const proposal = await planner.propose({ ...choices, goal, repository, comments, past, check: faultsIn })
   const read = readDocument(printYaml(proposal.definition))
   if (read.ok) return { proposal, document: read.document }
   const [fault] = read.diagnostics
@@ -60,6 +66,20 @@ function faultsIn(definition: PlanDefinition): readonly string[] {
   return read.ok
     ? []
     : read.diagnostics.map(({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`))
+}
+
+/** A proposal and the plan it makes, as plain values. */
+export interface ProposedPlan {
+  readonly proposal: PlanProposal
+  readonly definition: PlanDefinition
+  readonly source: PlanSource | undefined
+}
+
+/** As `proposePlan`, for whoever makes the plan elsewhere. */
+export async function proposedPlan(rooms: PlanningRooms, goal: string): Promise<ProposedPlan> {
+  const { proposal, document } = await proposePlan(rooms, goal)
+  const { definition, source } = createOrder(document)
+  return { proposal, definition, source }
 }
 
 export type DraftMade =

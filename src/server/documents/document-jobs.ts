@@ -11,8 +11,10 @@ import { mermaid } from '../../format/pictures/mermaid.ts'
 import { tree } from '../../format/pictures/tree.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
 import { checkPlan } from '../../operations/check-plan.ts'
+import { type ProposedPlan, proposedPlan } from '../../operations/goals/plan-goal.ts'
 import { printDocument, readDocument } from '../../operations/read-document.ts'
 import { prepareRevision, readRevision } from '../../operations/revise-plan.ts'
+import type { PastPlan } from '../../planners/planner.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
 import { JSON_TYPE, onWire } from '../wire-names.ts'
 import { documentFrom, faulty, formatCalled, type ReadDocument } from './read-document.ts'
@@ -54,6 +56,15 @@ export interface AnalyzeInput {
   readonly now: number
 }
 
+export interface ProposeInput {
+  readonly goal: string
+  readonly past: readonly PastPlan[]
+  /** The workspace, where git may write for a while, and where programs are found. */
+  readonly root: string
+  readonly scratch: string
+  readonly environment: { readonly [name: string]: string | undefined }
+}
+
 export interface CheckInput {
   readonly definition: PlanDefinition
 }
@@ -74,7 +85,15 @@ export const JOBS = {
   }),
   analyze,
   check: ({ definition }: CheckInput) => checkPlan(definition),
+  propose,
 } as const
+
+/** A plan for a goal, by the planner that asks no model. */
+async function propose({ goal, past, ...place }: ProposeInput): Promise<ProposedPlan> {
+  const { heuristicPlanner } = await import('../../planners/heuristic-planner.ts')
+  const { openRepositoryView } = await import('../../workspace/repository-view.ts')
+  return await proposedPlan({ planner: heuristicPlanner(), repository: openRepositoryView(place), past }, goal)
+}
 
 /** What can be known without running it, as the JSON text that is sent: of a plan at the cap it has ten megabytes. */
 function analyze({ plan, definition, now }: AnalyzeInput): Printed | Problem {
@@ -105,7 +124,9 @@ function readPlan({ text, name, from }: ReadPlanInput): ReadDocument | Problem {
 
 export type JobName = keyof typeof JOBS
 export type JobInput<N extends JobName> = Parameters<(typeof JOBS)[N]>[0]
-export type JobOutput<N extends JobName> = ReturnType<(typeof JOBS)[N]>
+export type JobOutput<N extends JobName> = Awaited<ReturnType<(typeof JOBS)[N]>>
+/** Jobs that are short when their document is. */
+export type DocumentJob = Exclude<JobName, 'propose'>
 
 /** Lays the document over the plan as it stands. With `merge`, what the document does not mention stays. */
 function revise({ text, current, status, standings, mode }: ReviseInput) {

@@ -11,7 +11,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { type Problem, problem } from '../problem.ts'
-import { JOBS, type JobInput, type JobName, type JobOutput } from './document-jobs.ts'
+import { type DocumentJob, JOBS, type JobInput, type JobName, type JobOutput } from './document-jobs.ts'
 
 /** Documents up to this many characters take milliseconds and are worked on where they are. */
 export const SHORT_MAX = 32 * 1024
@@ -81,10 +81,15 @@ export class DocumentPool {
   }
 
   /** Does the job here when it is short, else in a thread. `length` is that of the longest text in it, in characters. */
-  async run<N extends JobName>(job: N, input: JobInput<N>, length: number): Promise<JobOutput<N> | Problem> {
+  async run<N extends DocumentJob>(job: N, input: JobInput<N>, length: number): Promise<JobOutput<N> | Problem> {
     const here = JOBS[job] as (input: JobInput<N>) => JobOutput<N>
     if (length <= SHORT_MAX) return here(input)
     return (await this.#send({ job, input: JSON.stringify(input) })) as JobOutput<N> | Problem
+  }
+
+  /** Proposes a plan for a goal; looking at a repository takes a while, so always in a thread. */
+  async propose(input: JobInput<'propose'>): Promise<JobOutput<'propose'> | Problem> {
+    return (await this.#send({ job: 'propose', input: JSON.stringify(input) })) as JobOutput<'propose'> | Problem
   }
 
   /** Reads and checks a long body by the schema of its route. */

@@ -9,14 +9,14 @@ import { ROUTES } from '../routes/route-list.ts'
 import { JOBS } from './document-jobs.ts'
 import type { BodyInput, BodyOutput, Reply, Request } from './document-pool.ts'
 
-parentPort?.on('message', ({ job, input }: Request) => {
-  parentPort?.postMessage(replyTo(job, input))
+parentPort?.on('message', async ({ job, input }: Request) => {
+  parentPort?.postMessage(await replyTo(job, input))
 })
 
-function replyTo(job: Request['job'], input: string): Reply {
+async function replyTo(job: Request['job'], input: string): Promise<Reply> {
   try {
     const value = JSON.parse(input) as never
-    return job === 'read-body' ? exactly(readBody(value)) : { text: JSON.stringify(JOBS[job](value)) }
+    return job === 'read-body' ? exactly(readBody(value)) : { text: JSON.stringify(await JOBS[job](value)) }
   } catch (error) {
     return { bug: error instanceof Error ? (error.stack ?? error.message) : String(error) }
   }

@@ -151,7 +151,11 @@ describe('the Engine door over HTTP', () => {
     const service = await serving()
     const order = async (plan: string | null, one: object) =>
       await service.ask('POST', '/engine/orders', { plan, order: one })
-    const definition = { planfold: 1, name: 'p', tasks: [{ id: 'a' }, { id: 'b', model: 'x', needs: ['a'] }] }
+    const definition = {
+      planfold: 1,
+      name: 'p',
+      tasks: [{ id: 'a' }, { id: 'b', model: 'openai/x', instruction: 'say it', needs: ['a'] }],
+    }
     await order(null, { type: 'create', definition, imported: [{ task: 'a', status: 'completed' }] })
     const fork = { type: 'fork', from: '1', here: true }
     expect(await order('p', { ...fork, inputs: { 'a.x': 1 } })).toMatchObject({

@@ -4,6 +4,7 @@
 import { join } from 'node:path'
 import { createMcpHandler, type McpServerFactory } from '@modelcontextprotocol/server'
 import { mcpFactory } from '../../mcp/server.ts'
+import { proposeFor } from '../propose-plan.ts'
 import { type AnyRoute, type RawRoute, rawRoute } from '../route.ts'
 
 /** Seals what a client carries from one round of a question to the next. */
@@ -33,7 +34,12 @@ export const mcpRoute = (serverFor: (call: Parameters<RawRoute['respond']>[1]) =
 
 export const mcpRoutes = [
   mcpRoute(({ engine, rooms }) => {
-    const opened = { engine, now: rooms.now, templates: join(rooms.stateDir, 'templates') }
+    const opened = {
+      engine,
+      now: rooms.now,
+      templates: join(rooms.stateDir, 'templates'),
+      propose: (goal: string) => proposeFor({ engine, rooms }, goal),
+    }
     return mcpFactory({
       open: async () => opened,
       version: rooms.version,

@@ -590,6 +590,17 @@ describe('what was meant', () => {
     }
   })
 
+  test('a goal alone is planned, as a draft; the same key makes it once', async () => {
+    const goal = 'Rename `greet` to `salute`; rm -rf "$HOME" & <b>日本</b>'
+    const once = () => ask('POST', '/plans', { goal, session_id: 'g-1' }, { 'idempotency-key': 'goal-1' })
+    const { status, body } = await once()
+    expect({ status, state: body.status }).toEqual({ status: 201, state: 'draft' })
+    expect((await ask('GET', `/plans/${body.id}`)).body).toMatchObject({ description: goal, session_id: 'g-1' })
+    expect((await ask('GET', `/tasks?plan_id=${body.id}`)).body.items.length).toBeGreaterThan(1)
+    expect((await once()).body).toMatchObject({ id: body.id, replayed: true })
+    expect((await ask('POST', '/plans', { goal: ' ' })).status).toBe(422)
+  })
+
   test('a plan with a title and no name is named after it', async () => {
     const nodes = [{ id: 'a', title: 'First' }]
     const { status, body } = await ask('POST', '/plans', { title: 'Ship the Great Release', nodes })

@@ -37,6 +37,7 @@ import { becomes, checker, notStarted, refuseStatus } from '../planstore/set-pla
 import { planBody, planItem, showPlan, showProgress } from '../planstore/show-plan.ts'
 import { markOf } from '../planstore/show-task.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
+import { proposeFor } from '../propose-plan.ts'
 import { type Call, options } from '../request.ts'
 import { type Answer, asText, created, nothing, ok, route } from '../route.ts'
 import { type Asking, clientSignal, engineOf, gone, order, submit } from '../submit-order.ts'
@@ -51,11 +52,13 @@ interface Wanted {
   readonly goal?: string | undefined
   readonly agent?: string | undefined
   readonly session?: string | undefined
+  /** What a key counts for, where a planner makes the steps. */
+  readonly asked?: Json
   readonly start: boolean
 }
 
 export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
-  const { definition, document, warnings = [], goal, agent, start } = wanted
+  const { definition, document, warnings = [], goal, agent, start, asked } = wanted
   const session = wanted.session ?? definition.session
   const { check, problem: found } = checker(call)
   const create = {
@@ -65,7 +68,7 @@ export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
     ...presentFields({ goal, agent, session, source: document?.source, imported: document?.imported }),
   } as const
   const done = await createPlan(engineOf(call), create, {
-    submit: options(call),
+    submit: { ...options(call), ...presentFields({ asked }) },
     start: start ? { check, once: call.once } : undefined,
   })
   if (done.status === 'refused') return refused(done.refusal)
@@ -445,6 +448,15 @@ async function asked(call: MakeCall): Promise<Wanted | Problem> {
     const read = wire.planOfStore.read(body)
     return read.ok ? fromStore(call, read.value) : invalidRequest('body', read.faults)
   }
+  const goal = query.from === undefined ? goalOnly(body as Json) : null
+  if (goal !== null) {
+    const proposed = await proposeFor(call, goal)
+    if (isProblem(proposed)) return proposed
+    const { definition, source } = proposed
+    const document = source === undefined ? undefined : { source, imported: undefined }
+    const said = beside(call, body as Json)
+    return { definition, document, asked: { ...said, goal }, start: query.start === true, ...said }
+  }
   const foreign = typeof body === 'string' ? null : documentIdFault(body as Json)
   if (foreign !== null) return invalidRequest('body', [foreign])
   const fallback = `plan-${markOf(call)}`
@@ -469,6 +481,16 @@ async function asked(call: MakeCall): Promise<Wanted | Problem> {
   return { definition, document, warnings, start: query.start === true, ...said }
 }
 
+/** A goal and nothing that says how: a planner makes the steps. */
+function goalOnly(body: Json): string | null {
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) return null
+  const { goal, ...rest } = body as { readonly [key: string]: Json }
+  const isAlone = Object.keys(rest).every(key => BESIDE_GOAL.has(key))
+  return typeof goal === 'string' && goal.trim() !== '' && isAlone ? goal : null
+}
+
+const BESIDE_GOAL: ReadonlySet<string> = new Set(['goal_id', 'agent_id', 'session_id', 'conversation_id'])
+
 /** Nobody gave it a name: its title does. */
 function titled(definition: PlanDefinition, fallback: string): PlanDefinition {
   const name = definition.name === fallback ? slug(definition.title ?? '') : null
@@ -477,7 +499,7 @@ function titled(definition: PlanDefinition, fallback: string): PlanDefinition {
 
 const NO_FORMAT = /planfold: 1/
 const SHAPES =
-  'send a document {"planfold": 1, "name": …, "tasks": […]}, a graph {"title": …, "nodes": […]}, or {"steps": […]}'
+  'send a document {"planfold": 1, "name": …, "tasks": […]}, a graph {"title": …, "nodes": […]}, {"steps": […]}, or only {"goal": "…"}'
 
 /** What looks like nothing we know is told which shapes there are. */
 const withShapes = (fault: Problem): Problem =>

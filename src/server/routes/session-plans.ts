@@ -1,6 +1,6 @@
 // The plans of a session: made from a description or a document, listed, and looked back on.
 
-import { isPlanName, type PlanName, type TaskName } from '../../domain/id.ts'
+import { isPlanName, type PlanName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Order } from '../../engine/engine.ts'
@@ -21,8 +21,8 @@ import type { Message, PlanRow } from '../../stores/store.ts'
 import { LIMITS } from '../limits.ts'
 import { presentFields } from '../planstore/patch.ts'
 import { invalidRequest, isProblem, notFound, type Problem } from '../problem.ts'
+import { proposeFor } from '../propose-plan.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
-import type { RouteRooms } from '../service.ts'
 import {
   type HistoryAsk,
   isSessionKnown,
@@ -34,7 +34,7 @@ import {
 import { planWord } from '../sessions/session-words.ts'
 import { descriptionOf, showSessionPlan, statusesFor } from '../sessions/show-session-plan.ts'
 import { type Asking, gone, order, orderAlso } from '../submit-order.ts'
-import { iso, isoOrNull } from '../wire-names.ts'
+import { iso, isoOrNull, onWire } from '../wire-names.ts'
 import { textOf } from './revisions.ts'
 
 const make = {
@@ -59,11 +59,16 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         const fault = sessionIdFault(session, { in: 'path', key: 'session' })
         if (fault !== null) return fault
         if (!isSessionInScope(call.who.scope, session)) return noSession(session)
-        const meant = await meantPlan(call.rooms, body as JsonObject, session)
+        const meant = await meantPlan(call, body as JsonObject, session)
         if (isProblem(meant)) return meant
         const { message } = body
         const said = message === undefined ? {} : { message: message as Message }
-        const made = await order(call, null, { ...meant.order, conversation: { title: meant.title, ...said } })
+        const made = await order(
+          call,
+          null,
+          { ...meant.order, conversation: { title: meant.title, ...said } },
+          meant.asked,
+        )
         if (isProblem(made)) return made
         const isToRun = body.auto_execute === true
         const started = isToRun ? await orderAlso(call, made.plan, { type: 'start' }, 'start') : null
@@ -72,10 +77,10 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
           return { problem: { ...started.problem, plan_id: made.plan, created: true } }
         const shown = await showSessionPlan(call.engine, made.plan)
         if (shown === null) return gone()
-        const { planned } = meant
+        const { planned, planner = null, analysis } = meant
         const replayed = made.replayed === undefined ? {} : { replayed: true }
         return created(
-          { ...shown, planner: null, planned, auto_execute: isToRun, ...replayed },
+          { ...shown, planner, planned, ...presentFields({ analysis }), auto_execute: isToRun, ...replayed },
           `/plans/${made.plan}`,
           shown.version,
         )
@@ -202,15 +207,21 @@ interface Meant {
   /** What the session is called when it is opened by it. */
   readonly title: string
   readonly planned: string
+  /** Who made steps of a description, and what was found out for it. */
+  readonly planner?: string
+  readonly analysis?: Json
+  /** The same description is planned otherwise another time; a key counts for what was asked. */
+  readonly asked?: Json
 }
 
 const DOCUMENT_KEYS = ['planfold', 'steps', 'nodes', 'tasks', 'plan_id']
 
-async function meantPlan({ documents }: RouteRooms, body: JsonObject, session: string): Promise<Meant | Problem> {
+async function meantPlan(call: Asking, body: JsonObject, session: string): Promise<Meant | Problem> {
   const { auto_execute: _, message: __, document, ...rest } = body
   const isDocument = DOCUMENT_KEYS.some(key => Object.hasOwn(rest, key))
   const written = document ?? (isDocument ? rest : undefined)
-  if (written === undefined) return ofDescription(rest, session)
+  if (written === undefined) return await ofDescription(call, rest, session)
+  const { documents } = call.rooms
   const title = typeof rest.description === 'string' ? rest.description : ''
   const text = textOf(written)
   const read = await documents.run('read-plan', { text, name: fallbackName(rest, title) }, text.length)
@@ -238,8 +249,12 @@ function described(definition: PlanDefinition, description: string): PlanDefinit
   return { ...definition, extra: { ...definition.extra, description } }
 }
 
-/** No planner is there: the description is one piece of work, for whoever claims it. */
-function ofDescription({ description, name, ...rest }: JsonObject, session: string): Meant | Problem {
+/** A planner makes steps of the description, from what it finds in the workspace. */
+async function ofDescription(
+  call: Asking,
+  { description, name, ...rest }: JsonObject,
+  session: string,
+): Promise<Meant | Problem> {
   const [strange] = Object.keys(rest)
   if (strange !== undefined)
     return invalidRequest('body', [
@@ -249,24 +264,17 @@ function ofDescription({ description, name, ...rest }: JsonObject, session: stri
     return invalidRequest('body', [
       { path: 'description', message: 'says nothing', hint: 'say what is to be done, or send a document' },
     ])
-  const title = firstLine(description)
-  const definition: PlanDefinition = {
-    name: fallbackName({ name: name ?? null }, description) as PlanName,
-    goal: description,
-    tasks: [
-      {
-        id: slug(title) ?? ('task' as TaskName),
-        title,
-        instruction: description,
-        action: { type: 'external' },
-      },
-    ],
-  }
+  const proposed = await proposeFor(call, description)
+  if (isProblem(proposed)) return proposed
+  const { proposal, definition, source } = proposed
+  const named = typeof name === 'string' ? { name: fallbackName({ name }, description) as PlanName } : {}
   return {
-    order: { type: 'create', definition, session, taken: 'number' },
-    title,
-    planned:
-      'no planner is there yet: the description is one task, for an agent or a person to claim; to have steps, send a document',
+    order: { type: 'create', definition: { ...definition, ...named }, source, session, taken: 'number' },
+    title: firstLine(description),
+    planner: proposal.planner,
+    planned: [proposal.rationale, ...proposal.assumptions.map(one => `Assumed: ${one}`)].join('\n'),
+    analysis: onWire(proposal.analysis),
+    asked: { session, description, name: name ?? null },
   }
 }
 

@@ -261,8 +261,14 @@ function judgeQuestions({ episode, journal, ledger, found }: Case): void {
         ({ plans, at }) => plans.includes(plan) && begun !== undefined && begun.at < at && line.at > at + ORPHAN_MS,
       )
     })
+  // Asked whose it was, a person has said that it stays: from then on it is theirs.
+  const kept = new Set(
+    journal.flatMap(({ events }) =>
+      events.flatMap(event => (event.type === 'workspace.restored' ? ((event.kept ?? []) as readonly string[]) : [])),
+    ),
+  )
   const isMadeUp = (path: string): boolean => {
-    if (person.touched.has(path)) return false
+    if (person.touched.has(path) || kept.has(path)) return false
     const written = tasks.find(({ task }) => task.file === path || `${task.file}.new` === path)
     if (written !== undefined && isLateOrphan(written.plan, written.task)) return false
     // A deletion is dated by its folder, so a neighbour's edit makes it look late. A folder is touched by who works in it.

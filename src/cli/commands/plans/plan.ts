@@ -18,6 +18,7 @@ import {
   keepComments,
   type PlanningChoices,
   type PlanningRooms,
+  pastPlans,
   proposePlan,
   saveDraft,
 } from '../../../operations/goals/plan-goal.ts'
@@ -60,7 +61,8 @@ export async function plan(context: Context, words: readonly string[], options: 
   return await withState(context, { create: true }, async composed => {
     const { engine, repository } = composed
     const planner = choosePlanner(composed.planners, options)
-    const first = await proposed(context, { planner, repository, engine }, { goal, comments: [], options })
+    const rooms = { planner, repository, past: await pastPlans(engine) }
+    const first = await proposed(context, rooms, { goal, comments: [], options })
     const made = await saveDraft(engine, first)
     if (made.status === 'refused') throw refused(made.refusal)
     const draft: Draft = { plan: made.plan, name: made.name, goal, planner, options, comments: [] }
@@ -268,7 +270,8 @@ async function comment(context: Context, composed: Composed, draft: Draft): Prom
   const comments = [...draft.comments, ...said]
   const { goal, options, planner } = draft
   const earlier = current === null ? {} : { draft: current.definition }
-  const next = await proposed(context, { planner, repository, engine }, { goal, comments, options, ...earlier })
+  const rooms = { planner, repository, past: await pastPlans(engine) }
+  const next = await proposed(context, rooms, { goal, comments, options, ...earlier })
   const rationale = `drafted again: ${said.map(({ text }) => text).join('; ')}`
   tellChange(context, draft.name, await changeDraft(engine, draft.plan, next.document, rationale))
   for (const { comment: unread, why } of next.proposal.unfollowed)

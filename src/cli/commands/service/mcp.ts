@@ -61,9 +61,10 @@ class State {
       const opening = this.#opening ?? this.#openFolder(create)
       this.#opening = opening
       try {
-        const { engine, worker, now, stateDir } = await opening
+        const composed = await opening
+        const { engine, worker, now, stateDir } = composed
         if (this.#run !== null) this.#running ??= worker.attend({ stop: this.#run })
-        return { engine, now, templates: join(stateDir, 'templates') }
+        return { engine, now, templates: join(stateDir, 'templates'), propose: goal => propose(composed, goal) }
       } catch (error) {
         // Looked for again with the next call: somebody may have made it meanwhile.
         if (this.#opening === opening) this.#opening = null
@@ -85,4 +86,10 @@ class State {
     const composed = await this.#opening?.catch(() => null)
     await composed?.close()
   }
+}
+
+/** By the planner that asks no model. */
+async function propose({ engine, planners, repository }: Composed, goal: string) {
+  const { pastPlans, proposedPlan } = await import('../../../operations/goals/plan-goal.ts')
+  return await proposedPlan({ planner: planners.get('heuristic')!, repository, past: await pastPlans(engine) }, goal)
 }

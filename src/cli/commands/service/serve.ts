@@ -63,7 +63,7 @@ export async function runService(context: Context, options: ServiceOptions): Pro
     const { guard, link } = auth ? await guarded(composed, origins, log) : { guard: openGuard(origins), link: null }
     const [stop, force] = [new AbortController(), new AbortController()]
     setMaxListeners(0, stop.signal, force.signal)
-    const rooms = roomsOf(composed, { guard, log, stopping: stop.signal })
+    const rooms = roomsOf(composed, { guard, log, stopping: stop.signal, environment: context.environment })
     const serving = await listen(rooms, options)
     const stopped = stoppedBySignal(context, { stop, force, serving, log })
     const address = options.addressOf(serving.port)
@@ -94,7 +94,7 @@ export async function runService(context: Context, options: ServiceOptions): Pro
 
 function roomsOf(
   { engine, feed, now, root, stateDir }: Composed,
-  { guard, log, stopping }: { readonly guard: Guard; readonly log: Log; readonly stopping: AbortSignal },
+  { guard, log, stopping, environment }: Pick<ServerRooms, 'guard' | 'log' | 'stopping' | 'environment'>,
 ): ServerRooms {
   return {
     engine,
@@ -110,6 +110,7 @@ function roomsOf(
     random: randomBytes,
     root,
     stateDir,
+    environment,
     version: VERSION,
     stopping,
   }
