@@ -25,7 +25,7 @@ export function proposalLines(
   const section = (title: string, items: readonly string[]): readonly string[] =>
     items.length === 0 ? [] : ['', paint.bold(title), ...items.flatMap(item => indented(item, columns))]
   return [
-    ...tree(definition, new Map(), { dim: paint.dim }).map(line => cut(escapeForTerminal(line), columns)),
+    ...tree(definition, new Map()).map(line => cut(escapeForTerminal(line), columns)),
     ...section('Why', [proposal.rationale]),
     ...section(
       'Stages',
