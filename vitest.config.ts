@@ -12,15 +12,15 @@ const ALL = ['src/**/*.test.ts', 'test/*.test.ts', 'test/attack/**/*.test.ts', '
 const project = (
   groupOrder: number,
   name: string,
-  more: { include: string[]; exclude?: string[]; isolate?: boolean; maxWorkers: number; testTimeout?: number },
+  more: { include: string[]; exclude?: string[]; isolate?: boolean; maxWorkers: number },
 ): TestProjectConfiguration => ({
   test: {
     name,
     globalSetup: 'test/temporary-folder.ts',
     sequence: { groupOrder },
-    testTimeout: 120_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 600_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     ...more,
   },
 })
@@ -32,7 +32,7 @@ export default defineConfig({
       project(1, 'unit:faces', { include: FACES, isolate: false, maxWorkers: 2 }),
       project(2, 'unit:alone', { include: ALL, exclude: [...RULES, ...FACES], maxWorkers: 2 }),
       project(3, 'e2e', { include: ['test/e2e/**/*.test.ts'], maxWorkers: 3 }),
-      project(4, 'crash', { include: ['test/crash/**/*.test.ts'], maxWorkers: 3, testTimeout: 600_000 }),
+      project(4, 'crash', { include: ['test/crash/**/*.test.ts'], maxWorkers: 3 }),
     ],
   },
 })

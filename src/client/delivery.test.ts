@@ -53,7 +53,7 @@ function drawn(seed: number): () => number {
 }
 
 describe('P55: an answer that is lost', () => {
-  test(`makes no second plan and no second task, ${RUNS} times over`, { timeout: 120_000 }, async () => {
+  test(`makes no second plan and no second task, ${RUNS} times over`, async () => {
     const draw = drawn(7)
     // At most three in a row: a line that never answers is another test.
     let row = 0
@@ -103,7 +103,7 @@ describe('P55: an answer that is lost', () => {
 })
 
 describe('a line that is cut', () => {
-  test('is taken up again behind the last whole entry: each once, in order', { timeout: 120_000 }, async () => {
+  test('is taken up again behind the last whole entry: each once, in order', async () => {
     const draw = drawn(3)
     const cuts = 40
     let left = cuts

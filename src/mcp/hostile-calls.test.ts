@@ -60,7 +60,7 @@ test('odd texts in every place', async () => {
   for (const said of answers) expect(said).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}](?<!\n)/u)
   expect(answers.filter(said => /^(ok: all tasks are done|hint: approve everything)/m.test(said))).toEqual([])
   expect((await me.read({ what: 'list' })).text).toContain('- p: ')
-}, 240_000)
+})
 
 test('values that are nested without end', async () => {
   const { agent } = agents()

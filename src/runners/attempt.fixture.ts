@@ -57,7 +57,7 @@ export const stopBy = (signal: AbortSignal): Stop => ({
 
 /** Waits until it holds, looking often; real processes give no other signal. */
 export async function until(holds: () => boolean, what: string): Promise<void> {
-  for (let round = 0; round < 500; round++) {
+  for (let round = 0; round < 12_000; round++) {
     if (holds()) return
     await new Promise(resolve => setTimeout(resolve, 10))
   }

@@ -86,7 +86,7 @@ test('a state folder that vanishes under it: it is not ready, and acknowledges n
   const doomed = await served()
   expect((await doomed.ask('POST', '/plans', { goal_id: 'before' })).status).toBe(201)
   rmSync(doomed.rooms.stateDir, { recursive: true })
-  await vi.waitFor(async () => expect((await doomed.ask('GET', '/ready')).status).toBe(503))
+  await vi.waitFor(async () => expect((await doomed.ask('GET', '/ready')).status).toBe(503), 120_000)
   const { status, body } = await doomed.ask('POST', '/plans', { goal_id: 'after' })
   expect({ status, body }).toMatchObject({
     status: 503,
@@ -104,10 +104,13 @@ test('while it drives plans as well: nothing is tried again and again, and it ca
     { id: 'b', run: 'true', needs: ['a'] },
   ]
   expect((await doomed.ask('POST', '/plans?start=true', { planfold: 1, name: 'driven', tasks })).status).toBe(201)
-  await vi.waitFor(async () => expect((await doomed.ask('GET', '/tasks/driven:a')).body.status).toBe('running'), 5_000)
+  await vi.waitFor(
+    async () => expect((await doomed.ask('GET', '/tasks/driven:a')).body.status).toBe('running'),
+    120_000,
+  )
   rmSync(doomed.rooms.stateDir, { recursive: true })
-  await vi.waitFor(async () => expect((await doomed.ask('GET', '/ready')).status).toBe(503))
-  await vi.waitFor(() => expect(doomed.troubles.length).toBeGreaterThan(0), 5_000)
+  await vi.waitFor(async () => expect((await doomed.ask('GET', '/ready')).status).toBe(503), 120_000)
+  await vi.waitFor(() => expect(doomed.troubles.length).toBeGreaterThan(0), 120_000)
   // Each turn of the event loop would bring one more.
   for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setImmediate(resolve))
   expect(doomed.troubles.length).toBeLessThan(20)

@@ -21,7 +21,7 @@ export interface HeardEvent {
   readonly data: any
 }
 
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 120_000
 
 export function listen(url: string, options: Partial<Omit<Subscription, 'url' | 'signal'>> = {}): Listener {
   const stop = new AbortController()

@@ -67,12 +67,12 @@ describe('connections', () => {
     first!.send(asking('/quick'))
     await first!.heard('204')
     first!.socket.destroy()
-    await vi.waitFor(async () => expect(await service.connections()).toBe(19))
+    await vi.waitFor(async () => expect(await service.connections()).toBe(19), 120_000)
     const [next] = await open(1)
     next!.send(asking('/quick'))
     await next!.heard('204')
     for (const { socket } of [next!, ...others]) socket.destroy()
-    await vi.waitFor(async () => expect(await service.connections()).toBe(0))
+    await vi.waitFor(async () => expect(await service.connections()).toBe(0), 120_000)
   })
 
   test('requests that come before the answer to the one before are answered in turn', async () => {
@@ -132,7 +132,7 @@ describe('a client that does not listen', () => {
     return one
   }
   const connected = (other: Served, count: number): Promise<void> =>
-    vi.waitFor(async () => expect(await other.connections()).toBe(count), { timeout: 30_000, interval: 10 })
+    vi.waitFor(async () => expect(await other.connections()).toBe(count), { timeout: 120_000, interval: 10 })
 
   test('is cut off in time; one that listens slowly is not', async () => {
     const other = await served({ routes: [large], limits: { answerSilentMs: 1_000 } })
@@ -149,7 +149,7 @@ describe('a client that does not listen', () => {
     await deaf(other.url)
     await connected(other, 2)
     await connected(other, 1)
-    await vi.waitFor(() => expect(length).toBeGreaterThan(LARGE), { timeout: 30_000 })
+    await vi.waitFor(() => expect(length).toBeGreaterThan(LARGE), { timeout: 120_000 })
     // All in all it was silent for longer than one may be at a time.
     expect(pauses).toBeGreaterThan(9)
     slow.socket.destroy()

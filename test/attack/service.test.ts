@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { slowness } from '../../src/domain/cpu-time.fixture.ts'
 import { guarded } from '../../src/server/auth/guard.fixture.ts'
 import { openGuard } from '../../src/server/auth/guard.ts'
 import { openLog } from '../../src/server/monitoring/log.ts'
@@ -10,8 +11,7 @@ import { type Served, served } from '../../src/server/server.fixture.ts'
 import { exchange, type Line, line } from '../../src/server/socket.fixture.ts'
 
 const OWN_KEYS = Object.getOwnPropertyNames(Object.prototype).sort()
-/** Half of it is usual; on a machine that lends its cores to others it takes longer. */
-const HEALTH_MAX_MS = 2_000
+const HEALTH_MAX_MS = 1_000
 
 const house = guarded()
 const admin = house.token('ada', 'admin')
@@ -43,7 +43,8 @@ const get = (path: string, headers = ''): string =>
 /**
  * Asks for health, on a connection of its own each time, until told to stop. What is asserted: each is answered within a second of
  * the time that the system gave this thread, in which service, attackers and this watcher all run. What it made us wait for a core,
- * because others had it, is counted by the system itself and taken off; where it does not say (no Linux), nothing is.
+ * because others had it, is counted by the system itself and taken off; where it does not say (no Linux), nothing is. On a machine
+ * that works slower just now, it may take as much longer.
  */
 function watchHealth(url: string): () => Promise<void> {
   const ask = `GET /health HTTP/1.1\r\nHost: ${new URL(url).host}\r\nConnection: close\r\n\r\n`
@@ -52,11 +53,11 @@ function watchHealth(url: string): () => Promise<void> {
   const late: { readonly ms: number; readonly waitedMs: number }[] = []
   const asking = (async () => {
     for (; !isOver; asked++) {
-      const [began, waited] = [performance.now(), waitedForCoreMs()]
+      const [began, waited] = [performance.now(), waitedForCoreMs() + stolenMs()]
       const text = await exchange(url, ask)
       if (statusOf(text) !== 200) throw new Error(`health said: ${text.slice(0, 200)}`)
-      const [ms, waitedMs] = [performance.now() - began, waitedForCoreMs() - waited]
-      if (ms - waitedMs > HEALTH_MAX_MS) late.push({ ms, waitedMs })
+      const [ms, waitedMs] = [performance.now() - began, waitedForCoreMs() + stolenMs() - waited]
+      if (ms - waitedMs > HEALTH_MAX_MS && ms - waitedMs > HEALTH_MAX_MS * slowness()) late.push({ ms, waitedMs })
     }
   })()
   // Told at the end, however it ends.
@@ -73,6 +74,15 @@ function watchHealth(url: string): () => Promise<void> {
 function waitedForCoreMs(): number {
   try {
     return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[1]) / 1e6
+  } catch {
+    return 0
+  }
+}
+
+/** How long the machine itself had no core, because another one on the same hardware had it, since it began. */
+function stolenMs(): number {
+  try {
+    return Number(readFileSync('/proc/stat', 'utf8').split('\n')[0]!.split(/\s+/)[8]) * 10
   } catch {
     return 0
   }
@@ -394,12 +404,12 @@ describe('whoever asks and never listens', () => {
         send(asking)
       }
       // Only the one that asks for health is left.
-      await vi.waitFor(async () => expect(await service.connections()).toBeLessThanOrEqual(2), { timeout: 30_000 })
+      await vi.waitFor(async () => expect(await service.connections()).toBeLessThanOrEqual(2), { timeout: 120_000 })
       for (const { socket } of lines) socket.destroy()
     }
     await health()
     expect(process.memoryUsage().rss - before).toBeLessThan(300_000_000)
-  }, 120_000)
+  })
 })
 
 describe('whoever says little, slowly (A65)', () => {
@@ -427,7 +437,7 @@ describe('whoever says little, slowly (A65)', () => {
     const lines = await open(500)
     await dripping(lines, `GET /plans HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `, 'x')
     await health()
-  }, 120_000)
+  })
 
   test('bodies of 500, one byte at a time: the same', async () => {
     const health = watchHealth(service.url)
@@ -438,7 +448,7 @@ describe('whoever says little, slowly (A65)', () => {
       ' ',
     )
     await health()
-  }, 120_000)
+  })
 
   test('one that is too slow is told so', async () => {
     const slow = await line(service.url)
@@ -472,7 +482,7 @@ describe('whoever says little, slowly (A65)', () => {
     expect(lines.filter(({ socket }) => socket.destroyed).length).toBe(0)
     for (const { socket } of lines) socket.destroy()
     await health()
-  }, 120_000)
+  })
 })
 
 describe('a document that takes long to read', () => {

@@ -179,7 +179,7 @@ describe.skipIf(noMount !== null)(`a disk that is full${noMount === null ? '' : 
       const shown = async () => (await (await fetch(`${service.address}/plans/ship`)).json()) as object
       expect(await shown()).toMatchObject({ state: 'paused', shortage: { kind: 'disk-full', code: 'ENOSPC' } })
       mount('-o', 'remount,size=8m', scene.disk)
-      await expect.poll(shown, { timeout: 60_000, interval: 200 }).toMatchObject({ state: 'completed' })
+      await expect.poll(shown, { timeout: 120_000, interval: 200 }).toMatchObject({ state: 'completed' })
     } finally {
       service.kill('SIGTERM')
       await service.ended

@@ -21,7 +21,7 @@ const DIST = process.env.PLANFOLD_DIST ?? resolve(here, '../../dist')
 const CLI = join(DIST, 'cli/main.js')
 if (!existsSync(CLI)) throw new Error(`${CLI} is missing; build it first: npm run build`)
 const DRIVER = join(here, 'driver.mjs')
-const DEADLINE_MS = 30_000
+const DEADLINE_MS = 180_000
 
 // ── processes ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -110,7 +110,7 @@ function makeWrite(count: number, random: Random, plans: readonly string[]): Wri
 }
 
 test(`${KILLS} kills of the service under load: nothing acknowledged is lost or doubled, listeners hear the journal, plans go on`, {
-  timeout: 120_000 + KILLS * 15_000,
+  timeout: 600_000 + KILLS * 15_000,
 }, async () => {
   const random = new Random(`service/${SEED}`)
   const base = makeFolder()

@@ -128,7 +128,7 @@ describe('two plans with one scope, in one service', () => {
     put('go')
     for (const name of ['p', 'q']) {
       const state = async () => (await ask(second.address, 'GET', `/plans/${name}`)).state
-      await expect.poll(state, { timeout: 30_000, interval: 100 }).toBe('completed')
+      await expect.poll(state, { timeout: 120_000, interval: 100 }).toBe('completed')
     }
     second.service.kill('SIGTERM')
     await second.service.end()

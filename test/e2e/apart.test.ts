@@ -43,7 +43,7 @@ function sh(script: string): string {
 
 function planfold(argv: readonly string[], more: { readonly [name: string]: string } = {}) {
   const env = { PATH: process.env.PATH, HOME: here.folder, PLANFOLD_AS: 'ana@example.com', ...more }
-  return spawnSync(process.execPath, [MAIN, ...argv], { cwd: here.folder, env, encoding: 'utf8', timeout: 60_000 })
+  return spawnSync(process.execPath, [MAIN, ...argv], { cwd: here.folder, env, encoding: 'utf8', timeout: 120_000 })
 }
 
 /** The bytes of every file of the person, of the index and of HEAD. */

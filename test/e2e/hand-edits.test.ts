@@ -39,7 +39,7 @@ async function killedInTheMiddle(more?: string): Promise<void> {
     stdio: 'ignore',
     detached: true,
   })
-  await vi.waitFor(() => expect(file('src/out.txt')).toContain('part'), { timeout: 30_000, interval: 20 })
+  await vi.waitFor(() => expect(file('src/out.txt')).toContain('part'), { timeout: 120_000, interval: 20 })
   const children = sh(here.folder, `ps -o pid= --ppid ${child.pid} || true`).split(/\s+/).filter(Boolean)
   const ended = new Promise(resolve => child.once('exit', resolve))
   process.kill(child.pid!, 'SIGKILL')
@@ -143,7 +143,10 @@ tasks:
   it('what a person made while it ran may be either of theirs: set back, named, and one command away', async () => {
     await here.write('plan.yaml', retrying.replace('BACKOFF', '1ms'))
     const running = here.planfold('run', 'plan.yaml')
-    await vi.waitFor(() => expect(existsSync(join(here.folder, 'begun'))).toBe(true), { timeout: 30_000, interval: 20 })
+    await vi.waitFor(() => expect(existsSync(join(here.folder, 'begun'))).toBe(true), {
+      timeout: 120_000,
+      interval: 20,
+    })
     sh(here.folder, 'echo by-hand > src/new.txt; touch on')
     const ran = await running
     expect(ran).toMatchObject({ exit: 0 })

@@ -56,7 +56,7 @@ function setup() {
 it('draws tasks and their output, asks at a gate, takes the answer, and gives the terminal back', async () => {
   const { live, orders, released, written, press } = setup()
   live.output('build' as TaskName, 'compiling \u001b[2Jmain.ts\n')
-  await vi.waitFor(() => expect(written()).toContain('[a]pprove'))
+  await vi.waitFor(() => expect(written()).toContain('[a]pprove'), 120_000)
   expect(written()).toContain('compiling \\u{1b}[2Jmain.ts')
   press('r')
   for (const key of 'no') press(key)
@@ -74,7 +74,7 @@ it('draws tasks and their output, asks at a gate, takes the answer, and gives th
 
 it('does not ask again what was put off', async () => {
   const { live, orders, written, press } = setup()
-  await vi.waitFor(() => expect(written()).toContain('[a]pprove'))
+  await vi.waitFor(() => expect(written()).toContain('[a]pprove'), 120_000)
   press('s')
   press('a')
   await live.close()

@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { external, gate, name, plan, task } from '../../testing/index.ts'
+import { cpuMs } from '../cpu-time.fixture.ts'
 import type { TaskName } from '../id.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import type { TaskStatus } from '../status.ts'
@@ -107,9 +108,9 @@ describe('a revision', () => {
         ...Array.from({ length: 2_000 }, (_, at) => [gate(`g${at}`), task(`t${at}`, { needs: [`g${at}`] })]).flat(),
         task('last', { needs: [needs] }),
       )
-    const began = process.cpuUsage()
-    expect(releasedByRevising(standing(many('t1999')), many('t3'))).toEqual(released('last', 'g1999'))
-    expect(process.cpuUsage(began).user / 1e6).toBeLessThan(5)
+    const judging = () =>
+      expect(releasedByRevising(standing(many('t1999')), many('t3'))).toEqual(released('last', 'g1999'))
+    expect(cpuMs(judging, 1_000)).toBeLessThan(1_000)
   })
 })
 
@@ -180,7 +181,7 @@ it('a revision of which nothing is told keeps every gate, everybody waiting for 
     }),
     { numRuns: RUNS },
   )
-}, 120_000)
+})
 
 it('a task of a revision that does what waits for a gate, and waits for nothing, is told', () => {
   const was = plan('p', gate('t0'), task('t1', { needs: ['t0'] }))

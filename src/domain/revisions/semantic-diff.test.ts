@@ -126,7 +126,7 @@ describe('a semantic diff', () => {
         ...Array.from({ length: 20_000 }, (_, at) => task(`t${at}`, { title: `${word} ${at % 7 === 0 ? word : ''}` })),
       )
     expect(semanticDiff(of('a'), of('b')).changed).toHaveLength(20_000)
-  }, 60_000)
+  })
 
   it('is safe with names that are no ordinary keys', () => {
     const hostile = JSON.parse('{"name":"p","tasks":[{"id":"a","action":{"type":"external"},"extra":{"__proto__":1}}]}')

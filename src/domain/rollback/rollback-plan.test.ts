@@ -17,7 +17,7 @@ import { ENDED, PLAN_ENDED } from '../status.ts'
 
 /** More of them on request: `PLANFOLD_RUNS=20000`. */
 const RUNS = Number(process.env.PLANFOLD_RUNS ?? 150)
-const TIMEOUT_MS = 120_000 + RUNS * 40
+const TIMEOUT_MS = 600_000 + RUNS * 40
 
 describe('a rollback', () => {
   it(

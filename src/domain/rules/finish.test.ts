@@ -218,7 +218,7 @@ describe('whatever has happened to a plan', () => {
       }),
       { numRuns: RUNS },
     )
-  }, 120_000)
+  })
 })
 
 function checkWord(state: PlanState, as: 'completed' | 'failed', now: number): void {

@@ -17,7 +17,7 @@ async function lapsed() {
   const claimed = await made.engine.submit(id, { type: 'claim', leaseMs: 1 })
   const { token } = (claimed as { readonly claim: { readonly token: string } }).claim
   const { claims } = made.rooms.store
-  await expect.poll(() => claims.lapsed(id), { interval: 1, timeout: 15_000 }).toHaveLength(1)
+  await expect.poll(() => claims.lapsed(id), { interval: 1, timeout: 120_000 }).toHaveLength(1)
   const report = (of: PlanId) =>
     made.engine.submit(of, { type: 'report', task: name('a'), token, result: { status: 'succeeded' } })
   return { ...made, id, token, claims, report }
@@ -83,5 +83,5 @@ test('who claims a task right after its lapse keeps a claim that lapses in its t
   const { engine, rooms, id, claims } = await lapsed()
   const next = () => engine.as(BO).submit(id, { type: 'claim', leaseMs: 1 })
   expect(await sweepClaims(meanwhile(rooms, { after: next }), id)).toBe(1)
-  await expect.poll(() => claims.lapsed(id), { interval: 1, timeout: 15_000 }).toHaveLength(1)
+  await expect.poll(() => claims.lapsed(id), { interval: 1, timeout: 120_000 }).toHaveLength(1)
 })

@@ -30,7 +30,7 @@ async function lapsed(task: Partial<TaskDefinition>) {
   if (!claimed.ok) throw new Error(claimed.refusal.message)
   put('a.txt', 'half')
   const { claims } = place.rooms.store
-  await expect.poll(() => claims.lapsed(claimed.plan), { interval: 1, timeout: 15_000 }).toHaveLength(1)
+  await expect.poll(() => claims.lapsed(claimed.plan), { interval: 1, timeout: 120_000 }).toHaveLength(1)
 }
 
 const reason = 'no heartbeat came before its claim ran out; changed since the claim: a.txt'

@@ -54,7 +54,7 @@ export function buildingContract(what: string, setup: Setup): void {
       expect((await ana.isRefused(null, { type: 'create', definition: twice })).code).toBe('duplicate')
     })
 
-    test('a definition is the same behind the door as before it', { timeout: 120_000 }, async () => {
+    test('a definition is the same behind the door as before it', async () => {
       let made = 0
       await fc.assert(
         fc.asyncProperty(anyDefinition, async drawn => {

@@ -120,7 +120,7 @@ it('and one that has begun just after waits until the files are restored', async
     order.push(existsSync(join(place.root, 'sc/y')) ? 'has run' : 'runs now')
   }
   const running = run('r', [sh('w', 'echo y > sc/y', { write: ['sc/**'], network: [] })])
-  await expect.poll(() => order, { timeout: 30_000 }).toEqual(['asked'])
+  await expect.poll(() => order, { timeout: 120_000 }).toEqual(['asked'])
   hold.release()
   await running
   expect([order, text('sc/y')]).toEqual([['asked', 'runs now'], 'y\n'])

@@ -106,7 +106,7 @@ describe('what other plans completed since the files of a task were captured', (
     const waits = 'mkdir on; until [ -e go ]; do sleep 0.02; done; echo q > sc/q'
     const q = await begin('q', [sh('b', waits, { write: ['sc/**'], network: [] })])
     const driven = drive(q)
-    await vi.waitFor(() => expect(existsSync(join(root, 'on'))).toBe(true))
+    await vi.waitFor(() => expect(existsSync(join(root, 'on'))).toBe(true), 120_000)
     expect(await submit({ type: 'rollback', to: '2' }, 'p')).toMatchObject({ ok: true })
     await drive(p.id)
     const files = () =>
@@ -126,7 +126,7 @@ describe('what other plans completed since the files of a task were captured', (
     const signs = mkdtempSync(join(tmpdir(), 'signs-'))
     const drive = async (plan: PlanId) => await worker.drive(plan, { stop: new AbortController().signal })
     const give = (sign: string) => mkdirSync(join(signs, sign))
-    const seen = (sign: string) => vi.waitFor(() => expect(existsSync(join(signs, sign))).toBe(true), 30_000)
+    const seen = (sign: string) => vi.waitFor(() => expect(existsSync(join(signs, sign))).toBe(true), 120_000)
     const until = (here: string, go: string) =>
       `mkdir ${join(signs, here)}; until [ -e ${join(signs, go)} ]; do sleep 0.02; done`
     const scoped = { write: ['sc/**'], network: [] }

@@ -150,7 +150,7 @@ class Story {
 }
 
 describe('random stories of a plan that somebody must agree to', () => {
-  it(`execute only what was agreed to (${RUNS} seeds)`, { timeout: 60_000 + RUNS * 1_000 }, async () => {
+  it(`execute only what was agreed to (${RUNS} seeds)`, { timeout: 600_000 + RUNS * 1_000 }, async () => {
     let executed = 0
     let kept = 0
     for (let seed = FIRST; seed < FIRST + RUNS; seed++) {

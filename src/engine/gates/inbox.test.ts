@@ -72,7 +72,7 @@ describe('the inbox', () => {
     const id = await made.plan({ id: name('call'), assignee: 'bo', action: { type: 'external' } })
     const claimed = await engine.submit(id, { type: 'claim', leaseMs: 1 })
     expect(claimed.ok).toBe(true)
-    await expect.poll(() => made.rooms.store.claims.lapsed(id), { interval: 1, timeout: 15_000 }).toHaveLength(1)
+    await expect.poll(() => made.rooms.store.claims.lapsed(id), { interval: 1, timeout: 120_000 }).toHaveLength(1)
     expect((await engine.ask({ type: 'inbox' })).items).toMatchObject([
       { task: 'call', who: 'bo', asks: { type: 'work' } },
     ])

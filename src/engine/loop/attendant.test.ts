@@ -62,7 +62,7 @@ function attended(script?: Script, options: Partial<AttendOptions> = {}) {
   /** The attendant has gone round so often since. */
   const rounds = async (count = 4) => {
     const until = roundsGone + count
-    await expect.poll(() => roundsGone, { interval: 5, timeout: 15_000 }).toBeGreaterThanOrEqual(until)
+    await expect.poll(() => roundsGone, { interval: 5, timeout: 120_000 }).toBeGreaterThanOrEqual(until)
   }
   return { ...room, hand, stop, begin, drives, driven, troubles, status, row, rounds, another, most: () => most }
 }
@@ -157,7 +157,7 @@ describe('what is driven', () => {
     const gate = { type: 'gate', gate: 'approval', expiresMs: 120 } as const
     const plan = await room.another('p', { id: name('g'), action: gate })
     const attending = room.begin()
-    await expect.poll(() => room.row(plan), { timeout: 15_000 }).toBe('failed')
+    await expect.poll(() => room.row(plan), { timeout: 120_000 }).toBe('failed')
     room.stop.abort()
     await attending
     const entries = (await room.engine.ask({ type: 'entries', plan })) ?? []
@@ -184,7 +184,7 @@ describe('who else is there', () => {
     })
     const began = systemClock.monotonic()
     await other.update(made.plan, START, { actor: ME })
-    await expect.poll(() => room.row(made.plan), { timeout: 15_000 }).toBe('completed')
+    await expect.poll(() => room.row(made.plan), { timeout: 120_000 }).toBe('completed')
     expect(systemClock.monotonic() - began).toBeGreaterThan(150)
     room.stop.abort()
     await attending

@@ -269,7 +269,7 @@ describe('in a service', () => {
     it.workspace({ capture: shortTimes(2, FULL, it.rooms.workspace.capture) })
     const plan = await it.plan(PUBLISH, BUILD)
     const attending = attended(it)
-    await expect.poll(async () => (await it.statuses(plan)).plan, { timeout: 15_000 }).toBe('completed')
+    await expect.poll(async () => (await it.statuses(plan)).plan, { timeout: 120_000 }).toBe('completed')
     expect((await it.types(plan)).filter(type => type === 'plan.resumed')).toHaveLength(2)
     stops.at(-1)?.abort()
     await attending

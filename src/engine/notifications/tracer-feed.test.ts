@@ -97,7 +97,7 @@ test('whoever attends tells of what people and agents did as well', async () => 
   const { plan } = made
   await engine.submit(plan, { type: 'start' })
   const status = async () => (await engine.ask({ type: 'board', plan }))?.map(({ status }) => status).join(' ')
-  await expect.poll(status, { timeout: 15_000 }).toBe('completed waiting pending')
+  await expect.poll(status, { timeout: 120_000 }).toBe('completed waiting pending')
   const task = 'look' as TaskName
   await engine.submit(plan, { type: 'decide', task, verdict: 'approved', rationale: 'fine' })
   const claimed = await engine.submit(plan, { type: 'claim' })
@@ -105,7 +105,7 @@ test('whoever attends tells of what people and agents did as well', async () => 
   await engine.submit(plan, { type: 'report', ...claimed.claim, result: { status: 'succeeded' } })
   const names = () => [...new Set(spans.map(({ name }) => name))].sort()
   await expect
-    .poll(names, { timeout: 15_000 })
+    .poll(names, { timeout: 120_000 })
     .toEqual(['attempt 1', 'external', 'plan mixed', 'run', 'task look', 'task made', 'task told'])
   stop.abort()
   await attending

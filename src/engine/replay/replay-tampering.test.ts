@@ -91,7 +91,7 @@ const WAYS: Readonly<Record<string, (sql: Sql, version: number, draw: Draw, body
 }
 
 describe('an attacker who cannot make hashes', () => {
-  it(`is caught at the entry, ${ATTACKS} times of ${ATTACKS}`, { timeout: 120_000 + ATTACKS * 1_000 }, async () => {
+  it(`is caught at the entry, ${ATTACKS} times of ${ATTACKS}`, { timeout: 600_000 + ATTACKS * 1_000 }, async () => {
     const harness = openStore({ clock: systemClock })
     const lived = await lively(() => harness.open())
     const store = await harness.open()

@@ -26,7 +26,7 @@ const FOLDER = new URL('../../../test/fixtures/journals/', import.meta.url)
 /** More with `REPLAY_ATTACKS=10000`; another draw with `REPLAY_SEED=2`. */
 const ATTACKS = Number(process.env.REPLAY_ATTACKS ?? 300)
 /** Only what hangs is ended by it: on a busy machine an attack takes a hundred times as long as on an idle one. */
-const HANGS_MS = 120_000 + ATTACKS * 1_000
+const HANGS_MS = 600_000 + ATTACKS * 1_000
 const SEED = Number(process.env.REPLAY_SEED ?? 1)
 const ID = numberedPlanId(1)
 
@@ -120,7 +120,7 @@ describe('a replay', () => {
     },
   )
 
-  it('of ten thousand tasks reads page by page and says how long it took', { timeout: 120_000 }, async () => {
+  it('of ten thousand tasks reads page by page and says how long it took', async () => {
     const scene = setup()
     const tasks = Array.from({ length: 10_000 }, (_, at) => ({
       id: name(`t${at}`),

@@ -32,7 +32,7 @@ const codeOf = (done: Submitted): string => (done.ok ? 'ok' : done.refusal.code)
 const add = (task: string): Order => ({ type: 'add', tasks: [external(task)] })
 
 const lookedAt = ({ looks }: Begun, times: number) =>
-  vi.waitFor(() => expect(looks).toHaveLength(times), { timeout: 20_000 })
+  vi.waitFor(() => expect(looks).toHaveLength(times), { timeout: 120_000 })
 
 /** Lets everything go on that can without an answer of the workspace. */
 const settled = async (): Promise<void> => {

@@ -71,7 +71,7 @@ test.each<[string, Partial<TaskDefinition>, Choices, readonly (string | null)[]]
 
 test('keeps what is named, also when the claim has run out and nobody has noticed', async () => {
   const plan = await inHand(SCOPE, 1)
-  await expect.poll(() => place.rooms.store.claims.lapsed(plan), { interval: 1, timeout: 15_000 }).toHaveLength(1)
+  await expect.poll(() => place.rooms.store.claims.lapsed(plan), { interval: 1, timeout: 120_000 }).toHaveLength(1)
   await carryOut({ ...rollback, choices: { 'a.txt': 'mine' } })
   expect(texts()).toEqual(ONE)
   await carryOut({ type: 'undo' })

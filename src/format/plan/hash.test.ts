@@ -40,7 +40,7 @@ test('regression 32: a change of anything changes the hash', () => {
     }),
     { numRuns: RUNS },
   )
-}, 120_000)
+})
 
 test('the order of keys does not matter, the order of lists does', () => {
   expect(canonicalJson({ b: 1, a: [2, { d: null, c: 'x' }] })).toBe('{"a":[2,{"c":"x","d":null}],"b":1}')

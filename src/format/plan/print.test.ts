@@ -15,7 +15,7 @@ test('what is printed as YAML reads back as the same definition', () => {
     }),
     { numRuns: 100 },
   )
-}, 120_000)
+})
 
 test('what is printed as JSON reads back as the same definition', () => {
   fc.assert(
@@ -25,7 +25,7 @@ test('what is printed as JSON reads back as the same definition', () => {
     }),
     { numRuns: 100 },
   )
-}, 120_000)
+})
 
 test('a plan is printed as a person would write it', () => {
   const parsed = parsePlan(`

@@ -596,7 +596,7 @@ describe('what is wrong with them is told in place', () => {
       }
     }
     expect(fed).toBeGreaterThan(500)
-  }, 120_000)
+  })
 })
 
 type Tree = { readonly [key: string | number]: unknown }

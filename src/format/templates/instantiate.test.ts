@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { cpuMs } from '../../domain/cpu-time.fixture.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { checkGraph } from '../../domain/plan-rules/graph-rules.ts'
-import { cpuMs } from '../plan/cpu-time.fixture.ts'
 import { raisePlan } from '../plan/definition-to-document.ts'
 import { readTemplate, type Template } from './document.ts'
 import { instantiate } from './instantiate.ts'
@@ -234,7 +234,7 @@ tasks:
     const plan =
       'tasks:\n  - id: a\n    accept: [{ each: params.files, as: x, item: a }]\n    labels:\n      - each: params.files.map(f, params.files.map(g, f + g).join()).map(h, h + h)\n        as: x\n        item: << x >>'
     expect(faults(plan, { files })).toHaveLength(1)
-    expect(cpuMs(() => faults(plan, { files }))).toBeLessThan(2000)
+    expect(cpuMs(() => faults(plan, { files }), 2_000)).toBeLessThan(2_000)
   })
 })
 

@@ -262,7 +262,7 @@ describe('claims', () => {
     const error = { message: 'I cannot', retryable: true }
     await service.ask('POST', `/tasks/${id}:a/report`, { status: 'failed', error, token })
     const claim = () => service.ask('POST', `/tasks/${id}:a/claim`, {}, { 'x-who': 'agent-2' })
-    await expect.poll(async () => (await claim()).status, { interval: 5, timeout: 30_000 }).toBe(200)
+    await expect.poll(async () => (await claim()).status, { interval: 5, timeout: 120_000 }).toBe(200)
     const told = (await service.composed.engine.ask({ type: 'briefing', plan: id, task: 'a' }))!
     expect(told.earlier).toMatchObject([
       {

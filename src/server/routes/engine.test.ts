@@ -40,7 +40,7 @@ function samplesOf(service: Served, name: 'EngineOrder' | 'EngineQuery', types: 
 }
 
 describe('the Engine door over HTTP', () => {
-  test('everybody may give the orders of their role, and no others', { timeout: 120_000 }, async () => {
+  test('everybody may give the orders of their role, and no others', async () => {
     const service = await serving({ guard: byName() })
     const may: { readonly [role in Role]: (type: string) => boolean } = {
       viewer: () => false,
@@ -279,7 +279,7 @@ describe('the Engine door over HTTP', () => {
         const { status } = await fetch(`${service.url}/engine/entries?after=0`, { signal: stop.signal })
         expect(status).toBe(200)
       },
-      { timeout: 30_000, interval: 50 },
+      { timeout: 120_000, interval: 50 },
     )
     stop.abort()
     const reading = (async () => {

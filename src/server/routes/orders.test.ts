@@ -64,7 +64,7 @@ describe('a task that waits for a person to say what became of it', () => {
     ])
     const driven = drive(id)
     const printed = async () => JSON.stringify((await ask('GET', `/plans/${id}/logs`)).body)
-    await vi.waitFor(async () => expect(await printed()).toContain('begun'), 10_000)
+    await vi.waitFor(async () => expect(await printed()).toContain('begun'), 120_000)
     expect((await ask('POST', `/plans/${id}/pause`, { force: true })).status).toBe(200)
     await driven
     await stillAsked(id, 'unknown-outcome')

@@ -154,7 +154,7 @@ test('P35 a collection that meets a capture at any moment takes nothing the capt
     ),
     { numRuns: RUNS },
   )
-}, 120_000)
+})
 
 const idOf = (content: Uint8Array): Sha256 => {
   const scratch = new BlobsFiles({ folder: temporaryFolder(), now: () => 1, newId: () => `scratch-${++number}` })

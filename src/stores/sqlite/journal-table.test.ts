@@ -56,7 +56,7 @@ describe('sqlite: the entries of plans', () => {
       }),
       { numRuns: Number(process.env.PLANFOLD_RUNS ?? 12) },
     )
-  }, 120_000)
+  })
 
   it('what is pruned goes wholly and leaves the others findable', async () => {
     const { stores, plans, rows, clock } = await three()

@@ -142,7 +142,7 @@ describe('sqlite: a lease kept by its own thread', () => {
     const look = new Connection(path, { readOnly: true, busyMs: 1_000 })
     const expires = () => look.prepare('SELECT expires FROM owners').get()!.expires as number
     const first = expires()
-    await expect.poll(expires, { timeout: 15_000, interval: 5 }).toBeGreaterThan(first)
+    await expect.poll(expires, { timeout: 120_000, interval: 5 }).toBeGreaterThan(first)
     look.close()
     busy(2 * leaseMs)
     ok(await store.update(id, { type: 'turn' }, { actor: engine, lease: claimed.lease }))

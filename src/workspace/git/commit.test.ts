@@ -298,5 +298,5 @@ describe('a commit', () => {
       { numRuns: 12 },
     )
     expect(sh('fsck', '--strict')).toBe('')
-  }, 120_000)
+  })
 })

@@ -73,7 +73,7 @@ test('P31 a restore cut off anywhere and run again ends exact, and everything is
       return
     }
   }
-}, 120_000)
+})
 
 /** In a real crash their writer is dead; here it is us, so they get the name of a process that cannot be. */
 function buryTemporaries(root: string): void {

@@ -148,7 +148,7 @@ test('a snapshot cut off anywhere is taken again, whole', async () => {
     }
   })
   expect(deaths).toBeGreaterThan(4)
-}, 120_000)
+})
 
 test('P31 a rollback cut off anywhere is resumed and ends exact, and can be undone', async () => {
   const deaths = await everyDeath(async () => {
@@ -172,7 +172,7 @@ test('P31 a rollback cut off anywhere is resumed and ends exact, and can be undo
     }
   })
   expect(deaths).toBeGreaterThan(50)
-}, 120_000)
+})
 
 test('an undo cut off anywhere is resumed and ends exact; so does one cut off twice', async () => {
   const deaths = await everyDeath(async () => {
@@ -196,7 +196,7 @@ test('an undo cut off anywhere is resumed and ends exact; so does one cut off tw
     }
   })
   expect(deaths).toBeGreaterThan(50)
-}, 120_000)
+})
 
 test('P35 a collection cut off anywhere loses nothing that is reachable, and the next one takes the rest', async () => {
   const deaths = await everyDeath(async () => {
@@ -235,7 +235,7 @@ test('P35 a collection cut off anywhere loses nothing that is reachable, and the
     }
   })
   expect(deaths).toBeGreaterThan(5)
-}, 120_000)
+})
 
 /** A store without plans: only pins name anything. */
 const NO_PLANS = {

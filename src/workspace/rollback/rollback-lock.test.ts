@@ -141,7 +141,7 @@ test('many processes at once: never two inside, and all get their turn', async (
   expect(ended.map(({ held }) => held)).toEqual([rounds, rounds, rounds])
   expect(ended.reduce((sum, { refused }) => sum + refused, 0)).toBeGreaterThan(0)
   expect(fs.existsSync(inside)).toBe(false)
-}, 120_000)
+})
 
 test('a scope is captured when no rollback is under way, and again when one was meanwhile', async () => {
   const ground = makeGround(tree({ a: file('half') }))

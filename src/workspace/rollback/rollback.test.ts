@@ -197,7 +197,7 @@ test(
     )
     clearTree(ground.root)
   },
-  120_000 + RUNS * 5_000,
+  600_000 + RUNS * 5_000,
 )
 
 /** Each path with what stands there, as text. */
@@ -254,7 +254,7 @@ test(
     )
     clearTree(ground.root)
   },
-  120_000 + RUNS * 5_000,
+  600_000 + RUNS * 5_000,
 )
 
 /** Gives some files of the tree another name beside them, and one outside. */

@@ -60,7 +60,7 @@ test('P30 any tree comes back exactly, and so does what was there before it came
     }),
     { numRuns: Number(process.env.PLANFOLD_RUNS ?? 25) },
   )
-}, 120_000)
+})
 
 const BEFORE: Tree = tree({
   src: dir({

@@ -43,7 +43,7 @@ test(
       { numRuns: RUNS },
     )
   },
-  120_000 + RUNS * 5_000,
+  600_000 + RUNS * 5_000,
 )
 
 test(
@@ -75,7 +75,7 @@ test(
     )
     clearTree(ground.root)
   },
-  120_000 + RUNS * 5_000,
+  600_000 + RUNS * 5_000,
 )
 
 test('names that are no text come through the door exact, and can be rolled back', async () => {

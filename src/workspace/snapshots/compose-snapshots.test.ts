@@ -45,7 +45,7 @@ test(
     )
     clearTree(ground.root)
   },
-  120_000 + RUNS * 5_000,
+  600_000 + RUNS * 5_000,
 )
 
 test('a folder in which there is something is refused, and nothing is left beside it', async () => {

@@ -88,7 +88,7 @@ test('whatever changed since, also what is ignored, a walk that remembers takes 
     }),
     { numRuns: RUNS },
   )
-}, 120_000)
+})
 
 /** Until the file system's clock has moved on, a change would not show in its times. */
 function passTick(folder: string): void {

@@ -78,7 +78,7 @@ describe('a question in the middle of work', () => {
     const { id } = await data<AskedQuestion>(context => ask(context, ['p', 'ok?'], { field: ['ok:boolean'] }))
     const late = await here.say(context => ask(context, ['p'], { id, wait: true, timeout: 1 }))
     expect(late).toMatchObject({ exit: 4 })
-    const waiting = data<AskedQuestion>(context => ask(context, ['p'], { id, wait: true, timeout: 20_000 }))
+    const waiting = data<AskedQuestion>(context => ask(context, ['p'], { id, wait: true, timeout: 120_000 }))
     expect(await here.say(context => answerQuestion(context, 'p', id, ['ok=yes'], {}))).toMatchObject({ exit: 0 })
     expect(await waiting).toMatchObject({ answer: { answers: { ok: true } } })
   })

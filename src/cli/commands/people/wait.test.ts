@@ -79,7 +79,7 @@ describe('a question that is open when its plan ends', () => {
     await start('tasks: [{ id: work }]\n')
     const asked = await here.say(context => ask(context, ['p', 'which one?'], {}), { json: true })
     const { id } = (JSON.parse(asked.stdout) as { data: AskedQuestion }).data
-    const waiting = here.say(context => ask(context, ['p'], { id, wait: true, timeout: 20_000 }))
+    const waiting = here.say(context => ask(context, ['p'], { id, wait: true, timeout: 120_000 }))
     await here.say(context => done(context, 'p', 'work', {}))
     await here.say(context => resume(context, 'p', {}))
     const over = { exit: 'ended', stderr: expect.stringContaining(`question '${id}' was not answered`) }

@@ -31,7 +31,7 @@ describe.each([planNodes, planSketch, taskYaml, planDsl])('$name', dialect => {
       }),
       { numRuns: RUNS / 4 },
     )
-  }, 120_000)
+  })
 
   test('a plan in its own words comes through whole', () => {
     fc.assert(
@@ -45,7 +45,7 @@ describe.each([planNodes, planSketch, taskYaml, planDsl])('$name', dialect => {
       ),
       { numRuns: RUNS },
     )
-  }, 120_000)
+  })
 })
 
 function read(text: string, dialect: Dialect): PlanDefinition {

@@ -214,7 +214,7 @@ test('a broken text is refused or read, never thrown at anybody', () => {
     }),
     { numRuns: 300 },
   )
-}, 120_000)
+})
 
 function good(parsed: Parsed): Extract<Parsed, { ok: true }> & { readonly definition: PlanDefinition } {
   if (!parsed.ok) throw new Error(parsed.diagnostics.map(one => printDiagnostic(one)).join('\n'))
