@@ -9,7 +9,7 @@ import { openWorkspace } from './scope/scope-workspace.ts'
 import { anyTree, makeGround, must, open, replaceTree, shellList, written } from './snapshots/snapshots.fixture.ts'
 import { clearTree, dir, file, tree } from './tree.fixture.ts'
 
-const RUNS = Math.max(25, Number(process.env.PLANFOLD_TREES ?? 0) / 10)
+const RUNS = Math.max(12, Number(process.env.PLANFOLD_TREES ?? 0) / 10)
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
 const refusesRoot = isRoot && process.seteuid === undefined ? 'the user cannot be changed here' : null

@@ -18,7 +18,7 @@ import { attemptsMax, loopsMax } from './breaker.ts'
 import { retryOf } from './retry.ts'
 
 /** More of them on request: `PLANFOLD_TROUBLES=200000`, from another seed on: `PLANFOLD_SEED=7`. One: `PLANFOLD_TROUBLE=17`. */
-const COUNT = Number(process.env.PLANFOLD_TROUBLES ?? 1_000)
+const COUNT = Number(process.env.PLANFOLD_TROUBLES ?? 400)
 const FIRST = Number(process.env.PLANFOLD_SEED ?? 1)
 const ONLY = process.env.PLANFOLD_TROUBLE
 const STEPS_MAX = 3_000

@@ -10,7 +10,7 @@ import type { Shown, ShownTask } from '../../domain/gates/consent.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import { changed, gate, run, type Stage, stage } from './consent.fixture.ts'
 
-const RUNS = Number(process.env.PLANFOLD_RUNS ?? 50)
+const RUNS = Number(process.env.PLANFOLD_RUNS ?? 25)
 const FIRST = Number(process.env.PLANFOLD_SEED ?? 1)
 const STEPS = 9
 const HOUR_MS = 60 * 60_000

@@ -11,7 +11,7 @@ import { StoreDamaged } from '../store.ts'
 import type { Transactions } from '../tables.ts'
 import { BlobsFiles, type BlobsOptions } from './blobs.ts'
 
-const RUNS = Number(process.env.PLANFOLD_COLLECTIONS ?? 50)
+const RUNS = Number(process.env.PLANFOLD_COLLECTIONS ?? 25)
 let number = 0
 
 function setup(options: Partial<BlobsOptions> = {}) {

@@ -24,7 +24,7 @@ import {
   work,
 } from './repository.fixture.ts'
 
-const EVERY = process.env.PLANFOLD_CRASH === 'all' ? 1 : 8
+const EVERY = process.env.PLANFOLD_CRASH === 'all' ? 1 : 12
 const real = execFileSync('sh', ['-c', 'command -v git']).toString().trim()
 
 /** Counts in `calls`; from the call `at` on nothing runs any more. With `during`, that call is begun and then killed. */

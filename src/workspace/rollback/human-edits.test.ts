@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeGround, must, open, written } from '../snapshots/snapshots.fixture.ts'
 
-const ROUNDS = Number(process.env.PLANFOLD_EDITS ?? 25)
+const ROUNDS = Number(process.env.PLANFOLD_EDITS ?? 15)
 const FILES = 40
 
 /** Another process that edits, creates, deletes and renames over these files, and says on its way what it wrote where. */

@@ -10,7 +10,7 @@ import { makeGround, open, written } from '../snapshots/snapshots.fixture.ts'
 import { dir, file, link, makeTree, tree } from '../tree.fixture.ts'
 import type { RolledBack } from '../workspace.ts'
 
-const ROUNDS = Number(process.env.PLANFOLD_EDITS ?? 25)
+const ROUNDS = Number(process.env.PLANFOLD_EDITS ?? 15)
 const EDITS = 40
 const CALLS_MAX = 200
 

@@ -22,7 +22,7 @@ import {
 } from '../snapshots/snapshots.fixture.ts'
 import { clearTree, dir, file, link, makeTree, readTree, type Tree, tree } from '../tree.fixture.ts'
 
-const RUNS = Math.max(20, Number(process.env.PLANFOLD_TREES ?? 0) / 10)
+const RUNS = Math.max(12, Number(process.env.PLANFOLD_TREES ?? 0) / 10)
 
 test('regression 22: a rollback restores bytes, mode and binary files, deletes what was made, brings back what was deleted', async () => {
   const binary = Buffer.from(Array.from({ length: 70_000 }, (_, at) => (at * 7919) & 0xff))

@@ -9,7 +9,7 @@ import { openWorkspace } from '../scope/scope-workspace.ts'
 import { clearTree, dir, file, link, makeTree, setup, tree } from '../tree.fixture.ts'
 import { anyTree, makeGround, must, open, shellList, written } from './snapshots.fixture.ts'
 
-const RUNS = Math.max(20, Number(process.env.PLANFOLD_TREES ?? 0) / 10)
+const RUNS = Math.max(12, Number(process.env.PLANFOLD_TREES ?? 0) / 10)
 
 test(
   'P38 what changed is what a restore would set back, byte for byte and name for name',

@@ -9,7 +9,7 @@ import { clearTree, dir, file, link, tree } from '../tree.fixture.ts'
 import type { TreeEntry } from '../workspace.ts'
 import { anyTree, makeGround, must, open, replaceTree, shellList, written } from './snapshots.fixture.ts'
 
-const RUNS = Math.max(20, Number(process.env.PLANFOLD_TREES ?? 0) / 10)
+const RUNS = Math.max(12, Number(process.env.PLANFOLD_TREES ?? 0) / 10)
 
 test(
   'P30 any whole tree is written into a folder of its own, and with what is different put on top it is the other',

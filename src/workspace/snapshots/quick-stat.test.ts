@@ -11,7 +11,7 @@ import { isSameStat, quickStatsOf } from './quick-stat.ts'
 import { makeGround, open } from './snapshots.fixture.ts'
 import type { CachedFile } from './stat-cache.ts'
 
-const RUNS = Math.max(40, Number(process.env.PLANFOLD_TREES ?? 0) / 20)
+const RUNS = Math.max(20, Number(process.env.PLANFOLD_TREES ?? 0) / 20)
 
 test('times are rounded as Node rounds them, long ago and far ahead, and any difference counts', () => {
   const { root } = makeGround(tree({ f: file('content') }))

@@ -7,7 +7,7 @@ import { placeName } from '../files/path-text.ts'
 import { clearTree, dir, file, link, makeTree, tree } from '../tree.fixture.ts'
 import { anyTree, makeGround, must, open, replaceTree, shellHash, shellList, written } from './snapshots.fixture.ts'
 
-const RUNS = Number(process.env.PLANFOLD_TREES ?? 100)
+const RUNS = Number(process.env.PLANFOLD_TREES ?? 60)
 
 test(
   'P30 any tree comes back exactly, by the shell\u2019s judgement, and so does what was there before',
