@@ -136,7 +136,13 @@ function linksOf(nodes: readonly LayoutNode[]): readonly Link[] {
  */
 function backLinks(count: number, links: readonly Link[]): ReadonlySet<Link> {
   const [out, into]: [number[][], number[][]] = [lists(count), lists(count)]
-  const rank = Array.from({ length: count }, (_, at) => at)
+  // Needs seldom go in a circle: then all of them lead forward from the start.
+  const rank: number[] = []
+  for (const [at, node] of sortedBy(
+    count,
+    links.filter(({ outcome }) => outcome === null),
+  ).entries())
+    rank[node] = at
   const found = new Set<Link>()
   const reach = (from: number, next: readonly number[][], inside: (node: number) => boolean): number[] => {
     const seen = new Set([from])
@@ -162,23 +168,26 @@ function backLinks(count: number, links: readonly Link[]): ReadonlySet<Link> {
   return found
 }
 
-/** Each task one column right of the last it waits for: the column is its wave. */
-function columnsOf(count: number, links: readonly Link[]): readonly number[] {
+/** Every node behind those that lead to it; those in or behind a circle come last, as they were given. */
+function sortedBy(count: number, links: readonly Link[]): readonly number[] {
   const out: number[][] = lists(count)
   const open = new Array<number>(count).fill(0)
   for (const { from, to } of links) {
     out[from]!.push(to)
     open[to]!++
   }
+  const sorted = [...open.keys()].filter(node => open[node] === 0)
+  for (let at = 0; at < sorted.length; at++) for (const to of out[sorted[at]!]!) if (--open[to]! === 0) sorted.push(to)
+  return sorted.length === count ? sorted : [...new Set([...sorted, ...open.keys()])]
+}
+
+/** Each task one column right of the last it waits for: the column is its wave. */
+function columnsOf(count: number, links: readonly Link[]): readonly number[] {
+  const into: number[][] = lists(count)
+  for (const { from, to } of links) into[to]!.push(from)
   const column = new Array<number>(count).fill(0)
-  const queue = [...open.keys()].filter(node => open[node] === 0)
-  for (let at = 0; at < queue.length; at++) {
-    const node = queue[at]!
-    for (const to of out[node]!) {
-      column[to] = Math.max(column[to]!, column[node]! + 1)
-      if (--open[to]! === 0) queue.push(to)
-    }
-  }
+  for (const node of sortedBy(count, links))
+    for (const from of into[node]!) column[node] = Math.max(column[node]!, column[from]! + 1)
   return column
 }
 
