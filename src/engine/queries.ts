@@ -365,6 +365,16 @@ export interface PlanProgress {
   readonly running: readonly TaskName[]
 }
 
+/** A plan as it stands. There is no token of a claim in it. */
+export interface StateNow {
+  readonly version: number
+  /** Of its last entry in the journal of the store: to watch the plan from here is to miss nothing. */
+  readonly position: Position
+  /** As `packFold` makes it, without a definition. */
+  readonly fold: JsonObject
+  readonly definition: PlanDefinition
+}
+
 /** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
 /** Of the cards of a plan. */
 export interface UrgentPage {
@@ -375,6 +385,8 @@ export interface UrgentPage {
 
 export interface Queries extends ReplanningQueries, EditingQueries, RecordQueries {
   find: { ask: { reference: string }; answer: Found | null }
+  /** The whole state, to be unpacked and carried on by whoever asks (`unpackFold`, then `evolve` with every later entry). */
+  state: { ask: { plan: string }; answer: StateNow | null }
   summary: { ask: { plan: string }; answer: (Summary & { readonly holder: Holder | null }) | null }
   /** `urgent`: a page of it, what matters now first; whatever `by` has claimed before all else. */
   board: { ask: { plan: string; urgent?: UrgentPage }; answer: readonly Card[] | null }

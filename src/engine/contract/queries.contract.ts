@@ -13,6 +13,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
   const about = { plan, task: 'a' }
   return {
     find: { type: 'find', reference: plan },
+    state: { type: 'state', plan },
     summary: { type: 'summary', plan },
     board: { type: 'board', plan },
     task: { type: 'task', ...about },

@@ -25,6 +25,7 @@ const of = <T extends string, S extends z.core.$ZodLooseShape>(type: T, shape: S
 /** By type. */
 export const QUERIES = {
   find: of('find', { reference: z.string().max(500) }),
+  state: of('state', plan),
   summary: of('summary', plan),
   board: of('board', {
     ...plan,
