@@ -162,6 +162,31 @@ const answerers: Answerer = {
     if (state === null || (task !== undefined && name === undefined)) return null
     return await rooms.store.logs.read({ plan: state.id, task: name, ...options })
   },
+  taskPage: async (rooms, { plan, task }) => {
+    const state = await tendedState(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    if (state === null || found === undefined) return null
+    const { taskPage } = await import('./records/task-page.ts')
+    const page = await taskPage(rooms, state, found)
+    const [titledCard] = await titled(state, [page.card])
+    const { id } = found.definition
+    // What cannot be looked up now is not told; the page is shown all the same.
+    const would = await answerers.preview(rooms, { plan: state.id, task: id }).catch(() => null)
+    return { ...page, card: titledCard!, preview: would?.text ?? null }
+  },
+  taskChanges: async (rooms, { plan, task, ...which }) => {
+    const state = await stateOf(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    if (state === null || found === undefined) return null
+    return await (await import('./records/task-page.ts')).taskChanges(rooms, state, found, which)
+  },
+  consent: async (rooms, { plan, task }) => {
+    const state = await tendedState(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    return found === undefined
+      ? null
+      : await (await import('./gates/consent-question.ts')).consentQuestion(rooms, found)
+  },
   preview: async (rooms, { plan, task, earlier = [] }) => {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)

@@ -1,11 +1,15 @@
 // What a page shows of a plan with one call each: its state, a task, a gate.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { paint } from '../../cli/terminal/paint.ts'
+import { consentLines } from '../../cli/text/consent-text.ts'
+import type { Actor, PlanId } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { evolve } from '../../domain/state/evolve.ts'
 import { packFold, unpackFold } from '../../domain/state/fold.ts'
 import { board } from '../../domain/views/board.ts'
+import { NotAllowed, RIGHTS, type Role } from '../../engine/roles.ts'
 import { codingFor } from '../compression.ts'
 import { type Served, served } from '../server.fixture.ts'
 
@@ -48,7 +52,8 @@ describe('the state of a plan', () => {
     ])
     expect(await service.composed.engine.ask({ type: 'position' })).toBe(first.body.position)
 
-    await service.ask('POST', `/plans/${plan}/tasks/b/report`, { outcome: 'success' })
+    const done = await service.ask('POST', `/plans/${plan}/tasks/b/report`, { status: 'succeeded' })
+    expect(done.status).toBe(200)
     await service.ask('POST', `/plans/${plan}/notes`, { text: 'so it goes on' })
     const later = await service.ask('GET', `/plans/${plan}/entries?after=${state.version}`)
     expect(later.body.items.length).toBeGreaterThan(0)
@@ -74,6 +79,148 @@ describe('the state of a plan', () => {
     expect([status, next.get('etag') === tag]).toEqual([200, false])
     expect((await service.ask('GET', '/plans/nobody/state')).status).toBe(404)
   })
+})
+
+describe('a task', () => {
+  test('is told with everything about it, in one call', async () => {
+    const plan = await make(
+      [
+        {
+          id: 'write',
+          title: 'Write it',
+          run: 'echo hello; echo one > made.txt',
+          write: ['made.txt'],
+          accept: [{ expect: 'exit == 0' }],
+        },
+        { id: 'more', instruction: 'say more', needs: ['write'] },
+        { id: 'last', run: 'echo done', needs: ['more'] },
+      ],
+      {},
+    )
+    await drive(plan)
+    const { status, body, headers } = await service.ask('GET', `/plans/${plan}/tasks/write`)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      plan_id: plan,
+      task: { name: 'write', status: 'completed' },
+      definition: { id: 'write', title: 'Write it', write: ['made.txt'] },
+      needed_by: ['more'],
+      attempts: [{ visit: 1, attempt: 1, status: 'succeeded', by: null, exit: 0, outcome: 'success', paths: 1 }],
+      criteria: [{ part: 'acceptance', holds: true }],
+      decisions: [],
+      preview: null,
+      log: { items: [{ stream: 'engine' }, { stream: 'stdout', text: 'hello\n' }], cut: false },
+      changes: {
+        visit: 1,
+        attempt: 1,
+        files: [
+          {
+            path: 'made.txt',
+            change: 'created',
+            before: null,
+            after: 4,
+            patch: ['@@ -0,0 +1,1 @@', '+one'],
+            why: null,
+          },
+        ],
+        more: 0,
+      },
+    })
+    expect((await service.ask('GET', `/plans/${plan}/tasks/last`)).body).toMatchObject({
+      task: { status: 'pending' },
+      preview: expect.stringContaining('echo done'),
+      attempts: [],
+      changes: null,
+      why: expect.stringContaining("'more'"),
+    })
+    await service.ask('POST', `/plans/${plan}/tasks/more/claim`, { agent_id: 'bo' })
+    const usage = { input_tokens: 100, output_tokens: 20, cost_usd: 0.25 }
+    const said = { status: 'succeeded', outputs: { usage } }
+    expect((await service.ask('POST', `/plans/${plan}/tasks/more/report`, said)).status).toBe(200)
+    expect((await service.ask('GET', `/plans/${plan}/tasks/more`)).body).toMatchObject({
+      attempts: [{ by: 'anyone', used: { tokens: 120, cost: 0.25 } }],
+      used: { tokens: 120, input_tokens: 100, output_tokens: 20, cost: 0.25 },
+    })
+    const known = await service.ask('GET', `/plans/${plan}/tasks/write`, undefined, {
+      'if-none-match': headers.get('etag')!,
+    })
+    expect(known.status).toBe(200)
+    expect((await service.ask('GET', `/plans/${plan}/tasks/nobody`)).status).toBe(404)
+  })
+})
+
+describe('a gate', () => {
+  test('is told with exactly what an approval agrees to, in the words of the terminal', async () => {
+    const plan = await make([
+      { id: 'edit', run: 'printf "one\\ntwo\\n" > page.txt', write: ['page.txt'] },
+      { id: 'ok', gate: { type: 'diff', count: 2 }, needs: ['edit'], title: 'Look \u202eat it' },
+      { id: 'other', gate: 'approval' },
+      { id: 'ship', run: ['git', 'push', '--force', 'origin'], needs: ['ok'] },
+      { id: 'tell', run: 'echo told', needs: ['ok', 'other'] },
+    ])
+    await drive(plan)
+    const { status, body } = await service.ask('GET', `/plans/${plan}/gates/ok`)
+    expect(status).toBe(200)
+    const { consent, ...rest } = body
+    expect(rest).toMatchObject({
+      gate: 'ok',
+      open: true,
+      state: 'waiting',
+      question: 'ok waits for approval',
+      agree: { role: null, count: 2, given: [] },
+      releases: { begins: ['ship'], waits: [{ task: 'tell', for: ['other'] }] },
+      answers: expect.arrayContaining(['approve', 'reject']),
+      hidden: false,
+    })
+    expect(consent.changes).toEqual([
+      {
+        path: 'page.txt',
+        before: null,
+        now: expect.any(String),
+        patch: ['@@ -0,0 +1,2 @@', '+one', '+two'],
+        why: null,
+      },
+    ])
+    const terminal = await consentLines({ paint: paint(false) }, service.composed.engine, await waiting(plan, 'ok'), {
+      all: true,
+    })
+    expect(`${consent.text}\nhash ${consent.hash.slice(0, 12)}`).toBe(terminal.join('\n'))
+    expect(consent.text).toContain('[2] "--force"')
+    expect(consent.text).toContain('also waits for other')
+    expect(consent.text).not.toContain('\u202e')
+    expect(JSON.stringify(consent.shown)).toContain('--force')
+    const voted = await service.ask('POST', `/plans/${plan}/gates/ok/approve`, { rationale: 'fine', hash: body.hash })
+    expect(voted.body).toMatchObject({ counts: false })
+    expect((await service.ask('GET', `/plans/${plan}/gates/ok`)).body.agree).toMatchObject({
+      given: [{ by: 'anyone', rationale: 'fine' }],
+      told: '1 of 2 approved: anyone',
+    })
+    await service.ask('POST', `/plans/${plan}/gates/other/reject`, { rationale: 'not now' })
+    expect((await service.ask('GET', `/plans/${plan}/gates/other`)).body).toMatchObject({
+      open: false,
+      state: 'failed',
+      decisions: [{ verdict: 'rejected', by: 'anyone', rationale: 'not now' }],
+      consent: null,
+    })
+  })
+
+  test('shows stored bytes to who works or decides, and tells a viewer that there are some', async () => {
+    const plan = (await make([
+      { id: 'ok', gate: 'approval' },
+      { id: 'a', run: 'echo secret', needs: ['ok'] },
+    ])) as PlanId
+    await drive(plan)
+    const { engine } = service.composed
+    const as = (role: Role, plans: readonly PlanId[] | null) =>
+      engine.as({ actor: 'somebody' as Actor, rights: RIGHTS[role], scope: plans === null ? null : { plans } })
+    const ask = { type: 'consent', plan, task: 'ok' } as const
+    await expect(as('viewer', null).ask(ask)).rejects.toThrow(NotAllowed)
+    expect((await as('approver', [plan]).ask(ask))?.shown.task).toBe('ok')
+    expect(await as('approver', [(await make([{ id: 'a', run: 'true' }])) as PlanId]).ask(ask)).toBe(null)
+  })
+
+  const waiting = async (plan: string, gate: string) =>
+    (await service.composed.engine.ask({ type: 'summary', plan }))!.waiting.find(({ task }) => task === gate)!
 })
 
 describe('compression', () => {
