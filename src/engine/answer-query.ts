@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { Edit } from '../domain/plan.ts'
 import { inLine } from '../domain/rules/scheduling.ts'
 import { hasDueAlarm } from '../domain/state/alarms.ts'
+import { packFold } from '../domain/state/fold.ts'
 import { isUnsealed, type PlanState, type TaskState } from '../domain/state/state.ts'
 import { claimableTasks, perDefinition, perVersion } from '../domain/state/task-index.ts'
 import { ENDED } from '../domain/status.ts'
@@ -48,6 +49,10 @@ export function answer<T extends QueryType>(rooms: Rooms, query: QueryOf<T>): Pr
 
 const answerers: Answerer = {
   find: (rooms, { reference }) => rooms.store.find(reference),
+  state: async (rooms, { plan }) => {
+    const state = await tendedState(rooms, plan)
+    return state === null ? null : await stateNow(rooms, state)
+  },
   summary: async (rooms, { plan }) => {
     const state = await tendedState(rooms, plan)
     return state === null ? null : { ...summary(state), holder: await rooms.store.leases.holder(state.id) }
@@ -156,6 +161,31 @@ const answerers: Answerer = {
         : (taskIn(state, task)?.definition.id ?? (isTaskName(task) ? (task as TaskName) : undefined))
     if (state === null || (task !== undefined && name === undefined)) return null
     return await rooms.store.logs.read({ plan: state.id, task: name, ...options })
+  },
+  taskPage: async (rooms, { plan, task }) => {
+    const state = await tendedState(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    if (state === null || found === undefined) return null
+    const { taskPage } = await import('./records/task-page.ts')
+    const page = await taskPage(rooms, state, found)
+    const [titledCard] = await titled(state, [page.card])
+    const { id } = found.definition
+    // What cannot be looked up now is not told; the page is shown all the same.
+    const would = await answerers.preview(rooms, { plan: state.id, task: id }).catch(() => null)
+    return { ...page, card: titledCard!, preview: would?.text ?? null }
+  },
+  taskChanges: async (rooms, { plan, task, ...which }) => {
+    const state = await stateOf(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    if (state === null || found === undefined) return null
+    return await (await import('./records/task-page.ts')).taskChanges(rooms, state, found, which)
+  },
+  consent: async (rooms, { plan, task }) => {
+    const state = await tendedState(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    return found === undefined
+      ? null
+      : await (await import('./gates/consent-question.ts')).consentQuestion(rooms, found)
   },
   preview: async (rooms, { plan, task, earlier = [] }) => {
     const state = await stateOf(rooms, plan)
@@ -303,6 +333,23 @@ export const artifactsIn = (outputs: Json | undefined): readonly Json[] =>
 
 const isMap = (value: Json | undefined): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
+
+/** Packed before anything is waited for: the state goes on changing. */
+async function stateNow(rooms: Rooms, state: PlanState): Promise<AnswerOf<'state'>> {
+  const { definition: _, tasks, ...plan } = packFold(state)
+  const { version } = state
+  const fold = { ...plan, tasks: (tasks as readonly JsonObject[]).map(withoutToken) }
+  const definition = wholeDefinition(state)
+  const [last] = await rooms.store.read(state.id, { after: version - 1, limit: 1 })
+  return last === undefined ? null : { version, position: last.position, fold, definition }
+}
+
+/** Whoever has the token of a claim could report in its name. */
+function withoutToken(task: JsonObject): JsonObject {
+  if (!isMap(task.claim)) return task
+  const { token: _, ...claim } = task.claim
+  return { ...task, claim }
+}
 
 const UNCHANGED = { unchanged: true } as const
 

@@ -52,6 +52,7 @@ export type {
   RollbackPreview,
   ScopeBlocker,
   ScopeWait,
+  TaskPage,
   TaskRecord,
 } from './queries.ts'
 export type { Caller, Right, Role, Scope } from './roles.ts'

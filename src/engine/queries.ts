@@ -2,6 +2,7 @@
 
 import type { Reset } from '../domain/command.ts'
 import type { Evaluation, EventOf, Question } from '../domain/event.ts'
+import type { Shown } from '../domain/gates/consent.ts'
 import type { Hint } from '../domain/hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
@@ -15,12 +16,14 @@ import type { AuditLine } from '../domain/views/audit.ts'
 import type { Briefing, Card, Removed } from '../domain/views/board.ts'
 import type { Checkpoint } from '../domain/views/checkpoints.ts'
 import type { Comparison } from '../domain/views/compare.ts'
-import type { Contract } from '../domain/views/contract.ts'
+import type { Contract, ContractLine } from '../domain/views/contract.ts'
 import type { Convergence } from '../domain/views/convergence.ts'
 import type { Digest } from '../domain/views/digest.ts'
 import type { Handoff } from '../domain/views/handoff.ts'
 import type { InboxItem, Review } from '../domain/views/inbox.ts'
 import type { Became } from '../domain/views/inbox-history.ts'
+import type { StoredText } from '../domain/views/pages/consent-text.ts'
+import type { AttemptTold, DecisionTold } from '../domain/views/pages/task-page.ts'
 import type { ProposalCard } from '../domain/views/proposals.ts'
 import type { Progress, Summary } from '../domain/views/summary.ts'
 import type {
@@ -365,6 +368,60 @@ export interface PlanProgress {
   readonly running: readonly TaskName[]
 }
 
+export interface TaskPage extends Omit<TaskRecord, 'card'> {
+  readonly card: Card
+  /** Of the plan. */
+  readonly name: string
+  readonly version: number
+  /** Why it stands where it stands. */
+  readonly why: Hint
+  readonly attempts: readonly AttemptTold[]
+  readonly decisions: readonly DecisionTold[]
+  readonly criteria: readonly ContractLine[]
+  /** What would run; null for what has ended, or when that cannot be told. */
+  readonly preview: string | null
+  /** The last that was printed, oldest first. */
+  readonly log: readonly StoredLog[]
+  /** More was printed before that. */
+  readonly isLogCut: boolean
+}
+
+/** What one attempt changed. */
+export interface ChangesShown {
+  readonly visit: number
+  readonly attempt: number
+  readonly files: readonly FileShown[]
+  /** So many more files it changed. */
+  readonly more: number
+}
+
+export interface FileShown extends ChangedFile {
+  /** Sizes in bytes; null where there is no file. */
+  readonly before: number | null
+  readonly after: number | null
+  /** The lines that differ, in the unified form; null with the reason why not. */
+  readonly patch: readonly string[] | null
+  readonly why: string | null
+}
+
+export interface Consent {
+  /** Of what was stored; an approval agrees to this. */
+  readonly hash: Sha256
+  readonly shown: Shown
+  readonly patches: { readonly [path: string]: StoredText }
+  readonly files: { readonly [sha256: string]: StoredText }
+}
+
+/** A plan as it stands. There is no token of a claim in it. */
+export interface StateNow {
+  readonly version: number
+  /** Of its last entry in the journal of the store: to watch the plan from here is to miss nothing. */
+  readonly position: Position
+  /** As `packFold` makes it, without a definition. */
+  readonly fold: JsonObject
+  readonly definition: PlanDefinition
+}
+
 /** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
 /** Of the cards of a plan. */
 export interface UrgentPage {
@@ -375,6 +432,8 @@ export interface UrgentPage {
 
 export interface Queries extends ReplanningQueries, EditingQueries, RecordQueries {
   find: { ask: { reference: string }; answer: Found | null }
+  /** The whole state, to be unpacked and carried on by whoever asks (`unpackFold`, then `evolve` with every later entry). */
+  state: { ask: { plan: string }; answer: StateNow | null }
   summary: { ask: { plan: string }; answer: (Summary & { readonly holder: Holder | null }) | null }
   /** `urgent`: a page of it, what matters now first; whatever `by` has claimed before all else. */
   board: { ask: { plan: string; urgent?: UrgentPage }; answer: readonly Card[] | null }
@@ -406,7 +465,20 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   attempts: { ask: AttemptQuery; answer: Page<AttemptRow> }
   metrics: { ask: { plan: string }; answer: readonly MetricRow[] | null }
   entries: { ask: { plan: string; after?: number; limit?: number }; answer: readonly Entry[] | null }
-  logs: { ask: { plan: string; task?: string; after?: number; limit?: number }; answer: readonly StoredLog[] | null }
+  /** `before`: the last of those before this number, in order; `last` ends at the end. */
+  logs: {
+    ask: { plan: string; task?: string; after?: number; before?: number; limit?: number }
+    answer: readonly StoredLog[] | null
+  }
+  /** A task with everything a page shows of it, but no content of files. */
+  taskPage: { ask: { plan: string; task: string }; answer: TaskPage | null }
+  /** What an attempt of a task changed in files, line by line; the last that changed any when none is named. */
+  taskChanges: {
+    ask: { plan: string; task: string; visit?: number; attempt?: number }
+    answer: ChangesShown | null
+  }
+  /** What a gate asks, as it was stored, with all texts it shows. Null when it asks for no consent. */
+  consent: { ask: { plan: string; task: string }; answer: Consent | null }
   /** The diff or command a task would carry out, without doing it. */
   preview: {
     ask: {

@@ -87,6 +87,10 @@ export interface AppOptions {
   readonly monotonic: () => number
 }
 
+/** Answers that may hold tokens or codes are not: how well those compress beside words of others could tell what they are. */
+const mayCompress = ({ method, path, noun }: Loose): boolean =>
+  (method === 'GET' || path === '/engine/queries') && noun !== 'auth' && noun !== 'tokens'
+
 type Loose = Route<unknown, unknown>
 
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
@@ -201,7 +205,9 @@ function openAnswers(
     // The handler is done; only a stream can stay open from here on.
     if ('response' in answer) cutUnless(asked.env.outgoing, () => holds() && !rooms.stopping.aborted)
     const response =
-      'stream' in answer ? await deliver(rooms, { asked, answer, gone, id, holds }) : responseTo(incoming, answer, id)
+      'stream' in answer
+        ? await deliver(rooms, { asked, answer, gone, id, holds })
+        : await responseTo(incoming, answer, { id, mayCompress: route !== null && mayCompress(route) })
     const status = 'stream' in answer ? asked.env.outgoing.statusCode : response.status
     const path = route?.path ?? null
     const ms = monotonic() - began
@@ -439,7 +445,7 @@ const HOLDS_MS = 1_000
 /** Writes to Node's response directly: the bytes that wait there for a client bound the stream. */
 async function deliver(rooms: RouteRooms, { asked, answer, gone, id, holds }: Delivery): Promise<Response> {
   const { incoming, outgoing } = asked.env
-  if (incoming.method === 'HEAD') return responseTo(incoming, { status: 200 }, id)
+  if (incoming.method === 'HEAD') return await responseTo(incoming, { status: 200 }, { id, mayCompress: false })
   rooms.meter.streams(1)
   cutUnless(outgoing, holds)
   try {

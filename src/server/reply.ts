@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { compress } from './compression.ts'
 import type { Outlet } from './live/sse.ts'
 import { isProblem, type Problem } from './problem.ts'
 import type { Raw, Reply } from './route.ts'
@@ -18,8 +19,18 @@ const HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 } as const
 
+export interface ReplyOptions {
+  readonly id: () => string
+  /** It holds no secret. */
+  readonly mayCompress: boolean
+}
+
 /** The response of a raw route keeps its own headers; ours are added where it has none. */
-export function responseTo(request: IncomingMessage, answer: Reply | Problem | Raw, id: () => string): Response {
+export async function responseTo(
+  request: IncomingMessage,
+  answer: Reply | Problem | Raw,
+  { id, mayCompress }: ReplyOptions,
+): Promise<Response> {
   if ('response' in answer) {
     const { body, status } = answer.response
     const headers = new Headers(answer.response.headers)
@@ -32,12 +43,15 @@ export function responseTo(request: IncomingMessage, answer: Reply | Problem | R
   const tag = tagOf(request, answer, whole)
   const isKnown = tag !== undefined && isShown(request, answer) && isAmong(tag, request.headers['if-none-match'])
   const data = isKnown ? undefined : whole
-  return made(isKnown ? 304 : status, data, {
+  const more = {
     ...(data === undefined ? {} : { 'content-type': raw?.type ?? JSON_TYPE }),
     ...(tag === undefined ? {} : { etag: tag }),
     ...(location === undefined ? {} : { location }),
     ...headers,
-  })
+  }
+  if (data === undefined || !mayCompress) return made(isKnown ? 304 : status, data, more)
+  const coded = await compress(request.headers['accept-encoding'], data, more)
+  return made(status, coded.data, coded.headers)
 }
 
 /** `instance` names the request, if it is known. */

@@ -47,12 +47,14 @@ function logsOn(transactions: Transactions): Logs {
       })
     },
 
-    async read({ plan, task, after, limit }) {
+    async read({ plan, task, after = 0, before, limit }) {
       return transactions.read(tables => {
         const no = tables.journal.planNo(plan)
         const ordinal = no === null || task === undefined ? null : tables.projections.ordinal(no, task)
         if (no === null || (task !== undefined && ordinal === null)) return []
-        return tables.logs.read(plan, no, ordinal, after ?? 0, limitOf(limit, LOG_READ_DEFAULT, LOG_READ_MAX))
+        const most = limitOf(limit, LOG_READ_DEFAULT, LOG_READ_MAX)
+        if (before === undefined) return tables.logs.read(plan, no, ordinal, after, most)
+        return tables.logs.readBack(plan, no, ordinal, { after, before }, most)
       })
     },
 

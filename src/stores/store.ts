@@ -325,6 +325,8 @@ export interface Logs {
     readonly plan: PlanId
     readonly task?: TaskName
     readonly after?: number
+    /** The last of those before this number; in order all the same. Infinity: the very last. */
+    readonly before?: number
     readonly limit?: number
   }): Promise<readonly StoredLog[]>
   /** Of all plans, in the order it was written, behind a number: one page. */

@@ -190,6 +190,14 @@ export interface ReservationTable {
 export interface LogTable {
   append(no: number, ordinal: number, chunk: LogChunk): void
   read(plan: PlanId, no: number, ordinal: number | null, after: number, limit: number): readonly StoredLog[]
+  /** The last of those between the two numbers, in order. */
+  readBack(
+    plan: PlanId,
+    no: number,
+    ordinal: number | null,
+    between: { readonly after: number; readonly before: number },
+    limit: number,
+  ): readonly StoredLog[]
   since(after: number, limit: number): readonly StoredLog[]
   last(): number
 }

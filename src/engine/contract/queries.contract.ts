@@ -13,6 +13,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
   const about = { plan, task: 'a' }
   return {
     find: { type: 'find', reference: plan },
+    state: { type: 'state', plan },
     summary: { type: 'summary', plan },
     board: { type: 'board', plan },
     task: { type: 'task', ...about },
@@ -28,6 +29,9 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
     record: { type: 'record', plan },
     records: { type: 'records', plan, tasks: ['a', 'g'] },
     logs: { type: 'logs', plan },
+    taskPage: { type: 'taskPage', ...about },
+    taskChanges: { type: 'taskChanges', ...about },
+    consent: { type: 'consent', plan, task: 'g' },
     preview: { type: 'preview', plan, task: 'r' },
     replay: { type: 'replay', plan },
     checkpoints: { type: 'checkpoints', plan },

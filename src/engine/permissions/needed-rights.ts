@@ -63,6 +63,7 @@ export const ANSWER_RIGHTS: { readonly [T in InboxItem['asks']['type']]: Right }
 
 export const QUERY_RIGHTS: { readonly [T in QueryType]: Right } = {
   find: 'read',
+  state: 'read',
   summary: 'read',
   board: 'read',
   task: 'read',
@@ -81,6 +82,9 @@ export const QUERY_RIGHTS: { readonly [T in QueryType]: Right } = {
   search: 'read',
   entries: 'read',
   logs: 'read',
+  taskPage: 'read',
+  taskChanges: 'inspect',
+  consent: 'inspect',
   preview: 'read',
   replay: 'read',
   checkpoints: 'read',

@@ -12,6 +12,7 @@ import { markdown } from './markdown.ts'
 import { mermaid } from './mermaid.ts'
 import { readChart } from './mermaid-grammar.fixture.ts'
 import { pictureOf } from './scene.ts'
+import { svg } from './svg.ts'
 import { tree } from './tree.ts'
 
 const PLAN = plan(
@@ -125,6 +126,50 @@ it('a tree shows milestones, groups and where outcomes lead', () => {
   ])
 })
 
+describe('SVG', () => {
+  it('has a shape for every task, a diamond for a gate, dashed outcomes, and an arc for what leads back', () => {
+    const picture = svg(PLAN, STATUSES)
+    expect(picture).toMatch(
+      /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" width="\d+" height="\d+" viewBox="0 0 \d+ \d+"/,
+    )
+    expect(picture.match(/<rect [^>]*rx="10"/g)).toHaveLength(6)
+    expect(picture.match(/<polygon /g)).toHaveLength(2)
+    expect(picture).toContain('<title>review · waiting</title>')
+    expect(picture).toContain('<title>review: rejected → build/lint</title>')
+    expect(wellFormed(picture)).toBe('well-formed')
+  })
+
+  it('shows text as text: nothing in it can run, load or lead anywhere', () => {
+    const hostile = [...HOSTILE, '</text><script>alert(1)</script>', '" onload="alert(1)', 'a\u0000\u0007b\ufffe']
+    const tasks = hostile.map((title, at) => task(`t${at}`, { title, on: { [`x${title}`]: 't0' } }))
+    const picture = svg(plan('p', ...tasks, { title: '<script>alert(1)</script>' }))
+    expect(wellFormed(picture)).toBe('well-formed')
+  })
+})
+
+/** Only these tags, with only these attributes, and nothing in the text that XML would read. */
+function wellFormed(picture: string): string {
+  const open: string[] = []
+  const ATTRIBUTE =
+    /^(xmlns|width|height|viewBox|role|fill|x|y|rx|cx|cy|r|d|points|transform|stroke|stroke-width|stroke-dasharray|stroke-linecap|stroke-linejoin|font-family|font-size|font-weight|text-anchor)="[^"<>]*"$/
+  for (const [part] of picture.matchAll(/<[^>]*>|[^<]+/g)) {
+    if (!part.startsWith('<')) {
+      const rest = part.replaceAll(/&(amp|lt|gt|quot);/g, '')
+      if (/[&<>]/.test(rest) || /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u.test(part)) return part
+      continue
+    }
+    const [, close, name, attributes, isEmpty] =
+      /^<(\/?)(svg|g|title|rect|text|path|polygon|circle)\b(.*?)(\/?)>$/.exec(part) ?? []
+    if (name === undefined) return part
+    if (close === '/') {
+      if (open.pop() !== name) return part
+    } else if (isEmpty === '') open.push(name)
+    const odd = (attributes!.match(/\S+="[^"]*"|\S+/g) ?? []).find(attribute => !ATTRIBUTE.test(attribute))
+    if (odd !== undefined) return odd
+  }
+  return open.length === 0 ? 'well-formed' : open.join(' ')
+}
+
 describe('Markdown', () => {
   it('is a document with tasks, criteria and statuses', () => {
     const text = markdown(PLAN, STATUSES)
@@ -169,6 +214,9 @@ it('every picture shows every task and every edge of any plan, and none throws',
       expect(quotesOf(graph)).toBe('balanced')
       expect(graph.split('\n').filter(line => / -> /.test(unquoted(line))).length).toBe(scene.edges.length)
       expect(treeSize(definition, statuses)).toBe(names.size)
+      const drawn = svg(definition, statuses)
+      expect(wellFormed(drawn)).toBe('well-formed')
+      expect(drawn.match(/<g><title>/g)?.length ?? 0).toBe(names.size)
       const sections = markdown(definition, statuses).match(/^### \d+\./gm) ?? []
       expect(sections.length).toBe(names.size)
     }),
@@ -182,6 +230,7 @@ it('does not exhaust the stack on a chain of 20,000', () => {
   expect(mermaid(long).split('\n').length).toBe(1 + 20_000 + 19_999)
   expect(dot(long).split('\n').length).toBe(4 + 20_000 + 19_999)
   expect(tree(long).length).toBe(20_001)
+  expect(svg(long).match(/<rect [^>]*rx="10"/g)).toHaveLength(20_000)
   expect(markdown(long).length).toBeGreaterThan(100_000)
 })
 

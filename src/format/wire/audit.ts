@@ -75,7 +75,10 @@ export const replay = wire(
 
 export const graphQuery = wire(
   z.strictObject({
-    as: z.enum(['mermaid', 'dot', 'tree', 'markdown']).optional().meta({ description: '`mermaid` when not said.' }),
+    as: z
+      .enum(['mermaid', 'dot', 'tree', 'markdown', 'svg'])
+      .optional()
+      .meta({ description: '`mermaid` when not said.' }),
   }),
 )
 export const board = wire(

@@ -25,6 +25,7 @@ const of = <T extends string, S extends z.core.$ZodLooseShape>(type: T, shape: S
 /** By type. */
 export const QUERIES = {
   find: of('find', { reference: z.string().max(500) }),
+  state: of('state', plan),
   summary: of('summary', plan),
   board: of('board', {
     ...plan,
@@ -58,8 +59,12 @@ export const QUERIES = {
     ...plan,
     task: reference.exactOptional(),
     after: count.exactOptional(),
+    before: count.exactOptional(),
     limit: count.exactOptional(),
   }),
+  taskPage: of('taskPage', task),
+  taskChanges: of('taskChanges', { ...task, visit: count.exactOptional(), attempt: count.exactOptional() }),
+  consent: of('consent', task),
   preview: of('preview', { ...task, earlier: z.array(reference).max(EARLIER_MAX).exactOptional() }),
   replay: of('replay', plan),
   checkpoints: of('checkpoints', plan),

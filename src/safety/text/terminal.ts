@@ -62,3 +62,6 @@ export function nonAscii(text: string): readonly string[] {
       found.add(`U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`)
   return [...found].slice(0, NAMED_MAX)
 }
+
+/** For words of ours that hold text of others, wherever they are shown. */
+export const SAFE_TEXT = { visible, visibleLines, quotedWord, nonAscii } as const

@@ -8,6 +8,7 @@ import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
 import { dot } from '../../format/pictures/dot.ts'
 import { markdown } from '../../format/pictures/markdown.ts'
 import { mermaid } from '../../format/pictures/mermaid.ts'
+import { svg } from '../../format/pictures/svg.ts'
 import { tree } from '../../format/pictures/tree.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
 import { checkPlan } from '../../operations/check-plan.ts'
@@ -80,7 +81,7 @@ export const JOBS = {
   revise,
   print,
   draw: ({ definition, statuses, as }: DrawInput): Printed | Problem => ({
-    type: 'text/plain; charset=utf-8',
+    type: as === 'svg' ? 'image/svg+xml' : 'text/plain; charset=utf-8',
     text: PICTURES[as](definition, new Map(statuses)),
   }),
   analyze,
@@ -170,6 +171,7 @@ const PICTURES = {
   mermaid,
   dot,
   markdown,
+  svg,
   tree: (definition: PlanDefinition, statuses: ReadonlyMap<string, TaskStatus>) =>
     `${tree(definition, statuses).join('\n')}\n`,
 } as const

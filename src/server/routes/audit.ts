@@ -62,9 +62,9 @@ export const auditRoutes: readonly AnyRoute[] = [
     path: '/plans/:plan/graph',
     right: 'read',
     noun,
-    about: 'Who needs whom, as text for a program that draws, or for people.',
+    about: 'Who needs whom, as text for a program that draws, for people, or drawn (`as=svg`).',
     query: wire.graphQuery,
-    answers: { 200: { about: 'the picture', type: 'text/plain' } },
+    answers: { 200: { about: 'the picture', type: 'text/plain', texts: ['image/svg+xml'] } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { engine } = call

@@ -3,7 +3,9 @@
 import type { GateAsks } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
+import type { Card } from '../../domain/views/board.ts'
 import { gateAnswers, VERDICTS } from '../../domain/views/gate-answers.ts'
+import type { Waiting } from '../../domain/views/summary.ts'
 import {
   answerBody,
   approveBody,
@@ -48,18 +50,7 @@ export const gateRoutes: readonly AnyRoute[] = [
         ]
         if (summary === null || board === null) return gone()
         const cards = new Map(board.map(card => [card.name, card]))
-        const items = summary.waiting.map(({ task, asks, since, hash = null, ...more }) => ({
-          gate: task,
-          plan_id: plan,
-          task_id: cards.get(task)?.id ?? '',
-          title: cards.get(task)?.title ?? null,
-          asks: asks.type,
-          asked: onWire(asks),
-          answers: routesFor(asks.type, { plan, task }),
-          since: iso(since),
-          hash,
-          ...(onWire(more) as object),
-        }))
+        const items = summary.waiting.map(waiting => gateItem(plan, waiting, cards.get(waiting.task) ?? null))
         return ok({ items, next: null }, summary.version)
       }),
   }),
@@ -123,6 +114,24 @@ export const gateRoutes: readonly AnyRoute[] = [
     hash: body.hash,
   })),
 ]
+
+/** What waits, as it is listed and shown. */
+export const gateItem = (
+  plan: string,
+  { task, asks, since, hash, ...more }: Waiting,
+  card: Pick<Card, 'id' | 'title'> | null,
+) => ({
+  gate: task,
+  plan_id: plan,
+  task_id: card?.id ?? '',
+  title: card?.title ?? null,
+  asks: asks.type,
+  asked: onWire(asks),
+  answers: routesFor(asks.type, { plan, task }),
+  since: iso(since),
+  hash: hash ?? null,
+  ...(onWire(more) as object),
+})
 
 /** The last word of each route that may answer it; one option or another is chosen at the same one. */
 function routesFor(type: GateAsks['type'], of: { readonly plan: string; readonly task: TaskName }): readonly string[] {

@@ -28,6 +28,7 @@ import { taskChangeRoutes, taskRoutes } from './tasks.ts'
 
 import { templateRoutes } from './templates.ts'
 import { tokenRoutes } from './tokens.ts'
+import { viewRoutes } from './views.ts'
 
 export const ROUTES: readonly AnyRoute[] = [
   ...homeRoutes,
@@ -48,6 +49,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...runRoutes,
   ...claimRoutes,
   ...gateRoutes,
+  ...viewRoutes,
   ...planVerbRoutes,
   ...goingBackRoutes,
   ...lookingRoutes,

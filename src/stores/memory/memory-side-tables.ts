@@ -129,6 +129,13 @@ export function memoryLogs(disk: MemoryDisk): LogTable {
         .slice(0, limit)
         .map(({ ordinal: _, ...log }) => log)
     },
+    readBack(_plan, no, ordinal, { after, before }, limit) {
+      return disk.plans
+        .get(no)!
+        .logs.filter(log => log.seq > after && log.seq < before && (ordinal === null || log.ordinal === ordinal))
+        .slice(-limit)
+        .map(({ ordinal: _, ...log }) => log)
+    },
     since: (after, limit) =>
       [...disk.plans.values()]
         .flatMap(plan => plan.logs.filter(log => log.seq > after))

@@ -257,6 +257,14 @@ export function sqliteLogs(sql: Connection, wrote: () => void): LogTable {
           WHERE l.plan_no = ? ${ordinal === null ? '' : 'AND l.ordinal = ?'} AND l.seq > ? ORDER BY l.seq LIMIT ?`)
         .all(no, ...(ordinal === null ? [] : [ordinal]), after, limit)
         .map(row => logOf(plan, row)),
+    readBack: (plan, no, ordinal, { after, before }, limit) =>
+      sql
+        .prepare(`SELECT l.*, t.name FROM task_logs l JOIN tasks t USING (plan_no, ordinal)
+          WHERE l.plan_no = ? ${ordinal === null ? '' : 'AND l.ordinal = ?'} AND l.seq > ? AND l.seq < ?
+          ORDER BY l.seq DESC LIMIT ?`)
+        .all(no, ...(ordinal === null ? [] : [ordinal]), after, Math.min(before, Number.MAX_SAFE_INTEGER), limit)
+        .map(row => logOf(plan, row))
+        .reverse(),
     since: (after, limit) =>
       sql
         .prepare(`SELECT l.*, t.name, p.id AS plan FROM task_logs l JOIN tasks t USING (plan_no, ordinal)

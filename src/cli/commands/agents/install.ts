@@ -4,6 +4,7 @@ import { statSync } from 'node:fs'
 import { delimiter, join, relative } from 'node:path'
 import { locate } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
+import { patchOf } from '../../../format/text/patch.ts'
 import {
   type AgentCommands,
   type AgentName,
@@ -23,7 +24,6 @@ import { answer } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { CliError, EXIT, usage } from '../../exit.ts'
 import { confirm } from '../../terminal/confirm.ts'
-import { patchOf } from '../../terminal/patch.ts'
 import { VERSION } from '../../version.ts'
 
 export interface InstallOptions {

@@ -6,6 +6,7 @@ import { dot } from '../../../format/pictures/dot.ts'
 import { markdown } from '../../../format/pictures/markdown.ts'
 import { mermaid } from '../../../format/pictures/mermaid.ts'
 import { oneLine, pictureOf, type Scene } from '../../../format/pictures/scene.ts'
+import { svg } from '../../../format/pictures/svg.ts'
 import { tree } from '../../../format/pictures/tree.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answerDocument } from '../../answer.ts'
@@ -54,7 +55,7 @@ export function text(scene: Scene, paint: Paint): readonly string[] {
 
 const rank = (wave: number): number => (wave === -1 ? Number.MAX_SAFE_INTEGER : wave)
 
-const PICTURES = ['text', 'tree', 'mermaid', 'dot', 'markdown'] as const
+const PICTURES = ['text', 'tree', 'mermaid', 'dot', 'markdown', 'svg'] as const
 export type GraphOptions = { readonly [picture in (typeof PICTURES)[number]]?: boolean }
 
 export async function graph(context: Context, word: string | undefined, options: GraphOptions): Promise<number> {
@@ -80,6 +81,8 @@ export async function graph(context: Context, word: string | undefined, options:
         return escapeForTerminal(mermaid(definition, statuses), { keepLines: true })
       case 'dot':
         return escapeForTerminal(dot(definition, statuses), { keepLines: true })
+      case 'svg':
+        return escapeForTerminal(svg(definition, statuses).trimEnd(), { keepLines: true })
       case 'markdown':
         return escapeForTerminal(markdown(definition, statuses).trimEnd(), { keepLines: true })
       default:

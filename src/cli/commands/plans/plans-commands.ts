@@ -102,6 +102,7 @@ Examples:
     .option('--markdown', 'print Markdown')
     .option('--mermaid', 'print a Mermaid flowchart')
     .option('--dot', 'print DOT for Graphviz')
+    .option('--svg', 'print an SVG picture')
     .action((word: string | undefined, options: GraphOptions) =>
       act(async context => (await import('./graph.ts')).graph(context, word, options)),
     )

@@ -1,0 +1,306 @@
+// What somebody is asked to agree to, in words, made from the stored bytes and from nothing else; the same words in every face. Every
+// word of a command stands on a line of its own; text of others stands behind a bar, so that it cannot pass for ours; what is left
+// out is counted, with the way to see all of it. What the author of the plan says about it comes last, and is called that.
+
+import type { Shown, ShownChange, ShownGate, ShownTask, ShownWords } from '../../gates/consent.ts'
+import type { Sha256 } from '../../id.ts'
+import { numberOf } from '../../phrases.ts'
+import { IMPACT_WORDS } from '../../plan-rules/impact.ts'
+import type { Releases } from '../gate-releases.ts'
+
+/** A line of it: plain text, and text that a face may set apart. */
+export type ConsentLine = readonly ConsentSpan[]
+export type ConsentSpan = string | { readonly tone: ConsentTone; readonly text: string }
+export type ConsentTone = 'dim' | 'bold' | 'red' | 'yellow'
+
+/** Makes text of others harmless: no character of it may turn, hide or move what stands around it. */
+export interface SafeText {
+  visible(text: string): string
+  visibleLines(text: string): readonly string[]
+  /** A word of a command, in quotes where it needs them. */
+  quotedWord(text: string): string
+  /** The characters beyond ASCII, each once, by name. */
+  nonAscii(text: string): readonly string[]
+}
+
+/** Stored text; or why there is none to be shown. */
+export type StoredText =
+  | { readonly type: 'text'; readonly lines: readonly string[] }
+  | { readonly type: 'none'; readonly why: string }
+
+/** What is shown beside the stored question; see `neededFor`. */
+export interface ConsentContents {
+  /** By path: the lines that differ. */
+  readonly patches: ReadonlyMap<string, StoredText>
+  /** By hash: the files a command names. */
+  readonly files: ReadonlyMap<Sha256, StoredText>
+}
+
+export interface ConsentOptions {
+  readonly say: SafeText
+  /** Leave nothing out. */
+  readonly all: boolean
+  readonly contents: ConsentContents
+  /** How to see what is left out, in the words of the face. */
+  readonly whole: string
+  /** What the gate holds back as the plan stands now; null when that is not known, as in a question of the past. */
+  readonly releases?: Releases | null
+}
+
+/** So many lines of one text are shown when not all are asked for. */
+const BLOCK_MAX = 40
+const PATHS_MAX = 20
+
+/** The changes and files of which the text is shown. */
+export function neededFor(
+  shown: Shown,
+  { all }: Pick<ConsentOptions, 'all'>,
+): { readonly changes: readonly ShownChange[]; readonly files: readonly Sha256[] } {
+  const tasks = shown.type === 'task' ? [shown] : shown.tasks
+  const files = all
+    ? tasks.flatMap(({ does, files }) => (does.type === 'edit' ? [] : files.map(({ sha256 }) => sha256)))
+    : []
+  return { changes: toldChanges(shown.reviewed ?? [], all), files: [...new Set(files)] }
+}
+
+const changesIn = (reviewed: readonly ShownChange[]): readonly ShownChange[] =>
+  reviewed.filter(({ before, now }) => before !== now)
+
+const toldChanges = (reviewed: readonly ShownChange[], all: boolean): readonly ShownChange[] =>
+  changesIn(reviewed).slice(0, all ? undefined : PATHS_MAX)
+
+export const consentText = (shown: Shown, options: ConsentOptions): readonly ConsentLine[] =>
+  shown.type === 'task' ? taskLines(shown, options) : gateLines(shown, options)
+
+const dim = (text: string): ConsentSpan => ({ tone: 'dim', text })
+const yellow = (text: string): ConsentSpan => ({ tone: 'yellow', text })
+const indented = (line: ConsentLine): ConsentLine => ['  ', ...line]
+
+function gateLines(shown: ShownGate, options: ConsentOptions): readonly ConsentLine[] {
+  const { tasks, leads, later, reviewed, words } = shown
+  const { say, releases = null } = options
+  const lines: ConsentLine[] = []
+  if (reviewed !== null) lines.push(...reviewLines(reviewed, options))
+  for (const { outcome, to } of leads ?? [])
+    lines.push([`choosing ${say.visible(outcome)} starts ${listOf(to, 'nothing more', say)}`])
+  const waits = new Map(releases?.waits.map(each => [each.task, each.for]))
+  // What was reviewed is shown once.
+  const told = (one: ShownTask): readonly ConsentLine[] => {
+    const [first = [], ...rest] = taskLines({ ...one, reviewed: null }, options)
+    const others = waits.get(one.task)
+    const also: readonly ConsentLine[] = others === undefined ? [] : [['  ', yellow(alsoWaits(others, say))]]
+    return [first, ...also, ...rest].map(indented)
+  }
+  const alone = tasks.filter(({ task }) => !waits.has(task))
+  const held = tasks.filter(({ task }) => waits.has(task))
+  if (alone.length > 0 && leads !== undefined) lines.push(['depending on your choice, this runs:'])
+  else if (alone.length > 0)
+    lines.push([`if you approve, ${alone.length === 1 ? 'this runs' : `these ${alone.length} tasks run`}:`])
+  for (const one of alone) lines.push(...told(one))
+  if (held.length > 0)
+    lines.push([
+      `${alone.length === 0 ? 'if you approve, you agree' : 'you also agree'} to ${held.length === 1 ? 'this task' : `these ${held.length} tasks`}; ${held.length === 1 ? 'it does' : 'they do'} not start yet:`,
+    ])
+  for (const one of held) lines.push(...told(one))
+  const shownWhole = new Set<string>([...tasks.map(({ task }) => task), ...later])
+  lines.push(...otherwiseLines(shown, releases, shownWhole, say))
+  if (later.length > 0) lines.push([dim(`needs an approval of its own later: ${later.map(say.visible).join(', ')}`)])
+  const isNothing = releases === null || (releases.begins.length === 0 && releases.waits.length === 0)
+  if (tasks.length === 0 && later.length === 0 && reviewed === null && leads === undefined && isNothing)
+    lines.push(['no task starts directly after it'])
+  return [...lines, ...authorLines(words, say)]
+}
+
+const NAMES_MAX = 20
+
+const alsoWaits = (others: readonly string[], say: SafeText): string => `also waits for ${namesOf(others, say)}`
+
+function namesOf(names: readonly string[], say: SafeText): string {
+  const more = names.length - NAMES_MAX
+  return `${names.slice(0, NAMES_MAX).map(say.visible).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** What stands behind the gate and is not shown as it would be done: it is named, with what else it waits for. */
+function otherwiseLines(
+  { gate }: ShownGate,
+  releases: Releases | null,
+  shownWhole: ReadonlySet<string>,
+  say: SafeText,
+): readonly ConsentLine[] {
+  if (releases === null) return []
+  const begins = releases.begins.filter(task => !shownWhole.has(task))
+  const waits = releases.waits.filter(({ task }) => !shownWhole.has(task))
+  const verb = gate === 'question' ? 'your answer starts' : gate === 'decision' ? 'any choice starts' : 'it starts'
+  const more = releases.more > 0 ? [`and ${releases.more} more tasks after it`] : []
+  return [
+    ...(begins.length === 0 ? [] : [`${verb}: ${namesOf(begins, say)}`]),
+    ...waits.slice(0, NAMES_MAX).map(each => `${say.visible(each.task)} ${alsoWaits(each.for, say)}`),
+    ...(waits.length > NAMES_MAX ? [`… and ${waits.length - NAMES_MAX} more wait for others as well`] : []),
+    ...more,
+  ].map(line => [dim(line)])
+}
+
+function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentLine[] {
+  const { say } = options
+  const { visible } = say
+  const { task, visit, impact, effect, does, program, cwd, inputs, values, env, files, remotes, words } = shown
+  const field = (label: string, ...text: readonly ConsentSpan[]): ConsentLine => [
+    '  ',
+    dim(label.padEnd(9)),
+    ' ',
+    ...text,
+  ]
+  const block = (text: string): readonly ConsentLine[] => blockOf(say.visibleLines(text), options)
+  const file = (label: string, { path, sha256, bytes }: ShownTask['files'][number]): ConsentLine =>
+    field(label, `${visible(path)} `, dim(`sha256 ${sha256.slice(0, 12)}, ${numberOf(bytes, 'byte')}`))
+  const lines: ConsentLine[] = [
+    [
+      { tone: 'bold', text: visible(task) },
+      ` (run ${visit}, effect ${effect}`,
+      ...(impact === null ? [] : [', ', { tone: 'red', text: IMPACT_WORDS[impact] } as const]),
+      ')',
+    ],
+  ]
+  if (shown.open !== null)
+    lines.push([
+      yellow(`  not all of it is known yet (${visible(shown.open)}); you are asked again when it is. So far:`),
+    ])
+  switch (does.type) {
+    case 'argv':
+      lines.push([
+        `  runs ${does.argv.length === 1 ? 'this word' : `these ${does.argv.length} words`}, without a shell:`,
+      ])
+      lines.push(...does.argv.map((word, at) => ['    ', dim(`[${at}]`), ' ', ...wordOf(word, say)]))
+      break
+    case 'script':
+      lines.push(['  runs this script with sh -eu:'], ...block(does.script))
+      break
+    case 'edit':
+      lines.push(['  changes files like this:'], ...block(does.diff))
+      break
+    case 'git':
+      lines.push(field('git', visible(JSON.stringify(does.git))))
+      break
+    case 'external':
+      lines.push(['  is done by the agent or person that claims it'])
+      if (does.instruction !== null) lines.push(['  instruction:'], ...block(does.instruction))
+      break
+    default:
+      does satisfies never
+  }
+  if ('stdin' in does && does.stdin !== null) lines.push(['  and is given as standard input:'], ...block(does.stdin))
+  for (const [label, value] of Object.entries(values))
+    lines.push(field('value', `${visible(label)} = `, ...wordOf(value, say)))
+  for (const [label, value] of Object.entries(inputs))
+    lines.push(field('input', `${visible(label)} = ${visible(JSON.stringify(value))}`))
+  if (Object.keys(env).length > 0)
+    lines.push(field('env', `${Object.keys(env).map(visible).join(', ')} `, dim('(values are bound, not shown)')))
+  if (shown.feedback !== null) lines.push(['  with the requested changes:'], ...block(shown.feedback))
+  lines.push(field('in', visible(cwd)))
+  if (program !== null) lines.push(field('program', visible(program)))
+  for (const one of files) {
+    lines.push(file('file', one))
+    if (options.all && does.type !== 'edit') lines.push(...contentLines(one.sha256, options))
+  }
+  if (files.length > 0 && does.type !== 'edit' && !options.all)
+    lines.push([dim(`            their content: ${options.whole}`)])
+  for (const [remote, url] of Object.entries(remotes))
+    lines.push(field('remote', `${visible(remote)} = ${visible(url)}`))
+  for (const [ref, commit] of Object.entries(shown.push?.commits ?? {}))
+    lines.push(field('pushes', `${visible(ref)} = ${visible(commit)}`))
+  for (const [key, value] of Object.entries(shown.push?.config ?? {}))
+    lines.push(field('git', `${visible(key)} = ${visible(value)}`))
+  const hook = shown.push?.hook ?? null
+  if (hook !== null) lines.push(file('hook', hook))
+  lines.push(field('writes', writesOf(shown, say)))
+  lines.push(field('network', networkOf(shown, say)))
+  lines.push(field('hosts', listOf(shown.hosts, 'not declared', say)))
+  lines.push(field('cost', visible(shown.cost)))
+  for (const command of shown.besides) lines.push(field('also runs', visible(command)))
+  if (shown.reviewed !== null) lines.push(...reviewLines(shown.reviewed, options))
+  return [...lines, ...authorLines(words, say).map(indented)]
+}
+
+/** What only reads says so by its effect; that is the author's word, as a list would be. */
+function writesOf({ write, effect }: ShownTask, say: SafeText): string {
+  if (effect === 'pure' && (write ?? []).length === 0) return 'nothing (declared read-only)'
+  return write === null ? 'not declared (can write anywhere)' : listOf(write, 'nothing', say)
+}
+
+/** We carry out edits and git actions ourselves, and neither reaches out. */
+function networkOf({ network, does }: ShownTask, say: SafeText): string {
+  if (does.type === 'edit' || does.type === 'git') return 'none'
+  return network === null ? 'not declared (can reach anything)' : listOf(network, 'none', say)
+}
+
+const listOf = (words: readonly string[], none: string, { visible }: SafeText): string =>
+  words.length === 0 ? none : words.map(visible).join(', ')
+
+function wordOf(word: string, { nonAscii, quotedWord }: SafeText): ConsentLine {
+  const strange = nonAscii(word)
+  return strange.length === 0 ? [quotedWord(word)] : [quotedWord(word), ' ', yellow(`(contains ${strange.join(', ')})`)]
+}
+
+/** Everything the plan has written so far, as the lines that differ. */
+function reviewLines(reviewed: readonly ShownChange[], options: ConsentOptions): readonly ConsentLine[] {
+  const { say, all, contents, whole } = options
+  const changes = changesIn(reviewed)
+  const told = toldChanges(reviewed, all)
+  const lines: ConsentLine[] = [
+    [
+      changes.length === 0
+        ? 'the plan changed no files'
+        : `changed by the plan so far, ${numberOf(changes.length, 'path')}:`,
+    ],
+  ]
+  for (const change of told) {
+    lines.push([`  ${say.visible(change.path)} `, dim(hashesOf(change))])
+    const patch = contents.patches.get(change.path) ?? NOT_STORED
+    const shown = patch.type === 'text' ? patch.lines.flatMap(line => say.visibleLines(line)) : [`(${patch.why})`]
+    lines.push(...blockOf(shown, options))
+  }
+  if (told.length < changes.length) lines.push([`  … and ${changes.length - told.length} more paths: ${whole}`])
+  return lines
+}
+
+const NOT_STORED: StoredText = {
+  type: 'none',
+  why: 'too large to store, or not a file: only its hash is known',
+}
+
+const hashesOf = ({ before, now }: ShownChange): string =>
+  `${before === null ? 'nothing' : before.slice(0, 12)} → ${now === null ? 'nothing' : now.slice(0, 12)}`
+
+function contentLines(hash: Sha256, { contents, say }: ConsentOptions): readonly ConsentLine[] {
+  const text = contents.files.get(hash)
+  if (text === undefined) return [[dim('    (not stored: outside the workspace, or too large)')]]
+  if (text.type === 'none') return [[dim(`    (${text.why})`)]]
+  return say.visibleLines(text.lines.join('\n')).map(line => ['    ', dim('│'), ` ${line}`])
+}
+
+function blockOf(lines: readonly string[], { all, whole }: ConsentOptions): readonly ConsentLine[] {
+  const told = all ? lines : lines.slice(0, BLOCK_MAX)
+  const left = lines.length - told.length
+  return [
+    ...told.map(line => ['    ', dim('│'), ` ${line}`]),
+    ...(left === 0 ? [] : [[`    … ${numberOf(left, 'more line')}: ${whole}`]]),
+  ]
+}
+
+/** Below everything else, because nobody has checked it. */
+function authorLines(
+  { title, description, rationale, risks = [] }: ShownWords,
+  { visibleLines }: SafeText,
+): readonly ConsentLine[] {
+  const said = [
+    ...(title === undefined ? [] : [title]),
+    ...(description === undefined ? [] : [description]),
+    ...(rationale === undefined ? [] : [rationale]),
+    ...risks.map(risk => `risk: ${risk}`),
+  ]
+  if (said.length === 0) return []
+  return [
+    [dim("from the plan's author (not verified):")],
+    ...said.flatMap(text => visibleLines(text)).map((line): ConsentLine => ['  ', dim('│'), ` ${line}`]),
+  ]
+}

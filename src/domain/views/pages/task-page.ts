@@ -1,0 +1,179 @@
+// A task as a page shows it: every attempt with how it went, and every decision of a person about it, read from the journal.
+
+import type { Event } from '../../event.ts'
+import type { Millis, Sha256, TaskName } from '../../id.ts'
+import type { Json, JsonObject } from '../../json.ts'
+import type { Failure, Result, Verdict } from '../../result.ts'
+
+export interface AttemptTold {
+  readonly visit: number
+  readonly attempt: number
+  readonly status: 'running' | 'succeeded' | 'failed' | 'lost'
+  readonly startedAt: Millis
+  readonly endedAt: Millis | null
+  readonly durationMs: number | null
+  /** Who had claimed it; null when the engine carried it out. */
+  readonly by: string | null
+  readonly exit: number | null
+  readonly outcome: string | null
+  readonly failure: Failure | null
+  /** Why nobody knows how it ended. */
+  readonly lost: string | null
+  readonly verdicts: readonly Verdict[]
+  readonly outputs: JsonObject | null
+  /** Everything it printed. */
+  readonly log: { readonly sha256: Sha256; readonly bytes: number } | null
+  /** The change set of what it wrote; null when it wrote nothing or nobody looked. */
+  readonly changes: Sha256 | null
+  /** How many paths it wrote; null when nobody looked. */
+  readonly paths: number | null
+  readonly used: Used | null
+  /** The entry in which it ended; that in which it began while it has not. */
+  readonly entry: number
+}
+
+/** Tokens and money, as far as they are known. */
+export interface Used {
+  readonly tokens: number | null
+  readonly inputTokens: number | null
+  readonly outputTokens: number | null
+  /** In dollars, or as an agent said. */
+  readonly cost: number | null
+}
+
+export interface DecisionTold {
+  readonly verdict: string
+  readonly by: string
+  readonly at: Millis
+  readonly rationale: string
+  readonly option: string | null
+  readonly entry: number
+}
+
+interface JournalEntry {
+  readonly version: number
+  readonly now: Millis
+  readonly actor: string
+  readonly events: readonly Event[]
+}
+
+/** All entries of the plan, from the first. */
+export function taskHistory(
+  entries: Iterable<JournalEntry>,
+  task: TaskName,
+): { readonly attempts: readonly AttemptTold[]; readonly decisions: readonly DecisionTold[] } {
+  const attempts: AttemptTold[] = []
+  const decisions: DecisionTold[] = []
+  for (const { version, now, actor, events } of entries)
+    for (const event of events) {
+      if (!('task' in event) || event.task !== task) continue
+      switch (event.type) {
+        case 'attempt.started':
+          attempts.push(begun(event, now, version))
+          break
+        case 'attempt.succeeded':
+        case 'attempt.failed':
+          end(attempts, event, told => ({ ...told, ...ended(event.result, told, now), entry: version }))
+          break
+        case 'attempt.lost':
+          end(attempts, event, told => ({
+            ...told,
+            status: 'lost',
+            endedAt: now,
+            lost: event.reason,
+            changes: event.wrote?.changes ?? null,
+            paths: event.wrote?.paths ?? null,
+            entry: version,
+          }))
+          break
+        case 'gate.decided':
+          decisions.push({
+            verdict: event.verdict,
+            by: event.by ?? actor,
+            at: now,
+            rationale: event.rationale,
+            option: event.option ?? null,
+            entry: version,
+          })
+          break
+        default:
+          break
+      }
+    }
+  return { attempts, decisions }
+}
+
+const begun = (
+  { visit, attempt, claim }: Extract<Event, { readonly type: 'attempt.started' }>,
+  now: Millis,
+  version: number,
+): AttemptTold => ({
+  visit,
+  attempt,
+  status: 'running',
+  startedAt: now,
+  endedAt: null,
+  durationMs: null,
+  by: claim?.by ?? null,
+  exit: null,
+  outcome: null,
+  failure: null,
+  lost: null,
+  verdicts: [],
+  outputs: null,
+  log: null,
+  changes: null,
+  paths: null,
+  used: null,
+  entry: version,
+})
+
+function end(
+  attempts: AttemptTold[],
+  { visit, attempt }: { readonly visit: number; readonly attempt: number },
+  told: (before: AttemptTold) => AttemptTold,
+): void {
+  const at = attempts.findLastIndex(one => one.visit === visit && one.attempt === attempt)
+  if (at !== -1) attempts[at] = told(attempts[at]!)
+}
+
+function ended(result: Result, { startedAt }: AttemptTold, now: Millis): Partial<AttemptTold> {
+  return {
+    status: result.status,
+    endedAt: now,
+    durationMs: result.durationMs ?? Math.max(0, now - startedAt),
+    exit: result.exit ?? null,
+    outcome: result.status === 'succeeded' ? (result.outcome ?? 'success') : null,
+    failure: result.status === 'failed' ? result.failure : null,
+    verdicts: result.verdicts ?? [],
+    outputs: result.outputs ?? null,
+    log: result.log ?? null,
+    changes: result.wrote?.changes ?? null,
+    paths: result.wrote?.paths ?? null,
+    used: usedBy(result),
+  }
+}
+
+/** Of a model task what was counted; else what whoever did it says. */
+export function usedBy({ model, outputs = {} }: Result): Used | null {
+  if (model !== undefined) {
+    const { inputTokens, outputTokens } = model.usage
+    const cost = model.cost.known ? model.cost.usd : null
+    return { tokens: inputTokens + outputTokens, inputTokens, outputTokens, cost }
+  }
+  const said = { ...objectOf(outputs.metrics), ...objectOf(outputs.usage) }
+  const [inputTokens, outputTokens] = [whole(said.input_tokens), whole(said.output_tokens)]
+  const sum = inputTokens === null && outputTokens === null ? null : (inputTokens ?? 0) + (outputTokens ?? 0)
+  const tokens = whole(said.tokens) ?? sum
+  const cost = amount(said.cost_usd) ?? amount(said.cost)
+  return tokens === null && cost === null ? null : { tokens, inputTokens, outputTokens, cost }
+}
+
+const objectOf = (value: Json | undefined): JsonObject =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : {}
+
+/** What is reported is not believed to be a number until it is one. */
+const amount = (value: Json | undefined): number | null =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
+
+const whole = (value: Json | undefined): number | null => (Number.isSafeInteger(value) ? amount(value) : null)

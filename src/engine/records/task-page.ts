@@ -1,0 +1,98 @@
+// What a page shows of one task, read from the whole journal of its plan: attempts, decisions, criteria, the end of its output; and
+// what an attempt changed in files, line by line.
+
+import type { Sha256 } from '../../domain/id.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { card, explain } from '../../domain/views/board.ts'
+import { contractOf } from '../../domain/views/contract.ts'
+import { taskHistory } from '../../domain/views/pages/task-page.ts'
+import { patchBetween } from '../../format/text/consent-contents.ts'
+import type { Change, TreeEntry } from '../../workspace/workspace.ts'
+import type { ChangesShown, FileShown, TaskPage } from '../queries.ts'
+import { readOthersChanges } from '../rollback/attempt-changes.ts'
+import type { Rooms } from '../rooms.ts'
+import { wholeJournal } from './verify-chain.ts'
+
+const LOG_CHUNKS = 200
+
+export async function taskPage(
+  { store, clock }: Rooms,
+  state: PlanState,
+  task: TaskState,
+): Promise<Omit<TaskPage, 'preview'>> {
+  const { id: name } = task.definition
+  const now = {
+    name: state.definition.name,
+    version: state.version,
+    card: card(state, task),
+    definition: task.definition,
+    neededBy: task.dependants.map(({ definition }) => definition.id),
+    why: explain(state, task, clock.now()),
+  }
+  const entries = await wholeJournal(store, state.id)
+  const log = await store.logs.read({
+    plan: state.id,
+    task: name,
+    before: Number.POSITIVE_INFINITY,
+    limit: LOG_CHUNKS + 1,
+  })
+  return {
+    ...now,
+    ...taskHistory(entries, name),
+    criteria: contractOf(entries).lines.filter(line => line.task === name),
+    log: log.slice(-LOG_CHUNKS),
+    isLogCut: log.length > LOG_CHUNKS,
+  }
+}
+
+const FILES_MAX = 500
+/** So much text of patches in one answer; of files behind that only the names are told. */
+const PATCH_CHARS_MAX = 2_000_000
+
+export async function taskChanges(
+  rooms: Rooms,
+  state: PlanState,
+  task: TaskState,
+  which: { readonly visit?: number; readonly attempt?: number },
+): Promise<ChangesShown | null> {
+  const { attempts } = taskHistory(await wholeJournal(rooms.store, state.id), task.definition.id)
+  const isMeant = (one: (typeof attempts)[number]): boolean =>
+    which.visit === undefined && which.attempt === undefined
+      ? one.changes !== null
+      : (which.visit === undefined || one.visit === which.visit) &&
+        (which.attempt === undefined || one.attempt === which.attempt)
+  const meant = attempts.findLast(isMeant)
+  if (meant === undefined) return null
+  const { visit, attempt, changes } = meant
+  const all = changes === null ? [] : ((await readOthersChanges(rooms, changes)) ?? [])
+  const files: FileShown[] = []
+  let left = PATCH_CHARS_MAX
+  for (const change of all.slice(0, FILES_MAX)) {
+    const file = await fileShown(rooms, change, left > 0)
+    left -= file.patch?.reduce((sum, line) => sum + line.length + 1, 0) ?? 0
+    files.push(file)
+  }
+  return { visit, attempt, files, more: all.length - files.length }
+}
+
+async function fileShown({ store }: Rooms, change: Change, isWanted: boolean): Promise<FileShown> {
+  const { path, before, after } = change
+  const told = {
+    path,
+    change: before === null ? ('created' as const) : after === null ? ('deleted' as const) : ('changed' as const),
+    before: sizeOf(before),
+    after: sizeOf(after),
+  }
+  const without = (why: string): FileShown => ({ ...told, patch: null, why })
+  if (!isWanted) return without('too many changes to show all of them')
+  if (isOther(before) || isOther(after)) return without('not a file')
+  const hashes = { before: hashOf(before), now: hashOf(after) }
+  if (hashes.before === hashes.now) return without('only its mode changed')
+  const patch = await patchBetween(hashes, sha256 => store.blobs.get(sha256))
+  if (patch === null) return without('too large to store: only its hash is known')
+  return patch.type === 'text' ? { ...told, patch: patch.lines, why: null } : without(patch.why)
+}
+
+const isOther = (entry: TreeEntry | null): boolean => entry !== null && entry.type !== 'file'
+const hashOf = (entry: TreeEntry | null): Sha256 | null => (entry?.type === 'file' ? entry.sha256 : null)
+const sizeOf = (entry: TreeEntry | null): number | null => (entry?.type === 'file' ? entry.size : null)
