@@ -271,6 +271,28 @@ describe('the house', () => {
     expect(faults.map(({ file, line }) => `${file}: ${line.trim()}`)).toEqual([])
   })
 
+  test('the page stands on client and domain: it sees no other room, and no room sees it', () => {
+    const web = resolve(src, '../web')
+    const pages = walk(web).filter(file => /\.tsx?$/.test(file))
+    expect(pages.length).toBeGreaterThan(0)
+    const faults: string[] = []
+    for (const file of pages) {
+      const source = readFileSync(join(web, file), 'utf8')
+      if (!source.startsWith('// ')) faults.push(`${file} does not say what it is`)
+      if (source.split('\n').length > LINES_MAX) faults.push(`${file} has swollen`)
+      for (const { path } of specifiers(source)) {
+        const to = path.startsWith('.') ? relative(src, resolve(web, dirname(file), path)) : ''
+        if (to === '' || to.startsWith('../web/')) continue
+        if (room(to) !== 'domain' && to !== DOORS.client) faults.push(`${file} sees ${to}`)
+      }
+    }
+    expect(faults).toEqual([])
+    expect(files.filter(file => text.get(file)!.includes('/web/'))).toEqual([])
+    const folders = new Map<string, number>()
+    for (const file of pages) folders.set(dirname(file), (folders.get(dirname(file)) ?? 0) + 1)
+    expect([...folders].filter(([, count]) => count > FILES_MAX)).toEqual([])
+  })
+
   test('every file opens with a sentence that says what it is', () => {
     expect(sources.filter(file => !/^(#!.*\n)?\/\//.test(text.get(file)!))).toEqual([])
   })

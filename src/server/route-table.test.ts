@@ -13,7 +13,18 @@ import { ROUTES } from './routes/route-list.ts'
 import { type Served, served } from './server.fixture.ts'
 
 /** Anybody may call these; whatever is not named here needs a token. */
-const PUBLIC = ['GET /', 'GET /health', 'GET /ready', 'POST /auth/code', 'POST /auth/logout']
+const PUBLIC = [
+  'GET /',
+  'GET /favicon.ico',
+  'GET /health',
+  'GET /ready',
+  'GET /ui',
+  'GET /ui/:place',
+  'GET /ui/:place/:of',
+  'GET /ui/assets/:file',
+  'POST /auth/code',
+  'POST /auth/logout',
+]
 const ROLES = Object.keys(RIGHTS) as readonly Role[]
 const MARK = 'zq7secretzq7'
 const named = (route: AnyRoute): string => `${route.method} ${route.path}`

@@ -59,6 +59,8 @@ export interface ServedOptions {
   readonly feed?: Feed
   /** Instead of real chance. */
   readonly random?: ServerRooms['random']
+  /** The page for browsers; none when not said. */
+  readonly page?: ServerRooms['page']
 }
 
 export async function served(options: ServedOptions = {}): Promise<Served> {
@@ -104,6 +106,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     stateDir: composed.stateDir,
     environment,
     version: '0.0.0-test',
+    page: options.page ?? null,
     stopping: stop.signal,
   }
   const serving = await serve(rooms, {

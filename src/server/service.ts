@@ -8,6 +8,7 @@ import type { ServerLimits } from './limits.ts'
 import type { Live } from './live/hub.ts'
 import type { Log } from './monitoring/log.ts'
 import type { Meter } from './monitoring/metrics.ts'
+import type { PageFiles } from './page-files.ts'
 import type { AnyRoute } from './route.ts'
 
 export interface ServerRooms extends RouteRooms {
@@ -37,6 +38,8 @@ export interface RouteRooms {
   /** What the service was started with; planners look for programs in it. */
   readonly environment: { readonly [name: string]: string | undefined }
   readonly version: string
+  /** The page for browsers; null where it was not built. */
+  readonly page: PageFiles | null
   /** Fires when the service stops: streams end, nothing new begins. */
   readonly stopping: AbortSignal
 }

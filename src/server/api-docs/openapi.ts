@@ -279,6 +279,9 @@ const PARAMETERS: { readonly [name: string]: string } = {
   sha256: 'The SHA-256 of the bytes: 64 lower-case hexadecimal digits.',
   name: 'The name of whom the token is for.',
   id: 'The id of something that waits, as the inbox has it.',
+  place: 'A place of the page: `plans`, `inbox` or `new`.',
+  of: 'The name of a plan, or the id of something that waits.',
+  file: 'The name of a file, as the page names it.',
 }
 
 function queryParameters({ query }: Loose, components: ReturnType<typeof openComponents>): readonly Parameter[] {

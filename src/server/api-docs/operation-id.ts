@@ -20,7 +20,12 @@ export function operationId({ method, path }: Named): string {
 
 /** Where the path alone would make a poor name. */
 const NAMED: { readonly [route: string]: string } = {
-  'GET /': 'getPage',
+  'GET /': 'getHome',
+  'GET /ui': 'getPage',
+  'GET /ui/:place': 'getPageAt',
+  'GET /ui/:place/:of': 'getPageOf',
+  'GET /ui/assets/:file': 'getPageFile',
+  'GET /favicon.ico': 'getIcon',
   'GET /openapi.json': 'getOpenApi',
   'GET /docs': 'getDocs',
   'GET /auth': 'getIdentity',

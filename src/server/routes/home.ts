@@ -1,10 +1,14 @@
-// The page people open.
+// The pages people open: `/ui` is the page of web/, as it was built; `/` leads there.
 
 import { createHash } from 'node:crypto'
-import { type AnyRoute, route } from '../route.ts'
+import type { PageFile } from '../page-files.ts'
+import { notFound, type Problem } from '../problem.ts'
+import type { Call } from '../request.ts'
+import { type AnyRoute, type Reply, rawRoute, route } from '../route.ts'
 
-// The one page of the service: takes the code out of the link, exchanges it, and says who is signed in. Nothing is loaded from
-// anywhere; its script and style are known to the browser by their hashes.
+// Where the page was not built, as in a checkout of the sources, `/` is a small page of its own: it takes the code out of the link,
+// exchanges it, and says who is signed in. Nothing is loaded from anywhere; its script and style are known to the browser by their
+// hashes.
 
 const STYLE = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
@@ -70,18 +74,106 @@ const homePage = {
   ].join('; '),
 } as const
 
+/** Everything comes from this service, and nothing stands in the document itself: no script, no style. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const NOT_BUILT = notFound('the page was not built', 'npm run build builds it')
+const NO_FILE = notFound('the page has no such file', 'load the page again')
+
+/** The document is asked for each time, so that a new release shows at once; what it names holds a hash, and is kept for good. */
+function pageAt({ rooms }: Pick<Call, 'rooms'>, request: Request): Response | Problem {
+  if (rooms.page === null) return NOT_BUILT
+  return sent(rooms.page.index(request.headers.get('accept-encoding')), 'no-cache')
+}
+
+/** A worker goes by the policy its own script came with, so scripts have the one of the page. */
+const sent = ({ type, data, encoding }: PageFile, cache: string): Response =>
+  new Response(data as Uint8Array<ArrayBuffer>, {
+    headers: {
+      'content-type': type,
+      'content-length': String(data.byteLength),
+      'content-security-policy': PAGE_POLICY,
+      'cache-control': cache,
+      vary: 'accept-encoding',
+      ...(encoding === undefined ? {} : { 'content-encoding': encoding }),
+    },
+  })
+
+const HOME: Reply = {
+  status: 200,
+  raw: { type: 'text/html; charset=utf-8', data: homePage.text },
+  headers: { 'content-security-policy': homePage.policy },
+}
+
+/** What stands behind the question mark is the page's own affair. */
+const page = (path: string, about: string): AnyRoute =>
+  rawRoute({
+    method: 'GET',
+    path,
+    right: 'nothing',
+    noun: 'page',
+    about,
+    answers: { 200: { about: 'the page', type: 'text/html' } },
+    respond: async (request, call) => pageAt(call, request),
+  })
+
 export const homeRoutes: readonly AnyRoute[] = [
   route({
     method: 'GET',
     path: '/',
     right: 'nothing',
-    noun: 'auth',
-    about: 'The page of the service: signs a browser in with the code of a link.',
-    answers: { 200: { about: 'the page', type: 'text/html' } },
+    noun: 'page',
+    about: 'Leads to the page; a browser takes the code of a link along.',
+    answers: {
+      200: { about: 'a page for signing in, where the other was not built', type: 'text/html' },
+      302: { about: 'the page is at /ui/' },
+    },
+    handle: async ({ rooms }) => (rooms.page === null ? HOME : { status: 302, location: '/ui/' }),
+  }),
+  page('/ui', 'The page for people: plans, what waits for them, and everything they can do about it.'),
+  page('/ui/:place', 'The same page, opened at a place of it.'),
+  page('/ui/:place/:of', 'The same page, opened at one plan, or at one thing that waits.'),
+  rawRoute({
+    method: 'GET',
+    path: '/ui/assets/:file',
+    right: 'nothing',
+    noun: 'page',
+    about: 'A script, style, font or picture of the page. Its name holds a hash, so it may be kept for good.',
+    answers: {
+      200: { about: 'the file', type: 'text/javascript', texts: ['text/css', 'image/svg+xml', 'font/woff2'] },
+    },
+    respond: async (request, { rooms, params }) => {
+      const file = rooms.page?.asset(params.file!, request.headers.get('accept-encoding')) ?? null
+      if (file !== null) return sent(file, 'public, max-age=31536000, immutable')
+      return rooms.page === null ? NOT_BUILT : NO_FILE
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/favicon.ico',
+    right: 'nothing',
+    noun: 'page',
+    about: 'The sign of Planfold.',
+    answers: { 200: { about: 'a picture', type: 'image/svg+xml' } },
     handle: async () => ({
       status: 200,
-      raw: { type: 'text/html; charset=utf-8', data: homePage.text },
-      headers: { 'content-security-policy': homePage.policy },
+      raw: { type: 'image/svg+xml', data: SIGN },
+      headers: { 'cache-control': 'public, max-age=86400' },
     }),
   }),
 ]
+
+/** Three folded sheets, dark on light and light on dark. */
+const SIGN =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><style>path{fill:#1b1d23}@media(prefers-color-scheme:dark){path{fill:#eceef2}}</style><path d="M6 8l9-4v24l-9-4z" opacity=".55"/><path d="M17 4l9 5v8l-9 4z"/></svg>\n'

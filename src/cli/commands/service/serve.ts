@@ -19,6 +19,7 @@ import { Live } from '../../../server/live/hub.ts'
 import { type Log, type LogLevel, openLog } from '../../../server/monitoring/log.ts'
 import { followJournal, openMeter } from '../../../server/monitoring/metrics.ts'
 import { noteRunning } from '../../../server/monitoring/running-services.ts'
+import { openPageFiles } from '../../../server/page-files.ts'
 import { ROUTES } from '../../../server/routes/route-list.ts'
 import { type Serving, serve } from '../../../server/serve.ts'
 import type { ServerRooms } from '../../../server/service.ts'
@@ -112,6 +113,7 @@ function roomsOf(
     stateDir,
     environment,
     version: VERSION,
+    page: openPageFiles(),
     stopping,
   }
 }

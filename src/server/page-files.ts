@@ -1,0 +1,69 @@
+// The files of the page for browsers (web/, built into dist/ui), as the service sends them: whole, from memory, compressed when they
+// were built. Nothing outside this folder can be named: the list is made once, and a request only looks it up.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export interface PageFile {
+  readonly type: string
+  readonly data: Uint8Array
+  /** Of the data; absent when it is sent as it is. */
+  readonly encoding?: 'br' | 'gzip'
+}
+
+export interface PageFiles {
+  /** The one document of the page, whatever its address. */
+  index(accepted: string | null): PageFile
+  /** A file whose name holds a hash of its content; null when there is none. */
+  asset(name: string, accepted: string | null): PageFile | null
+}
+
+const TYPES: { readonly [extension: string]: string } = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+}
+/** Best first, with what the build calls the file. */
+const ENCODINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const
+
+/** Beside the compiled program; from sources there is none, unless somebody says where. */
+const BUILT = fileURLToPath(new URL('../ui/', import.meta.url))
+
+/** Null when the page was not built. */
+export function openPageFiles(folder: string = BUILT): PageFiles | null {
+  if (!existsSync(join(folder, 'index.html'))) return null
+  const assets = join(folder, 'assets')
+  const names = new Set(existsSync(assets) ? readdirSync(assets) : [])
+  const read = new Map<string, Uint8Array>()
+  const bytes = (path: string): Uint8Array => {
+    const known = read.get(path) ?? readFileSync(path)
+    read.set(path, known)
+    return known
+  }
+  const best = (path: string, has: (suffix: string) => boolean, accepted: string | null): PageFile | null => {
+    const type = TYPES[extname(path)]
+    if (type === undefined) return null
+    for (const [encoding, suffix] of ENCODINGS)
+      if (takes(accepted ?? '', encoding) && has(suffix)) return { type, data: bytes(path + suffix), encoding }
+    return { type, data: bytes(path) }
+  }
+  return {
+    index: accepted =>
+      best(join(folder, 'index.html'), suffix => existsSync(join(folder, `index.html${suffix}`)), accepted)!,
+    asset: (name, accepted) =>
+      names.has(name) ? best(join(assets, name), suffix => names.has(name + suffix), accepted) : null,
+  }
+}
+
+/** `br;q=0` says that it is not taken. */
+const takes = (accepted: string, encoding: string): boolean =>
+  accepted.split(',').some(part => {
+    const [name = '', ...more] = part.trim().split(';')
+    return name.trim().toLowerCase() === encoding && !more.some(one => /^\s*q=0(\.0*)?\s*$/.test(one))
+  })

@@ -1,0 +1,134 @@
+// The page as a person uses it, in a real browser: signing in by the link, seeing what waits, deciding, making a plan, and a service
+// that goes away and comes back.
+
+import { readFileSync } from 'node:fs'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { browserOrReason, complaintsOf } from './browser.fixture.ts'
+import { type Place, place } from './planfold.fixture.ts'
+import { type ServedProcess, serving } from './serve.fixture.ts'
+
+const HOSTILE = '<img src=x onerror=alert(1)><script>alert(2)</script>'
+const GATED = `planfold: 1
+name: gated
+title: ${JSON.stringify(HOSTILE)}
+tasks:
+  - id: first
+    title: "[click](javascript:alert(3)) ![x](https://example.com/x.png)"
+    run: [echo, made]
+    effect: pure
+  - id: look
+    title: Is it good?
+    needs: first
+    gate: approval
+  - id: last
+    needs: look
+    run: [echo, ${JSON.stringify(HOSTILE)}]
+    effect: pure
+`
+
+let folder: Place
+let service: ServedProcess
+let browser: Browser | string
+let context: BrowserContext
+let page: Page
+let complaints: string[] = []
+
+beforeAll(async () => {
+  browser = await browserOrReason()
+  if (typeof browser === 'string') {
+    console.log(`page.test.ts is skipped: ${browser}`)
+    return
+  }
+  folder = await place()
+  service = await serving(folder.folder)
+  context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
+  context.setDefaultTimeout(120_000)
+  page = await context.newPage()
+  complaints = complaintsOf(page, service.address)
+})
+
+afterAll(async () => {
+  if (typeof browser !== 'string') await browser?.close()
+  service?.kill('SIGKILL')
+  await service?.ended
+  await folder?.remove()
+})
+
+async function post(path: string, body: string, type: string): Promise<void> {
+  const token = readFileSync(service.tokenFile!, 'utf8').trim()
+  const response = await fetch(service.address + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': type },
+    body,
+  })
+  expect(response.ok, await response.text()).toBe(true)
+}
+
+test('by the link to the plans; a gate is approved in one tab and passed in another; hostile words stay words', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await page.goto(service.link!)
+  await page.getByRole('heading', { name: 'No plans yet' }).waitFor()
+  expect(page.url()).toBe(`${service.address}/ui/`)
+  // It comes by itself: nobody loads the page again.
+  await post('/plans?start=true', GATED, 'application/yaml')
+  const row = page.getByRole('link', { name: /gated/ })
+  await row.getByText('1 question').waitFor()
+  await row.click()
+  await page.getByRole('region', { name: 'Waits for you' }).getByText('look').waitFor()
+  // What waits is open beside the graph.
+  await page.getByRole('complementary', { name: 'look' }).waitFor()
+  const other = await context.newPage()
+  const others = complaintsOf(other, service.address)
+  await other.goto(`${service.address}/ui/plans/gated?view=outline`)
+  await other.getByRole('button', { name: /last/ }).first().waitFor()
+  await page
+    .getByRole('link', { name: /Review/ })
+    .first()
+    .click()
+  await page.getByText('If you approve, this runs').waitFor()
+  await page.getByRole('img', { name: `Command: "echo" ${JSON.stringify(HOSTILE)}` }).waitFor()
+  await page.getByRole('button', { name: /Approve/ }).click()
+  await page.getByText('Completed').first().waitFor()
+  await other.getByText('Completed').first().waitFor()
+  await page.goto(`${service.address}/ui/plans/gated?task=last&tab=log`)
+  await page.getByRole('log').getByText(HOSTILE, { exact: true }).waitFor()
+  await other.close()
+  expect([...complaints, ...others]).toEqual([])
+})
+
+test('a plan is drafted from a goal, shown, run and watched', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await page.goto(`${service.address}/ui/`)
+  await page.getByRole('link', { name: 'New plan' }).first().click()
+  await page.getByLabel('What do you want done?').fill('Write a note about the weather')
+  await page.getByRole('button', { name: /Draft the plan/ }).click()
+  await page.getByText('Draft', { exact: true }).first().waitFor()
+  await page.getByRole('button', { name: 'Run' }).click()
+  await page.getByRole('button', { name: 'Pause' }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Find or do' }).fill('pause')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Resume' }).waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('when the service is killed the page stays readable and says so; when it is back, it goes on, still signed in', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await page.goto(`${service.address}/ui/plans/gated?view=outline`)
+  await page.getByText('Live', { exact: true }).waitFor()
+  const { port } = service
+  service.kill('SIGKILL')
+  await service.ended
+  await page.getByText(/The service does not answer/).waitFor()
+  expect(await page.getByRole('button', { name: /last/ }).first().isVisible()).toBe(true)
+  service = await serving(folder.folder, '--port', String(port))
+  await page.getByText('Live', { exact: true }).waitFor()
+  await post(
+    '/plans',
+    'planfold: 1\nname: afterwards\ntasks:\n  - { id: a, run: [echo, a], effect: pure }\n',
+    'application/yaml',
+  )
+  await page.getByRole('link', { name: 'Plans', exact: true }).first().click()
+  await page.getByRole('link', { name: /afterwards/ }).waitFor()
+})

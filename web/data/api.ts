@@ -1,0 +1,218 @@
+// What the page asks the service for, and tells it. The only file that knows routes: everything else calls these functions.
+
+import { type AnswerOf, connect, type RemoteEngine } from '../../src/client/client.ts'
+import type { Shown } from '../../src/domain/gates/consent.ts'
+
+export const engine: RemoteEngine = connect({ url: location.origin })
+
+/** What the service said no with: its words, and what to do. */
+export class Problem extends Error {
+  override readonly name = 'Problem'
+  readonly status: number
+  readonly hint: string | null
+  readonly faults: readonly { readonly path: string; readonly message: string; readonly hint?: string }[]
+
+  constructor(status: number, detail: string, hint: string | null, faults: Problem['faults'] = []) {
+    super(detail)
+    this.status = status
+    this.hint = hint
+    this.faults = faults
+  }
+}
+
+export interface Identity {
+  readonly actor: string
+  readonly role: 'viewer' | 'operator' | 'approver' | 'admin'
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json' }
+
+async function http<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown, type?: string): Promise<T> {
+  let response: Response
+  try {
+    response = await fetch(path, {
+      method,
+      headers: {
+        ...JSON_HEADERS,
+        ...(type === undefined ? {} : { 'content-type': type }),
+        ...(method === 'POST' ? { 'idempotency-key': newKey() } : {}),
+      },
+      ...(body === undefined ? {} : { body: type === undefined ? JSON.stringify(body) : (body as string) }),
+    })
+  } catch {
+    throw new Problem(0, 'the service does not answer', 'is `planfold serve` running?')
+  }
+  const text = await response.text()
+  const read = text === '' ? null : parsed(text)
+  if (response.ok) return read as T
+  const { detail, hint, faults } = (read ?? {}) as { detail?: string; hint?: string; faults?: Problem['faults'] }
+  throw new Problem(response.status, detail ?? `the service answered ${response.status}`, hint ?? null, faults ?? [])
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('')
+
+// ── who ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Takes the code of a link out of the address, before anything is asked, and exchanges it for the cookie. */
+export async function signInByLink(): Promise<Problem | null> {
+  const code = new URLSearchParams(location.hash.slice(1)).get('code')
+  if (code === null) return null
+  history.replaceState(null, '', location.pathname + location.search)
+  try {
+    await http('POST', '/auth/code', { code })
+    return null
+  } catch (error) {
+    return error as Problem
+  }
+}
+
+export const whoami = (): Promise<Identity> => http('GET', '/auth')
+export const signOut = (): Promise<void> => http('POST', '/auth/logout')
+
+// ── plans ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type PlanRow = AnswerOf<'plans'>['items'][number]
+export type InboxEntry = AnswerOf<'inbox'>['items'][number]
+
+export async function listPlans(): Promise<readonly PlanRow[]> {
+  const rows: PlanRow[] = []
+  let cursor: string | undefined
+  do {
+    const page = await engine.ask({
+      type: 'plans',
+      archived: false,
+      limit: 200,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    rows.push(...page.items)
+    cursor = page.next ?? undefined
+  } while (cursor !== undefined && rows.length < PLANS_MAX)
+  return rows
+}
+
+const PLANS_MAX = 1_000
+
+export type Counts = Readonly<Record<string, number>>
+export async function planCounts(plan: string): Promise<Counts | null> {
+  const found = await engine.ask({ type: 'summary', plan })
+  return found === null ? null : found.progress.counts
+}
+
+interface Moved {
+  readonly plan_id?: string
+  readonly id?: string
+  readonly name: string
+}
+
+export const createFromGoal = (goal: string): Promise<Moved> => http('POST', '/plans', { goal })
+export const createFromText = (text: string, start: boolean): Promise<Moved> =>
+  http('POST', `/plans${start ? '?start=true' : ''}`, text, 'application/yaml')
+
+export interface TemplateItem {
+  readonly name: string
+  readonly title: string | null
+  readonly about: string | null
+  readonly parameters: readonly string[]
+  readonly fault: string | null
+}
+export interface TemplateParameter {
+  readonly name: string
+  readonly type: string
+  readonly about: string
+  readonly required: boolean
+  readonly default: unknown
+  readonly values?: readonly unknown[]
+}
+export const listTemplates = async (): Promise<readonly TemplateItem[]> =>
+  (await http<{ items: readonly TemplateItem[] }>('GET', '/templates?limit=100')).items
+export const showTemplate = (
+  name: string,
+): Promise<
+  Omit<TemplateItem, 'parameters'> & { readonly parameters: readonly TemplateParameter[]; readonly document: string }
+> => http('GET', `/templates/${encodeURIComponent(name)}`)
+export const createFromTemplate = (
+  template: string,
+  values: { readonly [name: string]: unknown },
+  name: string | undefined,
+): Promise<Moved> =>
+  http('POST', `/templates/${encodeURIComponent(template)}/plans`, { values, ...(name === undefined ? {} : { name }) })
+
+export type PlanVerb = 'execute' | 'pause' | 'resume' | 'cancel'
+export const orderPlan = (plan: string, verb: PlanVerb, body: object = {}): Promise<unknown> =>
+  http('POST', `/plans/${encodeURIComponent(plan)}/${verb}`, body)
+export const orderTask = (plan: string, task: string, verb: 'retry' | 'skip', body: object = {}): Promise<unknown> =>
+  http('POST', `/plans/${encodeURIComponent(plan)}/tasks/${encodeURIComponent(task)}/${verb}`, body)
+
+// ── what waits ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+export async function listInbox(): Promise<readonly InboxEntry[]> {
+  return (await engine.ask({ type: 'inbox' })).items
+}
+
+export interface AnswerBody {
+  readonly answer: string
+  readonly rationale?: string
+  readonly hash?: string
+  readonly option?: string
+  readonly answers?: { readonly [name: string]: unknown }
+  readonly to?: string
+}
+
+export const answerInbox = (id: string, body: AnswerBody): Promise<{ readonly told: readonly string[] }> =>
+  http('POST', `/inbox/${encodeURIComponent(id)}/answer`, body)
+
+/** What somebody is asked to agree to, from the stored bytes; null when nothing was stored. */
+export async function shownFor(sha256: string): Promise<Shown | null> {
+  const bytes = await engine.ask({ type: 'blob', sha256: sha256 as never })
+  return bytes === null ? null : (JSON.parse(new TextDecoder().decode(bytes)) as Shown)
+}
+
+export async function blobText(sha256: string): Promise<string | null> {
+  const bytes = await engine.ask({ type: 'blob', sha256: sha256 as never })
+  return bytes === null ? null : new TextDecoder().decode(bytes)
+}
+
+// ── one task ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const taskLogs = (plan: string, task: string, after = 0) =>
+  engine.ask({ type: 'logs', plan, task, after, limit: 1000 })
+export const taskAttempts = (plan: string, task: string) =>
+  http<{ items: readonly AttemptItem[] }>(
+    'GET',
+    `/plans/${encodeURIComponent(plan)}/tasks/${encodeURIComponent(task)}/attempts`,
+  )
+export interface AttemptItem {
+  readonly visit: number
+  readonly attempt: number
+  readonly status: 'running' | 'succeeded' | 'failed' | 'lost'
+  readonly started_at: string
+  readonly ended_at: string | null
+  readonly duration_ms: number | null
+  readonly exit: number | null
+  readonly failure_class: string | null
+}
+export const taskPreview = (plan: string, task: string) => engine.ask({ type: 'preview', plan, task })
+
+// ── going back ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const listCheckpoints = (plan: string) => engine.ask({ type: 'checkpoints', plan })
+export const previewRollback = (plan: string, to: string) => engine.ask({ type: 'rollbackPreview', plan, to })
+export const previewUndo = (plan: string) => engine.ask({ type: 'rollbackPreview', plan, undo: true })
+export const diffCheckpoints = (plan: string, from: string, to?: string) =>
+  engine.ask({ type: 'checkpointDiff', plan, from, ...(to === undefined ? {} : { to }) })
+
+/** A refusal is a problem, as over HTTP. */
+export async function order(plan: string, one: Parameters<RemoteEngine['submit']>[1]): Promise<void> {
+  const done = await engine.submit(plan, one)
+  if (!done.ok)
+    throw new Problem(409, done.refusal.message, typeof done.refusal.hint === 'string' ? done.refusal.hint : null)
+}

@@ -1,0 +1,218 @@
+// The one stream of this browser, and the plans its tabs look at. Runs in a SharedWorker, or in the tab itself where there is none.
+//
+//   connecting ──→ live ──→ away ──→ live …        the client reads on behind the last entry it had; nothing is lost
+//                   └──→ signed-out ──(reconnect)──→ connecting
+//
+// What happened is told to tabs at most once in a frame.
+
+import { connect, type Entry, type RemoteEngine, RemoteTrouble } from '../../src/client/client.ts'
+import type { Connection, FromTab, ToTab } from './live-messages.ts'
+import { PlanFold } from './plan-fold.ts'
+
+const FRAME_MS = 16
+const PAGE = 500
+const RETRY_MS = 2_000
+
+export interface Port {
+  send(message: ToTab): void
+}
+
+interface Tab {
+  readonly plans: Set<string>
+  task: { readonly plan: string; readonly task: string } | null
+}
+
+interface Followed {
+  readonly fold: PlanFold
+  /** Names and ids it was asked for under. */
+  readonly asked: Set<string>
+  loading: Promise<void> | null
+}
+
+export class LiveHub {
+  readonly #engine: RemoteEngine
+  readonly #now: () => number
+  readonly #tabs = new Map<Port, Tab>()
+  /** By what a tab calls it. */
+  readonly #followed = new Map<string, Followed>()
+  readonly #dirty = new Set<Followed>()
+  readonly #changed = new Set<string>()
+  #connection: Connection = { is: 'connecting' }
+  #lastSeen: number
+  #timer: ReturnType<typeof setTimeout> | null = null
+  #stream: AbortController | null = null
+
+  constructor({ url, now }: { readonly url: string; readonly now: () => number }) {
+    this.#now = now
+    this.#lastSeen = now()
+    this.#engine = connect({ url, fetch: (...asked) => this.#fetch(...asked) })
+  }
+
+  join(port: Port): void {
+    this.#tabs.set(port, { plans: new Set(), task: null })
+    port.send({ say: 'connection', connection: this.#connection })
+    if (this.#stream === null) void this.#run()
+  }
+
+  leave(port: Port): void {
+    this.#tabs.delete(port)
+    this.#forget()
+  }
+
+  hear(port: Port, message: FromTab): void {
+    const tab = this.#tabs.get(port)
+    if (tab === undefined) return
+    switch (message.say) {
+      case 'follow':
+        tab.plans.add(message.plan)
+        void this.#follow(message.plan, port)
+        break
+      case 'leave':
+        tab.plans.delete(message.plan)
+        this.#forget()
+        break
+      case 'follow-task':
+        tab.task = message.task === null ? null : { plan: message.plan, task: message.task }
+        this.#tellTask(port, tab)
+        break
+      case 'reconnect':
+        if (this.#connection.is === 'signed-out') void this.#run()
+        break
+      case 'bye':
+        this.leave(port)
+        break
+      default:
+        message satisfies never
+    }
+  }
+
+  /** The stream is opened again whenever it was cut: that is how we see that the service is away. */
+  async #fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+    const isStream = String(input).includes('/engine/entries')
+    if (isStream && this.#connection.is === 'live') this.#set({ is: 'away', lastSeen: this.#lastSeen })
+    const response = await fetch(input, init)
+    if (isStream && response.ok) {
+      this.#lastSeen = this.#now()
+      this.#set({ is: 'live' })
+    }
+    return response
+  }
+
+  async #run(): Promise<void> {
+    this.#stream = new AbortController()
+    const { signal } = this.#stream
+    this.#set({ is: 'connecting' })
+    while (!signal.aborted) {
+      try {
+        const after = await this.#engine.ask({ type: 'position' })
+        // Whatever was folded before this position is read again from the service.
+        await Promise.all([...new Set(this.#followed.values())].map(one => this.#catchUp(one)))
+        this.#all()
+        for await (const entry of this.#engine.watch({ after, signal })) this.#read(entry)
+      } catch (error) {
+        if (error instanceof RemoteTrouble && error.kind === 'not-signed-in') {
+          this.#stream = null
+          this.#set({ is: 'signed-out' })
+          return
+        }
+        this.#set({ is: 'away', lastSeen: this.#lastSeen })
+      }
+      await new Promise(resolve => setTimeout(resolve, RETRY_MS))
+    }
+  }
+
+  #read(entry: Entry): void {
+    this.#lastSeen = this.#now()
+    this.#changed.add(entry.plan)
+    for (const one of new Set(this.#followed.values())) {
+      if (one.fold.state.id !== entry.plan || one.loading !== null) continue
+      if (one.fold.read(entry)) this.#dirty.add(one)
+      else void this.#catchUp(one)
+    }
+    this.#soon()
+  }
+
+  async #follow(plan: string, port: Port): Promise<void> {
+    let one = this.#followed.get(plan)
+    if (one === undefined) {
+      one = { fold: new PlanFold(), asked: new Set([plan]), loading: null }
+      this.#followed.set(plan, one)
+      await this.#catchUp(one)
+    } else if (one.loading !== null) await one.loading
+    if (!this.#tabs.get(port)?.plans.has(plan)) return
+    if (one.fold.version === 0) port.send({ say: 'missing', plan })
+    else port.send({ say: 'plan', plan, frame: one.fold.whole() })
+    const tab = this.#tabs.get(port)
+    if (tab?.task?.plan === plan) this.#tellTask(port, tab)
+  }
+
+  /** Reads what is missing from the service. Entries that come meanwhile are among it, or are read behind it. */
+  async #catchUp(one: Followed): Promise<void> {
+    if (one.loading !== null) return await one.loading
+    one.loading = this.#readPages(one)
+    try {
+      await one.loading
+    } catch (error) {
+      if (error instanceof RemoteTrouble && error.kind === 'not-signed-in') this.#set({ is: 'signed-out' })
+    } finally {
+      one.loading = null
+    }
+    this.#dirty.add(one)
+    this.#soon()
+  }
+
+  async #readPages(one: Followed): Promise<void> {
+    const [plan] = one.asked
+    for (;;) {
+      const entries = await this.#engine.ask({ type: 'entries', plan: plan!, after: one.fold.version, limit: PAGE })
+      if (entries === null) return
+      for (const entry of entries) one.fold.read(entry)
+      if (entries.length < PAGE) return
+    }
+  }
+
+  #soon(): void {
+    this.#timer ??= setTimeout(() => this.#tell(), FRAME_MS)
+  }
+
+  #tell(): void {
+    this.#timer = null
+    for (const one of this.#dirty) {
+      if (one.fold.version === 0) continue
+      const frame = one.fold.changes()
+      for (const [port, tab] of this.#tabs)
+        for (const plan of one.asked) if (tab.plans.has(plan)) port.send({ say: 'plan', plan, frame })
+      const touched = new Set(frame.tasks.map(({ name }) => name))
+      for (const [port, tab] of this.#tabs)
+        if (tab.task !== null && one.asked.has(tab.task.plan) && (frame.whole || touched.has(tab.task.task)))
+          this.#tellTask(port, tab)
+    }
+    this.#dirty.clear()
+    if (this.#changed.size > 0) this.#all({ say: 'changed', plans: [...this.#changed] })
+    this.#changed.clear()
+  }
+
+  #tellTask(port: Port, tab: Tab): void {
+    if (tab.task === null) return
+    const { plan, task } = tab.task
+    const one = this.#followed.get(plan)
+    if (one === undefined || one.fold.version === 0) return
+    port.send({ say: 'task', plan, task, detail: one.fold.detail(task, this.#now()) })
+  }
+
+  /** To every tab. Without a message: anything may have changed. */
+  #all(message: ToTab = { say: 'changed', plans: [] }): void {
+    for (const port of this.#tabs.keys()) port.send(message)
+  }
+
+  #set(connection: Connection): void {
+    if (this.#connection.is === connection.is) return
+    this.#connection = connection
+    this.#all({ say: 'connection', connection })
+  }
+
+  #forget(): void {
+    const wanted = new Set([...this.#tabs.values()].flatMap(({ plans }) => [...plans]))
+    for (const plan of this.#followed.keys()) if (!wanted.has(plan)) this.#followed.delete(plan)
+  }
+}

@@ -1,0 +1,106 @@
+// What the live hub and the tabs say to each other. Plain data: it crosses from one thread to another.
+
+import type { Json, JsonObject } from '../../src/domain/json.ts'
+import type { TaskDefinition } from '../../src/domain/plan.ts'
+import type { Failure, Verdict } from '../../src/domain/result.ts'
+import type { PlanStatus, TaskStatus } from '../../src/domain/status.ts'
+
+/** How the stream from the service is. `lastSeen`: when something was heard last. */
+export type Connection =
+  | { readonly is: 'connecting' }
+  | { readonly is: 'live' }
+  | { readonly is: 'away'; readonly lastSeen: number }
+  /** The service does not know this browser any more. */
+  | { readonly is: 'signed-out' }
+
+export type FromTab =
+  | { readonly say: 'follow'; readonly plan: string }
+  | { readonly say: 'leave'; readonly plan: string }
+  | { readonly say: 'follow-task'; readonly plan: string; readonly task: string | null }
+  /** Somebody signed in, or asks to try again now. */
+  | { readonly say: 'reconnect' }
+  | { readonly say: 'bye' }
+
+export type ToTab =
+  | { readonly say: 'connection'; readonly connection: Connection }
+  | { readonly say: 'plan'; readonly plan: string; readonly frame: PlanFrame }
+  | { readonly say: 'missing'; readonly plan: string }
+  | { readonly say: 'task'; readonly plan: string; readonly task: string; readonly detail: TaskDetail | null }
+  /** Something happened in these plans. */
+  | { readonly say: 'changed'; readonly plans: readonly string[] }
+
+/** What changed in a plan since the last frame; `whole`: `tasks` are all of them, in order. */
+export interface PlanFrame {
+  readonly head: PlanHead
+  readonly tasks: readonly TaskView[]
+  readonly whole: boolean
+}
+
+export interface PlanHead {
+  readonly id: string
+  readonly name: string
+  readonly title: string | null
+  readonly goal: string | null
+  readonly status: PlanStatus
+  readonly revision: number
+  readonly version: number
+  readonly createdAt: number
+  readonly startedAt: number | null
+  readonly endedAt: number | null
+  readonly updatedAt: number
+  readonly reason: string | null
+  readonly archived: boolean
+  readonly rollingBack: boolean
+  readonly counts: Readonly<Record<TaskStatus, number>>
+  /** What models were paid for, as far as tasks tell. */
+  readonly cost: number | null
+  readonly tokens: number
+}
+
+/** The status as it is drawn: two more than the journal knows, because people must tell them apart. */
+export type Look = TaskStatus | 'retrying' | 'lost'
+
+export interface TaskView {
+  readonly name: string
+  readonly title: string | null
+  readonly kind: string | null
+  readonly action: string
+  readonly look: Look
+  readonly status: TaskStatus
+  readonly needs: readonly string[]
+  /** Where outcomes lead, by outcome. */
+  readonly on: { readonly [outcome: string]: readonly string[] }
+  readonly optional: boolean
+  readonly visit: number
+  readonly attempt: number
+  readonly startedAt: number | null
+  readonly endedAt: number | null
+  readonly retryAt: number | null
+  /** What it asks, while it waits. */
+  readonly asks: string | null
+  readonly since: number | null
+  readonly reason: string | null
+  readonly by: string | null
+  readonly estimateMs: number | null
+  /** Of a group: its children, and how many of them have ended. */
+  readonly children: readonly string[] | null
+  readonly childrenDone: number
+}
+
+export interface TaskDetail {
+  readonly view: TaskView
+  readonly definition: TaskDefinition
+  readonly effect: string
+  readonly attemptsMax: number
+  readonly why: string
+  readonly dependants: readonly string[]
+  readonly outputs: JsonObject | null
+  readonly outcome: string | null
+  readonly exit: number | null
+  readonly failure: Failure | null
+  readonly verdicts: readonly Verdict[]
+  readonly feedback: readonly { readonly by: string; readonly text: string }[]
+  readonly cost: number | null
+  readonly model: Json
+  readonly wrotePaths: number | null
+}

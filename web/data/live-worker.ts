@@ -1,0 +1,13 @@
+// The hub as a SharedWorker: however many tabs are open, this browser has one stream.
+
+import { LiveHub } from './live-hub.ts'
+import type { FromTab } from './live-messages.ts'
+
+const hub = new LiveHub({ url: self.location.origin, now: () => Date.now() })
+
+;(self as unknown as { onconnect: (event: MessageEvent) => void }).onconnect = ({ ports: [port] }) => {
+  if (port === undefined) return
+  const tab = { send: (message: unknown) => port.postMessage(message) }
+  port.onmessage = ({ data }: MessageEvent<FromTab>) => hub.hear(tab, data)
+  hub.join(tab)
+}

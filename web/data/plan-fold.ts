@@ -1,0 +1,186 @@
+// One plan as the page follows it: the fold of its journal, by the same rules as the service, and what of it changed since a tab was
+// told last.
+
+import type { Entry } from '../../src/client/client.ts'
+import { plainHint } from '../../src/domain/hint.ts'
+import { effectOf } from '../../src/domain/plan-rules/effect.ts'
+import { retryOf } from '../../src/domain/recovery/retry.ts'
+import { evolve } from '../../src/domain/state/evolve.ts'
+import { newState } from '../../src/domain/state/fold.ts'
+import type { PlanState, TaskState } from '../../src/domain/state/state.ts'
+import { ENDED } from '../../src/domain/status.ts'
+import { explain } from '../../src/domain/views/board.ts'
+import { planStatus } from '../../src/domain/views/summary.ts'
+import type { Look, PlanFrame, PlanHead, TaskDetail, TaskView } from './live-messages.ts'
+
+export class PlanFold {
+  readonly state: PlanState = newState()
+  #told = new Map<string, TaskView>()
+  #toldRevision = 0
+  #cost: { readonly usd: number; readonly tokens: number } | null = null
+  #spent = { usd: 0, tokens: 0 }
+
+  get version(): number {
+    return this.state.version
+  }
+
+  /** The next entry. False when one is missing in between: then read behind `version`. */
+  read(entry: Entry): boolean {
+    if (entry.version <= this.state.version) return true
+    if (entry.version !== this.state.version + 1) return false
+    for (const event of entry.events) {
+      evolve(this.state, event, entry.now)
+      const use = event.type === 'attempt.succeeded' || event.type === 'attempt.failed' ? event.result.model : undefined
+      if (use !== undefined) {
+        const usd = use.cost.known ? use.cost.usd : 0
+        this.#spent = {
+          usd: this.#spent.usd + usd,
+          tokens: this.#spent.tokens + use.usage.inputTokens + use.usage.outputTokens,
+        }
+        this.#cost = this.#spent
+      }
+    }
+    this.state.version = entry.version
+    this.state.updatedAt = entry.now
+    return true
+  }
+
+  /** Everything, for a tab that knows nothing yet. */
+  whole(): PlanFrame {
+    return { head: this.#head(), tasks: this.state.order.map(task => viewOf(this.state, task)), whole: true }
+  }
+
+  /** What changed since this was asked last; everything after a revision. */
+  changes(): PlanFrame {
+    if (this.#toldRevision !== this.state.revision || this.#told.size !== this.state.order.length) {
+      this.#toldRevision = this.state.revision
+      const frame = this.whole()
+      this.#told = new Map(frame.tasks.map(task => [task.name, task]))
+      return frame
+    }
+    const tasks: TaskView[] = []
+    for (const task of this.state.order) {
+      const before = this.#told.get(task.definition.id)
+      if (before !== undefined && isSame(before, task, this.state)) continue
+      const now = viewOf(this.state, task)
+      this.#told.set(now.name, now)
+      tasks.push(now)
+    }
+    return { head: this.#head(), tasks, whole: false }
+  }
+
+  detail(name: string, now: number): TaskDetail | null {
+    const task = this.state.tasks.get(name as never)
+    return task === undefined ? null : detailOf(this.state, task, now)
+  }
+
+  #head(): PlanHead {
+    const { state } = this
+    const { definition } = state
+    return {
+      id: state.id,
+      name: definition.name,
+      title: definition.title ?? null,
+      goal: definition.goal ?? null,
+      status: planStatus(state),
+      revision: state.revision,
+      version: state.version,
+      createdAt: state.createdAt,
+      startedAt: state.startedAt,
+      endedAt: state.endedAt,
+      updatedAt: state.updatedAt,
+      reason: state.reason,
+      archived: state.archived,
+      rollingBack: state.rollback !== null,
+      counts: { ...state.counts },
+      cost: this.#cost?.usd ?? null,
+      tokens: this.#cost?.tokens ?? 0,
+    }
+  }
+}
+
+export function lookOf(task: Pick<TaskState, 'status' | 'retryAt' | 'gate'>): Look {
+  if (task.status === 'ready' && task.retryAt !== null) return 'retrying'
+  if (task.status === 'waiting' && task.gate?.asks.type === 'unknown-outcome') return 'lost'
+  return task.status
+}
+
+function viewOf(state: PlanState, task: TaskState): TaskView {
+  const { definition } = task
+  const { action } = definition
+  const children = action.type === 'group' ? action.children : null
+  return {
+    name: definition.id,
+    title: definition.title ?? null,
+    kind: definition.kind ?? null,
+    action: action.type,
+    look: lookOf(task),
+    status: task.status,
+    needs: action.type === 'verify' ? lastOf(state) : (definition.needs ?? []),
+    on: definition.on ?? {},
+    optional: definition.optional ?? false,
+    visit: task.visit,
+    attempt: task.attempt,
+    startedAt: task.startedAt,
+    endedAt: task.endedAt,
+    retryAt: task.retryAt,
+    asks: task.gate?.asks.type ?? null,
+    since: task.gate?.since ?? null,
+    reason: task.gate?.asks.type === 'verdict' ? null : task.reason,
+    by: task.claim?.by ?? null,
+    estimateMs: definition.estimateMs ?? null,
+    children,
+    childrenDone: childrenDone(state, task),
+  }
+}
+
+/** The final checks come after everything; drawn as needing what nobody else needs. */
+const lastOf = (state: PlanState): readonly string[] =>
+  state.order.flatMap(({ definition, dependants }) =>
+    dependants.length === 0 && definition.action.type !== 'verify' ? [definition.id] : [],
+  )
+
+function childrenDone(state: PlanState, { definition: { action } }: TaskState): number {
+  if (action.type !== 'group') return 0
+  return action.children.filter(name => ENDED.has(state.tasks.get(name)?.status ?? 'pending')).length
+}
+
+/** Compared field by field: only these move while a definition stays. */
+function isSame(before: TaskView, task: TaskState, state: PlanState): boolean {
+  return (
+    before.status === task.status &&
+    before.attempt === task.attempt &&
+    before.visit === task.visit &&
+    before.startedAt === task.startedAt &&
+    before.endedAt === task.endedAt &&
+    before.retryAt === task.retryAt &&
+    before.since === (task.gate?.since ?? null) &&
+    before.asks === (task.gate?.asks.type ?? null) &&
+    before.by === (task.claim?.by ?? null) &&
+    (before.reason === task.reason || task.gate !== null) &&
+    before.needs === (task.definition.needs ?? before.needs) &&
+    (before.children === null || before.childrenDone === childrenDone(state, task))
+  )
+}
+
+function detailOf(state: PlanState, task: TaskState, now: number): TaskDetail {
+  const { definition, result } = task
+  const use = result?.model ?? null
+  return {
+    view: viewOf(state, task),
+    definition,
+    effect: effectOf(state.definition, definition),
+    attemptsMax: retryOf(state.definition, definition).attempts,
+    why: plainHint(explain(state, task, now)),
+    dependants: task.dependants.map(one => one.definition.id),
+    outputs: result?.outputs ?? null,
+    outcome: result?.status === 'succeeded' ? (result.outcome ?? null) : null,
+    exit: result?.exit ?? null,
+    failure: result?.status === 'failed' ? result.failure : null,
+    verdicts: result?.verdicts ?? [],
+    feedback: task.feedback.map(({ by, text }) => ({ by, text })),
+    cost: use?.cost.known === true ? use.cost.usd : null,
+    model: use === null ? null : { model: use.model, calls: use.calls, usage: { ...use.usage } },
+    wrotePaths: result?.wrote?.paths ?? null,
+  }
+}

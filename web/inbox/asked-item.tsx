@@ -1,0 +1,360 @@
+// One question: who asks what, since when, what an answer sets going, and the answers. What is shown is what was stored when it was
+// asked, and an answer is bound to its hash: nothing else can be agreed to.
+
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { aimHint } from '../../src/domain/hint.ts'
+import { type AnswerBody, answerInbox, type InboxEntry, shownFor } from '../data/api.ts'
+import { useConnection } from '../data/live.ts'
+import { queryClient } from '../data/queries.ts'
+import { useNow } from '../parts/clock.ts'
+import { Glyph } from '../parts/glyph.tsx'
+import { Hinted } from '../parts/hinted.tsx'
+import { isPlain } from '../parts/shell.tsx'
+import { Skeleton, Trouble } from '../parts/states.tsx'
+import { toast } from '../parts/toasts.tsx'
+import { asksWord, dateOf, span } from '../parts/words.ts'
+import { Verdicts } from '../plan/criteria.tsx'
+import { AskedForm, emptyAnswers } from './asked-form.tsx'
+import { ConsentShown } from './consent-shown.tsx'
+import { ProposalShown } from './proposal-shown.tsx'
+
+/** What a button says, and the key that presses it. */
+const ANSWERS: {
+  readonly [answer: string]: {
+    readonly word: string
+    readonly key?: string
+    readonly needsWhy?: boolean
+    readonly isMain?: boolean
+    readonly isDanger?: boolean
+  }
+} = {
+  approve: { word: 'Approve', key: 'a', isMain: true },
+  accept: { word: 'Accept', key: 'a', isMain: true },
+  answer: { word: 'Answer', isMain: true },
+  choose: { word: 'Choose', isMain: true },
+  done: { word: 'It is done', key: 'd', isMain: true },
+  claim: { word: 'Claim it', key: 'c', isMain: true },
+  again: { word: 'Try again', key: 't', isMain: true },
+  'push-back': { word: 'Push back', key: 'b', needsWhy: true },
+  skip: { word: 'Skip it', key: 's', needsWhy: true },
+  fail: { word: 'It failed', needsWhy: true, isDanger: true },
+  decline: { word: 'Decline', key: 'r', needsWhy: true },
+  leave: { word: 'Leave it', needsWhy: true },
+  reject: { word: 'Reject', key: 'r', isDanger: true },
+  keep: { word: 'Keep the edits' },
+  take: { word: 'Revert' },
+  merge: { word: 'Merge' },
+  mine: { word: 'Keep mine' },
+  theirs: { word: 'Take the checkpoint' },
+}
+
+export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly next: string | null }) {
+  const { asks, task, name, title } = item
+  const now = useNow()
+  const navigate = useNavigate()
+  const connection = useConnection()
+  const [why, setWhy] = useState('')
+  const [option, setOption] = useState<string | null>(null)
+  const [form, setForm] = useState(() => emptyAnswers(formOf(item)))
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const [lacksWhy, setLacksWhy] = useState(false)
+  const give = async (answer: string): Promise<void> => {
+    const needsWhy = ANSWERS[answer]?.needsWhy === true
+    if (needsWhy && why.trim() === '') {
+      setLacksWhy(true)
+      document.getElementById('why')?.focus()
+      return
+    }
+    const hash = 'on' in asks && asks.on !== null ? asks.on : undefined
+    const body: AnswerBody = {
+      answer,
+      ...(why.trim() === '' ? {} : { rationale: why.trim() }),
+      ...(hash === undefined ? {} : { hash }),
+      ...(answer === 'choose' && option !== null ? { option } : {}),
+      ...(answer === 'answer' ? { answers: form } : {}),
+    }
+    setBusy(true)
+    setError(null)
+    try {
+      const done = await answerInbox(item.id, body)
+      toast(done.told[0] ?? 'Answered')
+      await queryClient.invalidateQueries({ queryKey: ['inbox'] })
+      if (next !== null) void navigate({ to: '/inbox/$id', params: { id: next }, replace: true })
+      else void navigate({ to: '/plans/$plan', params: { plan: name } })
+    } catch (trouble) {
+      setError(trouble)
+      void queryClient.invalidateQueries({ queryKey: ['inbox'] })
+    }
+    setBusy(false)
+  }
+  useEffect(() => {
+    const key = (event: KeyboardEvent): void => {
+      if (!isPlain(event) || busy) return
+      const found = item.answers.find(({ answer }) => ANSWERS[answer]?.key === event.key)
+      if (found === undefined) return
+      event.preventDefault()
+      void give(found.answer)
+    }
+    addEventListener('keydown', key)
+    return () => removeEventListener('keydown', key)
+  })
+  const isAway = connection.is === 'away'
+  const isChoosing = item.answers.some(({ answer }) => answer === 'choose')
+  return (
+    <article className="asked" aria-label={`${task ?? name} ${asksWord(asks.type)}`}>
+      <header>
+        <Glyph sign={asks.type === 'unknown-outcome' ? 'lost' : 'waiting'} size={22} />
+        <div>
+          <h2>
+            <b className="mono">{task ?? name}</b> {asksWord(asks.type)}
+          </h2>
+          {title !== null && <p>{title}</p>}
+          <p className="dim">
+            <Link to="/plans/$plan" params={{ plan: name }} search={task === null ? {} : { task }} className="link">
+              {name}
+            </Link>
+            {' · '}waits {span(now - item.since)}
+            {item.expiresAt !== null && ` · until ${dateOf(item.expiresAt)}`}
+            {item.who !== null && ` · for ${item.who}`}
+            {item.role !== null &&
+              ` · ${item.role.name}${item.role.people.length === 0 ? '' : `: ${item.role.people.join(', ')}`}`}
+          </p>
+        </div>
+      </header>
+      <div className="asked-body">
+        <Votes item={item} />
+        <AskedWords item={item} />
+        {asks.type === 'decision' && (
+          <fieldset className="options">
+            <legend>Choose one</legend>
+            {asks.options.map(one => (
+              <label key={one.id} className={option === one.id ? 'option on' : 'option'}>
+                <input
+                  type="radio"
+                  name="option"
+                  value={one.id}
+                  checked={option === one.id}
+                  onChange={() => setOption(one.id)}
+                />
+                <span>
+                  <b className="mono">{one.id}</b> {one.title}
+                  {(one.pros ?? []).map(text => (
+                    <small key={text} className="pro">
+                      + {text}
+                    </small>
+                  ))}
+                  {(one.cons ?? []).map(text => (
+                    <small key={text} className="con">
+                      − {text}
+                    </small>
+                  ))}
+                  {one.cost !== undefined && <small>cost: {one.cost}</small>}
+                </span>
+              </label>
+            ))}
+          </fieldset>
+        )}
+        <AskedForm form={formOf(item)} values={form} onChange={setForm} />
+        {item.checks.length > 0 && (
+          <section>
+            <h3>Checked before you were asked</h3>
+            <Verdicts lines={item.checks.map(verdict => ({ text: verdict.criterion, how: null, verdict }))} />
+          </section>
+        )}
+        <Shown item={item} />
+        <Left item={item} />
+      </div>
+      <footer className="asked-acts">
+        {error !== null && <Trouble error={error} />}
+        <label className="label">
+          <span className="hidden">Comment</span>
+          <textarea
+            id="why"
+            className="field"
+            rows={2}
+            value={why}
+            placeholder={lacksWhy ? 'Say what is to be changed, or why' : 'Comment (optional; needed to push back)'}
+            aria-invalid={lacksWhy && why.trim() === ''}
+            onChange={event => setWhy(event.target.value)}
+          />
+        </label>
+        <div className="answers">
+          {item.answers.length === 0 && <p className="dim">You may look at this, not answer it.</p>}
+          {item.answers.map(({ answer, means }) => {
+            const known = ANSWERS[answer] ?? { word: answer }
+            const lacksOption = answer === 'choose' && isChoosing && option === null
+            return (
+              <button
+                key={answer}
+                type="button"
+                className={`button${known.isMain === true ? ' main' : ''}${known.isDanger === true ? ' danger' : ''}`}
+                disabled={busy || isAway || lacksOption}
+                title={typeof means === 'string' ? means : undefined}
+                onClick={() => void give(answer)}
+              >
+                {known.word}
+                {known.key !== undefined && <kbd>{known.key.toUpperCase()}</kbd>}
+              </button>
+            )
+          })}
+        </div>
+      </footer>
+    </article>
+  )
+}
+
+function formOf({ asks }: InboxEntry) {
+  return asks.type === 'question' || asks.type === 'agent-question' ? asks.form : []
+}
+
+function Votes({ item: { votes } }: { readonly item: InboxEntry }) {
+  if (votes === null) return null
+  return (
+    <section>
+      <h3>
+        Who must agree{' '}
+        <s>
+          {votes.given.length} of {votes.wanted}
+        </s>
+      </h3>
+      <ul className="files">
+        {votes.given.map(({ by, rationale }) => (
+          <li key={by}>
+            <Glyph sign="completed" size={14} label="agreed" />
+            <b>{by}</b> <span className="dim">{rationale}</span>
+          </li>
+        ))}
+        {votes.given.length < votes.wanted && (
+          <li className="dim">{votes.wanted - votes.given.length} more must approve</li>
+        )}
+      </ul>
+    </section>
+  )
+}
+
+/** What is asked, in words. */
+function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry }) {
+  switch (asks.type) {
+    case 'question':
+      return <p className="asked-text">{asks.question}</p>
+    case 'agent-question':
+      return (
+        <p className="asked-text">
+          {asks.text} <span className="dim">asked by {asks.by}</span>
+        </p>
+      )
+    case 'consent':
+      return <p className="asked-text">It does not start before somebody agrees: {asks.why}.</p>
+    case 'recovery':
+    case 'replan':
+      return (
+        <div className="trouble">
+          <div>
+            <p>{asks.failure.message}</p>
+            {asks.failure.hint !== undefined && (
+              <Hinted hint={task === null ? asks.failure.hint : aimHint(asks.failure.hint, { plan: name, task })} />
+            )}
+          </div>
+        </div>
+      )
+    case 'unknown-outcome':
+      return (
+        <p className="asked-text">
+          Nobody knows whether it happened: {asks.evidence.reason}. Look, and say what you found.
+        </p>
+      )
+    case 'verdict':
+      return (
+        <section>
+          <h3>Do these hold?</h3>
+          <Verdicts lines={asks.criteria.map(text => ({ text, how: null, verdict: null }))} />
+        </section>
+      )
+    case 'edits':
+      return (
+        <section>
+          <h3>Somebody edited files that would be reverted</h3>
+          <ul className="files">
+            {asks.paths.map(path => (
+              <li key={path}>
+                <code>{path}</code>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )
+    case 'proposal':
+      return <ProposalShown asks={asks} />
+    case 'rollback':
+      return (
+        <>
+          <p className="asked-text">{asks.message}</p>
+          <ul className="files">
+            {asks.conflicts.map(path => (
+              <li key={path}>
+                <code>{path}</code>
+              </li>
+            ))}
+          </ul>
+        </>
+      )
+    case 'work':
+      return asks.instruction === null ? null : <p className="asked-text">{asks.instruction}</p>
+    case 'approval':
+      return asks.show.length === 0 ? null : (
+        <section>
+          <h3>Look at</h3>
+          <ul className="files">
+            {asks.show.map(text => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        </section>
+      )
+    case 'decision':
+      return null
+    default:
+      return asks satisfies never
+  }
+}
+
+/** From the stored bytes. */
+function Shown({ item: { shown, releases } }: { readonly item: InboxEntry }) {
+  const { data, error, isLoading } = useQuery({
+    queryKey: ['shown', shown],
+    queryFn: () => shownFor(shown!),
+    enabled: shown !== null,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (isLoading) return <Skeleton height={120} />
+  if (error !== null) return <Trouble error={error} />
+  return <ConsentShown shown={data ?? null} releases={releases} />
+}
+
+/** What the tasks right before it left. */
+function Left({ item: { evidence, name } }: { readonly item: InboxEntry }) {
+  if (evidence.length === 0) return null
+  return (
+    <section>
+      <h3>What came before</h3>
+      <ul className="files">
+        {evidence.map(({ task, status, paths, message, exit }) => (
+          <li key={task}>
+            <Glyph sign={status} label={status} />
+            <Link to="/plans/$plan" params={{ plan: name }} search={{ task }} className="link mono">
+              {task}
+            </Link>
+            <span className="dim">
+              {[message, paths === null || paths === 0 ? null : `${paths} files`, exit === null ? null : `exit ${exit}`]
+                .filter(Boolean)
+                .join(', ')}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,202 @@
+// What somebody is asked to agree to, made from the stored bytes and from nothing else: every word of a command, whole diffs, where it
+// reaches, what it would release. What the author of the plan says about it stands last, and is called that.
+
+import type { Shown, ShownTask, ShownWords } from '../../src/domain/gates/consent.ts'
+import { IMPACT_WORDS } from '../../src/domain/plan-rules/impact.ts'
+import type { Releases } from '../../src/domain/views/gate-releases.ts'
+import { Argv, visible } from '../parts/argv.tsx'
+import { Diff } from '../parts/diff.tsx'
+import { count } from '../parts/words.ts'
+
+export function ConsentShown({
+  shown,
+  releases,
+}: {
+  readonly shown: Shown | null
+  readonly releases: Releases | null
+}) {
+  if (shown === null) return <ReleasesShown releases={releases} named={new Set()} />
+  if (shown.type === 'task')
+    return (
+      <section>
+        <h3>If you approve, this runs</h3>
+        <TaskShown task={shown} waits={[]} />
+        <Reviewed changes={shown.reviewed} />
+        <AuthorWords words={shown.words} />
+      </section>
+    )
+  const waits = new Map((releases?.waits ?? []).map(one => [one.task as string, one.for]))
+  const { tasks, later, leads, reviewed, words } = shown
+  return (
+    <>
+      {(leads ?? []).map(({ outcome, to }) => (
+        <p key={outcome}>
+          Choosing <code>{outcome}</code> starts {to.length === 0 ? 'nothing more' : to.join(', ')}.
+        </p>
+      ))}
+      {tasks.length > 0 && (
+        <section>
+          <h3>
+            {leads !== undefined
+              ? 'Depending on your choice, this runs'
+              : tasks.length === 1
+                ? 'If you approve, this runs'
+                : `If you approve, these ${tasks.length} tasks run`}
+          </h3>
+          {tasks.map(task => (
+            <TaskShown key={task.task} task={task} waits={waits.get(task.task) ?? []} />
+          ))}
+        </section>
+      )}
+      <Reviewed changes={reviewed} />
+      <ReleasesShown releases={releases} named={new Set([...tasks.map(({ task }) => task as string), ...later])} />
+      {later.length > 0 && <p className="dim">Needs an approval of its own later: {later.join(', ')}</p>}
+      <AuthorWords words={words} />
+    </>
+  )
+}
+
+function TaskShown({ task, waits }: { readonly task: ShownTask; readonly waits: readonly string[] }) {
+  const {
+    does,
+    impact,
+    effect,
+    open,
+    program,
+    cwd,
+    inputs,
+    values,
+    files,
+    remotes,
+    write,
+    network,
+    hosts,
+    besides,
+    feedback,
+  } = task
+  const facts: readonly (readonly [string, string])[] = [
+    ...(cwd === '' || cwd === '.' ? [] : [['In', cwd] as const]),
+    ...(program === null ? [] : [['Program', program] as const]),
+    ...(write === null ? [] : [['May write', write.join(', ') || 'nothing'] as const]),
+    ...(network === null ? [] : [['Reaches', network.join(', ') || 'no network'] as const]),
+    ...(hosts.length === 0 ? [] : [['Names hosts', hosts.join(', ')] as const]),
+    ...Object.entries(remotes).map(([name, url]) => [`Remote ${name}`, url] as const),
+    ...files.map(({ path, bytes, sha256 }) => [`File ${path}`, `${bytes} bytes, ${sha256.slice(0, 12)}`] as const),
+    ...Object.entries(values).map(([name, value]) => [name, value] as const),
+    ...(task.cost === '' ? [] : [['Cost', task.cost] as const]),
+  ]
+  return (
+    <div className="shown-task">
+      <h4>
+        <b className="mono">{task.task}</b>
+        <span className="dim">effect {effect}</span>
+        {impact !== null && <span className="impact">{IMPACT_WORDS[impact]}</span>}
+      </h4>
+      {waits.length > 0 && <p className="dim">It also waits for {waits.join(', ')}.</p>}
+      {open !== null && <p className="impact">Not all of it is known yet ({open}); you are asked again when it is.</p>}
+      {does.type === 'argv' && <Argv argv={does.argv} />}
+      {does.type === 'script' && <pre className="block">{does.script}</pre>}
+      {does.type === 'edit' && <Diff text={does.diff} />}
+      {does.type === 'git' && <pre className="block">{JSON.stringify(does.git, null, 2)}</pre>}
+      {does.type === 'external' && <p>{does.instruction ?? 'Done by the agent or person that claims it.'}</p>}
+      {'stdin' in does && does.stdin !== null && (
+        <>
+          <p className="dim">and is given as standard input:</p>
+          <pre className="block">{does.stdin}</pre>
+        </>
+      )}
+      {feedback !== null && <blockquote>{feedback}</blockquote>}
+      {facts.length > 0 && (
+        <table className="facts-table">
+          <tbody>
+            {facts.map(([name, value]) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td>
+                  <code>{visible(value)}</code>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {Object.keys(inputs).length > 0 && <pre className="block">{JSON.stringify(inputs, null, 2)}</pre>}
+      {besides.length > 0 && (
+        <>
+          <p className="dim">Besides, these are run for it:</p>
+          {besides.map(text => (
+            <pre key={text} className="block">
+              {text}
+            </pre>
+          ))}
+        </>
+      )}
+    </div>
+  )
+}
+
+function Reviewed({ changes }: { readonly changes: Shown['reviewed'] }) {
+  if (changes === null) return null
+  return (
+    <section>
+      <h3>
+        The plan has changed <s>{count(changes.length, 'file')}</s>
+      </h3>
+      <ul className="files">
+        {changes.map(({ path, before, now }) => (
+          <li key={path}>
+            <code className={before === null ? 'add' : now === null ? 'remove' : ''}>
+              {before === null ? '+' : now === null ? '−' : '~'}
+            </code>
+            <code>{visible(path)}</code>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function ReleasesShown({
+  releases,
+  named,
+}: {
+  readonly releases: Releases | null
+  readonly named: ReadonlySet<string>
+}) {
+  if (releases === null) return null
+  const begins = releases.begins.filter(task => !named.has(task))
+  const waits = releases.waits.filter(({ task }) => !named.has(task))
+  if (begins.length === 0 && waits.length === 0 && releases.more === 0) return null
+  return (
+    <section>
+      <h3>What it releases</h3>
+      <ul className="files">
+        {begins.map(task => (
+          <li key={task}>
+            <code>{task}</code> <span className="dim">starts at once</span>
+          </li>
+        ))}
+        {waits.map(({ task, for: others }) => (
+          <li key={task}>
+            <code>{task}</code> <span className="dim">also waits for {others.slice(0, 8).join(', ')}</span>
+          </li>
+        ))}
+        {releases.more > 0 && <li className="dim">and {releases.more} more behind it</li>}
+      </ul>
+    </section>
+  )
+}
+
+function AuthorWords({ words }: { readonly words: ShownWords }) {
+  const { title, description, rationale, risks = [] } = words
+  if (title === undefined && description === undefined && rationale === undefined && risks.length === 0) return null
+  return (
+    <section className="author">
+      <h3>
+        In the words of whoever wrote the plan <s>nothing of it is checked</s>
+      </h3>
+      {[title, description, rationale].map(text => (text === undefined ? null : <p key={text}>{text}</p>))}
+      {risks.length > 0 && <p>Risks: {risks.join('; ')}</p>}
+    </section>
+  )
+}

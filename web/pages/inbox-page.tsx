@@ -1,0 +1,111 @@
+// What waits for a person, in all plans: the list, and beside it one question with everything an answer is bound to.
+
+import '../styles/drawer.css'
+import '../styles/inbox.css'
+import { Link, useParams } from '@tanstack/react-router'
+import { ChevronLeft, Inbox } from 'lucide-react'
+import { useEffect } from 'react'
+import type { InboxEntry } from '../data/api.ts'
+import { useInbox } from '../data/queries.ts'
+import { AskedItem } from '../inbox/asked-item.tsx'
+import { useNow } from '../parts/clock.ts'
+import { Glyph } from '../parts/glyph.tsx'
+import { AwayBar, Empty, LivePill, Skeleton, Trouble } from '../parts/states.tsx'
+import { span } from '../parts/words.ts'
+import { lineOf } from '../plan/waiting-strip.tsx'
+
+export default function InboxPage() {
+  const { id } = useParams({ strict: false })
+  const { data, error } = useInbox()
+  useEffect(() => {
+    document.title = `${data === undefined || data.length === 0 ? '' : `(${data.length}) `}Inbox · Planfold`
+  }, [data])
+  const open = id === undefined ? data?.[0] : data?.find(item => item.id === id)
+  const isNone = data !== undefined && data.length === 0
+  return (
+    <main className={id === undefined ? 'inbox-list-only' : 'inbox-item-only'}>
+      <header className="top">
+        {id !== undefined && (
+          <Link to="/inbox" className="icon-button narrow" aria-label="All that waits">
+            <ChevronLeft size={18} aria-hidden="true" />
+          </Link>
+        )}
+        <h1>Inbox</h1>
+        {data !== undefined && <span className="num dim">{data.length}</span>}
+        <span className="space" />
+        <LivePill />
+      </header>
+      <AwayBar />
+      {error !== null && data === undefined && <Trouble error={error} />}
+      {data === undefined && error === null && <Skeleton height={60} />}
+      {isNone && id === undefined && (
+        <Empty title="Nothing waits for you" sign={<Inbox size={40} strokeWidth={1.4} aria-hidden="true" />}>
+          <p>
+            When a plan comes to a gate, asks a question or does not know how to go on, it is here. This page shows it
+            at once.
+          </p>
+          <Link to="/" className="button">
+            All plans
+          </Link>
+        </Empty>
+      )}
+      {data !== undefined && (!isNone || id !== undefined) && (
+        <div className="inbox">
+          {!isNone && (
+            <nav className="inbox-list" aria-label="What waits">
+              <ul>
+                {data.map(item => (
+                  <Row key={item.id} item={item} isOpen={item === open} />
+                ))}
+              </ul>
+            </nav>
+          )}
+          <div className="inbox-item">
+            {open === undefined ? (
+              <Empty title="This waits no longer">
+                <p>Somebody answered it, or the plan went on without it.</p>
+                <Link to="/inbox" className="button">
+                  What waits now
+                </Link>
+              </Empty>
+            ) : (
+              <AskedItem key={open.id} item={open} next={data.find(item => item !== open)?.id ?? null} />
+            )}
+          </div>
+        </div>
+      )}
+    </main>
+  )
+}
+
+function Row({ item, isOpen }: { readonly item: InboxEntry; readonly isOpen: boolean }) {
+  const now = useNow()
+  return (
+    <li>
+      <Link
+        to="/inbox/$id"
+        params={{ id: item.id }}
+        className={isOpen ? 'on' : ''}
+        aria-current={isOpen ? 'true' : undefined}
+      >
+        <Glyph
+          sign={
+            item.asks.type === 'unknown-outcome'
+              ? 'lost'
+              : item.asks.type === 'recovery' || item.asks.type === 'replan'
+                ? 'failed'
+                : 'waiting'
+          }
+        />
+        <span className="inbox-row">
+          <span className="inbox-who">
+            <b className="mono">{item.task ?? item.name}</b>
+            <span className="num dim">{span(now - item.since)}</span>
+          </span>
+          <span className="inbox-line">{lineOf(item)}</span>
+          <span className="dim mono inbox-plan">{item.name}</span>
+        </span>
+      </Link>
+    </li>
+  )
+}

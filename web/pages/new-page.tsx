@@ -1,0 +1,280 @@
+// A new plan: from a goal in plain words, from a template, or from text somebody has. It is a draft until somebody runs it.
+
+import '../styles/new.css'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import {
+  createFromGoal,
+  createFromTemplate,
+  createFromText,
+  showTemplate,
+  type TemplateParameter,
+} from '../data/api.ts'
+import { templates, useRights } from '../data/queries.ts'
+import { AwayBar, LivePill, Skeleton, Trouble } from '../parts/states.tsx'
+
+const WAYS = [
+  { from: 'goal', word: 'From a goal' },
+  { from: 'template', word: 'From a template' },
+  { from: 'text', word: 'From text' },
+] as const
+
+export default function NewPage() {
+  const { from = 'goal' } = useSearch({ from: '/new' })
+  const { operate } = useRights()
+  useEffect(() => {
+    document.title = 'New plan · Planfold'
+  }, [])
+  return (
+    <main>
+      <header className="top">
+        <h1>New plan</h1>
+        <span className="space" />
+        <LivePill />
+      </header>
+      <AwayBar />
+      <div className="new">
+        <nav className="ways" aria-label="How to begin">
+          {WAYS.map(one => (
+            <Link
+              key={one.from}
+              to="/new"
+              search={{ from: one.from }}
+              className={one.from === from ? 'on' : ''}
+              aria-current={one.from === from ? 'page' : undefined}
+            >
+              {one.word}
+            </Link>
+          ))}
+        </nav>
+        {!operate && <p className="dim">You may look at plans here, not make them.</p>}
+        {from === 'goal' ? <FromGoal /> : from === 'template' ? <FromTemplate /> : <FromText />}
+      </div>
+    </main>
+  )
+}
+
+/** What makes a plan, with the state of doing so. */
+function useCreating() {
+  const navigate = useNavigate()
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const create = async (work: () => Promise<{ readonly name: string }>): Promise<void> => {
+    setBusy(true)
+    setError(null)
+    try {
+      const { name } = await work()
+      void navigate({ to: '/plans/$plan', params: { plan: name } })
+    } catch (trouble) {
+      setError(trouble)
+      setBusy(false)
+    }
+  }
+  return { busy, error, create }
+}
+
+const GOALS = [
+  'Add a --json flag to the list command',
+  'Fix the failing test in src/',
+  'Rename the function parse to read everywhere',
+]
+
+function FromGoal() {
+  const { busy, error, create } = useCreating()
+  const [goal, setGoal] = useState('')
+  const submit = (): void => {
+    if (goal.trim() !== '') void create(() => createFromGoal(goal.trim()))
+  }
+  return (
+    <form
+      className="new-form"
+      onSubmit={event => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <label className="label">
+        What do you want done?
+        <textarea
+          className="field goal-field"
+          rows={4}
+          // biome-ignore lint/a11y/noAutofocus: the page has one purpose.
+          autoFocus
+          value={goal}
+          placeholder="In plain words, as you would tell a colleague"
+          onChange={event => setGoal(event.target.value)}
+          onKeyDown={event => {
+            if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) submit()
+          }}
+        />
+        <small>Planfold looks at the workspace and drafts the steps. You see them before anything runs.</small>
+      </label>
+      <div className="examples">
+        {GOALS.map(text => (
+          <button key={text} type="button" className="chip" onClick={() => setGoal(text)}>
+            {text}
+          </button>
+        ))}
+      </div>
+      {error !== null && <Trouble error={error} />}
+      <div className="new-acts">
+        <button type="submit" className="button main" disabled={busy || goal.trim() === ''}>
+          {busy ? 'Drafting…' : 'Draft the plan'}
+          <kbd>⌘↵</kbd>
+        </button>
+        <code className="dim">planfold plan "{goal.trim() === '' ? 'goal' : goal.trim().slice(0, 40)}"</code>
+      </div>
+    </form>
+  )
+}
+
+function FromTemplate() {
+  const { template } = useSearch({ from: '/new' })
+  const { data, error } = useQuery(templates)
+  if (error !== null) return <Trouble error={error} />
+  if (data === undefined) return <Skeleton height={140} />
+  if (template !== undefined) return <TemplateForm key={template} name={template} />
+  return (
+    <ul className="templates">
+      {data.map(({ name, title, about, fault }) => (
+        <li key={name}>
+          <Link to="/new" search={{ from: 'template', template: name }} disabled={fault !== null}>
+            <b className="mono">{name}</b>
+            <span>{fault ?? title ?? ''}</span>
+            {about !== null && <small className="dim">{about}</small>}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function TemplateForm({ name }: { readonly name: string }) {
+  const { data, error } = useQuery({ queryKey: ['template', name], queryFn: () => showTemplate(name) })
+  const { busy, error: refused, create } = useCreating()
+  const [values, setValues] = useState<{ readonly [name: string]: string }>({})
+  if (error !== null) return <Trouble error={error} />
+  if (data === undefined) return <Skeleton height={140} />
+  const submit = (): void => {
+    const given = Object.fromEntries(
+      data.parameters.flatMap(one =>
+        values[one.name] === undefined || values[one.name] === ''
+          ? []
+          : [[one.name, readValue(one, values[one.name]!)]],
+      ),
+    )
+    void create(() => createFromTemplate(name, given, undefined))
+  }
+  return (
+    <form
+      className="new-form"
+      onSubmit={event => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <div>
+        <h2 className="mono">{name}</h2>
+        <p className="dim">{data.about ?? data.title}</p>
+      </div>
+      {data.parameters.map(one => (
+        // biome-ignore lint/a11y/noLabelWithoutControl: the control is inside.
+        <label key={one.name} className="label">
+          <span>
+            {one.name} {!one.required && <small className="dim">optional</small>}
+          </span>
+          {one.values !== undefined ? (
+            <select
+              className="field"
+              value={values[one.name] ?? String(one.default ?? '')}
+              onChange={event => setValues({ ...values, [one.name]: event.target.value })}
+            >
+              {one.values.map(value => (
+                <option key={String(value)}>{String(value)}</option>
+              ))}
+            </select>
+          ) : (
+            <input
+              className="field"
+              value={values[one.name] ?? ''}
+              required={one.required}
+              placeholder={
+                one.default === null || one.default === undefined
+                  ? ''
+                  : typeof one.default === 'string'
+                    ? one.default
+                    : JSON.stringify(one.default)
+              }
+              onChange={event => setValues({ ...values, [one.name]: event.target.value })}
+            />
+          )}
+          <small>{one.about}</small>
+        </label>
+      ))}
+      {refused !== null && <Trouble error={refused} />}
+      <div className="new-acts">
+        <button type="submit" className="button main" disabled={busy}>
+          Make the plan
+        </button>
+        <Link to="/new" search={{ from: 'template' }} className="button quiet">
+          Another template
+        </Link>
+      </div>
+    </form>
+  )
+}
+
+/** Text fields hold text; lists and numbers are what they look like. */
+function readValue({ type }: TemplateParameter, text: string): unknown {
+  if (type === 'number' || type === 'integer') return Number(text)
+  if (type === 'boolean') return text === 'true' || text === 'yes'
+  if (type === 'list')
+    return text
+      .split(/[\n,]/)
+      .map(one => one.trim())
+      .filter(Boolean)
+  return text
+}
+
+const EXAMPLE = `planfold: 1
+name: hello
+tasks:
+  - id: greet
+    run: [echo, "hello"]
+`
+
+function FromText() {
+  const { busy, error, create } = useCreating()
+  const [text, setText] = useState('')
+  return (
+    <form
+      className="new-form"
+      onSubmit={event => {
+        event.preventDefault()
+        void create(() => createFromText(text, false))
+      }}
+    >
+      <label className="label">
+        The plan
+        <textarea
+          className="field mono plan-text"
+          rows={18}
+          spellCheck={false}
+          value={text}
+          placeholder={EXAMPLE}
+          onChange={event => setText(event.target.value)}
+        />
+        <small>
+          YAML or JSON in the format of Planfold, or any format that `planfold formats` lists, Markdown checklists too.
+        </small>
+      </label>
+      {error !== null && <Trouble error={error} />}
+      <div className="new-acts">
+        <button type="submit" className="button main" disabled={busy || text.trim() === ''}>
+          Make the plan
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,292 @@
+// One plan: how it stands, what waits, and its tasks as a graph, a board or an outline, with one task open beside them.
+
+import '../styles/plan.css'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { Clock, Maximize, Minus, Plus, Search } from 'lucide-react'
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { type LivePlan, useLivePlan } from '../data/live.ts'
+import { useInbox } from '../data/queries.ts'
+import { focusOf, type GraphHandle, GraphView, useCritical } from '../graph/graph-view.tsx'
+import { useNow } from '../parts/clock.ts'
+import { Glyph, signOfPlan } from '../parts/glyph.tsx'
+import { Ribbon } from '../parts/ribbon.tsx'
+import { isPlain, openPalette } from '../parts/shell.tsx'
+import { AwayBar, Empty, LivePill, Skeleton } from '../parts/states.tsx'
+import { clock, dollars, planWord, span } from '../parts/words.ts'
+import { Outline } from '../plan/outline.tsx'
+import { PlanVerbs } from '../plan/plan-verbs.tsx'
+import { TaskDrawer } from '../plan/task-drawer.tsx'
+import { WaitingStrip } from '../plan/waiting-strip.tsx'
+import { VIEWS, type View } from '../router.tsx'
+
+const Board = lazy(() => import('../plan/board.tsx'))
+const Checkpoints = lazy(() => import('../plan/checkpoints.tsx'))
+
+const VIEW_WORDS: { readonly [view in View]: string } = {
+  graph: 'Graph',
+  board: 'Board',
+  outline: 'Outline',
+  checkpoints: 'Checkpoints',
+}
+/** From so many tasks on, groups begin folded. */
+const FOLDED_FROM = 40
+
+export default function PlanPage() {
+  const { plan: name } = useParams({ from: '/plans/$plan' })
+  const plan = useLivePlan(name)
+  useEffect(() => {
+    document.title = `${plan === undefined || plan === 'missing' ? name : plan.head.name} · Planfold`
+  }, [plan, name])
+  if (plan === undefined)
+    return (
+      <main aria-busy="true">
+        <header className="top">
+          <Skeleton height={20} width={280} />
+        </header>
+        <div className="loading">
+          <Skeleton height={48} width={168} />
+          <Skeleton height={48} width={168} />
+          <Skeleton height={48} width={168} />
+        </div>
+      </main>
+    )
+  if (plan === 'missing')
+    return (
+      <main>
+        <Empty title="There is no such plan">
+          <p>
+            No plan is called <code>{name}</code> here, or it is not yours to see.
+          </p>
+          <Link to="/" className="button">
+            All plans
+          </Link>
+        </Empty>
+      </main>
+    )
+  return <PlanShown key={plan.head.id} name={name} plan={plan} />
+}
+
+const isNarrow = (): boolean => matchMedia('(max-width: 760px)').matches
+
+function PlanShown({ name, plan }: { readonly name: string; readonly plan: LivePlan }) {
+  const search = useSearch({ from: '/plans/$plan' })
+  const navigate = useNavigate({ from: '/plans/$plan' })
+  const view: View = search.view ?? (isNarrow() ? 'outline' : 'graph')
+  // The page opens on what failed or waits, once.
+  const [first, setFirst] = useState(() => (search.task !== undefined || isNarrow() ? null : troubled(plan)))
+  const selected = search.task ?? first
+  const graph = useRef<GraphHandle>(null)
+  const [scale, setScale] = useState(1)
+  const [folded, setFolded] = useState<ReadonlySet<string>>(() =>
+    plan.tasks.length < FOLDED_FROM
+      ? new Set()
+      : new Set(plan.tasks.flatMap(({ name, children }) => (children === null ? [] : [name]))),
+  )
+  const critical = useCritical(plan)
+  const inbox = useInbox().data
+  const waiting = useMemo(() => (inbox ?? []).filter(item => item.plan === plan.head.id), [inbox, plan.head.id])
+  const open = useCallback(
+    (task: string | null) =>
+      void navigate({
+        search: ({ task: _, tab, line: __, ...rest }) =>
+          task === null ? rest : { ...rest, task, ...(tab === undefined ? {} : { tab }) },
+        replace: true,
+      }),
+    [navigate],
+  )
+  const fold = useCallback(
+    (group: string) =>
+      setFolded(before => {
+        const next = new Set(before)
+        if (!next.delete(group)) next.add(group)
+        return next
+      }),
+    [],
+  )
+  useEffect(() => {
+    if (first === null) return
+    open(first)
+    setFirst(null)
+  }, [first, open])
+  useKeys({ plan, selected, open, view, graph })
+  return (
+    <main>
+      <Head plan={plan} />
+      <AwayBar />
+      <WaitingStrip items={waiting} />
+      <div className="views">
+        <nav className="tabs" aria-label="Views">
+          {VIEWS.map(one => (
+            <Link
+              key={one}
+              to="/plans/$plan"
+              params={{ plan: name }}
+              search={({ view: _, ...rest }) => ({ ...rest, view: one })}
+              className={one === view ? 'on' : ''}
+              aria-current={one === view ? 'page' : undefined}
+            >
+              {VIEW_WORDS[one]}
+            </Link>
+          ))}
+        </nav>
+        <span className="space" />
+        {view === 'graph' && (
+          <>
+            {critical.edges.size > 0 && (
+              <span className="legend wide">
+                <i />
+                critical path{' '}
+                {critical.leftMs === null || critical.leftMs < 1_000 || plan.head.endedAt !== null ? (
+                  ''
+                ) : (
+                  <b>{span(critical.leftMs)} left</b>
+                )}
+              </span>
+            )}
+            <fieldset className="zoom" aria-label="Zoom">
+              <button type="button" aria-label="Smaller" onClick={() => graph.current?.zoomBy(1 / 1.25)}>
+                <Minus size={14} aria-hidden="true" />
+              </button>
+              <span>{Math.round(scale * 100)}%</span>
+              <button type="button" aria-label="Larger" onClick={() => graph.current?.zoomBy(1.25)}>
+                <Plus size={14} aria-hidden="true" />
+              </button>
+              <button type="button" aria-label="Show all (f)" title="Show all (f)" onClick={() => graph.current?.fit()}>
+                <Maximize size={13} aria-hidden="true" />
+              </button>
+            </fieldset>
+          </>
+        )}
+      </div>
+      <div className={selected === null ? 'stage' : 'stage with-drawer'}>
+        {view === 'graph' && (
+          <GraphView
+            ref={graph}
+            plan={plan}
+            selected={selected}
+            folded={folded}
+            critical={critical}
+            onSelect={open}
+            onFold={fold}
+            onScale={setScale}
+          />
+        )}
+        {view === 'outline' && <Outline plan={plan} selected={selected} onSelect={open} />}
+        <Suspense fallback={<div />}>
+          {view === 'board' && <Board plan={plan} selected={selected} onSelect={open} />}
+          {view === 'checkpoints' && <Checkpoints plan={plan} />}
+        </Suspense>
+        {selected !== null && (
+          <TaskDrawer
+            plan={plan}
+            name={name}
+            task={selected}
+            waiting={waiting.find(item => item.task === selected) ?? null}
+            onClose={() => open(null)}
+            onOpen={open}
+            onFold={fold}
+            isFolded={folded.has(selected)}
+          />
+        )}
+      </div>
+    </main>
+  )
+}
+
+function troubled(plan: LivePlan): string | null {
+  const task = plan.byName.get(focusOf(plan.tasks) ?? '')
+  return task !== undefined && ['failed', 'waiting', 'lost'].includes(task.look) ? task.name : null
+}
+
+function Head({ plan }: { readonly plan: LivePlan }) {
+  const { head, tasks } = plan
+  const isWaiting = head.counts.waiting > 0 && head.status === 'active'
+  const done = head.counts.completed + head.counts.skipped
+  const shown = isWaiting ? 'active' : head.status
+  return (
+    <header className="top">
+      <div className="title">
+        <Link to="/" className="crumb">
+          Plans
+        </Link>
+        <span className="dim" aria-hidden="true">
+          ›
+        </span>
+        <h1 className="mono">{head.name}</h1>
+        <span className="goal" title={head.title ?? head.goal ?? ''}>
+          {head.title ?? head.goal ?? ''}
+        </span>
+      </div>
+      <div className="facts">
+        <span className={`pill ${shown === 'blocked' ? 'waiting' : shown}`}>
+          <Glyph sign={signOfPlan(shown)} />
+          {head.rollingBack ? 'Going back' : planWord(shown)}
+        </span>
+        <Ribbon tasks={tasks} max={60} />
+        <span className="num">
+          <b>{done}</b> of {tasks.length}
+        </span>
+        {head.startedAt !== null && <Elapsed from={head.startedAt} to={head.endedAt} />}
+        {head.cost !== null && <span className="num dim">{dollars(head.cost)}</span>}
+        <span className="num dim wide" title={`revision ${head.revision}, entry ${head.version}`}>
+          r{head.revision}
+        </span>
+      </div>
+      <span className="space" />
+      <span className="wide">
+        <LivePill />
+      </span>
+      <button type="button" className="find wide" onClick={openPalette}>
+        <Search size={14} aria-hidden="true" />
+        Find or do
+        <kbd>⌘K</kbd>
+      </button>
+      <PlanVerbs head={head} />
+    </header>
+  )
+}
+
+function Elapsed({ from, to }: { readonly from: number; readonly to: number | null }) {
+  const now = useNow()
+  return (
+    <span className="num dim">
+      <Clock size={13} aria-hidden="true" />
+      {clock((to ?? now) - from)}
+    </span>
+  )
+}
+
+function useKeys({
+  plan,
+  selected,
+  open,
+  view,
+  graph,
+}: {
+  readonly plan: LivePlan
+  readonly selected: string | null
+  readonly open: (task: string | null) => void
+  readonly view: View
+  readonly graph: React.RefObject<GraphHandle | null>
+}): void {
+  useEffect(() => {
+    const key = (event: KeyboardEvent): void => {
+      if (!isPlain(event)) return
+      if (event.key === 'Escape' && selected !== null) open(null)
+      else if (event.key === 'f' && view === 'graph') graph.current?.fit()
+      else if (event.key === '+' && view === 'graph') graph.current?.zoomBy(1.25)
+      else if (event.key === '-' && view === 'graph') graph.current?.zoomBy(1 / 1.25)
+      else if (event.key === 'j' || event.key === 'k') {
+        const at = plan.tasks.findIndex(({ name }) => name === selected)
+        const next = plan.tasks[Math.min(plan.tasks.length - 1, Math.max(0, at + (event.key === 'j' ? 1 : -1)))]
+        if (next !== undefined) {
+          open(next.name)
+          graph.current?.show(next.name)
+        }
+      } else return
+      event.preventDefault()
+    }
+    addEventListener('keydown', key)
+    return () => removeEventListener('keydown', key)
+  }, [plan, selected, open, view, graph])
+}

@@ -1,0 +1,228 @@
+// All plans: what needs somebody first, then what runs, then what is over.
+
+import '../styles/plans.css'
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Plus, Search } from 'lucide-react'
+import { useCallback, useEffect, useMemo, useRef } from 'react'
+import { type Counts, type PlanRow, planCounts } from '../data/api.ts'
+import { inbox, plans } from '../data/queries.ts'
+import { useNow } from '../parts/clock.ts'
+import { Glyph, signOfPlan } from '../parts/glyph.tsx'
+import { CountRibbon } from '../parts/ribbon.tsx'
+import { isPlain } from '../parts/shell.tsx'
+import { AwayBar, Empty, LivePill, Skeleton, Trouble } from '../parts/states.tsx'
+import { ago, clock, count, planWord } from '../parts/words.ts'
+import type { PlansSearch } from '../router.tsx'
+
+const GROUPS: readonly { readonly title: string; readonly has: (status: string, waits: number) => boolean }[] = [
+  { title: 'Waits for you', has: (status, waits) => status === 'blocked' || (waits > 0 && !ENDED.has(status)) },
+  { title: 'Failed', has: status => status === 'failed' },
+  { title: 'Running', has: status => status === 'active' },
+  { title: 'Paused', has: status => status === 'paused' },
+  { title: 'Drafts', has: status => status === 'draft' },
+  { title: 'Over', has: status => status === 'completed' || status === 'cancelled' },
+]
+const ENDED = new Set(['completed', 'failed', 'cancelled'])
+const FILTERS = ['waiting', 'active', 'failed', 'paused', 'draft', 'completed', 'cancelled'] as const
+/** So many plans are looked at more closely at first. */
+const COUNTED_MAX = 40
+
+export default function PlansPage() {
+  const { data, error } = useQuery(plans)
+  const waiting = useQuery(inbox).data
+  const { q = '', status } = useSearch({ from: '/' })
+  const navigate = useNavigate({ from: '/' })
+  const field = useRef<HTMLInputElement>(null)
+  const waits = useMemo(() => {
+    const found = new Map<string, number>()
+    for (const item of waiting ?? []) found.set(item.plan, (found.get(item.plan) ?? 0) + 1)
+    return found
+  }, [waiting])
+  const isWaiting = useCallback(
+    (row: PlanRow): boolean => row.status === 'blocked' || (waits.get(row.id) ?? 0) > 0,
+    [waits],
+  )
+  const shown = useMemo(() => {
+    const words = q.toLowerCase().split(/\s+/).filter(Boolean)
+    return (data ?? []).filter(row => {
+      const text = `${row.name} ${row.title ?? ''} ${row.goal ?? ''}`.toLowerCase()
+      if (!words.every(word => text.includes(word))) return false
+      if (status === undefined) return true
+      return status === 'waiting'
+        ? isWaiting(row)
+        : status === 'active'
+          ? row.status === 'active' || row.status === 'blocked'
+          : row.status === status
+    })
+  }, [data, q, status, isWaiting])
+  useEffect(() => {
+    document.title = 'Plans · Planfold'
+    const key = (event: KeyboardEvent): void => {
+      if (event.key !== '/' || !isPlain(event)) return
+      event.preventDefault()
+      field.current?.focus()
+    }
+    addEventListener('keydown', key)
+    return () => removeEventListener('keydown', key)
+  }, [])
+  const counts = useCounts(shown)
+  const left = [...shown]
+  const groups = GROUPS.map(({ title, has }) => {
+    const rows = left.filter(row => has(row.status, waits.get(row.id) ?? 0))
+    for (const row of rows) left.splice(left.indexOf(row), 1)
+    return { title, rows }
+  }).filter(({ rows }) => rows.length > 0)
+  const number = (filter: string): number =>
+    (data ?? []).filter(row =>
+      filter === 'waiting'
+        ? isWaiting(row)
+        : filter === 'active'
+          ? row.status === 'active' || row.status === 'blocked'
+          : row.status === filter,
+    ).length
+  return (
+    <main>
+      <header className="top">
+        <h1>Plans</h1>
+        {data !== undefined && <span className="num dim">{data.length}</span>}
+        <label className="find search">
+          <Search size={14} aria-hidden="true" />
+          <span className="hidden">Search plans</span>
+          <input
+            ref={field}
+            type="search"
+            placeholder="Search plans"
+            value={q}
+            onChange={event => {
+              const text = event.target.value
+              void navigate({
+                to: '/',
+                search: ({ q: _, ...rest }: PlansSearch) => (text === '' ? rest : { ...rest, q: text }),
+                replace: true,
+              })
+            }}
+          />
+          <kbd className="wide">/</kbd>
+        </label>
+        <span className="space" />
+        <LivePill />
+        <Link to="/new" className="button main">
+          <Plus size={15} aria-hidden="true" />
+          New plan
+        </Link>
+      </header>
+      <AwayBar />
+      <fieldset className="filters" aria-label="Filter by state">
+        {FILTERS.map(filter => {
+          const n = number(filter)
+          if (n === 0 && status !== filter) return null
+          return (
+            <button
+              key={filter}
+              type="button"
+              className="chip"
+              aria-pressed={status === filter}
+              onClick={() =>
+                void navigate({
+                  to: '/',
+                  search: ({ status: before, ...rest }: PlansSearch) =>
+                    before === filter ? rest : { ...rest, status: filter },
+                })
+              }
+            >
+              {filter === 'waiting' ? 'Waits for you' : planWord(filter)} <b>{n}</b>
+            </button>
+          )
+        })}
+      </fieldset>
+      <div className="plans">
+        {error !== null && <Trouble error={error} />}
+        {data === undefined && error === null && [0, 1, 2, 3].map(row => <Skeleton key={row} height={52} />)}
+        {data?.length === 0 && (
+          <Empty title="No plans yet">
+            <p>Say what you want, and Planfold drafts the steps. Nothing runs before you say so.</p>
+            <Link to="/new" className="button main">
+              New plan
+            </Link>
+            <p>Or in a terminal:</p>
+            <code className="code">planfold run plan.yaml</code>
+          </Empty>
+        )}
+        {data !== undefined && data.length > 0 && shown.length === 0 && (
+          <Empty title="No plan fits">
+            <p>{q === '' ? 'No plan is in this state.' : `No plan has "${q}" in its name, title or goal.`}</p>
+            <Link to="/" search={{}} className="button">
+              Show all
+            </Link>
+          </Empty>
+        )}
+        {groups.map(({ title, rows }) => (
+          <section key={title} aria-label={title}>
+            <h2>
+              {title} <span className="num dim">{rows.length}</span>
+            </h2>
+            <ul>
+              {rows.map(row => (
+                <Row key={row.id} row={row} waits={waits.get(row.id) ?? 0} counts={counts.get(row.id) ?? null} />
+              ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+    </main>
+  )
+}
+
+function Row({
+  row,
+  waits,
+  counts,
+}: {
+  readonly row: PlanRow
+  readonly waits: number
+  readonly counts: Counts | null
+}) {
+  const now = useNow()
+  const { status } = row
+  const took = row.startedAt === null ? null : (row.endedAt ?? now) - row.startedAt
+  const ribbon =
+    counts ??
+    (status === 'completed' ? { completed: row.done } : { completed: row.done, pending: row.tasks - row.done })
+  const isWaiting = waits > 0 && !ENDED.has(status)
+  return (
+    <li className={`plan-row ${status}`}>
+      <Link to="/plans/$plan" params={{ plan: row.name }}>
+        <Glyph sign={isWaiting ? 'plan-blocked' : signOfPlan(status)} label={planWord(status)} />
+        <span className="plan-name">
+          <b className="mono">{row.name}</b>
+          <span>{row.title ?? row.goal ?? ''}</span>
+        </span>
+        {isWaiting && <span className="asks">{waits === 1 ? '1 question' : `${waits} questions`}</span>}
+        <CountRibbon counts={ribbon} />
+        <span className="num plan-count">
+          <b>{row.done}</b> of {row.tasks}
+        </span>
+        <span className="num dim plan-took" title={count(row.tasks, 'task')}>
+          {took === null ? '' : clock(took)}
+        </span>
+        <span className="num dim plan-when">{ago(row.updatedAt, now)}</span>
+      </Link>
+    </li>
+  )
+}
+
+/** By state; asked again when a plan has another version. */
+function useCounts(rows: readonly PlanRow[]): ReadonlyMap<string, Counts> {
+  const open = rows.filter(({ status }) => status !== 'completed' && status !== 'draft').slice(0, COUNTED_MAX)
+  return useQueries({
+    queries: open.map(({ id, version }) => ({
+      queryKey: ['counts', id, version],
+      queryFn: () => planCounts(id),
+      staleTime: Number.POSITIVE_INFINITY,
+      placeholderData: (before: Counts | null | undefined) => before,
+    })),
+    combine: results =>
+      new Map(results.flatMap(({ data }, at) => (data == null ? [] : [[open[at]!.id as string, data] as const]))),
+  })
+}

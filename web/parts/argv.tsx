@@ -1,0 +1,22 @@
+// A command as it will be run: without a shell, word by word. Where words end cannot be mistaken.
+
+export function Argv({ argv }: { readonly argv: readonly string[] }) {
+  return (
+    <div className="argv" role="img" aria-label={`Command: ${argv.map(word => JSON.stringify(word)).join(' ')}`}>
+      {argv.map((word, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: words are in order, and may repeat.
+        <code key={at} className={at === 0 ? 'first' : ''}>
+          {visible(word)}
+        </code>
+      ))}
+    </div>
+  )
+}
+
+/** What cannot be seen is written out, so that two commands that look alike are alike. */
+export const visible = (text: string): string =>
+  text === ''
+    ? "''"
+    : text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, char =>
+        char === '\n' ? '⏎' : `\\u{${char.codePointAt(0)!.toString(16)}}`,
+      )

@@ -1,0 +1,82 @@
+// Asks before something that is hard to take back, with room for a reason.
+
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
+
+export interface Question {
+  readonly title: string
+  readonly text?: ReactNode
+  readonly yes: string
+  readonly isDanger?: boolean
+  /** The label of the field for a reason; none is asked for when absent. */
+  readonly reason?: string
+  readonly isReasonNeeded?: boolean
+}
+
+interface Asked extends Question {
+  readonly settle: (said: { readonly reason: string } | null) => void
+}
+
+export function useConfirm(): readonly [
+  (question: Question) => Promise<{ readonly reason: string } | null>,
+  ReactNode,
+] {
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const ask = useCallback(
+    (question: Question) =>
+      new Promise<{ readonly reason: string } | null>(resolve =>
+        setAsked({
+          ...question,
+          settle: said => {
+            setAsked(null)
+            resolve(said)
+          },
+        }),
+      ),
+    [],
+  )
+  return [ask, asked === null ? null : <ConfirmDialog key="asked" {...asked} />]
+}
+
+function ConfirmDialog({ title, text, yes, isDanger = false, reason: label, isReasonNeeded = false, settle }: Asked) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [reason, setReason] = useState('')
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog ref={dialog} onClose={() => settle(null)} aria-labelledby="confirm-title">
+      <form
+        className="dialog-body"
+        onSubmit={event => {
+          event.preventDefault()
+          settle({ reason: reason.trim() })
+        }}
+      >
+        <h2 id="confirm-title">{title}</h2>
+        {text !== undefined && <div className="dim">{text}</div>}
+        {label !== undefined && (
+          <label className="label">
+            {label}
+            <textarea
+              className="field"
+              value={reason}
+              rows={2}
+              required={isReasonNeeded}
+              onChange={event => setReason(event.target.value)}
+            />
+          </label>
+        )}
+        <div className="dialog-acts">
+          <button type="button" className="button quiet" onClick={() => settle(null)}>
+            Back
+          </button>
+          <button
+            type="submit"
+            className={isDanger ? 'button danger' : 'button main'}
+            disabled={isReasonNeeded && reason.trim() === ''}
+          >
+            {yes}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  )
+}

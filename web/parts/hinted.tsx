@@ -1,0 +1,17 @@
+// A hint of the domain as people on this page read it: words, with commands set off so that they can be copied.
+
+import { Fragment } from 'react'
+import { type Hint, partsOf, plainStep } from '../../src/domain/hint.ts'
+
+export function Hinted({ hint }: { readonly hint: Hint }) {
+  return (
+    <p>
+      {partsOf(hint).map((part, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts are in order.
+        <Fragment key={at}>
+          {typeof part === 'string' ? part : 'may' in part ? part.may : <code>planfold {plainStep(part)}</code>}
+        </Fragment>
+      ))}
+    </p>
+  )
+}

@@ -1,0 +1,212 @@
+// Find or do: plans, tasks and every verb, with the command that does the same in a terminal.
+
+import '../styles/palette.css'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { Copy } from 'lucide-react'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { orderPlan } from '../data/api.ts'
+import { live } from '../data/live.ts'
+import { inbox, plans } from '../data/queries.ts'
+import { Glyph, type Sign, signOf, signOfPlan } from './glyph.tsx'
+import { turnTheme } from './theme.ts'
+import { attempt, toast } from './toasts.tsx'
+
+interface Item {
+  readonly id: string
+  readonly text: string
+  readonly more?: string
+  readonly sign?: Sign
+  /** The same in a terminal. */
+  readonly command?: string
+  readonly run: () => void
+}
+
+const SHOWN_MAX = 60
+
+export default function Palette({ onClose }: { readonly onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const list = useRef<HTMLDivElement>(null)
+  const [text, setText] = useState('')
+  const [at, setAt] = useState(0)
+  const items = useItems()
+  useEffect(() => dialog.current?.showModal(), [])
+  const found = useMemo(() => {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+    return items
+      .filter(item =>
+        words.every(word => `${item.text} ${item.more ?? ''} ${item.command ?? ''}`.toLowerCase().includes(word)),
+      )
+      .slice(0, SHOWN_MAX)
+  }, [items, text])
+  const chosen = found[Math.min(at, found.length - 1)]
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever another one is chosen.
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' })
+  }, [at])
+  const run = (item: Item | undefined): void => {
+    if (item === undefined) return
+    onClose()
+    item.run()
+  }
+  const copy = (item: Item | undefined): void => {
+    if (item?.command === undefined) return
+    void navigator.clipboard.writeText(item.command).then(() => toast(`Copied: ${item.command}`))
+    onClose()
+  }
+  return (
+    <dialog ref={dialog} className="palette" aria-label="Find or do" onClose={onClose}>
+      <input
+        className="palette-field"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="palette-list"
+        aria-activedescendant={chosen === undefined ? undefined : `palette-${chosen.id}`}
+        aria-label="Find or do"
+        placeholder="Find a plan or task, or do something"
+        autoFocus
+        value={text}
+        onChange={event => {
+          setText(event.target.value)
+          setAt(0)
+        }}
+        onKeyDown={event => {
+          if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+            event.preventDefault()
+            setAt(Math.max(0, Math.min(found.length - 1, at + (event.key === 'ArrowDown' ? 1 : -1))))
+          } else if (event.key === 'Enter') {
+            event.preventDefault()
+            if (event.metaKey || event.ctrlKey) copy(chosen)
+            else run(chosen)
+          }
+        }}
+      />
+      <div ref={list} id="palette-list" role="listbox" aria-label="Found">
+        {found.map(item => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: keys go to the field, as in every combobox.
+          // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus.
+          <div
+            key={item.id}
+            id={`palette-${item.id}`}
+            role="option"
+            aria-selected={item === chosen}
+            onClick={() => run(item)}
+            onMouseMove={() => setAt(found.indexOf(item))}
+          >
+            {item.sign === undefined ? <span className="palette-dot" /> : <Glyph sign={item.sign} />}
+            <span className="palette-text">{item.text}</span>
+            {item.more !== undefined && <span className="dim">{item.more}</span>}
+            <span className="space" />
+            {item.command !== undefined && <code>{item.command}</code>}
+          </div>
+        ))}
+        {found.length === 0 && <p className="palette-none">Nothing fits</p>}
+      </div>
+      <footer>
+        <span>
+          <kbd>↵</kbd> do it
+        </span>
+        <span>
+          <kbd>⌘↵</kbd> copy the command
+        </span>
+        <span className="space" />
+        <button
+          type="button"
+          className="button small"
+          disabled={chosen?.command === undefined}
+          onClick={() => copy(chosen)}
+        >
+          <Copy size={13} aria-hidden="true" /> Copy
+        </button>
+      </footer>
+    </dialog>
+  )
+}
+
+function useItems(): readonly Item[] {
+  const navigate = useNavigate()
+  const { plan: name } = useParams({ strict: false })
+  const all = useQuery(plans).data
+  const waiting = useQuery(inbox).data
+  return useMemo(() => {
+    const go =
+      (to: string, search: object = {}) =>
+      () =>
+        void navigate({ to, search } as never)
+    const plan = name === undefined ? undefined : live.plans.get(name)
+    const here: Item[] = []
+    if (name !== undefined && plan !== undefined && plan !== 'missing') {
+      const at = `/plans/${encodeURIComponent(name)}`
+      const { status } = plan.head
+      const verb = (word: string, order: 'execute' | 'pause' | 'resume', command: string): Item => ({
+        id: word,
+        text: `${word} ${name}`,
+        command: `planfold ${command} ${name}`,
+        run: () => void attempt(() => orderPlan(name, order)),
+      })
+      if (status === 'draft') here.push(verb('Run', 'execute', 'resume'))
+      if (status === 'active' || status === 'blocked') here.push(verb('Pause', 'pause', 'pause'))
+      if (status === 'paused') here.push(verb('Resume', 'resume', 'resume'))
+      for (const [view, command] of [
+        ['graph', `planfold graph ${name}`],
+        ['board', `planfold show ${name}`],
+        ['outline', `planfold status ${name}`],
+        ['checkpoints', `planfold checkpoints ${name}`],
+      ] as const)
+        here.push({ id: `view-${view}`, text: `Show the ${view}`, command, run: go(at, { view }) })
+      here.push({
+        id: 'log',
+        text: 'Read the journal',
+        command: `planfold log ${name}`,
+        run: () => void navigator.clipboard.writeText(`planfold log ${name}`).then(() => toast('Copied')),
+      })
+      here.push({
+        id: 'cancel',
+        text: `Cancel ${name}`,
+        more: 'by the menu of the plan',
+        command: `planfold cancel ${name}`,
+        run: go(at),
+      })
+      for (const task of plan.tasks)
+        here.push({
+          id: `task-${task.name}`,
+          text: task.name,
+          more: task.title ?? '',
+          sign: signOf(task),
+          command: `planfold show ${name} ${task.name}`,
+          run: go(at, { task: task.name }),
+        })
+    }
+    return [
+      ...(waiting ?? []).map(item => ({
+        id: `ask-${item.id}`,
+        text: `Review ${item.task ?? item.name}`,
+        more: item.name,
+        sign: 'waiting' as const,
+        command: item.task === null ? 'planfold inbox' : `planfold approve ${item.name} ${item.task}`,
+        run: go(`/inbox/${item.id}`),
+      })),
+      ...here,
+      { id: 'plans', text: 'All plans', command: 'planfold list', run: go('/') },
+      { id: 'inbox', text: 'What waits for you', command: 'planfold inbox', run: go('/inbox') },
+      { id: 'goal', text: 'New plan from a goal', command: 'planfold plan "…"', run: go('/new', { from: 'goal' }) },
+      {
+        id: 'template',
+        text: 'New plan from a template',
+        command: 'planfold template list',
+        run: go('/new', { from: 'template' }),
+      },
+      { id: 'text', text: 'New plan from text', command: 'planfold run plan.yaml', run: go('/new', { from: 'text' }) },
+      { id: 'theme', text: 'Light or dark', run: turnTheme },
+      { id: 'api', text: 'The API', run: () => void open('/docs') },
+      ...(all ?? []).map(row => ({
+        id: `plan-${row.id}`,
+        text: row.name as string,
+        more: row.title ?? row.goal ?? '',
+        sign: signOfPlan(row.status),
+        command: `planfold status ${row.name}`,
+        run: go(`/plans/${encodeURIComponent(row.name)}`),
+      })),
+    ]
+  }, [all, waiting, name, navigate])
+}

@@ -1,0 +1,91 @@
+// The states of a page besides the usual one: nothing there, not there yet, trouble, the service away.
+
+import { TriangleAlert, Unplug } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { Problem } from '../data/api.ts'
+import { live, useConnection } from '../data/live.ts'
+import { useNow } from './clock.ts'
+import { timeOf } from './words.ts'
+
+export function Empty({
+  title,
+  children,
+  sign,
+}: {
+  readonly title: string
+  readonly children?: ReactNode
+  readonly sign?: ReactNode
+}) {
+  return (
+    <div className="empty">
+      {sign !== undefined && <span className="sign">{sign}</span>}
+      <h2>{title}</h2>
+      {children}
+    </div>
+  )
+}
+
+export const Skeleton = ({ height, width }: { readonly height: number; readonly width?: number | string }) => (
+  <div className="skeleton" style={{ height, width: width ?? '100%' }} aria-hidden="true" />
+)
+
+/** A problem, word for word. */
+export function Trouble({ error }: { readonly error: unknown }) {
+  const problem = error instanceof Problem ? error : null
+  return (
+    <div className="trouble" role="alert">
+      <TriangleAlert className="icon" size={16} aria-hidden="true" />
+      <div>
+        <p>{error instanceof Error ? error.message : String(error)}</p>
+        {problem !== null && problem.faults.length > 0 && (
+          <ul>
+            {problem.faults.slice(0, 20).map(({ path, message, hint }) => (
+              <li key={`${path}${message}`}>
+                {path !== '' && <code>{path}</code>} {message}
+                {hint === undefined ? '' : ` (${hint})`}
+              </li>
+            ))}
+          </ul>
+        )}
+        {problem?.hint != null && <p>{problem.hint}</p>}
+      </div>
+    </div>
+  )
+}
+
+export function LivePill() {
+  const connection = useConnection()
+  if (connection.is === 'live')
+    return (
+      <span className="live" title="Everything on this page is current">
+        <i />
+        Live
+      </span>
+    )
+  return (
+    <span className="live away">
+      <i />
+      {connection.is === 'connecting' ? 'Connecting' : 'Away'}
+    </span>
+  )
+}
+
+/** When the service does not answer: what is shown stays readable, and the page comes back by itself. */
+export function AwayBar() {
+  const connection = useConnection()
+  const now = useNow()
+  if (connection.is !== 'away') return null
+  return (
+    <div className="away-bar" role="status">
+      <Unplug size={15} aria-hidden="true" />
+      <span>
+        The service does not answer. Last seen {timeOf(connection.lastSeen)}, trying again
+        {now - connection.lastSeen > 60_000 ? '; what you see may be old' : ''}.
+      </span>
+      <span className="space" />
+      <button type="button" className="button small" onClick={() => live.say({ say: 'reconnect' })}>
+        Try now
+      </button>
+    </div>
+  )
+}

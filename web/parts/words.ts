@@ -1,0 +1,72 @@
+// Times, amounts and states in words, the same on every page.
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** 0:07, 12:40, 3:05:00 */
+export function clock(ms: number): string {
+  const all = Math.max(0, Math.floor(ms / SECOND))
+  const [hours, minutes, seconds] = [Math.floor(all / 3600), Math.floor(all / 60) % 60, all % 60]
+  const two = (n: number): string => String(n).padStart(2, '0')
+  return hours === 0 ? `${minutes}:${two(seconds)}` : `${hours}:${two(minutes)}:${two(seconds)}`
+}
+
+/** 4 m, 3 h, 2 d */
+export function span(ms: number): string {
+  if (ms < MINUTE) return `${Math.max(0, Math.floor(ms / SECOND))} s`
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} m`
+  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)} h`
+  return `${Math.floor(ms / DAY)} d`
+}
+
+export function ago(then: number, now: number): string {
+  const ms = now - then
+  return ms < 5 * SECOND ? 'now' : `${span(ms)} ago`
+}
+
+export const timeOf = (ms: number): string =>
+  new Date(ms).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false })
+export const dateOf = (ms: number): string =>
+  new Date(ms).toLocaleString(undefined, {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+    hour12: false,
+  } as Intl.DateTimeFormatOptions)
+
+export const dollars = (usd: number): string => (usd < 0.01 && usd > 0 ? '<$0.01' : `$${usd.toFixed(2)}`)
+
+const STATUS_WORDS: { readonly [status: string]: string } = {
+  draft: 'Draft',
+  active: 'Active',
+  paused: 'Paused',
+  blocked: 'Waits for you',
+  completed: 'Completed',
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+}
+export const planWord = (status: string): string => STATUS_WORDS[status] ?? status
+
+const ASKS: { readonly [type: string]: string } = {
+  approval: 'asks for approval',
+  consent: 'asks before it starts',
+  decision: 'asks for a decision',
+  question: 'asks a question',
+  recovery: 'failed and asks what to do',
+  replan: 'failed and asks for a revision',
+  verdict: 'asks whether its criteria hold',
+  'unknown-outcome': 'asks what happened: its outcome is unknown',
+  edits: 'asks what to do with edited files',
+  'agent-question': 'asks a question',
+  proposal: 'proposes a revision',
+  work: 'is for you to do',
+  rollback: 'was stopped while going back',
+}
+export const asksWord = (type: string): string => ASKS[type] ?? 'waits'
+
+const LOOKS: { readonly [look: string]: string } = { retrying: 'to be tried again', lost: 'outcome unknown' }
+export const lookWord = (look: string): string => LOOKS[look] ?? look
+
+export const count = (n: number, one: string, many = `${one}s`): string =>
+  `${n.toLocaleString('en')} ${n === 1 ? one : many}`

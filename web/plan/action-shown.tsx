@@ -1,0 +1,53 @@
+// What a task does, as it is written: every word of a command, a script, edits, an instruction.
+
+import type { TaskDefinition } from '../../src/domain/plan.ts'
+import { Argv } from '../parts/argv.tsx'
+
+export function ActionShown({ definition }: { readonly definition: TaskDefinition }) {
+  const { action, instruction } = definition
+  switch (action.type) {
+    case 'run':
+      return (
+        <section>
+          <h3>Runs</h3>
+          {'argv' in action.command ? (
+            <Argv argv={action.command.argv} />
+          ) : (
+            <pre className="block">{action.command.script}</pre>
+          )}
+        </section>
+      )
+    case 'edit':
+      return (
+        <section>
+          <h3>
+            Edits <s>{action.edits.length}</s>
+          </h3>
+          <ul className="files">
+            {action.edits.map((edit, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: edits are in order, and one file may be edited twice.
+              <li key={at}>
+                <code>{'file' in edit ? edit.file : JSON.stringify(edit)}</code>
+                <span className="space" />
+                <span className="dim">{edit.type}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )
+    case 'decide':
+      return (
+        <section>
+          <h3>Decides by</h3>
+          <pre className="block">{action.expression}</pre>
+        </section>
+      )
+    default:
+      return instruction === undefined ? null : (
+        <section>
+          <h3>{action.type === 'model' ? 'Asks a model' : 'Instruction'}</h3>
+          <p className="prose">{instruction}</p>
+        </section>
+      )
+  }
+}

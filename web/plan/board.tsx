@@ -1,0 +1,80 @@
+// The tasks in columns by how they stand: things move to the right as they get done.
+
+import '../styles/board.css'
+import type { LivePlan } from '../data/live.ts'
+import type { Look, TaskView } from '../data/live-messages.ts'
+import { Glyph, signOf } from '../parts/glyph.tsx'
+import { asksWord, clock, lookWord } from '../parts/words.ts'
+
+const COLUMNS: readonly { readonly title: string; readonly looks: readonly Look[] }[] = [
+  { title: 'To come', looks: ['pending', 'blocked'] },
+  { title: 'Ready', looks: ['ready', 'retrying'] },
+  { title: 'Running', looks: ['running'] },
+  { title: 'Waits for you', looks: ['waiting', 'lost'] },
+  { title: 'Failed', looks: ['failed', 'cancelled', 'abandoned'] },
+  { title: 'Done', looks: ['completed', 'skipped'] },
+]
+const CARDS_MAX = 100
+
+export default function Board({
+  plan,
+  selected,
+  onSelect,
+}: {
+  readonly plan: LivePlan
+  readonly selected: string | null
+  readonly onSelect: (task: string) => void
+}) {
+  return (
+    <div className="board">
+      {COLUMNS.map(({ title, looks }) => {
+        const found = plan.tasks.filter(({ look }) => looks.includes(look))
+        // What was done last stands first.
+        const tasks = title === 'Done' ? found.toSorted((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0)) : found
+        if (title === 'Failed' && tasks.length === 0) return null
+        return (
+          <section key={title} aria-label={`${title}, ${tasks.length}`}>
+            <h2>
+              {title} <span className="num dim">{tasks.length}</span>
+            </h2>
+            <ul>
+              {tasks.slice(0, CARDS_MAX).map(task => (
+                <Card key={task.name} task={task} isSelected={task.name === selected} onSelect={onSelect} />
+              ))}
+            </ul>
+            {tasks.length > CARDS_MAX && <p className="dim">and {tasks.length - CARDS_MAX} more</p>}
+          </section>
+        )
+      })}
+    </div>
+  )
+}
+
+function Card({
+  task,
+  isSelected,
+  onSelect,
+}: {
+  readonly task: TaskView
+  readonly isSelected: boolean
+  readonly onSelect: (task: string) => void
+}) {
+  const took = task.startedAt !== null && task.endedAt !== null ? clock(task.endedAt - task.startedAt) : ''
+  const line =
+    task.asks !== null ? asksWord(task.asks) : ((task.look === 'failed' ? task.reason : null) ?? task.title ?? '')
+  return (
+    <li>
+      <button
+        type="button"
+        className={`card ${task.look}${isSelected ? ' selected' : ''}`}
+        aria-pressed={isSelected}
+        onClick={() => onSelect(task.name)}
+      >
+        <Glyph sign={signOf(task)} label={lookWord(task.look)} />
+        <b className="mono">{task.name}</b>
+        <em>{took}</em>
+        {line !== '' && <span>{line}</span>}
+      </button>
+    </li>
+  )
+}

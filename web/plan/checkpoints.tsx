@@ -1,0 +1,270 @@
+// Places the plan can go back to: what was different there, what going back would do file by file, and taking it back again.
+
+import '../styles/checkpoints.css'
+import { useQuery } from '@tanstack/react-query'
+import { FlagTriangleRight, Undo2 } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { diffCheckpoints, listCheckpoints, order, previewRollback, previewUndo } from '../data/api.ts'
+import type { LivePlan } from '../data/live.ts'
+import { useRights } from '../data/queries.ts'
+import { useNow } from '../parts/clock.ts'
+import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
+import { attempt } from '../parts/toasts.tsx'
+import { ago, count, dateOf } from '../parts/words.ts'
+
+const WHY: { readonly [why: string]: string } = {
+  after: 'when the task was done',
+  asked: 'somebody asked for it',
+  task: 'by a task',
+  every: 'regularly',
+  risky: 'before something risky',
+  ended: 'at the end',
+}
+
+export default function Checkpoints({ plan }: { readonly plan: LivePlan }) {
+  const { id, name, version } = plan.head
+  const now = useNow()
+  const { operate } = useRights()
+  const { data, error } = useQuery({
+    queryKey: ['checkpoints', id, version],
+    queryFn: () => listCheckpoints(id),
+    placeholderData: before => before,
+  })
+  const [open, setOpen] = useState<string | null>(null)
+  const [back, setBack] = useState<{ readonly to: string } | { readonly undo: true } | null>(null)
+  if (error !== null) return <Trouble error={error} />
+  if (data === undefined) return <Skeleton height={120} />
+  if (data === null || data.length === 0)
+    return (
+      <Empty title="No checkpoints yet" sign={<FlagTriangleRight size={36} strokeWidth={1.4} aria-hidden="true" />}>
+        <p>
+          When tasks are done, the plan can go back to where it stood after each of them. Take one yourself by the menu
+          above.
+        </p>
+        <code className="code">planfold checkpoint {name}</code>
+      </Empty>
+    )
+  return (
+    <div className="checkpoints">
+      {operate && (
+        <div className="checkpoints-acts">
+          <p className="dim">
+            Going back changes files and opens tasks again. You see what would happen first, and can undo it.
+          </p>
+          <span className="space" />
+          <button type="button" className="button" onClick={() => setBack({ undo: true })}>
+            <Undo2 size={14} aria-hidden="true" />
+            Undo the last
+          </button>
+        </div>
+      )}
+      <ul>
+        {data.toReversed().map(one => (
+          <li key={`${one.name}${one.version}`}>
+            <div className="checkpoint">
+              <FlagTriangleRight size={15} aria-hidden="true" />
+              <span className="plan-name">
+                <b className="mono">{one.name}</b>
+                <span>
+                  {WHY[one.why]}
+                  {one.task === null ? '' : `: ${one.task}`}
+                </span>
+              </span>
+              <span className="num dim">{one.paths === null ? '' : count(one.paths, 'file')}</span>
+              <span className="num dim" title={dateOf(one.at)}>
+                {ago(one.at, now)}
+              </span>
+              <span className="num dim wide">entry {one.version}</span>
+              <button
+                type="button"
+                className="button small"
+                aria-expanded={open === one.name}
+                onClick={() => setOpen(open === one.name ? null : one.name)}
+              >
+                Compare
+              </button>
+              {operate && (
+                <button type="button" className="button small" onClick={() => setBack({ to: one.name })}>
+                  Go back
+                </button>
+              )}
+            </div>
+            {open === one.name && <Difference plan={id} from={one.name} version={version} />}
+          </li>
+        ))}
+      </ul>
+      {back !== null && <BackDialog plan={id} back={back} version={version} onClose={() => setBack(null)} />}
+    </div>
+  )
+}
+
+function Difference({
+  plan,
+  from,
+  version,
+}: {
+  readonly plan: string
+  readonly from: string
+  readonly version: number
+}) {
+  const { data, error } = useQuery({
+    queryKey: ['checkpoint-diff', plan, from, version],
+    queryFn: () => diffCheckpoints(plan, from),
+  })
+  if (error !== null) return <Trouble error={error} />
+  if (data === undefined) return <Skeleton height={40} />
+  if (data === null || !data.ok) return <p className="dim">{data === null ? 'It is gone.' : data.refusal.message}</p>
+  return (
+    <div className="difference">
+      <p className="dim">
+        {data.changes.length === 0
+          ? 'Files are as they were there.'
+          : `${count(data.changes.length, 'file')} changed since`}
+        {data.basis === 'written' && data.changes.length > 0 ? '; only what the plan wrote is known' : ''}
+      </p>
+      <ul className="files">
+        {data.changes.slice(0, 200).map(({ path, before, after }) => (
+          <li key={path}>
+            <code className={before === null ? 'add' : after === null ? 'remove' : ''}>
+              {before === null ? '+' : after === null ? '−' : '~'}
+            </code>
+            <code>{path}</code>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+const WILL: { readonly [will: string]: string } = {
+  restore: 'comes back as it was',
+  create: 'comes back',
+  delete: 'is removed',
+  chmod: 'gets its mode back',
+  leave: 'stays as it is',
+}
+
+function BackDialog({
+  plan,
+  back,
+  version,
+  onClose,
+}: {
+  readonly plan: string
+  readonly back: { readonly to: string } | { readonly undo: true }
+  readonly version: number
+  readonly onClose: () => void
+}) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [every, setEvery] = useState<'mine' | 'theirs' | 'merge' | null>(null)
+  const [busy, setBusy] = useState(false)
+  useEffect(() => dialog.current?.showModal(), [])
+  const isUndo = 'undo' in back
+  const { data, error } = useQuery({
+    queryKey: ['rollback', plan, isUndo ? 'undo' : back.to, version],
+    queryFn: () => (isUndo ? previewUndo(plan) : previewRollback(plan, back.to)),
+  })
+  const conflicts = data?.ok === true ? data.files.filter(file => file.conflict !== undefined) : []
+  const go = async (): Promise<void> => {
+    setBusy(true)
+    const how = every === null ? {} : { every }
+    const isDone = await attempt(
+      () => order(plan, (isUndo ? { type: 'undo', ...how } : { type: 'rollback', to: back.to, ...how }) as never),
+      isUndo ? 'It is undone' : 'The plan goes back',
+    )
+    setBusy(false)
+    if (isDone) onClose()
+  }
+  return (
+    <dialog ref={dialog} className="back-dialog" aria-labelledby="back-title" onClose={onClose}>
+      <div className="dialog-body">
+        <h2 id="back-title">
+          {isUndo ? (
+            'Undo the last rollback'
+          ) : (
+            <>
+              Go back to <code>{back.to}</code>
+            </>
+          )}
+        </h2>
+        {error !== null && <Trouble error={error} />}
+        {data === undefined && error === null && <Skeleton height={80} />}
+        {data === null && <p className="dim">The plan is gone.</p>}
+        {data?.ok === false && <Trouble error={new Error(data.refusal.message)} />}
+        {data?.ok === true && (
+          <div className="back-preview">
+            {data.files.length === 0 && <p className="dim">No file changes.</p>}
+            <ul className="files">
+              {data.files.map(({ path, will, conflict, why }) => (
+                <li key={path}>
+                  <code>{path}</code>
+                  <span className="space" />
+                  <span className={conflict === undefined ? 'dim' : 'impact'}>
+                    {conflict === undefined ? (why ?? WILL[will]) : `${conflict}: choose below`}
+                  </span>
+                </li>
+              ))}
+            </ul>
+            {data.resets.length > 0 && (
+              <p>
+                Open again: <span className="mono">{data.resets.map(({ task }) => task).join(', ')}</span>
+              </p>
+            )}
+            {data.compensate.length > 0 && (
+              <p>
+                Compensated: <span className="mono">{data.compensate.join(', ')}</span>
+              </p>
+            )}
+            {data.decisionsLost.length > 0 && (
+              <p>Asked again: {data.decisionsLost.map(({ task }) => task).join(', ')}</p>
+            )}
+            {data.stays.length > 0 && (
+              <div className="trouble">
+                <div>
+                  <p>This happened outside and stays:</p>
+                  <ul>
+                    {data.stays.map(({ task, why }) => (
+                      <li key={task}>
+                        <code>{task}</code> {why}
+                      </li>
+                    ))}
+                  </ul>
+                </div>
+              </div>
+            )}
+            {conflicts.length > 0 && (
+              <fieldset className="options">
+                <legend>Somebody worked on {count(conflicts.length, 'file')} since</legend>
+                {(
+                  [
+                    ['mine', 'Keep them as they are now'],
+                    ['theirs', 'Take the version of the checkpoint; the other is backed up'],
+                    ['merge', 'Merge both'],
+                  ] as const
+                ).map(([value, word]) => (
+                  <label key={value} className={every === value ? 'option on' : 'option'}>
+                    <input type="radio" name="every" checked={every === value} onChange={() => setEvery(value)} />
+                    {word}
+                  </label>
+                ))}
+              </fieldset>
+            )}
+          </div>
+        )}
+        <div className="dialog-acts">
+          <button type="button" className="button quiet" onClick={onClose}>
+            Back
+          </button>
+          <button
+            type="button"
+            className="button main"
+            disabled={busy || data?.ok !== true || (conflicts.length > 0 && every === null)}
+            onClick={() => void go()}
+          >
+            {isUndo ? 'Undo' : 'Go back'}
+          </button>
+        </div>
+      </div>
+    </dialog>
+  )
+}

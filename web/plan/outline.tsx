@@ -1,0 +1,99 @@
+// The tasks as a list, top to bottom: what is done folds into one row, so that the eye lands on what is now.
+
+import { ChevronDown, ChevronRight } from 'lucide-react'
+import { useState } from 'react'
+import type { LivePlan } from '../data/live.ts'
+import type { TaskView } from '../data/live-messages.ts'
+import { useNow } from '../parts/clock.ts'
+import { Glyph, signOf } from '../parts/glyph.tsx'
+import { asksWord, clock, lookWord, span } from '../parts/words.ts'
+
+/** So many done tasks are shown as they are. */
+const DONE_SHOWN = 2
+const ROWS_MAX = 400
+
+export function Outline({
+  plan,
+  selected,
+  onSelect,
+}: {
+  readonly plan: LivePlan
+  readonly selected: string | null
+  readonly onSelect: (task: string) => void
+}) {
+  const [isAll, setAll] = useState(false)
+  const [rows, setRows] = useState(ROWS_MAX)
+  const done = plan.tasks.filter(({ look }) => look === 'completed' || look === 'skipped')
+  const isOver = done.length === plan.tasks.length
+  const isFolded = !isAll && !isOver && done.length > DONE_SHOWN
+  const shown = isFolded ? plan.tasks.filter(({ look }) => look !== 'completed' && look !== 'skipped') : plan.tasks
+  const took = done.reduce(
+    (sum, { startedAt, endedAt }) => sum + (startedAt === null || endedAt === null ? 0 : endedAt - startedAt),
+    0,
+  )
+  return (
+    <div className="outline-scroll">
+      <ul className="outline">
+        {!isOver && done.length > DONE_SHOWN && (
+          <li className="past">
+            <button type="button" aria-expanded={!isFolded} onClick={() => setAll(!isAll)}>
+              <Glyph sign="completed" />
+              <b>{done.length} done</b>
+              <em>{clock(took)}</em>
+              {isFolded ? <ChevronRight size={15} aria-hidden="true" /> : <ChevronDown size={15} aria-hidden="true" />}
+            </button>
+          </li>
+        )}
+        {shown.slice(0, rows).map(task => (
+          <Row key={task.name} task={task} isSelected={task.name === selected} onSelect={onSelect} />
+        ))}
+      </ul>
+      {shown.length > rows && (
+        <button type="button" className="button" onClick={() => setRows(rows + 1_000)}>
+          Show {shown.length - rows} more
+        </button>
+      )}
+    </div>
+  )
+}
+
+function Row({
+  task,
+  isSelected,
+  onSelect,
+}: {
+  readonly task: TaskView
+  readonly isSelected: boolean
+  readonly onSelect: (task: string) => void
+}) {
+  return (
+    <li className={`${task.look}${isSelected ? ' selected' : ''}`}>
+      <button type="button" aria-pressed={isSelected} onClick={() => onSelect(task.name)}>
+        <Glyph sign={signOf(task)} label={lookWord(task.look)} />
+        <span className="outline-text">
+          <b className="mono">{task.name}</b>
+          <span>{lineOf(task)}</span>
+        </span>
+        <em>
+          <When task={task} />
+        </em>
+      </button>
+    </li>
+  )
+}
+
+function lineOf({ title, look, asks, reason, by }: TaskView): string {
+  if (asks !== null) return asksWord(asks)
+  if ((look === 'failed' || look === 'blocked' || look === 'retrying') && reason !== null) return reason
+  if (by !== null) return `${by} works on it`
+  return title ?? ''
+}
+
+function When({ task }: { readonly task: TaskView }) {
+  const now = useNow()
+  if (task.since !== null && task.status === 'waiting') return span(now - task.since)
+  if (task.look === 'retrying' && task.retryAt !== null)
+    return `in ${Math.max(0, Math.ceil((task.retryAt - now) / 1000))} s`
+  if (task.look === 'running' && task.startedAt !== null) return clock(now - task.startedAt)
+  return task.startedAt === null || task.endedAt === null ? '' : clock(task.endedAt - task.startedAt)
+}

@@ -1,0 +1,127 @@
+// What can be ordered about a whole plan: start, pause, resume, cancel.
+
+import { Ban, Copy, Ellipsis, FlagTriangleRight, Pause, Play, RotateCcw } from 'lucide-react'
+import { useId, useRef } from 'react'
+import { order, orderPlan } from '../data/api.ts'
+import { useConnection } from '../data/live.ts'
+import type { PlanHead } from '../data/live-messages.ts'
+import { useRights } from '../data/queries.ts'
+import { useConfirm } from '../parts/confirm.tsx'
+import { attempt, toast } from '../parts/toasts.tsx'
+
+export function PlanVerbs({ head }: { readonly head: PlanHead }) {
+  const { operate } = useRights()
+  const isAway = useConnection().is === 'away'
+  const menu = useId()
+  const popover = useRef<HTMLDivElement>(null)
+  const [confirm, dialog] = useConfirm()
+  const { name, status } = head
+  const isOpen = status === 'active' || status === 'blocked'
+  const close = (): void => popover.current?.hidePopover()
+  const cancel = async (): Promise<void> => {
+    close()
+    const said = await confirm({
+      title: `Cancel ${name}?`,
+      text: 'The plan ends for good. What declares how it is undone is undone.',
+      yes: 'Cancel the plan',
+      isDanger: true,
+      reason: 'Why (optional)',
+    })
+    if (said !== null)
+      await attempt(
+        () => orderPlan(name, 'cancel', said.reason === '' ? {} : { reason: said.reason }),
+        `${name} is cancelled`,
+      )
+  }
+  const checkpoint = async (): Promise<void> => {
+    close()
+    const said = await confirm({
+      title: 'Take a checkpoint',
+      text: 'All files are stored, so that you can come back to here.',
+      yes: 'Take it',
+      reason: 'Name (optional)',
+    })
+    if (said !== null)
+      await attempt(
+        () => order(name, { type: 'checkpoint', ...(said.reason === '' ? {} : { name: said.reason }) } as never),
+        'The checkpoint is taken',
+      )
+  }
+  const isStopped = status === 'failed'
+  return (
+    <>
+      {operate && (status === 'draft' || isStopped) && (
+        <button
+          type="button"
+          className="button main"
+          disabled={isAway}
+          onClick={() => void attempt(() => orderPlan(name, 'execute'))}
+        >
+          <Play size={14} aria-hidden="true" />
+          <span>{isStopped ? 'Go on' : 'Run'}</span>
+        </button>
+      )}
+      {operate && status === 'paused' && (
+        <button
+          type="button"
+          className="button main"
+          disabled={isAway}
+          onClick={() => void attempt(() => orderPlan(name, 'resume'))}
+        >
+          <Play size={14} aria-hidden="true" />
+          <span>Resume</span>
+        </button>
+      )}
+      {operate && isOpen && (
+        <button
+          type="button"
+          className="button"
+          disabled={isAway}
+          onClick={() => void attempt(() => orderPlan(name, 'pause'))}
+        >
+          <Pause size={14} aria-hidden="true" />
+          <span>Pause</span>
+        </button>
+      )}
+      <button type="button" className="icon-button" aria-label="More" popoverTarget={menu}>
+        <Ellipsis size={16} aria-hidden="true" />
+      </button>
+      <div id={menu} ref={popover} popover="auto" className="menu under-right">
+        <button
+          type="button"
+          onClick={() => {
+            close()
+            void navigator.clipboard.writeText(`planfold status ${name}`).then(() => toast('Copied'))
+          }}
+        >
+          <Copy size={15} aria-hidden="true" />
+          Copy command
+        </button>
+        {operate && (
+          <>
+            <button type="button" onClick={() => void checkpoint()}>
+              <FlagTriangleRight size={15} aria-hidden="true" />
+              Take a checkpoint
+            </button>
+            {(isOpen || status === 'paused' || status === 'draft') && (
+              <>
+                <hr />
+                <button type="button" className="danger" onClick={() => void cancel()}>
+                  <Ban size={15} aria-hidden="true" />
+                  Cancel the plan
+                </button>
+              </>
+            )}
+            {status === 'completed' && (
+              <button type="button" onClick={close} disabled>
+                <RotateCcw size={15} aria-hidden="true" />
+                Completed
+              </button>
+            )}
+          </>
+        )}
+      </div>
+      {dialog}
+    </>
+  )
+}

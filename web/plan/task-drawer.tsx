@@ -1,0 +1,387 @@
+// One task beside the plan: what it is, how it stands, what it printed, made and tried. On a phone it is a sheet.
+
+import '../styles/drawer.css'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import { FoldVertical, RotateCcw, SkipForward, UnfoldVertical, X } from 'lucide-react'
+import { Fragment } from 'react'
+import { aimHint } from '../../src/domain/hint.ts'
+import { type InboxEntry, orderTask, taskAttempts } from '../data/api.ts'
+import { type LivePlan, useConnection, useTaskDetail } from '../data/live.ts'
+import type { TaskDetail } from '../data/live-messages.ts'
+import { useRights } from '../data/queries.ts'
+import { useNow } from '../parts/clock.ts'
+import { useConfirm } from '../parts/confirm.tsx'
+import { Glyph, signOf } from '../parts/glyph.tsx'
+import { Hinted } from '../parts/hinted.tsx'
+import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
+import { attempt } from '../parts/toasts.tsx'
+import { asksWord, clock, dateOf, dollars, lookWord, span } from '../parts/words.ts'
+import { TABS, type Tab } from '../router.tsx'
+import { ActionShown } from './action-shown.tsx'
+import { Changes } from './changes.tsx'
+import { Criteria } from './criteria.tsx'
+import { TaskLog } from './task-log.tsx'
+
+const TAB_WORDS: { readonly [tab in Tab]: string } = {
+  overview: 'Overview',
+  changes: 'Changes',
+  log: 'Log',
+  data: 'Data',
+  attempts: 'Attempts',
+}
+
+export interface DrawerProps {
+  readonly plan: LivePlan
+  /** As the address calls it. */
+  readonly name: string
+  readonly task: string
+  /** What it asks a person. */
+  readonly waiting: InboxEntry | null
+  readonly isFolded: boolean
+  readonly onClose: () => void
+  readonly onOpen: (task: string) => void
+  readonly onFold: (group: string) => void
+}
+
+export function TaskDrawer({ plan, name, task, waiting, isFolded, onClose, onOpen, onFold }: DrawerProps) {
+  const detail = useTaskDetail(name, task)
+  const { tab = 'overview' } = useSearch({ from: '/plans/$plan' })
+  const view = plan.byName.get(task)
+  if (view === undefined || detail === null)
+    return (
+      <aside className="drawer" aria-label={task}>
+        <header>
+          <div className="drawer-row">
+            <h2 className="mono">{task}</h2>
+            <span className="space" />
+            <CloseButton onClose={onClose} />
+          </div>
+        </header>
+        <div className="drawer-scroll">
+          <Empty title="There is no such task">
+            <p>It may have been taken out by a revision.</p>
+          </Empty>
+        </div>
+      </aside>
+    )
+  return (
+    <aside className="drawer" aria-label={task}>
+      <span className="grab" aria-hidden="true" />
+      <header>
+        <div className="drawer-row">
+          <Glyph sign={signOf(view)} label={lookWord(view.look)} />
+          <h2 className="mono" title={task}>
+            {task}
+          </h2>
+          <span className="space" />
+          {view.children !== null && (
+            <button
+              type="button"
+              className="icon-button"
+              aria-label={isFolded ? 'Unfold the group' : 'Fold the group'}
+              onClick={() => onFold(task)}
+            >
+              {isFolded ? (
+                <UnfoldVertical size={15} aria-hidden="true" />
+              ) : (
+                <FoldVertical size={15} aria-hidden="true" />
+              )}
+            </button>
+          )}
+          {detail !== undefined && <TaskVerbs plan={plan.head.name} detail={detail} />}
+          <CloseButton onClose={onClose} />
+        </div>
+        {view.title !== null && <p>{view.title}</p>}
+        {detail !== undefined && <Facts detail={detail} />}
+      </header>
+      <nav className="drawer-tabs" aria-label="About this task">
+        {TABS.map(one => (
+          <Link
+            key={one}
+            to="/plans/$plan"
+            params={{ plan: name }}
+            search={({ tab: _, line: __, ...rest }) => (one === 'overview' ? rest : { ...rest, tab: one })}
+            replace
+            className={one === tab ? 'on' : ''}
+            aria-current={one === tab ? 'page' : undefined}
+          >
+            {TAB_WORDS[one]}
+            {one === 'changes' && detail?.wrotePaths != null && detail.wrotePaths > 0 && <s>{detail.wrotePaths}</s>}
+            {one === 'attempts' && view.attempt > 0 && <s>{view.attempt}</s>}
+          </Link>
+        ))}
+      </nav>
+      <div className="drawer-scroll">
+        {detail === undefined ? (
+          <Skeleton height={80} />
+        ) : tab === 'overview' ? (
+          <Overview plan={plan} detail={detail} waiting={waiting} onOpen={onOpen} />
+        ) : tab === 'changes' ? (
+          <Changes plan={plan.head.id} detail={detail} />
+        ) : tab === 'log' ? (
+          <TaskLog plan={plan.head.id} task={task} look={view.look} />
+        ) : tab === 'data' ? (
+          <Data detail={detail} />
+        ) : (
+          <Attempts plan={plan.head.id} detail={detail} />
+        )}
+      </div>
+    </aside>
+  )
+}
+
+const CloseButton = ({ onClose }: { readonly onClose: () => void }) => (
+  <button type="button" className="icon-button" aria-label="Close" title="Close (Esc)" onClick={onClose}>
+    <X size={16} aria-hidden="true" />
+  </button>
+)
+
+function TaskVerbs({ plan, detail }: { readonly plan: string; readonly detail: TaskDetail }) {
+  const { operate } = useRights()
+  const isAway = useConnection().is === 'away'
+  const [confirm, dialog] = useConfirm()
+  const { name, status } = detail.view
+  if (!operate) return null
+  const retry = async (): Promise<void> => {
+    const said = await confirm({
+      title: `Run ${name} again?`,
+      text: 'It and everything that needs it are open again. What others did stays.',
+      yes: 'Retry',
+    })
+    if (said !== null) await attempt(() => orderTask(plan, name, 'retry'), `${name} runs again`)
+  }
+  const skip = async (): Promise<void> => {
+    const said = await confirm({
+      title: `Skip ${name}?`,
+      text: 'What needs it goes on without it.',
+      yes: 'Skip it',
+      reason: 'Why',
+      isReasonNeeded: true,
+    })
+    if (said !== null) await attempt(() => orderTask(plan, name, 'skip', { reason: said.reason }), `${name} is skipped`)
+  }
+  const mayRetry = ['completed', 'failed', 'skipped', 'cancelled', 'abandoned'].includes(status)
+  const maySkip = ['pending', 'ready', 'failed', 'blocked', 'waiting'].includes(status)
+  return (
+    <>
+      {maySkip && (
+        <button type="button" className="button small" disabled={isAway} onClick={() => void skip()}>
+          <SkipForward size={13} aria-hidden="true" />
+          Skip
+        </button>
+      )}
+      {mayRetry && (
+        <button type="button" className="button small" disabled={isAway} onClick={() => void retry()}>
+          <RotateCcw size={13} aria-hidden="true" />
+          Retry
+        </button>
+      )}
+      {dialog}
+    </>
+  )
+}
+
+function Facts({ detail }: { readonly detail: TaskDetail }) {
+  const now = useNow()
+  const { view } = detail
+  const time =
+    view.look === 'running' && view.startedAt !== null
+      ? (['Running', clock(now - view.startedAt)] as const)
+      : view.since !== null && view.status === 'waiting'
+        ? (['Waits', span(now - view.since)] as const)
+        : view.startedAt !== null && view.endedAt !== null
+          ? (['Took', clock(view.endedAt - view.startedAt)] as const)
+          : (['State', lookWord(view.look)] as const)
+  return (
+    <dl>
+      <div>
+        <dt>{time[0]}</dt>
+        <dd>{time[1]}</dd>
+      </div>
+      <div>
+        <dt>Attempt</dt>
+        <dd>{view.attempt === 0 ? '–' : `${view.attempt} of ${Math.max(view.attempt, detail.attemptsMax)}`}</dd>
+      </div>
+      <div>
+        <dt>Effect</dt>
+        <dd>{detail.effect}</dd>
+      </div>
+      {detail.cost !== null && (
+        <div>
+          <dt>Cost</dt>
+          <dd>{dollars(detail.cost)}</dd>
+        </div>
+      )}
+    </dl>
+  )
+}
+
+function Overview({
+  plan,
+  detail,
+  waiting,
+  onOpen,
+}: {
+  readonly plan: LivePlan
+  readonly detail: TaskDetail
+  readonly waiting: InboxEntry | null
+  readonly onOpen: (task: string) => void
+}) {
+  const { definition, failure, view, feedback } = detail
+  const isSettled = view.status === 'completed' || view.status === 'running'
+  return (
+    <>
+      {waiting !== null && (
+        <section className="drawer-ask">
+          <p>
+            <b>{asksWord(waiting.asks.type)}</b>
+          </p>
+          <Link to="/inbox/$id" params={{ id: waiting.id }} className="button main small">
+            Review
+          </Link>
+        </section>
+      )}
+      {failure !== null && view.status !== 'completed' && (
+        <section>
+          <h3>Why it failed</h3>
+          <div className="trouble">
+            <div>
+              <p>{failure.message}</p>
+              <p className="dim">
+                {failure.class}
+                {failure.code === undefined ? '' : `, ${failure.code}`}
+              </p>
+              {failure.hint !== undefined && (
+                <Hinted hint={aimHint(failure.hint, { plan: plan.head.name, task: view.name })} />
+              )}
+            </div>
+          </div>
+        </section>
+      )}
+      {!isSettled && failure === null && waiting === null && (
+        <section>
+          <p className="dim">{detail.why}</p>
+        </section>
+      )}
+      {definition.description !== undefined && (
+        <section>
+          <p className="prose">{definition.description}</p>
+        </section>
+      )}
+      <ActionShown definition={definition} />
+      {feedback.length > 0 && (
+        <section>
+          <h3>Sent back with</h3>
+          {feedback.map(({ by, text }) => (
+            <blockquote key={`${by}${text}`}>
+              {text} <span className="dim">{by}</span>
+            </blockquote>
+          ))}
+        </section>
+      )}
+      <Criteria definition={definition} verdicts={detail.verdicts} />
+      <TaskNames title="Needs" names={view.needs} plan={plan} onOpen={onOpen} />
+      <TaskNames title="Needed by" names={detail.dependants} plan={plan} onOpen={onOpen} />
+      <TaskNames title="In it" names={view.children ?? []} plan={plan} onOpen={onOpen} />
+      {view.attempt > 0 && view.children === null && view.action !== 'gate' && (
+        <section className="drawer-log">
+          <h3>Log</h3>
+          <TaskLog plan={plan.head.id} task={view.name} look={view.look} tail={14} />
+        </section>
+      )}
+    </>
+  )
+}
+
+const NAMES_MAX = 12
+
+function TaskNames({
+  title,
+  names,
+  plan,
+  onOpen,
+}: {
+  readonly title: string
+  readonly names: readonly string[]
+  readonly plan: LivePlan
+  readonly onOpen: (task: string) => void
+}) {
+  if (names.length === 0) return null
+  return (
+    <section>
+      <h3>{title}</h3>
+      <ul className="names">
+        {names.slice(0, NAMES_MAX).map(name => {
+          const task = plan.byName.get(name)
+          return (
+            <li key={name}>
+              <button type="button" className="chip" onClick={() => onOpen(name)}>
+                {task !== undefined && <Glyph sign={signOf(task)} size={13} label={lookWord(task.look)} />}
+                <span className="mono">{name}</span>
+              </button>
+            </li>
+          )
+        })}
+        {names.length > NAMES_MAX && <li className="dim">and {names.length - NAMES_MAX} more</li>}
+      </ul>
+    </section>
+  )
+}
+
+function Data({ detail }: { readonly detail: TaskDetail }) {
+  const { definition, outputs } = detail
+  const parts: readonly (readonly [string, unknown])[] = [
+    ['Inputs', definition.inputs],
+    ['Outputs', outputs],
+    ['Outcome', detail.outcome ?? undefined],
+    ['Exit code', detail.exit ?? undefined],
+    ['Model', detail.model ?? undefined],
+    ['May write', definition.write],
+    ['Definition', definition],
+  ]
+  return parts.map(([title, value]) =>
+    value === undefined || value === null ? null : (
+      <section key={title}>
+        <h3>{title}</h3>
+        <pre className="block">{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>
+      </section>
+    ),
+  )
+}
+
+function Attempts({ plan, detail }: { readonly plan: string; readonly detail: TaskDetail }) {
+  const { name, attempt, visit, status } = detail.view
+  const { data, error } = useQuery({
+    queryKey: ['attempts', plan, name, visit, attempt, status],
+    queryFn: () => taskAttempts(plan, name),
+  })
+  if (error !== null) return <Trouble error={error} />
+  if (data === undefined) return <Skeleton height={60} />
+  if (data.items.length === 0) return <Empty title="Not tried yet" />
+  return (
+    <section>
+      <ul className="attempts">
+        {data.items.toReversed().map(one => (
+          <li key={`${one.visit}.${one.attempt}`}>
+            <Glyph
+              sign={one.status === 'succeeded' ? 'completed' : one.status === 'lost' ? 'lost' : one.status}
+              label={one.status}
+            />
+            <b>
+              Attempt {one.attempt}
+              {one.visit > 1 && <Fragment> of visit {one.visit}</Fragment>}
+            </b>
+            <span className="dim">
+              {[one.failure_class, one.exit === null ? null : `exit ${one.exit}`].filter(Boolean).join(', ')}
+            </span>
+            <span className="space" />
+            <span className="num dim" title={dateOf(Date.parse(one.started_at))}>
+              {one.duration_ms === null ? '' : clock(one.duration_ms)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

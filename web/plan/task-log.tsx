@@ -1,0 +1,129 @@
+// What a task printed. Follows while it runs, and stays where somebody scrolled to. Each line has an address.
+
+import { useSearch } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { taskLogs } from '../data/api.ts'
+import type { Look } from '../data/live-messages.ts'
+import { Empty, Skeleton } from '../parts/states.tsx'
+import { timeOf } from '../parts/words.ts'
+
+interface Line {
+  readonly number: number
+  readonly at: number
+  readonly text: string
+  readonly stream: string
+}
+
+const EVERY_MS = 700
+const PAGES_MAX = 40
+/** What a terminal would take as colours and moves. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it takes out.
+const CONTROL = /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007]*\u0007|[\u0000-\u0008\u000b-\u001f\u007f]/g
+
+function useLog(plan: string, task: string, isRunning: boolean): readonly Line[] | null {
+  const [lines, setLines] = useState<readonly Line[] | null>(null)
+  useEffect(() => {
+    let isGone = false
+    let after = 0
+    let rest = ''
+    let known: Line[] = []
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const read = async (): Promise<void> => {
+      try {
+        for (let page = 0; page < PAGES_MAX; page++) {
+          const chunks = (await taskLogs(plan, task, after)) ?? []
+          if (isGone) return
+          for (const { text, at, stream, seq } of chunks) {
+            after = seq
+            const parts = (rest + text).split('\n')
+            rest = parts.pop() ?? ''
+            known.push(
+              ...parts.map((one, i) => ({ number: known.length + i + 1, at, text: one.replace(CONTROL, ''), stream })),
+            )
+          }
+          if (chunks.length < 1000) break
+        }
+        const last =
+          rest === ''
+            ? []
+            : [{ number: known.length + 1, at: Date.now(), text: rest.replace(CONTROL, ''), stream: 'stdout' }]
+        known = [...known]
+        setLines([...known, ...last])
+      } catch {
+        // The service is away; the page says so.
+      }
+      if (isRunning && !isGone) timer = setTimeout(() => void read(), EVERY_MS)
+    }
+    void read()
+    return () => {
+      isGone = true
+      clearTimeout(timer)
+    }
+  }, [plan, task, isRunning])
+  return lines
+}
+
+export function TaskLog({
+  plan,
+  task,
+  look,
+  tail,
+}: {
+  readonly plan: string
+  readonly task: string
+  readonly look: Look
+  readonly tail?: number
+}) {
+  const isRunning = look === 'running'
+  const lines = useLog(plan, task, isRunning)
+  const { line: wanted } = useSearch({ from: '/plans/$plan' })
+  const box = useRef<HTMLDivElement>(null)
+  const [isFollowing, setFollowing] = useState(true)
+  useEffect(() => {
+    const element = box.current
+    if (element === null || lines === null) return
+    if (wanted !== undefined && tail === undefined)
+      element.querySelector(`#L${wanted}`)?.scrollIntoView({ block: 'center' })
+    else if (isFollowing) element.scrollTop = element.scrollHeight
+  }, [lines, isFollowing, wanted, tail])
+  if (lines === null) return <Skeleton height={90} />
+  if (lines.length === 0)
+    return tail === undefined ? (
+      <Empty title={isRunning ? 'Nothing printed yet' : 'It printed nothing'} />
+    ) : (
+      <p className="dim">{isRunning ? 'Nothing printed yet.' : 'It printed nothing.'}</p>
+    )
+  const shown = tail === undefined ? lines.slice(-5_000) : lines.slice(-tail)
+  return (
+    <div
+      ref={box}
+      className={tail === undefined ? 'log whole' : 'log'}
+      role="log"
+      aria-label={`Log of ${task}`}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reached by keys.
+      tabIndex={0}
+      onScroll={event => {
+        const { scrollTop, scrollHeight, clientHeight } = event.currentTarget
+        setFollowing(scrollHeight - scrollTop - clientHeight < 24)
+      }}
+    >
+      {shown.map(({ number, at, text, stream }) => (
+        <div
+          key={number}
+          id={tail === undefined ? `L${number}` : undefined}
+          className={`${stream}${number === wanted ? ' wanted' : ''}`}
+        >
+          {tail === undefined ? (
+            <a href={`?task=${encodeURIComponent(task)}&tab=log&line=${number}`} title={`Line ${number}`}>
+              {timeOf(at)}
+            </a>
+          ) : (
+            <span>{timeOf(at)}</span>
+          )}
+          <code>{text}</code>
+        </div>
+      ))}
+      {isRunning && <i className="cursor" />}
+    </div>
+  )
+}

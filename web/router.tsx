@@ -1,0 +1,98 @@
+// Every place of the page and its address. Each page is a file of its own that is loaded when somebody goes there.
+
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { Shell } from './parts/shell.tsx'
+import { Empty } from './parts/states.tsx'
+
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: () => (
+    <main>
+      <Empty title="There is nothing at this address">
+        <a className="button" href="/ui/">
+          All plans
+        </a>
+      </Empty>
+    </main>
+  ),
+})
+
+export const VIEWS = ['graph', 'board', 'outline', 'checkpoints'] as const
+export type View = (typeof VIEWS)[number]
+export const TABS = ['overview', 'changes', 'log', 'data', 'attempts'] as const
+export type Tab = (typeof TABS)[number]
+
+export interface PlansSearch {
+  readonly q?: string
+  readonly status?: string
+}
+/** Where in a plan: which view, which task, what of it, which attempt and which line of its log. */
+export interface PlanSearch {
+  readonly view?: View
+  readonly task?: string
+  readonly tab?: Tab
+  readonly line?: number
+}
+export interface NewSearch {
+  readonly from?: 'goal' | 'template' | 'text'
+  readonly template?: string
+}
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+const oneOf = <T extends string>(all: readonly T[], value: unknown): T | undefined => all.find(one => one === value)
+/** Keys that are not said stay out of the address. */
+const said = <T extends object>(values: T): T =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T
+
+const plans = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  validateSearch: (search: Record<string, unknown>): PlansSearch =>
+    said({ q: text(search.q), status: text(search.status) }) as PlansSearch,
+  component: lazyRouteComponent(() => import('./pages/plans-page.tsx')),
+})
+const plan = createRoute({
+  getParentRoute: () => root,
+  path: '/plans/$plan',
+  validateSearch: (search: Record<string, unknown>): PlanSearch =>
+    said({
+      view: oneOf(VIEWS, search.view),
+      task: text(search.task),
+      tab: oneOf(TABS, search.tab),
+      line: Number.isSafeInteger(search.line) ? (search.line as number) : undefined,
+    }) as PlanSearch,
+  component: lazyRouteComponent(() => import('./pages/plan-page.tsx')),
+})
+const inbox = createRoute({
+  getParentRoute: () => root,
+  path: '/inbox',
+  component: lazyRouteComponent(() => import('./pages/inbox-page.tsx')),
+})
+const inboxItem = createRoute({
+  getParentRoute: () => root,
+  path: '/inbox/$id',
+  component: lazyRouteComponent(() => import('./pages/inbox-page.tsx')),
+})
+const create = createRoute({
+  getParentRoute: () => root,
+  path: '/new',
+  validateSearch: (search: Record<string, unknown>): NewSearch =>
+    said({
+      from: oneOf(['goal', 'template', 'text'] as const, search.from),
+      template: text(search.template),
+    }) as NewSearch,
+  component: lazyRouteComponent(() => import('./pages/new-page.tsx')),
+})
+
+export const router = createRouter({
+  routeTree: root.addChildren([plans, plan, inbox, inboxItem, create]),
+  basepath: '/ui',
+  defaultPreload: 'intent',
+  scrollRestoration: false,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

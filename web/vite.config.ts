@@ -1,0 +1,58 @@
+// How the page is built: from web/ into dist/ui, split by route, every file named by a hash of its content and compressed beside
+// itself, so that the service only has to choose.
+
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import react from '@vitejs/plugin-react'
+import { defineConfig, type Plugin } from 'vite'
+
+const root = import.meta.dirname
+const out = resolve(root, '../dist/ui')
+const COMPRESSED = /\.(js|css|svg|html)$/
+
+/** Quality 9 takes a fifth of the time of 11 and is 3 % larger. */
+const compress = (): Plugin => ({
+  name: 'compress',
+  apply: 'build',
+  closeBundle() {
+    for (const folder of [out, join(out, 'assets')]) {
+      for (const name of readdirSync(folder)) {
+        if (!COMPRESSED.test(name)) continue
+        const path = join(folder, name)
+        const data = readFileSync(path)
+        const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: data.length }
+        writeFileSync(`${path}.br`, brotliCompressSync(data, { params }))
+        writeFileSync(`${path}.gz`, gzipSync(data, { level: 9 }))
+      }
+    }
+  },
+})
+
+export default defineConfig({
+  root,
+  base: '/ui/',
+  plugins: [react(), compress()],
+  // Chosen once, here: a browser that has popover, dialog and color-mix.
+  build: {
+    outDir: out,
+    emptyOutDir: true,
+    target: 'es2022',
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 700,
+  },
+  worker: { format: 'es' },
+  logLevel: 'warn',
+  // `npx vite web` beside a service: requests that are not for the page go there, as if they came from its own page.
+  server: {
+    proxy: {
+      '^/(?!ui/)': {
+        target: process.env.PLANFOLD_URL ?? 'http://127.0.0.1:8011',
+        changeOrigin: true,
+        headers: { origin: process.env.PLANFOLD_URL ?? 'http://127.0.0.1:8011' },
+      },
+    },
+  },
+})
