@@ -13,7 +13,8 @@ const CODERS = {
   gzip: (data: Uint8Array) => promisify(gzip)(data, { level: 6 }),
 } as const
 
-type Coding = keyof typeof CODERS
+export type Coding = keyof typeof CODERS
+export const CODINGS = Object.keys(CODERS) as readonly Coding[]
 
 /** Shorter answers fit into one packet anyway. */
 const MIN_BYTES = 1_024
@@ -43,7 +44,7 @@ export async function compress(
 }
 
 /** The one they like best; ours first where they do not care. */
-export function codingFor(accepted = ''): Coding | null {
+export function codingFor(accepted = '', among: readonly Coding[] = CODINGS): Coding | null {
   const liked = new Map<string, number>()
   for (const part of accepted.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map(word => word.trim())
@@ -51,6 +52,6 @@ export function codingFor(accepted = ''): Coding | null {
     if (name !== '') liked.set(name, /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(q) ? Number(q) : 0)
   }
   const likedBy = (name: string): number => liked.get(name) ?? liked.get('*') ?? 0
-  const [best] = (Object.keys(CODERS) as Coding[]).sort((a, b) => likedBy(b) - likedBy(a))
+  const [best] = [...among].sort((a, b) => likedBy(b) - likedBy(a))
   return best === undefined || likedBy(best) === 0 ? null : best
 }

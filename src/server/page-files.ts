@@ -4,6 +4,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { CODINGS, codingFor } from './compression.ts'
 
 export interface PageFile {
   readonly type: string
@@ -26,11 +27,8 @@ const TYPES: { readonly [extension: string]: string } = {
   '.svg': 'image/svg+xml',
   '.woff2': 'font/woff2',
 }
-/** Best first, with what the build calls the file. */
-const ENCODINGS = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
-] as const
+/** What the build calls a compressed file. */
+const SUFFIXES = { br: '.br', gzip: '.gz' } as const
 
 /** Beside the compiled program; from sources there is none, unless somebody says where. */
 const BUILT = fileURLToPath(new URL('../ui/', import.meta.url))
@@ -49,9 +47,9 @@ export function openPageFiles(folder: string = BUILT): PageFiles | null {
   const best = (path: string, has: (suffix: string) => boolean, accepted: string | null): PageFile | null => {
     const type = TYPES[extname(path)]
     if (type === undefined) return null
-    for (const [encoding, suffix] of ENCODINGS)
-      if (takes(accepted ?? '', encoding) && has(suffix)) return { type, data: bytes(path + suffix), encoding }
-    return { type, data: bytes(path) }
+    const built = CODINGS.filter(coding => has(SUFFIXES[coding]))
+    const encoding = codingFor(accepted ?? '', built)
+    return encoding === null ? { type, data: bytes(path) } : { type, data: bytes(path + SUFFIXES[encoding]), encoding }
   }
   return {
     index: accepted =>
@@ -60,10 +58,3 @@ export function openPageFiles(folder: string = BUILT): PageFiles | null {
       names.has(name) ? best(join(assets, name), suffix => names.has(name + suffix), accepted) : null,
   }
 }
-
-/** `br;q=0` says that it is not taken. */
-const takes = (accepted: string, encoding: string): boolean =>
-  accepted.split(',').some(part => {
-    const [name = '', ...more] = part.trim().split(';')
-    return name.trim().toLowerCase() === encoding && !more.some(one => /^\s*q=0(\.0*)?\s*$/.test(one))
-  })
