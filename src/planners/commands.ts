@@ -31,6 +31,17 @@ interface Evidence {
   text(path: string): string | null
 }
 
+const PYTHON_FILES = [
+  'pyproject.toml',
+  'setup.cfg',
+  'setup.py',
+  'tox.ini',
+  'pytest.ini',
+  'requirements.txt',
+  'requirements-dev.txt',
+  'Pipfile',
+]
+
 /** Files at the top that say how a project is worked on. */
 const READ = [
   'package.json',
@@ -41,14 +52,7 @@ const READ = [
   'GNUmakefile',
   'justfile',
   'Justfile',
-  'pyproject.toml',
-  'setup.cfg',
-  'setup.py',
-  'tox.ini',
-  'pytest.ini',
-  'requirements.txt',
-  'requirements-dev.txt',
-  'Pipfile',
+  ...PYTHON_FILES,
   'Rakefile',
   'Gemfile',
   '.rspec',
@@ -197,16 +201,6 @@ function fromRust({ paths }: Evidence): readonly Candidate[] {
   ]
 }
 
-const PYTHON_FILES = [
-  'pyproject.toml',
-  'setup.cfg',
-  'setup.py',
-  'tox.ini',
-  'pytest.ini',
-  'requirements.txt',
-  'requirements-dev.txt',
-  'Pipfile',
-]
 const firstPythonTests = (files: readonly string[]): readonly string[] =>
   files.filter(path => /\.py$/.test(path) && roleOf(path) === 'test').slice(0, 20)
 

@@ -93,5 +93,31 @@ const one = z.strictObject({
   }),
 })
 export const goal = wire(one, 'Goal')
+
+const planner = z.string().min(1).max(200)
+export const decompose = wire(
+  z.strictObject({
+    planner: planner.optional().meta({ description: 'Who splits and drafts: heuristic (asks no model) or model.' }),
+    model: planner.optional().meta({ description: 'PROVIDER/NAME; naming one is consent to ask it.' }),
+  }),
+)
+const whole = one.extend({
+  parts: z
+    .array(
+      z.strictObject({
+        goal_id: z.string(),
+        title: z.string(),
+        plan_id: z.string(),
+        name: z.string(),
+        state: z.string(),
+        made: z.boolean().meta({ description: 'False when it had this plan before.' }),
+      }),
+    )
+    .meta({
+      description: 'Its sub-goals in their order, or the goal itself when it is one piece of work, each with its plan.',
+    }),
+})
+export const decomposed = wire(whole, 'DecomposedGoal')
+export type DecomposedBody = z.input<typeof whole>
 export type GoalBody = z.input<typeof one>
 export { plans as goalPlans }
