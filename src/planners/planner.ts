@@ -2,6 +2,7 @@
 // repository and asks no model. Others (a model, a template, later the person's own agent) take the same request and give the same
 // answer.
 
+import type { NotePlace } from '../domain/event.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
@@ -103,6 +104,8 @@ export interface ModelSpent {
 export interface PlanComment {
   readonly task: string | null
   readonly text: string
+  /** The field or line it is about. */
+  readonly place?: NotePlace
 }
 
 export interface PastPlan {

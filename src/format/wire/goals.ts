@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import * as part from './field-schemas.ts'
-import { plans, reference } from './plans.ts'
+import { plannerChoice, plans, reference } from './plans.ts'
 import { wire } from './wire.ts'
 
 const status = z.enum(['open', 'achieved', 'dropped'])
@@ -94,13 +94,8 @@ const one = z.strictObject({
 })
 export const goal = wire(one, 'Goal')
 
-const planner = z.string().min(1).max(200)
-export const decompose = wire(
-  z.strictObject({
-    planner: planner.optional().meta({ description: 'Who splits and drafts: heuristic (asks no model) or model.' }),
-    model: planner.optional().meta({ description: 'PROVIDER/NAME; naming one is consent to ask it.' }),
-  }),
-)
+const { planner, model } = plannerChoice
+export const decompose = wire(z.strictObject({ planner, model }))
 const whole = one.extend({
   parts: z
     .array(

@@ -143,11 +143,12 @@ export async function keepComments(
   plan: PlanId,
   comments: readonly PlanComment[],
 ): Promise<Refusal | null> {
-  for (const { task, text } of comments) {
+  for (const { task, text, place } of comments) {
     const kept = await engine.submit(plan, {
       type: 'note',
       text,
       ...(task === null ? {} : { task: task as TaskName }),
+      ...(place === undefined ? {} : { place }),
     })
     if (!kept.ok) return kept.refusal
   }

@@ -96,7 +96,7 @@ export function draftQuestion(intake: Intake, answers: readonly Answer[], commen
       : [
           '',
           'Comments of the person on an earlier draft; follow each, or say in `unfollowed` why not:',
-          ...comments.map(({ task, text }, at) => `${at + 1}. ${task === null ? '' : `(task ${task}) `}${text}`),
+          ...comments.map((comment, at) => `${at + 1}. ${about(comment)}${comment.text}`),
         ]),
     '',
     'Rules:',
@@ -113,6 +113,15 @@ export function draftQuestion(intake: Intake, answers: readonly Answer[], commen
           ...researched(intake).map(({ question }) => `  - ${question}`),
         ]),
   ].join('\n')
+}
+
+function about({ task, place }: PlanComment): string {
+  const words = [
+    ...(task === null ? [] : [`task ${task}`]),
+    ...(place?.field === undefined ? [] : [`field ${place.field}`]),
+    ...(place?.line === undefined ? [] : [`line ${place.line}`]),
+  ]
+  return words.length === 0 ? '' : `(${words.join(', ')}) `
 }
 
 export const TASKS_MAX = 40

@@ -89,7 +89,7 @@ test('an approved plan runs: the baseline fails as it must, the work is done, th
 
 test('comments are kept at their tasks, and the next draft answers them as a difference', async () => {
   const said = await say(
-    'c' + 'review: skip this\r' + 'also look at lib/count.sh\r' + '\r' + 'q',
+    'c' + 'review: skip this\r' + 'implement.instruction:2: be brief\r' + 'also look at lib/count.sh\r' + '\r' + 'q',
     'Support a second name in greet',
   )
   expect(said.stdout).toMatch(/review.*(removed|taken)|(removed|taken).*review|- review/s)
@@ -98,6 +98,7 @@ test('comments are kept at their tasks, and the next draft answers them as a dif
   const { log } = await import('../plans/log.ts')
   const journal = await place.say(context => log(context, 'support-a-second-name-in-greet', undefined, {}))
   expect(journal.stdout).toContain('skip this')
+  expect(journal.stdout).toContain('be brief (at instruction, line 2)')
   const work = await place.say(context => show(context, 'support-a-second-name-in-greet', 'implement', {}), {
     json: true,
   })

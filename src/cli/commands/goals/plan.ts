@@ -287,14 +287,15 @@ async function comment(context: Context, composed: Composed, draft: Draft): Prom
   const { engine, repository } = composed
   const current = await engine.ask({ type: 'definition', plan: draft.plan })
   const tasks = new Set(current?.definition.tasks.map(({ id }) => id as string))
-  printNote(context, "one comment a line, as 'task: text', or only text for the whole plan; an empty line ends")
+  printNote(
+    context,
+    "one comment a line, as 'task: text' or 'task.field: text', or only text for the whole plan; an empty line ends",
+  )
   const said: PlanComment[] = []
   for (;;) {
     const line = (await askLine(context, '> '))?.trim() ?? ''
     if (line === '') break
-    const [, task, text] = /^([\w./-]+):\s+(.+)$/.exec(line) ?? []
-    if (task !== undefined && tasks.has(task)) said.push({ task, text: text! })
-    else said.push({ task: null, text: line })
+    said.push(readComment(line, tasks))
   }
   if (said.length === 0) return draft
   const refusal = await keepComments(engine, draft.plan, said)
@@ -309,6 +310,17 @@ async function comment(context: Context, composed: Composed, draft: Draft): Prom
   for (const { comment: unread, why } of next.proposal.unfollowed)
     print(context, escapeForTerminal(`not followed: ${unread.text} (${why})`))
   return { ...draft, comments }
+}
+
+/** `task: text`, `task.field: text` or `task.field:line: text`; anything else is about the whole plan. */
+function readComment(said: string, tasks: ReadonlySet<string>): PlanComment {
+  const [, place = '', number, text = ''] = /^([\w./-]+)(?::(\d{1,6}))?:\s+(.+)$/.exec(said) ?? []
+  const line = number === undefined || number === '0' ? {} : { line: Number(number) }
+  const at = place.lastIndexOf('.')
+  const [task, field] = tasks.has(place) ? [place, {}] : [place.slice(0, at), { field: place.slice(at + 1) }]
+  if (!tasks.has(task)) return { task: null, text: said }
+  const found = { ...field, ...line }
+  return { task, text, ...(Object.keys(found).length === 0 ? {} : { place: found }) }
 }
 
 function tellChange(context: Context, name: string, changed: DraftChanged): void {
