@@ -340,7 +340,9 @@ const TEST_SCRIPTS = [
 function packageManagersOf({ paths, files }: Evidence): readonly string[] {
   const found = new Set<string>()
   if (paths.has('package.json')) found.add(nodeManager(paths))
-  for (const [pattern, name] of MANAGERS) if (files.some(path => pattern.test(path))) found.add(name)
+  // Files at the top, and folders of requirements: there may be very many others.
+  const telling = files.filter(path => !path.includes('/') || path.startsWith('requirements'))
+  for (const [pattern, name] of MANAGERS) if (telling.some(path => pattern.test(path))) found.add(name)
   return [...found]
 }
 
