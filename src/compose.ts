@@ -16,7 +16,7 @@ import { openFeed } from './engine/notifications/live-feed.ts'
 import type { Caller } from './engine/roles.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { readSize } from './format/text/units.ts'
-import type { Models } from './models/model.ts'
+import type { ModelRecording, Models } from './models/model.ts'
 import type { Planner, PlanningModels, RepositoryView } from './planners/planner.ts'
 import type { Publisher, Tracer } from './publishers/publisher.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
@@ -201,25 +201,38 @@ export function modelsAt(place: {
   )
 }
 
-/** The planners there are, by name. Each is loaded when it is asked. */
+/**
+ * The planners there are, by name. Each is loaded when it is asked. `look`: who looks at goal and repository before a model is asked,
+ * when not this thread. `replay`: a model answers from this recording, and nothing is sent.
+ */
 export function openPlanners({
   models,
   stateDir,
+  look,
+  replay,
 }: {
   readonly models: Models
   readonly stateDir: string
+  readonly look?: Planner['propose']
+  readonly replay?: ModelRecording
 }): ReadonlyMap<string, Planner> {
-  const drafting: PlanningModels = { open: request => models.open({ ...request, purpose: 'draft' }) }
+  const replayed = replay === undefined ? {} : { replay }
+  const drafting: PlanningModels = { open: request => models.open({ ...request, purpose: 'draft', ...replayed }) }
   const open: { readonly [name: string]: () => Promise<Planner> } = {
     heuristic: async () => (await import('./planners/heuristic-planner.ts')).heuristicPlanner(),
-    model: async () => (await import('./planners/model-planner.ts')).modelPlanner(drafting),
+    model: async () => (await import('./planners/model-planner.ts')).modelPlanner(drafting, look),
     template: async () =>
       (await import('./planners/template-planner.ts')).templatePlanner({ folder: join(stateDir, 'templates') }),
+    agent: async () => (await import('./planners/agent-planner.ts')).agentPlanner(),
   }
   return new Map(
     Object.entries(open).map(([name, opened]) => [
       name,
-      { name, propose: async request => await (await opened()).propose(request) },
+      {
+        name,
+        propose: async request => await (await opened()).propose(request),
+        split: async request => await (await opened()).split(request),
+      },
     ]),
   )
 }

@@ -60,7 +60,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   },
   inspect: {
     about: 'look at plans and find causes',
-    commands: ['status', 'list', 'show', 'log', 'graph', 'analyze', 'contract', 'compare', 'bisect'],
+    commands: ['status', 'list', 'goals', 'show', 'log', 'graph', 'analyze', 'contract', 'compare', 'bisect'],
   },
   reports: {
     about: 'summaries, pull requests and audits',

@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import { addAgents } from './commands/agents/agents-commands.ts'
 import { addTemplates } from './commands/formats/formats-commands.ts'
 import { addRepository } from './commands/git/git-commands.ts'
+import { addGoals } from './commands/goals/goals-commands.ts'
 import { addModels } from './commands/models/models-commands.ts'
 import { addAsking, addDeciding } from './commands/people/people-commands.ts'
 import { addDriving, addLooking } from './commands/plans/plans-commands.ts'
@@ -30,6 +31,7 @@ export function buildProgram(version: string, act: Act): Command {
     .showSuggestionAfterError(true)
     .exitOverride()
   addHelp(program)
+  addGoals(program, act)
   addDriving(program, act)
   addTemplates(program, act)
   addLooking(program, act)

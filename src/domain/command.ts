@@ -8,6 +8,7 @@ import type {
   GateQuestion,
   GateVerdict,
   ImportedTask,
+  NotePlace,
   PlanSource,
   Proposal,
   Question,
@@ -158,7 +159,7 @@ export type Command =
   | { readonly type: 'skip'; readonly task: TaskName; readonly reason: string; readonly by?: string }
   /** Files that had been set back were brought back. */
   | ({ readonly type: 'restore' } & Omit<EventOf<'files.restored'>, 'type'>)
-  | { readonly type: 'note'; readonly text: string; readonly task?: TaskName }
+  | { readonly type: 'note'; readonly text: string; readonly task?: TaskName; readonly place?: NotePlace }
   | {
       readonly type: 'checkpoint'
       readonly name: CheckpointName

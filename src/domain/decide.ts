@@ -2,7 +2,7 @@
 // agent, is a command decided here.
 
 import type { Command } from './command.ts'
-import type { Event } from './event.ts'
+import type { Event, NotePlace } from './event.ts'
 import { decideGate, review } from './gates/gates.ts'
 import * as asking from './gates/questions.ts'
 import { advise, quoted } from './hint.ts'
@@ -122,10 +122,13 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
     case 'note':
       if (command.text.trim() === '') return refuse('invalid', 'the note is empty', 'write something')
       if (command.task !== undefined && !draft.state.tasks.has(command.task)) return unknownTask(draft, command.task)
+      if (command.place !== undefined && !isPlace(command.place))
+        return refuse('invalid', 'the place of the note says nothing', 'name a field, a line from 1, or both')
       emit(draft, {
         type: 'note.added',
         text: command.text,
         task: command.task,
+        place: command.place,
       })
       return undefined
     default:
@@ -153,3 +156,10 @@ const WAITS: ReadonlySet<Command['type']> = new Set([
 ])
 
 const isForced = (command: Command): boolean => command.type === 'cancel' && command.force === true
+
+const FIELD_MAX = 200
+
+const isPlace = ({ field, line }: NotePlace): boolean =>
+  (field !== undefined || line !== undefined) &&
+  (field === undefined || (field.trim() !== '' && field.length <= FIELD_MAX)) &&
+  (line === undefined || (Number.isSafeInteger(line) && line >= 1))

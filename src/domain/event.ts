@@ -396,7 +396,14 @@ export type Event =
   | ({ readonly type: 'rollback.stopped' } & RollbackOutcome & { readonly failure: Failure })
   /** Which declared outputs of completed tasks are not as they were left; none when all are so again. */
   | { readonly type: 'outputs.checked'; readonly lost: readonly LostOutput[] }
-  | { readonly type: 'note.added'; readonly text: string; readonly task?: TaskName }
+  | { readonly type: 'note.added'; readonly text: string; readonly task?: TaskName; readonly place?: NotePlace }
+
+/** Which part a note is about: a field of its task, or of the plan where no task is named; a line of that text, or of the plan file. */
+export interface NotePlace {
+  readonly field?: string
+  /** From 1. */
+  readonly line?: number
+}
 
 export type EventType = Event['type']
 export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>

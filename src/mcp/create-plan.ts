@@ -20,7 +20,8 @@ import { type Room, ToolError, type Written } from './room.ts'
 type Create = Extract<Order, { readonly type: 'create' }>
 
 export async function createFrom(room: Room, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
-  const create = await orderFrom(room, input)
+  const asked = isPlanned(input) ? { asked: { ...input } as Json } : {}
+  const create = (await draftedBefore(room, input, { ...submit, ...asked })) ?? (await orderFrom(room, input))
   if (input.preview === true) return { plan: null, said: [previewText(create.definition)] }
   // Made and started, or neither: what would keep it from starting is looked at first.
   if (input.start === true) await mustRun(room)
@@ -29,13 +30,26 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
     { ...create, taken: 'number', agent: room.engine.caller.actor },
     {
       start: input.start === true ? {} : undefined,
-      submit: isPlanned(input) && submit.once !== undefined ? { ...submit, asked: { ...input } as Json } : submit,
+      submit: submit.once === undefined ? submit : { ...submit, ...asked },
     },
   )
   if (made.status === 'refused') throw new ToolError(refusalText(made.refusal))
   const { plan, name } = made.made
   if (made.started !== null) mustStart(made.started, plan)
   return { plan, said: [`ok: plan ${clean(name)} created${input.start === true ? ' and started' : ', not started'}`] }
+}
+
+/** What a model drafted under the same key: it is not asked a second time. Null when it was not. */
+async function draftedBefore(
+  { engine }: Room,
+  { model }: PlanWriteInput,
+  { once, asked }: SubmitOptions,
+): Promise<Create | null> {
+  const before = model === undefined || once === undefined ? null : await engine.answered(once, asked ?? null)
+  if (before === null) return null
+  if (!before.ok) throw new ToolError(refusalText(before.refusal))
+  const made = await engine.ask({ type: 'definition', plan: before.plan, revision: 1 })
+  return made === null ? null : { type: 'create', definition: made.definition }
 }
 
 /** Does a planner make the tasks? It may make others another time. */
@@ -74,6 +88,8 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
     throw new ToolError(
       'error: a plan is made from a goal with tasks, from a document, or from a template\nhint: give exactly one of them',
     )
+  if (input.model !== undefined && !isPlanned(input))
+    throw new ToolError('error: a model drafts a plan for a goal without tasks\nhint: leave out `model`, or the tasks')
   if (template !== undefined) return await fromTemplate(room, template, input)
   if (document !== undefined) return fromDocument(document, input)
   if (goal !== undefined && isPlanned(input)) return await fromGoal(room, goal, input)
@@ -91,12 +107,12 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
 }
 
 /** Whoever gives no tasks leaves them to a planner; an empty list is a draft without any. */
-async function fromGoal(room: Room, goal: string, { name }: PlanWriteInput): Promise<Create> {
-  const proposed = await room.propose(goal)
-  if ('problem' in proposed)
-    throw new ToolError(
-      `error: no plan was made of the goal: ${clean(proposed.problem.detail)}\nhint: try again, or give tasks`,
-    )
+async function fromGoal(room: Room, goal: string, { name, model }: PlanWriteInput): Promise<Create> {
+  const proposed = await room.propose(goal, model === undefined ? {} : { model })
+  if ('problem' in proposed) {
+    const { detail, hint = 'try again, or give tasks' } = proposed.problem
+    throw new ToolError(`error: no plan was made of the goal: ${clean(detail)}\nhint: ${clean(hint)}`)
+  }
   const { definition, source } = proposed
   const named = name === undefined ? {} : { name: name as PlanDefinition['name'] }
   return { type: 'create', definition: { ...definition, ...named }, source }

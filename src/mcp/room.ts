@@ -20,8 +20,11 @@ import {
 import type { ProposedPlan } from '../operations/goals/plan-goal.ts'
 import { clean } from './plan-text.ts'
 
-/** What came of a goal, or why nothing did. */
-export type Propose = (goal: string) => Promise<ProposedPlan | { readonly problem: { readonly detail: string } }>
+/** What came of a goal, or why nothing did. Without a model nobody is asked. */
+export type Propose = (
+  goal: string,
+  choice?: { readonly model?: string },
+) => Promise<ProposedPlan | { readonly problem: { readonly detail: string; readonly hint?: string } }>
 
 export interface Room {
   /** Bound to the agent: it may work on plans, and decides about none. */

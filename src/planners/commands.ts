@@ -31,6 +31,17 @@ interface Evidence {
   text(path: string): string | null
 }
 
+const PYTHON_FILES = [
+  'pyproject.toml',
+  'setup.cfg',
+  'setup.py',
+  'tox.ini',
+  'pytest.ini',
+  'requirements.txt',
+  'requirements-dev.txt',
+  'Pipfile',
+]
+
 /** Files at the top that say how a project is worked on. */
 const READ = [
   'package.json',
@@ -41,14 +52,7 @@ const READ = [
   'GNUmakefile',
   'justfile',
   'Justfile',
-  'pyproject.toml',
-  'setup.cfg',
-  'setup.py',
-  'tox.ini',
-  'pytest.ini',
-  'requirements.txt',
-  'requirements-dev.txt',
-  'Pipfile',
+  ...PYTHON_FILES,
   'Rakefile',
   'Gemfile',
   '.rspec',
@@ -197,16 +201,6 @@ function fromRust({ paths }: Evidence): readonly Candidate[] {
   ]
 }
 
-const PYTHON_FILES = [
-  'pyproject.toml',
-  'setup.cfg',
-  'setup.py',
-  'tox.ini',
-  'pytest.ini',
-  'requirements.txt',
-  'requirements-dev.txt',
-  'Pipfile',
-]
 const firstPythonTests = (files: readonly string[]): readonly string[] =>
   files.filter(path => /\.py$/.test(path) && roleOf(path) === 'test').slice(0, 20)
 
@@ -346,7 +340,9 @@ const TEST_SCRIPTS = [
 function packageManagersOf({ paths, files }: Evidence): readonly string[] {
   const found = new Set<string>()
   if (paths.has('package.json')) found.add(nodeManager(paths))
-  for (const [pattern, name] of MANAGERS) if (files.some(path => pattern.test(path))) found.add(name)
+  // Files at the top, and folders of requirements: there may be very many others.
+  const telling = files.filter(path => !path.includes('/') || path.startsWith('requirements'))
+  for (const [pattern, name] of MANAGERS) if (telling.some(path => pattern.test(path))) found.add(name)
   return [...found]
 }
 

@@ -119,7 +119,7 @@ function kindOf(goal: GoalWords): { readonly kind: GoalKind; readonly because: s
 
 const short = (text: string): string => (text.length > 60 ? `${text.slice(0, 57)}…` : text).replace(/\s+/g, ' ').trim()
 
-const CONSTRAINT =
+export const CONSTRAINT =
   /\b(without|don'?t|do not|must not|mustn'?t|never|keep|only|no new|leave|backwards?[- ]compatible|unchanged|ohne|sans|sin)\b/i
 
 const sentencesOf = (text: string): readonly string[] =>

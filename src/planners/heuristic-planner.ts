@@ -20,10 +20,11 @@ import type {
 } from './planner.ts'
 import { type FileRole, roleOf } from './ranking/file-role.ts'
 import { type Ranking, rankFiles } from './ranking/rank-files.ts'
+import { splitGoal } from './split-goal.ts'
 import { WORK_STEPS } from './work-steps.ts'
 
 export function heuristicPlanner(): Planner {
-  return { name: 'heuristic', propose }
+  return { name: NAME, propose, split: async ({ goal }) => splitGoal(goal) }
 }
 
 const NAME = 'heuristic'

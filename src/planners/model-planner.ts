@@ -12,6 +12,8 @@ import {
   type Draft,
   INTAKE,
   type Intake,
+  PARTS,
+  type Parts,
   type Unknown,
 } from './model/answer-schemas.ts'
 import { draftFaults, missingPrograms } from './model/draft-faults.ts'
@@ -26,6 +28,7 @@ import {
   earlierDraft,
   INTAKE_QUESTION,
   redraftQuestion,
+  SPLIT_QUESTION,
   SYSTEM,
 } from './model/planning-words.ts'
 import {
@@ -36,27 +39,40 @@ import {
   type PlanningModels,
   type PlanProposal,
   type PlanRequest,
+  type SplitRequest,
+  WISHES_MAX,
+  type Wish,
 } from './planner.ts'
 
 /** One drafting sends no more requests than this, repairs included. */
 const CALLS_MAX = 12
+/** And to split a goal, no more than this. */
+const SPLIT_CALLS_MAX = 3
+const TITLE_MAX = 200
 const REPAIRS_MAX = 3
 const INTAKE_REPAIRS_MAX = 2
 const QUESTIONS_MAX = 6
 /** A longer recording is not kept: the plan must stay a document that can be read. */
 const RECORDING_MAX = 2_000_000
 
-export function modelPlanner(models: PlanningModels): Planner {
-  return { name: 'model', propose: request => propose(models, request) }
+/** Who looks at goal and repository before a model is asked. */
+export type FirstLook = (request: Pick<PlanRequest, 'goal' | 'repository'>) => Promise<PlanProposal>
+
+export function modelPlanner(models: PlanningModels, look: FirstLook = heuristicPlanner().propose): Planner {
+  return {
+    name: 'model',
+    propose: request => propose({ models, look }, request),
+    split: request => split({ models, look }, request),
+  }
 }
 
-async function propose(models: PlanningModels, request: PlanRequest): Promise<PlanProposal> {
-  const opened = await models.open({
-    ...(request.model === undefined ? {} : { use: request.model }),
-    caps: { calls: CALLS_MAX },
-  })
-  if (!opened.ok) throw new PlanningFailure(opened.failure)
-  const drafting = await begin(opened.model, request)
+interface Rooms {
+  readonly models: PlanningModels
+  readonly look: FirstLook
+}
+
+async function propose(rooms: Rooms, request: PlanRequest): Promise<PlanProposal> {
+  const drafting = await begin(rooms, request, CALLS_MAX)
   const intake = await takeIn(drafting)
   const { answers, open } = await askPerson(request, intake.unknowns)
   const first = await draftPlan(drafting, { intake, answers, open })
@@ -75,9 +91,12 @@ interface Drafting {
   readonly briefing: string
 }
 
-async function begin(model: PlanningModel, request: PlanRequest): Promise<Drafting> {
-  const { goal, repository } = request
-  const known = await heuristicPlanner().propose({ goal, repository })
+async function begin({ models, look }: Rooms, request: PlanRequest, calls: number): Promise<Drafting> {
+  const { goal, repository, model: use } = request
+  const opened = await models.open({ ...(use === undefined ? {} : { use }), caps: { calls } })
+  if (!opened.ok) throw new PlanningFailure(opened.failure)
+  const { model } = opened
+  const known = await look({ goal, repository })
   const { analysis, kind, definition: usual } = known
   const paths = new Set((await repository.files()).map(({ path }) => path))
   const ground = { goal, commands: analysis.commands, paths }
@@ -91,6 +110,32 @@ async function ask<T>(
   const reply = await model.object({ ...question, system: SYSTEM, ...(signal === undefined ? {} : { signal }) })
   if (!reply.ok) throw new PlanningFailure(reply.failure)
   return { value: reply.value as T, repairs: reply.repairs }
+}
+
+async function split(rooms: Rooms, request: SplitRequest): Promise<readonly Wish[]> {
+  const drafting = await begin(rooms, request, SPLIT_CALLS_MAX)
+  const { value } = await ask<Parts>(drafting, {
+    purpose: 'draft: split',
+    messages: [{ role: 'user', text: `${drafting.briefing}\n\n${SPLIT_QUESTION}` }],
+    schema: PARTS,
+    schemaName: 'wishes',
+    repairsMax: SPLIT_CALLS_MAX - 1,
+    check: value => partFaults(value as unknown as Parts),
+  })
+  return value.wishes.map(({ title, criteria = [] }) => ({ title: title.trim(), criteria }))
+}
+
+function partFaults({ wishes }: Parts): readonly string[] {
+  if (wishes.length === 0 || wishes.length > WISHES_MAX)
+    return [`wishes has ${wishes.length} items; it must have 1 to ${WISHES_MAX}`]
+  const titles = wishes.map(({ title }) => title.trim())
+  const isTwice = new Set(titles).size < titles.length
+  return [
+    ...(titles.some(title => title === '' || title.length > TITLE_MAX || title.includes('\n'))
+      ? [`each title is one line of 1 to ${TITLE_MAX} characters`]
+      : []),
+    ...(isTwice ? ['two wishes have the same title'] : []),
+  ]
 }
 
 async function takeIn(drafting: Drafting): Promise<Intake> {

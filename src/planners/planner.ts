@@ -1,6 +1,8 @@
 // A planner turns a goal into a proposed plan: the door of `planners/`. The embedded one (`heuristic`) reads the goal and the
-// repository and asks no model. Others (a model, the person's own agent, a template) take the same request and give the same answer.
+// repository and asks no model. Others (a model, a template, later the person's own agent) take the same request and give the same
+// answer.
 
+import type { NotePlace } from '../domain/event.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
@@ -11,7 +13,21 @@ export interface Planner {
   readonly name: string
   /** Any text is a goal. Throws `PlanningFailure` when whoever is asked (a model) gives no plan that can be used. */
   propose(request: PlanRequest): Promise<PlanProposal>
+  /** The wishes that a goal holds, each to be planned on its own. One wish, when it is one piece of work. Fails as `propose` does. */
+  split(request: SplitRequest): Promise<readonly Wish[]>
 }
+
+export type SplitRequest = Pick<PlanRequest, 'goal' | 'repository' | 'model' | 'signal'>
+
+/** A part of a goal that can be reached on its own: a sub-goal. */
+export interface Wish {
+  readonly title: string
+  /** What must hold for it; limits that the whole goal names are among them. */
+  readonly criteria: readonly string[]
+}
+
+/** A goal is split into so many wishes at most; the rest stays in the last one. */
+export const WISHES_MAX = 20
 
 /** There is no plan, and this is why. Nothing was kept. */
 export class PlanningFailure extends Error {
@@ -88,6 +104,8 @@ export interface ModelSpent {
 export interface PlanComment {
   readonly task: string | null
   readonly text: string
+  /** The field or line it is about. */
+  readonly place?: NotePlace
 }
 
 export interface PastPlan {

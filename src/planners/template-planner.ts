@@ -13,10 +13,15 @@ import { oneLine, planName } from './compose-plan.ts'
 import { readGoal } from './goal.ts'
 import { heuristicPlanner } from './heuristic-planner.ts'
 import { type Planner, PlanningFailure, type PlanProposal, type PlanRequest } from './planner.ts'
+import { splitGoal } from './split-goal.ts'
 
 /** `folder` holds one's own templates. */
 export function templatePlanner({ folder }: { readonly folder: string }): Planner {
-  return { name: 'template', propose: request => propose(folder, request) }
+  return {
+    name: 'template',
+    propose: request => propose(folder, request),
+    split: async ({ goal }) => splitGoal(goal),
+  }
 }
 
 async function propose(folder: string, request: PlanRequest): Promise<PlanProposal> {

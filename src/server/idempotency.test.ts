@@ -52,6 +52,7 @@ const UNTOLD: ReadonlySet<string> = new Set([
   '/sessions/:session/close',
   '/session/:session/close',
   '/templates',
+  '/goals/:goal/decompose',
   '/plans/:plan/review',
 ])
 
@@ -212,6 +213,10 @@ const SCENES: { readonly [path: string]: Scene } = {
     return { at: { task: `${fresh}:a` }, body: { score: 1 } }
   },
   '/goals': async fresh => ({ at: {}, body: { title: fresh } }),
+  '/goals/:goal/decompose': async fresh => {
+    await service.ask('POST', '/goals', { id: `goal-${fresh}`, title: 'Fix the sum. Rename `add` to `sum`.' })
+    return { at: { goal: `goal-${fresh}` }, body: {} }
+  },
   '/templates': async fresh => ({ at: {}, body: { plan_id: (await draft(fresh)).at.plan, name: `t-${fresh}` } }),
   '/templates/:template/plans': async fresh => {
     const { plan_id } = (await SCENES['/templates']!(`of-${fresh}`)).body as { readonly plan_id: string }
@@ -259,7 +264,7 @@ test('every POST is here, or says why a key changes nothing', () => {
 })
 
 test('who takes no notice of a key says so, and offers none', async () => {
-  const deaf = ROUTES.filter(({ once }) => once === false)
+  const deaf = ROUTES.filter(({ method, once }) => method === 'POST' && once === false)
   expect(deaf.map(({ path }) => path).sort()).toEqual([
     '/auth/code',
     '/auth/codes',

@@ -110,6 +110,7 @@ const TITLES: { readonly [status: number]: string } = {
   431: 'Headers too large',
   500: 'A fault of ours',
   501: 'Not there yet',
+  502: 'Asked in vain',
   503: 'Try again',
   507: 'No space left',
 }

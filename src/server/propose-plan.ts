@@ -1,19 +1,195 @@
-// A plan for a goal that a request brings: proposed in a thread, from what stands in the workspace and from plans of the past.
+// A plan for a goal that a request brings, from what stands in the workspace and from plans of the past. The planner that asks no model
+// works in a thread. A model is asked from here, because its limits count for the whole process; the first look at the repository is
+// the thread's all the same (`threadLook`).
 
 import { join } from 'node:path'
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
-import { type ProposedPlan, pastPlans } from '../operations/goals/plan-goal.ts'
-import type { Problem } from './problem.ts'
+import { choosePlanner, HEURISTIC, type PlannerChoice } from '../operations/goals/choose-planner.ts'
+import { type ProposedPlan, pastPlans, proposedPlan } from '../operations/goals/plan-goal.ts'
+import { type GoalAnalysis, type Planner, PlanningFailure, type Wish } from '../planners/planner.ts'
+import { openRepositoryView } from '../workspace/repository-view.ts'
+import type { DocumentPool } from './documents/document-pool.ts'
+import { invalidRequest, isProblem, type Problem, problem, refused } from './problem.ts'
 import type { RouteRooms } from './service.ts'
 
+export interface Drafting {
+  readonly engine: Pick<EngineInProcess, 'ask'>
+  readonly rooms: Pick<RouteRooms, 'documents' | 'planners' | 'root' | 'stateDir' | 'environment' | 'stopping'>
+  /** Fires when nobody waits for the plan any more; then no further question is sent to a model. */
+  readonly signal?: () => AbortSignal
+}
+
 export async function proposeFor(
-  call: {
-    readonly engine: Pick<EngineInProcess, 'ask'>
-    readonly rooms: Pick<RouteRooms, 'documents' | 'root' | 'stateDir' | 'environment'>
-  },
+  call: Drafting,
   goal: string,
+  choice: PlannerChoice = {},
 ): Promise<ProposedPlan | Problem> {
-  const { documents, root, stateDir, environment } = call.rooms
+  const planner = plannerFor(call, choice)
+  if (isProblem(planner)) return planner
   const past = await pastPlans(call.engine)
-  return await documents.propose({ goal, past, root, scratch: join(stateDir, 'scratch'), environment })
+  if (planner.name === HEURISTIC) return await call.rooms.documents.propose({ goal, past, ...placeOf(call) })
+  return await unlessFailed(
+    async () =>
+      await proposedPlan({ planner, repository: openRepositoryView(placeOf(call)), past }, goal, using(call, choice)),
+  )
+}
+
+/** A draft, and how it came about. */
+export interface Drafted extends Pick<ProposedPlan, 'definition' | 'source'> {
+  readonly planner: string
+  readonly rationale: string
+  readonly assumptions: readonly string[]
+  /** Absent when it was drafted some time before. */
+  readonly analysis?: GoalAnalysis
+}
+
+/**
+ * As `proposeFor`, where the request may have a key: what was asked under it before is not asked of a model a second time. The key then
+ * leads to the plan of the first time, whichever one is handed on.
+ */
+export async function proposeOnce(
+  call: Drafting & {
+    readonly engine: Pick<EngineInProcess, 'ask' | 'answered'>
+    readonly once: string | undefined
+  },
+  asked: Json,
+  goal: string,
+  choice: PlannerChoice,
+): Promise<Drafted | Problem> {
+  const isCostly = choice.model !== undefined || choice.planner === 'model'
+  const before = isCostly && call.once !== undefined ? await call.engine.answered(call.once, asked) : null
+  if (before !== null && !before.ok) return refused(before.refusal)
+  const made = before === null ? null : await call.engine.ask({ type: 'definition', plan: before.plan, revision: 1 })
+  if (made !== null) return { definition: made.definition, source: undefined, ...toldBy(made.definition) }
+  const proposed = await proposeFor(call, goal, choice)
+  if (isProblem(proposed)) return proposed
+  const { definition, source, proposal } = proposed
+  const { planner, rationale, assumptions, analysis } = proposal
+  return { definition, source, planner, rationale, assumptions, analysis }
+}
+
+/** What the plan remembers of its drafting. */
+function toldBy({ extra = {} }: PlanDefinition): Pick<Drafted, 'planner' | 'rationale' | 'assumptions'> {
+  const { planner, rationale, assumptions } = (extra.planning ?? {}) as JsonObject
+  return {
+    planner: String(planner ?? ''),
+    rationale: String(rationale ?? ''),
+    assumptions: Array.isArray(assumptions) ? assumptions.map(String) : [],
+  }
+}
+
+export const CHOICE_KEYS: readonly string[] = ['planner', 'model', 'template']
+
+/** Who is to draft, as the body says it. */
+export function readChoice(body: unknown): { readonly [key: string]: string } | Problem {
+  const said = Object.entries(body as JsonObject).filter(([key]) => CHOICE_KEYS.includes(key))
+  const faults = said
+    .filter(([, value]) => typeof value !== 'string' || value === '' || value.length > NAME_MAX)
+    .map(([path]) => ({ path, message: 'is no name', hint: `write a name of at most ${NAME_MAX} characters` }))
+  return faults.length > 0 ? invalidRequest('body', faults) : (Object.fromEntries(said) as { [key: string]: string })
+}
+
+const NAME_MAX = 200
+
+/** The wishes in a goal. */
+export async function splitFor(
+  call: Drafting,
+  goal: string,
+  choice: PlannerChoice = {},
+): Promise<readonly Wish[] | Problem> {
+  const planner = plannerFor(call, choice)
+  if (isProblem(planner)) return planner
+  const repository = openRepositoryView(placeOf(call))
+  return await unlessFailed(async () => await planner.split({ goal, repository, ...using(call, choice) }))
+}
+
+/** How a planner looks at goal and repository without keeping the event loop. */
+export function threadLook(
+  documents: DocumentPool,
+  place: Pick<RouteRooms, 'root' | 'stateDir' | 'environment'>,
+): Planner['propose'] {
+  return async ({ goal }) => {
+    const proposed = await documents.propose({ goal, past: [], ...placeOf({ rooms: place }) })
+    if (!isProblem(proposed)) return proposed.proposal
+    const { detail, hint, status } = proposed.problem
+    throw new PlanningFailure({
+      class: 'resource',
+      code: status === 503 ? 'busy' : 'too-large',
+      retryable: status === 503,
+      message: detail,
+      ...(hint === undefined ? {} : { hint }),
+    })
+  }
+}
+
+const placeOf = ({ rooms }: { readonly rooms: Pick<RouteRooms, 'root' | 'stateDir' | 'environment'> }) => ({
+  root: rooms.root,
+  scratch: join(rooms.stateDir, 'scratch'),
+  environment: rooms.environment,
+})
+
+function using({ signal, rooms }: Drafting, { model, template }: PlannerChoice) {
+  const { stopping } = rooms
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(template === undefined ? {} : { template }),
+    signal: signal === undefined ? stopping : AbortSignal.any([signal(), stopping]),
+  }
+}
+
+function plannerFor({ rooms }: Drafting, choice: PlannerChoice): Planner | Problem {
+  const chosen = choosePlanner(rooms.planners, choice)
+  switch (chosen.status) {
+    case 'chosen':
+      return chosen.planner
+    case 'unknown':
+      return invalidRequest('body', [
+        {
+          path: 'planner',
+          message: `there is no planner '${chosen.name.slice(0, 100)}'`,
+          hint: `use one of: ${chosen.names.join(', ')}`,
+        },
+      ])
+    case 'mixed':
+      return invalidRequest('body', [
+        {
+          path: chosen.unused,
+          message: `is not used by the planner '${chosen.name}'`,
+          hint: `leave it out, or name the planner '${chosen.unused}'`,
+        },
+      ])
+    default:
+      return chosen satisfies never
+  }
+}
+
+async function unlessFailed<T>(work: () => Promise<T>): Promise<T | Problem> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof PlanningFailure) return failed(error)
+    throw error
+  }
+}
+
+/** What the request can change. Anything else is the doing of the model: to be tried again, or not. */
+const STATUS: { readonly [code: string]: number } = {
+  'model:settings': 422,
+  'model:cap': 422,
+  'template:unknown': 422,
+  'template:missing': 422,
+  'template:unusable': 422,
+  'too-large': 413,
+  'planner:agent': 501,
+}
+
+function failed({ failure }: PlanningFailure): Problem {
+  const { code = 'planning', message, hint, retryable, retryAfterMs } = failure
+  const status = STATUS[code] ?? (retryable || code === 'model:cancelled' ? 503 : 502)
+  return problem(status, code.replaceAll(':', '-'), message, {
+    hint,
+    ...(retryAfterMs === undefined ? {} : { headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) } }),
+  })
 }

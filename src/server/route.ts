@@ -60,7 +60,10 @@ export const route = <Query = undefined, Body = undefined>(one: Route<Query, Bod
 export interface RawRoute
   extends Pick<Route<undefined, Request>, 'method' | 'path' | 'right' | 'noun' | 'about' | 'bodyMaxBytes' | 'answers'> {
   /** Guard, body limit and stop apply as for every route. Query, headers and body are passed on unchecked. */
-  respond(request: Request, call: Pick<Call, 'rooms' | 'engine' | 'who' | 'params'>): Promise<Response | Problem>
+  respond(
+    request: Request,
+    call: Pick<Call, 'rooms' | 'engine' | 'who' | 'params' | 'signal'>,
+  ): Promise<Response | Problem>
 }
 
 export const rawRoute = ({ respond, ...one }: RawRoute): AnyRoute =>
@@ -68,8 +71,8 @@ export const rawRoute = ({ respond, ...one }: RawRoute): AnyRoute =>
     ...one,
     isRaw: true,
     once: false,
-    handle: async ({ body, rooms, engine, who, params }) => {
-      const answer = await respond(body, { rooms, engine, who, params })
+    handle: async ({ body, rooms, engine, who, params, signal }) => {
+      const answer = await respond(body, { rooms, engine, who, params, signal })
       return answer instanceof Response ? { response: answer } : answer
     },
   })

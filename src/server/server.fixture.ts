@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Composed, compose } from '../compose.ts'
+import { type Composed, compose, openPlanners } from '../compose.ts'
 import type { Feed } from '../engine/engine.ts'
 import { trusted } from '../engine/roles.ts'
 import { documentOf, validateAnswer } from './answers.fixture.ts'
@@ -15,6 +15,7 @@ import { LIMITS, type ServerLimits } from './limits.ts'
 import { Live } from './live/hub.ts'
 import type { Log } from './monitoring/log.ts'
 import { openMeter } from './monitoring/metrics.ts'
+import { threadLook } from './propose-plan.ts'
 import type { AnyRoute } from './route.ts'
 import { ROUTES } from './routes/route-list.ts'
 import { serve } from './serve.ts'
@@ -57,6 +58,8 @@ export interface ServedOptions {
   readonly answered?: AppOptions['answered']
   /** What live streams are fed from, instead of the store. */
   readonly feed?: Feed
+  /** Added to the environment. */
+  readonly environment?: { readonly [name: string]: string }
   /** Instead of real chance. */
   readonly random?: ServerRooms['random']
   /** The page for browsers; none when not said. */
@@ -65,7 +68,7 @@ export interface ServedOptions {
 
 export async function served(options: ServedOptions = {}): Promise<Served> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'planfold-served-'))
-  const environment = { PATH: process.env.PATH, HOME: folder }
+  const environment = { PATH: process.env.PATH, HOME: folder, ...options.environment }
   const composed = await compose({
     cwd: folder,
     environment,
@@ -97,6 +100,11 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
       monotonic: () => performance.now(),
     }),
     documents,
+    planners: openPlanners({
+      models: composed.models,
+      stateDir: composed.stateDir,
+      look: threadLook(documents, { root: composed.root, stateDir: composed.stateDir, environment }),
+    }),
     limits,
     routes: options.routes ?? ROUTES,
     owner: composed.engine.caller.actor,

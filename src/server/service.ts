@@ -2,6 +2,7 @@
 
 import type { Actor } from '../domain/id.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
+import type { Planner } from '../planners/planner.ts'
 import type { Guard } from './auth/guard.ts'
 import type { DocumentPool } from './documents/document-pool.ts'
 import type { ServerLimits } from './limits.ts'
@@ -25,6 +26,8 @@ export interface RouteRooms {
   readonly live: Live
   /** Works on long documents, beside the event loop. */
   readonly documents: DocumentPool
+  /** By their names. Models are asked with the keys of whoever started the service. */
+  readonly planners: ReadonlyMap<string, Planner>
   readonly limits: ServerLimits
   readonly routes: readonly AnyRoute[]
   /** In whose name the owner's token writes. */

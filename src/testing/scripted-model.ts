@@ -72,6 +72,8 @@ export async function scriptedModel(script: Script): Promise<ScriptedModel> {
       response.end(JSON.stringify({ error: { message: `the script failed: ${String(error)}` } }))
     })
   })
+  // A client that is busy for long finds its connection as it left it.
+  server.keepAliveTimeout = 0
   const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const request = readRequest(incoming, await bodyOf(incoming))
     if (request === null) {

@@ -1,8 +1,8 @@
-// The live view in a real terminal: `script` gives the program a pseudo-terminal, keys are typed into it.
+// The live view in a real terminal.
 
-import { spawn, spawnSync } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { MAIN, type Place, place } from './planfold.fixture.ts'
+import { type Place, place } from './planfold.fixture.ts'
+import { CONTROLS, hasTerminal, terminal as terminalIn } from './terminal.fixture.ts'
 
 let here: Place
 beforeEach(async () => {
@@ -18,54 +18,9 @@ tasks:
   - { id: last, needs: [review], run: ["true"], effect: pure }
 `
 const SHOW_CURSOR = '\u001b[?25h'
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the colours and moves of the terminal are taken off.
-const CONTROLS = /\u001b\[[0-9;?]*[A-Za-z]/g
-const hasScript = spawnSync('script', ['--version']).status === 0
-if (!hasScript) console.log('skipped: there is no `script` (util-linux) to make a terminal with')
+const terminal = (...words: readonly string[]) => terminalIn({ folder: here.folder }, ...words)
 
-interface Terminal {
-  readonly shown: () => string
-  readonly press: (keys: string) => void
-  /** Waits until the text is shown behind what was seen before. */
-  readonly sees: (text: string) => Promise<void>
-  readonly ended: Promise<number | null>
-}
-
-function terminal(...words: readonly string[]): Terminal {
-  const line = [process.execPath, MAIN, ...words].map(word => `'${word}'`).join(' ')
-  const child = spawn('script', ['-qefc', `stty cols 100 rows 30; ${line}`, '/dev/null'], {
-    cwd: here.folder,
-    env: { ...process.env, TERM: 'xterm-256color', NO_COLOR: '' },
-  })
-  let shown = ''
-  let seen = 0
-  const waiting = new Set<() => void>()
-  child.stdout.on('data', (chunk: Buffer) => {
-    shown += chunk.toString()
-    for (const look of waiting) look()
-  })
-  const ended = new Promise<number | null>(resolve => child.once('exit', code => resolve(code)))
-  return {
-    shown: () => shown,
-    press: keys => child.stdin.write(keys),
-    sees: text =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          const at = shown.indexOf(text, seen)
-          if (at === -1) return
-          seen = at + text.length
-          waiting.delete(look)
-          resolve()
-        }
-        waiting.add(look)
-        look()
-        void ended.then(() => (waiting.delete(look) ? reject(new Error(`never saw ${text}:\n${shown}`)) : undefined))
-      }),
-    ended,
-  }
-}
-
-describe.skipIf(!hasScript)('in a terminal', () => {
+describe.skipIf(!hasTerminal)('in a terminal', () => {
   it('a gate is put to the person who watches; the answer is taken by key, and the cursor comes back', async () => {
     await here.write('plan.yaml', PLAN)
     const { sees, press, ended, shown } = terminal('run', 'plan.yaml')

@@ -3,15 +3,18 @@
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect, onTestFinished, test } from 'vitest'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { MAIN, place } from './planfold.fixture.ts'
 
 test('a plan made by a client of 2025 goes on in another process, with a client of 2026', async () => {
   const here = await place()
   onTestFinished(() => here.remove())
+  const model = await scriptedModel([{ error: { status: 401, message: 'no' } }])
+  onTestFinished(() => model.close())
   const connect = async (mode: 'legacy' | { readonly pin: '2026-07-28' }) => {
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
     const { folder: cwd } = here
-    const env = { PATH: process.env.PATH ?? '', HOME: cwd }
+    const env = { PATH: process.env.PATH ?? '', HOME: cwd, ...model.environment() }
     await client.connect(new StdioClientTransport({ command: process.execPath, args: [MAIN, 'mcp'], cwd, env }))
     onTestFinished(() => client.close())
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['plan_read', 'plan_write'])
@@ -27,6 +30,13 @@ test('a plan made by a client of 2025 goes on in another process, with a client 
   await before.call('plan_write', { action: 'create', name: 'demo', tasks, start: true })
   expect(await before.call('plan_write', { action: 'claim' })).toContain('ok: a is yours')
   expect(await before.call('plan_write', { action: 'report', status: 'done' })).toContain('- [x] a (completed)')
+  // Without a model nobody is asked; one that is named is asked with the key of whoever started the process.
+  const wish = { action: 'create', goal: 'Write a page about it', preview: true }
+  expect(await before.call('plan_write', wish)).toContain('preview, nothing was changed')
+  expect(model.requests).toHaveLength(0)
+  const named = await before.call('plan_write', { ...wish, model: 'anthropic/scripted' })
+  expect(named).toMatch(/error: no plan was made of the goal: .+\nhint: /)
+  expect(model.requests).toHaveLength(1)
   await before.client.close()
 
   const now = await connect({ pin: '2026-07-28' })

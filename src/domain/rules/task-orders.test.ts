@@ -210,6 +210,12 @@ it('a note is kept, on the plan or on a task it has; an unknown task gets the ne
   expect(journal.must({ type: 'note', text: 'hm', task: name('alpha') })).toEqual([
     { type: 'note.added', text: 'hm', task: 'alpha' },
   ])
+  const place = { field: 'write', line: 2 }
+  expect(journal.must({ type: 'note', text: 'hm', task: name('alpha'), place })).toEqual([
+    { type: 'note.added', text: 'hm', task: 'alpha', place },
+  ])
+  for (const nowhere of [{}, { field: ' ' }, { line: 0 }, { line: 1.5 }])
+    expect(journal.submit({ type: 'note', text: 'hm', place: nowhere })).toMatchObject({ refusal: { code: 'invalid' } })
   expect(journal.submit({ type: 'note', text: 'hm', task: name('alpa') })).toEqual({
     ok: false,
     refusal: { code: 'not-found', message: "the plan has no task 'alpa'", hint: "did you mean 'alpha'?" },

@@ -347,7 +347,7 @@ function kindOf(event: Event, definition: TaskDefinition | undefined): EventKind
 function textOf(event: Event, facts: JsonObject): string {
   const tasks = tasksOf(event)
   if (event.type === 'task.reopened') return `${tasks.join(', ')} will run again: ${reasonText(event.reason)}`
-  if (event.type === 'note.added') return `note: ${event.text}`
+  if (event.type === 'note.added') return `note: ${sentence(event)}`
   if (event.type !== 'attempt.started' && event.type !== 'compensation.started') return sentence(event)
   const told = toldWords(facts)
   return told === null ? sentence(event) : `${sentence(event)}: ${told}`

@@ -1,6 +1,6 @@
 // What is handed on at the end of a plan: what was done, how it was judged, which artifacts it left.
 
-import type { Event, EventOf, GateVerdict, RecoveryChoice } from '../event.ts'
+import type { Event, EventOf, GateVerdict, NotePlace, RecoveryChoice } from '../event.ts'
 import type { Hint } from '../hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
@@ -175,6 +175,7 @@ export interface Handoff extends Judged {
     readonly by: string
     readonly task: TaskName | null
     readonly text: string
+    readonly place?: NotePlace
   }[]
   /** Those somebody asked for, by hand or by policy. */
   readonly checkpoints: readonly Checkpoint[]
@@ -388,7 +389,13 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
       return
     }
     case 'note.added':
-      story.notes.push({ at, by, task: event.task ?? null, text: event.text })
+      story.notes.push({
+        at,
+        by,
+        task: event.task ?? null,
+        text: event.text,
+        ...(event.place === undefined ? {} : { place: event.place }),
+      })
       return
     default:
       return

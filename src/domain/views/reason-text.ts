@@ -1,7 +1,7 @@
 // Reasons of the journal in the words people read. `decide` writes reasons, and `replay` decides every entry again and compares them,
 // so the journal keeps its words; here they become those of every view.
 
-import type { EventOf } from '../event.ts'
+import type { EventOf, NotePlace } from '../event.ts'
 
 /** A reason that only repeats what is said anyway is empty. */
 export function reasonText(reason: string, verb = ''): string {
@@ -66,3 +66,7 @@ const RETRY = /^(.*?)retry (\d+) of (\d+) in ([\d.]+ s)(.*)$/
 /** The class of the failure, where nothing else is said of it. */
 const CLASS = /^(?:logic|unknown) failure(?: \((?!')[^)]*\))?(?:[:;] |$)|^\w+ failure(?: \((?!')[^)]*\))?[:;] /
 const PLAIN: ReadonlySet<string> = new Set(['', 'trying again would not help'])
+
+/** Which part a note is about. */
+export const placeText = ({ field, line }: NotePlace): string =>
+  [...(field === undefined ? [] : [`at ${field}`]), ...(line === undefined ? [] : [`line ${line}`])].join(', ')

@@ -7,7 +7,7 @@ import { numberOf } from '../phrases.ts'
 import type { LostOutput } from '../result.ts'
 import { countedVisits } from '../state/state.ts'
 import { allTasks } from '../state/task-index.ts'
-import { isPlainBlock, reasonText, recoveryText } from './reason-text.ts'
+import { isPlainBlock, placeText, reasonText, recoveryText } from './reason-text.ts'
 import { latestTicked, tickedIn } from './ticked-checks.ts'
 
 // What was judged, one line each: the part of the timeline that tells of recovery, gates, questions and proposals.
@@ -246,7 +246,7 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'rollback.stopped':
       return `rollback stopped: ${event.failure.message}`
     case 'note.added':
-      return event.text
+      return event.place === undefined ? event.text : `${event.text} (${placeText(event.place)})`
     case 'task.added':
       return `added: ${names(tasksOf(event))}`
     case 'plan.annotated':

@@ -8,6 +8,7 @@ import { numberOf } from '../../domain/phrases.ts'
 import type { CommandLine, Criterion } from '../../domain/plan.ts'
 import type { TaskStatus } from '../../domain/status.ts'
 import { type HandedTask, type Handoff, isLeftOpen } from '../../domain/views/handoff.ts'
+import { placeText } from '../../domain/views/reason-text.ts'
 import { markdownCode as code, inCell, markdownText as text } from '../../safety/text/markdown.ts'
 
 /** The first line of what we wrote: such a file may be written again. */
@@ -124,8 +125,8 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: W
     section(
       'Notes',
       facts.notes.map(
-        ({ at, by, task, text: said }) =>
-          `- ${time(at)}, ${text(by)}${task === null ? '' : `, ${code(task)}`}: ${text(said)}`,
+        ({ at, by, task, text: said, place }) =>
+          `- ${time(at)}, ${text(by)}${task === null ? '' : `, ${code(task)}`}${place === undefined ? '' : `, ${text(placeText(place))}`}: ${text(said)}`,
       ),
     ),
     section('Where things are', [

@@ -85,6 +85,7 @@ export const planWrite = z.strictObject({
   name: name.optional(),
   document: z.union([text, record]).optional().describe('a plan in any known format'),
   template: name.optional(),
+  model: name.optional().describe('drafts the plan; costs money'),
   values: record.optional(),
   start: z.boolean().optional(),
   tasks: z.array(taskDocument).max(LIST_MAX).optional(),

@@ -1,7 +1,7 @@
 // A plan looked at by whoever must answer for it, takes it over, or wants to know how it stands: views of the journal.
 
 import { z } from 'zod'
-import { instant, page, reason, time } from './field-schemas.ts'
+import { instant, notePlace, page, reason, time } from './field-schemas.ts'
 import { planState, taskState } from './planstore-fields.ts'
 import { wire } from './wire.ts'
 
@@ -96,10 +96,23 @@ export const board = wire(
 )
 
 export const newNote = wire(
-  z.strictObject({ text: z.string().min(1).max(10_000), task: z.string().min(1).max(200).optional() }),
+  z.strictObject({
+    text: z.string().min(1).max(10_000),
+    task: z.string().min(1).max(200).optional(),
+    place: notePlace.optional().meta({
+      description: 'A field of the task, or of the plan; a line of its text, or of the plan file.',
+    }),
+  }),
 )
 export const note = wire(
-  z.strictObject({ ...ofPlan, text: z.string(), task: z.string().nullable(), by: z.string(), version: z.int() }),
+  z.strictObject({
+    ...ofPlan,
+    text: z.string(),
+    task: z.string().nullable(),
+    place: notePlace.nullable(),
+    by: z.string(),
+    version: z.int(),
+  }),
 )
 
 const halt = { by: z.string(), at: time, reason: z.string() }

@@ -58,3 +58,8 @@ export const moved = {
   version: z.int(),
   replayed: z.literal(true).optional(),
 }
+
+export const notePlace = z.strictObject({
+  field: z.string().min(1).max(200).exactOptional(),
+  line: z.int().min(1).exactOptional(),
+})

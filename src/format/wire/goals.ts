@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import * as part from './field-schemas.ts'
-import { plans, reference } from './plans.ts'
+import { plannerChoice, plans, reference } from './plans.ts'
 import { wire } from './wire.ts'
 
 const status = z.enum(['open', 'achieved', 'dropped'])
@@ -93,5 +93,26 @@ const one = z.strictObject({
   }),
 })
 export const goal = wire(one, 'Goal')
+
+const { planner, model } = plannerChoice
+export const decompose = wire(z.strictObject({ planner, model }))
+const whole = one.extend({
+  parts: z
+    .array(
+      z.strictObject({
+        goal_id: z.string(),
+        title: z.string(),
+        plan_id: z.string(),
+        name: z.string(),
+        state: z.string(),
+        made: z.boolean().meta({ description: 'False when it had this plan before.' }),
+      }),
+    )
+    .meta({
+      description: 'Its sub-goals in their order, or the goal itself when it is one piece of work, each with its plan.',
+    }),
+})
+export const decomposed = wire(whole, 'DecomposedGoal')
+export type DecomposedBody = z.input<typeof whole>
 export type GoalBody = z.input<typeof one>
 export { plans as goalPlans }

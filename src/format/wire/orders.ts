@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { isSha256, type PlanId, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { planDocument, taskDocument } from './definition.ts'
+import { notePlace } from './field-schemas.ts'
 import { wire } from './wire.ts'
 
 const TEXT_MAX = 100_000
@@ -195,7 +196,7 @@ export const ORDERS = {
   finish: of('finish', { as: z.enum(['completed', 'failed']), reason: text }),
   retry: of('retry', { task, reason: text.exactOptional(), repeat: z.literal(true).exactOptional() }),
   skip: of('skip', { task, reason: text }),
-  note: of('note', { text, task: task.exactOptional() }),
+  note: of('note', { text, task: task.exactOptional(), place: notePlace.exactOptional() }),
   checkpoint: of('checkpoint', { name: reference.exactOptional() }),
   rollback: of('rollback', goingBack),
   undo: of('undo', choosing),

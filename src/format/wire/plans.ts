@@ -172,6 +172,17 @@ const nodes = z
   .looseObject({ title: part.line.optional(), nodes: z.array(part.map), edges: z.array(part.json).optional() })
   .meta({ description: 'A plan of nodes, with artifacts and gates.' })
 
+const named = z.string().min(1).max(200).optional()
+/** Who drafts a plan for a goal. */
+export const plannerChoice = {
+  planner: named.meta({ description: 'heuristic (asks no model), model or template.' }),
+  model: named.meta({ description: 'PROVIDER/NAME; naming one is consent to ask it.' }),
+  template: named.meta({ description: 'The template to fill from the goal.' }),
+}
+const goalAlone = z
+  .looseObject({ goal: z.string().min(1), ...plannerChoice })
+  .meta({ description: 'Only a goal: a planner makes the tasks.' })
+
 /** Anything: which of the forms it is is seen by its shape, and then read by that form's own rules. */
 const anyPlan = wire(z.union([part.map, z.array(part.json)]), 'NewPlan')
 
@@ -181,12 +192,13 @@ export const planBody: typeof anyPlan = {
   describe: side =>
     anyOf({
       description:
-        'A document of Planfold, a plan of the PlanStore, a plan of nodes, or any other format that is known: docs/formats/dialects.md.',
+        'A document of Planfold, a plan of the PlanStore, a plan of nodes, only a goal, or any other format that is known: docs/formats/dialects.md.',
       examples: [{ planfold: 1, name: 'hello', tasks: [{ id: 'greet', run: 'echo hello' }] }],
       named: {
         PlanDocument: planJsonSchema(),
         PlanStorePlan: planOfStore.describe(side),
         PlanOfNodes: wire(nodes).describe(side),
+        PlanOfGoal: wire(goalAlone).describe(side),
       },
       others: [anyPlan.describe(side)],
     }),

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { after, cursor, document, json, limit, map, page, time, whole } from './field-schemas.ts'
 import { goalAnalysis } from './goals.ts'
+import { plannerChoice } from './plans.ts'
 import { planState, taskState } from './planstore-fields.ts'
 import { wire } from './wire.ts'
 
@@ -139,6 +140,7 @@ export const newSessionPlan = wire(
     description: z.string().max(100_000).optional(),
     auto_execute: z.boolean().optional(),
     name: z.string().max(100).optional(),
+    ...plannerChoice,
     document: document.optional(),
     message: messageSaid.optional().meta({
       description: 'Added to the session in the same write: the plan and the message are there, or neither.',

@@ -76,8 +76,12 @@ export interface ProposedPlan {
 }
 
 /** As `proposePlan`, for whoever makes the plan elsewhere. */
-export async function proposedPlan(rooms: PlanningRooms, goal: string): Promise<ProposedPlan> {
-  const { proposal, document } = await proposePlan(rooms, goal)
+export async function proposedPlan(
+  rooms: PlanningRooms,
+  goal: string,
+  choices: PlanningChoices = {},
+): Promise<ProposedPlan> {
+  const { proposal, document } = await proposePlan(rooms, goal, [], choices)
   const { definition, source } = createOrder(document)
   return { proposal, definition, source }
 }
@@ -126,7 +130,7 @@ export async function changeDraft(
 }
 
 /** What a model was asked word for word is kept, and says nothing to whoever reads a difference. */
-function withoutRecording(definition: PlanDefinition): PlanDefinition {
+export function withoutRecording(definition: PlanDefinition): PlanDefinition {
   const { planning, ...extra } = definition.extra ?? {}
   if (planning === null || typeof planning !== 'object' || !('recording' in planning)) return definition
   const { recording: _, ...rest } = planning as JsonObject
@@ -139,11 +143,12 @@ export async function keepComments(
   plan: PlanId,
   comments: readonly PlanComment[],
 ): Promise<Refusal | null> {
-  for (const { task, text } of comments) {
+  for (const { task, text, place } of comments) {
     const kept = await engine.submit(plan, {
       type: 'note',
       text,
       ...(task === null ? {} : { task: task as TaskName }),
+      ...(place === undefined ? {} : { place }),
     })
     if (!kept.ok) return kept.refusal
   }

@@ -181,3 +181,25 @@ export const CRITIQUE: JsonObject = map(
   },
   ['problems'],
 )
+
+/** The wishes that a goal holds, before any of them is planned. */
+export interface Parts {
+  readonly wishes: readonly { readonly title: string; readonly why: string; readonly criteria?: readonly string[] }[]
+}
+
+export const PARTS: JsonObject = map(
+  {
+    wishes: list(
+      map(
+        {
+          title: text('what is wanted, in one sentence that can be understood without the others'),
+          why: text('why it can be reached on its own'),
+          criteria: texts('what must hold for it: what the goal says about it, and the limits that hold for all'),
+        },
+        ['title', 'why'],
+      ),
+      'one when the goal is one piece of work',
+    ),
+  },
+  ['wishes'],
+)

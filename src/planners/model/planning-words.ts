@@ -96,7 +96,7 @@ export function draftQuestion(intake: Intake, answers: readonly Answer[], commen
       : [
           '',
           'Comments of the person on an earlier draft; follow each, or say in `unfollowed` why not:',
-          ...comments.map(({ task, text }, at) => `${at + 1}. ${task === null ? '' : `(task ${task}) `}${text}`),
+          ...comments.map((comment, at) => `${at + 1}. ${about(comment)}${comment.text}`),
         ]),
     '',
     'Rules:',
@@ -115,6 +115,15 @@ export function draftQuestion(intake: Intake, answers: readonly Answer[], commen
   ].join('\n')
 }
 
+function about({ task, place }: PlanComment): string {
+  const words = [
+    ...(task === null ? [] : [`task ${task}`]),
+    ...(place?.field === undefined ? [] : [`field ${place.field}`]),
+    ...(place?.line === undefined ? [] : [`line ${place.line}`]),
+  ]
+  return words.length === 0 ? '' : `(${words.join(', ')}) `
+}
+
 export const TASKS_MAX = 40
 
 export interface Answer {
@@ -123,6 +132,12 @@ export interface Answer {
 }
 
 export const researched = ({ unknowns }: Intake) => unknowns.filter(({ answeredBy }) => answeredBy === 'research')
+
+export const SPLIT_QUESTION = [
+  'Does the goal hold several wishes that can be reached, judged and rolled back one without the other? Plan no steps yet.',
+  'Name each wish once, in the order in which it should be done. Steps of one wish (its test, its documentation) are no wishes of their own. Add none that the goal does not say.',
+  'If the goal is one piece of work, answer with one wish.',
+].join('\n')
 
 export const CRITIQUE_QUESTION = [
   'Look at your draft as a critic who did not write it.',

@@ -80,7 +80,7 @@ export function featuresOf({ goal, sources, tests, history }: FeatureInput): rea
     lively: lively[index]!,
     history: past[index]!,
     tested: tested[index]!,
-    named: Math.max(namedIn(goal, path), meant.has(nameStem(path)) ? NAMED_BY_TEST : 0),
+    named: Math.max(namedIn(goal, path), meant.size > 0 && meant.has(nameStem(path)) ? NAMED_BY_TEST : 0),
     size: sizes[index]!,
     aside: copies.has(path) || (isAside(path) && paths[index]! < 0.5) ? 1 : 0,
   }))
@@ -259,6 +259,7 @@ function testedOf(
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
     .slice(0, TESTS_MAX)
+  if (best.length === 0) return scores
   const byStem = new Map<string, number[]>()
   sources.forEach(({ path }, index) => {
     const stem = nameStem(path)
@@ -292,8 +293,7 @@ const TESTS_MAX = 15
 /** `test_foo.py`, `foo.test.ts`, `foo_spec.rb` and `src/foo.go` are `foo`. */
 export const nameStem = (path: string): string =>
   path
-    .split('/')
-    .at(-1)!
+    .slice(path.lastIndexOf('/') + 1)
     .toLowerCase()
     .replace(/\.[a-z0-9]+$/, '')
     .replace(/^(test|spec)[_.-]|[_.-](test|tests|spec|specs)$/g, '')

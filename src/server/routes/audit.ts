@@ -104,13 +104,26 @@ export const auditRoutes: readonly AnyRoute[] = [
     answers: { 201: { about: 'it is written', body: wire.note, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
-        const { text, task } = call.body
+        const { text, task, place } = call.body
         const about = task === undefined ? null : await findTask(call, task, plan)
         if (about !== null && isProblem(about)) return about
-        const done = await order(call, plan, { type: 'note', text, ...(about === null ? {} : { task: about.task }) })
+        const done = await order(call, plan, {
+          type: 'note',
+          text,
+          ...(about === null ? {} : { task: about.task }),
+          ...(place === undefined ? {} : { place }),
+        })
         if (isProblem(done)) return done
         const { version } = done
-        const body = { plan_id: plan, name, text, task: about?.task ?? null, by: call.who.actor, version }
+        const body = {
+          plan_id: plan,
+          name,
+          text,
+          task: about?.task ?? null,
+          place: place ?? null,
+          by: call.who.actor,
+          version,
+        }
         return created(body, `/plans/${plan}/entries?after=${version - 1}`, version)
       }),
   }),

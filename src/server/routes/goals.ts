@@ -7,12 +7,14 @@ import type { Engine } from '../../engine/engine.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import * as wire from '../../format/wire/goals.ts'
 import { planWord } from '../../format/wire/planstore-fields.ts'
+import { goalParts, keepPart } from '../../operations/goals/decompose-goal.ts'
 import { goalProgress } from '../../operations/goals/goal-progress.ts'
 import type { GoalEvent, GoalRow } from '../../stores/store.ts'
 import { inTokenWords } from '../auth/denial-text.ts'
 import { presentFields } from '../planstore/patch.ts'
 import { planItem } from '../planstore/show-plan.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
+import { proposeFor, splitFor } from '../propose-plan.ts'
 import type { Call } from '../request.ts'
 import { type Answer, created, ok, route } from '../route.ts'
 import { iso } from '../wire-names.ts'
@@ -90,6 +92,17 @@ export const goalRoutes = [
     handle: change,
   }),
   route({
+    method: 'POST',
+    path: '/goals/:goal/decompose',
+    right: 'operate',
+    noun: 'goals',
+    about:
+      'Splits a goal into sub-goals, and drafts a plan for each. What is there already stays: asked again, it goes on where it ended.',
+    body: wire.decompose,
+    answers: { 200: { about: 'the goal, with its parts and their plans', body: wire.decomposed, tag: true } },
+    handle: decompose,
+  }),
+  route({
     method: 'GET',
     path: '/goals/:goal/plans',
     right: 'read',
@@ -165,6 +178,51 @@ const unset = (id: string): wire.GoalItem => ({
   created_at: null,
   updated_at: null,
 })
+
+type DecomposeCall = Call<undefined, { readonly planner?: string | undefined; readonly model?: string | undefined }>
+
+/** Thrown out of the middle of a use case. */
+class Stopped extends Error {
+  readonly why: Problem
+
+  constructor(why: Problem) {
+    super(why.problem.detail)
+    this.why = why
+  }
+}
+
+async function decompose(call: DecomposeCall): Promise<Answer> {
+  try {
+    return await decomposed(call)
+  } catch (error) {
+    if (error instanceof Stopped) return error.why
+    throw error
+  }
+}
+
+async function decomposed(call: DecomposeCall): Promise<Answer> {
+  const { engine, body: choice } = call
+  const id = call.params.goal!
+  const must = <T extends object>(value: T | Problem): T => {
+    if (isProblem(value)) throw new Stopped(value)
+    return value
+  }
+  const found = await goalParts(engine, id, async text => must(await splitFor(call, text, choice)))
+  if (found.status === 'refused') return refused(inTokenWords(call.who, found.refusal))
+  const parts: wire.DecomposedBody['parts'] = []
+  for (const part of found.parts) {
+    const of = { goal_id: part.goal, title: part.title }
+    if (part.plan !== null) {
+      parts.push({ ...of, plan_id: part.plan.id, name: part.plan.name, state: part.plan.status, made: false })
+      continue
+    }
+    const kept = await keepPart(engine, part, must(await proposeFor(call, part.text, choice)))
+    if (kept.status === 'refused') return refused(inTokenWords(call.who, kept.refusal))
+    parts.push({ ...of, plan_id: kept.plan, name: kept.name, state: 'draft', made: true })
+  }
+  const shown = await showGoal(call, id)
+  return isProblem(shown) ? shown : ok({ ...shown, parts }, shown.version)
+}
 
 type PatchCall = Call<undefined, wire.GoalPatch>
 

@@ -33,12 +33,12 @@ export const mcpRoute = (serverFor: (call: Parameters<RawRoute['respond']>[1]) =
   })
 
 export const mcpRoutes = [
-  mcpRoute(({ engine, rooms }) => {
+  mcpRoute(({ engine, rooms, signal }) => {
     const opened = {
       engine,
       now: rooms.now,
       templates: join(rooms.stateDir, 'templates'),
-      propose: (goal: string) => proposeFor({ engine, rooms }, goal),
+      propose: (goal: string, choice = {}) => proposeFor({ engine, rooms, signal }, goal, choice),
     }
     return mcpFactory({
       open: async () => opened,

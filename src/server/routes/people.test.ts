@@ -336,7 +336,13 @@ describe('looking back', () => {
     ])
     await drive(id)
     const said = await service.ask('POST', `/plans/${id}/notes`, { text: 'by the way', task: 'b' })
-    expect(said.body).toMatchObject({ text: 'by the way', task: 'b', by: 'anyone' })
+    expect(said.body).toMatchObject({ text: 'by the way', task: 'b', place: null, by: 'anyone' })
+    const place = { field: 'instruction', line: 1 }
+    const placed = await service.ask('POST', `/plans/${id}/notes`, { text: 'say more', task: 'b', place })
+    expect(placed.body).toMatchObject({ place })
+    const { items } = (await service.ask('GET', placed.headers.get('location')!)).body
+    expect(items[0].events).toEqual([{ type: 'note.added', text: 'say more', task: 'b', place }])
+    expect((await service.ask('POST', `/plans/${id}/notes`, { text: 'x', place: { line: 0 } })).status).toBe(422)
     const trail = await service.ask('GET', `/plans/${id}/audit`)
     expect(trail.body).toMatchObject({ plan_id: id, name, fault: null })
     expect(trail.body.lines.map((line: { type: string }) => line.type)).toContain('note.added')

@@ -37,7 +37,7 @@ import { becomes, checker, notStarted, refuseStatus } from '../planstore/set-pla
 import { planBody, planItem, showPlan, showProgress } from '../planstore/show-plan.ts'
 import { markOf } from '../planstore/show-task.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
-import { proposeFor } from '../propose-plan.ts'
+import { CHOICE_KEYS, proposeOnce, readChoice } from '../propose-plan.ts'
 import { type Call, options } from '../request.ts'
 import { type Answer, asText, created, nothing, ok, route } from '../route.ts'
 import { type Asking, clientSignal, engineOf, gone, order, submit } from '../submit-order.ts'
@@ -450,12 +450,15 @@ async function asked(call: MakeCall): Promise<Wanted | Problem> {
   }
   const goal = query.from === undefined ? goalOnly(body as Json) : null
   if (goal !== null) {
-    const proposed = await proposeFor(call, goal)
+    const said = beside(call, body as Json)
+    const choice = readChoice(body)
+    if (isProblem(choice)) return choice
+    const asked: Json = { ...said, goal, ...choice }
+    const proposed = await proposeOnce(call, asked, goal, choice)
     if (isProblem(proposed)) return proposed
     const { definition, source } = proposed
     const document = source === undefined ? undefined : { source, imported: undefined }
-    const said = beside(call, body as Json)
-    return { definition, document, asked: { ...said, goal }, start: query.start === true, ...said }
+    return { definition, document, asked, start: query.start === true, ...said }
   }
   const foreign = typeof body === 'string' ? null : documentIdFault(body as Json)
   if (foreign !== null) return invalidRequest('body', [foreign])
@@ -489,7 +492,13 @@ function goalOnly(body: Json): string | null {
   return typeof goal === 'string' && goal.trim() !== '' && isAlone ? goal : null
 }
 
-const BESIDE_GOAL: ReadonlySet<string> = new Set(['goal_id', 'agent_id', 'session_id', 'conversation_id'])
+const BESIDE_GOAL: ReadonlySet<string> = new Set([
+  'goal_id',
+  'agent_id',
+  'session_id',
+  'conversation_id',
+  ...CHOICE_KEYS,
+])
 
 /** Nobody gave it a name: its title does. */
 function titled(definition: PlanDefinition, fallback: string): PlanDefinition {

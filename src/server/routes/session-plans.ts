@@ -21,7 +21,8 @@ import type { Message, PlanRow } from '../../stores/store.ts'
 import { LIMITS } from '../limits.ts'
 import { presentFields } from '../planstore/patch.ts'
 import { invalidRequest, isProblem, notFound, type Problem } from '../problem.ts'
-import { proposeFor } from '../propose-plan.ts'
+import { CHOICE_KEYS, proposeOnce, readChoice } from '../propose-plan.ts'
+import type { Call } from '../request.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
 import {
   type HistoryAsk,
@@ -216,7 +217,11 @@ interface Meant {
 
 const DOCUMENT_KEYS = ['planfold', 'steps', 'nodes', 'tasks', 'plan_id']
 
-async function meantPlan(call: Asking, body: JsonObject, session: string): Promise<Meant | Problem> {
+async function meantPlan(
+  call: Asking & Pick<Call, 'signal'>,
+  body: JsonObject,
+  session: string,
+): Promise<Meant | Problem> {
   const { auto_execute: _, message: __, document, ...rest } = body
   const isDocument = DOCUMENT_KEYS.some(key => Object.hasOwn(rest, key))
   const written = document ?? (isDocument ? rest : undefined)
@@ -251,11 +256,11 @@ function described(definition: PlanDefinition, description: string): PlanDefinit
 
 /** A planner makes steps of the description, from what it finds in the workspace. */
 async function ofDescription(
-  call: Asking,
+  call: Asking & Pick<Call, 'signal'>,
   { description, name, ...rest }: JsonObject,
   session: string,
 ): Promise<Meant | Problem> {
-  const [strange] = Object.keys(rest)
+  const strange = Object.keys(rest).find(key => !CHOICE_KEYS.includes(key))
   if (strange !== undefined)
     return invalidRequest('body', [
       { path: strange, message: 'is not known here', hint: 'leave it out, or send a document' },
@@ -264,17 +269,20 @@ async function ofDescription(
     return invalidRequest('body', [
       { path: 'description', message: 'says nothing', hint: 'say what is to be done, or send a document' },
     ])
-  const proposed = await proposeFor(call, description)
+  const choice = readChoice(rest)
+  if (isProblem(choice)) return choice
+  const asked: Json = { session, description, name: name ?? null, ...choice }
+  const proposed = await proposeOnce(call, asked, description, choice)
   if (isProblem(proposed)) return proposed
-  const { proposal, definition, source } = proposed
+  const { definition, source, planner, rationale, assumptions, analysis } = proposed
   const named = typeof name === 'string' ? { name: fallbackName({ name }, description) as PlanName } : {}
   return {
     order: { type: 'create', definition: { ...definition, ...named }, source, session, taken: 'number' },
     title: firstLine(description),
-    planner: proposal.planner,
-    planned: [proposal.rationale, ...proposal.assumptions.map(one => `Assumed: ${one}`)].join('\n'),
-    analysis: onWire(proposal.analysis),
-    asked: { session, description, name: name ?? null },
+    planner,
+    planned: [rationale, ...assumptions.map(one => `Assumed: ${one}`)].join('\n'),
+    ...(analysis === undefined ? {} : { analysis: onWire(analysis) }),
+    asked,
   }
 }
 

@@ -3,7 +3,8 @@
 import { type Command, Option } from 'commander'
 import type { Act } from '../../context.ts'
 import type { GateOptions } from '../../order.ts'
-import { collectValues, duration, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
+import { collectValues, count, duration, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
+import type { NoteOptions } from '../plans/note.ts'
 import type { AnswerOptions, ApproveOptions, ChooseOptions, PushBackOptions, ReviewOptions } from './approve.ts'
 import type { AskOptions } from './ask.ts'
 import type { ClaimOptions, DoneOptions, FailOptions, HeartbeatOptions, RetryOptions } from './claim.ts'
@@ -177,7 +178,9 @@ Examples:
     .argument('[plan]', OPTIONAL_PLAN)
     .argument('[task]', TASK)
     .requiredOption('-m, --message <text>', 'the comment')
-    .action((plan: string | undefined, task: string | undefined, options: { message: string }) =>
+    .option('--field <name>', 'the field of the task, or of the plan, that it is about: write, instruction, …')
+    .option('--line <n>', 'the line of that text, or of the plan file', count)
+    .action((plan: string | undefined, task: string | undefined, options: NoteOptions) =>
       act(async context => (await import('../plans/note.ts')).note(context, plan, task, options)),
     )
 }

@@ -10,7 +10,6 @@ import type { ListOptions } from './list.ts'
 import { type LogOptions, since } from './log.ts'
 import type { NextOptions } from './next.ts'
 import type { CancelOptions, HaltOptions, PauseOptions } from './pause.ts'
-import type { PlanOptions } from './plan.ts'
 import type { ResumeOptions } from './resume.ts'
 import type { RunOptions } from './run.ts'
 import type { ShowOptions } from './show.ts'
@@ -119,32 +118,6 @@ export function addDriving(program: Command, act: Act): void {
     .description('check plan files')
     .argument('<file...>', 'plan files; - reads standard input')
     .action((files: string[]) => act(async context => (await import('./validate.ts')).validate(context, files)))
-
-  program
-    .command('plan')
-    .description('propose a plan for a goal, and ask whether to run it')
-    .argument('<goal...>', 'what you want, in your own words; a stack trace or an error message helps')
-    .option('-y, --yes', 'approve it at once; gates of the plan still ask')
-    .option('-n, --dry-run', 'only show it; keep no draft')
-    .option('--planner <name>', 'who drafts it: heuristic (the default, needs no model), model or template')
-    .option('--model <name>', 'draft with this model, PROVIDER/NAME (default: the default of your settings)')
-    .option('--template <name>', 'draft from this template, filled from the goal')
-    .option('-w, --wait', 'after approval: keep running while the plan waits for people or agents')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  planfold plan "make transfers resume after a failure"
-  planfold plan 'rename \`readRow\` to \`parseRow\`' --yes
-  planfold plan "$(cat error.log)" --dry-run
-  planfold plan "make transfers resume" --model local/llama3
-  planfold plan "Notes can be exported as Markdown" --template feature-with-tests
-
-The draft is kept. Nothing of it runs before you approve it here, or with \`planfold run NAME\`.`,
-    )
-    .action((goal: string[], options: PlanOptions) =>
-      act(async context => (await import('./plan.ts')).plan(context, goal, options)),
-    )
 
   program
     .command('run')

@@ -3,10 +3,11 @@
 import { join } from 'node:path'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { Composed } from '../../../compose.ts'
+import type { Propose } from '../../../mcp/room.ts'
 import { mcpFactory, type Opened } from '../../../mcp/server.ts'
 import type { Context } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { partText } from '../../text/hint-text.ts'
+import { hintText, partText } from '../../text/hint-text.ts'
 import { VERSION } from '../../version.ts'
 
 export interface McpCommandOptions {
@@ -64,7 +65,12 @@ class State {
         const composed = await opening
         const { engine, worker, now, stateDir } = composed
         if (this.#run !== null) this.#running ??= worker.attend({ stop: this.#run })
-        return { engine, now, templates: join(stateDir, 'templates'), propose: goal => propose(composed, goal) }
+        return {
+          engine,
+          now,
+          templates: join(stateDir, 'templates'),
+          propose: (goal, choice) => propose(composed, this.#context.environment, goal, choice),
+        }
       } catch (error) {
         // Looked for again with the next call: somebody may have made it meanwhile.
         if (this.#opening === opening) this.#opening = null
@@ -88,8 +94,26 @@ class State {
   }
 }
 
-/** By the planner that asks no model. */
-async function propose({ engine, planners, repository }: Composed, goal: string) {
+/** By the planner that asks no model, unless one is named. */
+async function propose(
+  { engine, planners, root, stateDir }: Composed,
+  environment: Context['environment'],
+  goal: string,
+  choice: Parameters<Propose>[1] = {},
+): ReturnType<Propose> {
+  const { openRepository } = await import('../../../compose.ts')
+  const { choosePlanner } = await import('../../../operations/goals/choose-planner.ts')
   const { pastPlans, proposedPlan } = await import('../../../operations/goals/plan-goal.ts')
-  return await proposedPlan({ planner: planners.get('heuristic')!, repository, past: await pastPlans(engine) }, goal)
+  const { PlanningFailure } = await import('../../../planners/planner.ts')
+  const chosen = choosePlanner(planners, choice)
+  if (chosen.status !== 'chosen') throw new Error(`bug: there is no planner for ${JSON.stringify(choice)}`)
+  // Looked at afresh for each goal: files change while an agent works.
+  const repository = openRepository({ root, stateDir, environment })
+  try {
+    return await proposedPlan({ planner: chosen.planner, repository, past: await pastPlans(engine) }, goal, choice)
+  } catch (error) {
+    if (!(error instanceof PlanningFailure)) throw error
+    const { message, hint } = error.failure
+    return { problem: { detail: message, ...(hint === undefined ? {} : { hint: hintText(hint) }) } }
+  }
 }

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import type { Composed } from '../../../compose.ts'
+import { type Composed, openPlanners } from '../../../compose.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Answered } from '../../../server/app.ts'
 import { openBrowsers, type SessionFiles, sessionFiles, takeCode } from '../../../server/auth/browser-sign-in.ts'
@@ -20,6 +20,7 @@ import { type Log, type LogLevel, openLog } from '../../../server/monitoring/log
 import { followJournal, openMeter } from '../../../server/monitoring/metrics.ts'
 import { noteRunning } from '../../../server/monitoring/running-services.ts'
 import { openPageFiles } from '../../../server/page-files.ts'
+import { threadLook } from '../../../server/propose-plan.ts'
 import { ROUTES } from '../../../server/routes/route-list.ts'
 import { type Serving, serve } from '../../../server/serve.ts'
 import type { ServerRooms } from '../../../server/service.ts'
@@ -94,16 +95,19 @@ export async function runService(context: Context, options: ServiceOptions): Pro
 }
 
 function roomsOf(
-  { engine, feed, now, root, stateDir }: Composed,
+  { engine, feed, now, root, stateDir, models }: Composed,
   { guard, log, stopping, environment }: Pick<ServerRooms, 'guard' | 'log' | 'stopping' | 'environment'>,
 ): ServerRooms {
+  const documents = new DocumentPool()
+  const look = threadLook(documents, { root, stateDir, environment })
   return {
     engine,
     guard,
     log,
     meter: openMeter(VERSION),
     live: new Live({ feed, log, limits: LIMITS, now, monotonic: () => performance.now() }),
-    documents: new DocumentPool(),
+    documents,
+    planners: openPlanners({ models, stateDir, look }),
     limits: LIMITS,
     routes: ROUTES,
     owner: engine.caller.actor,

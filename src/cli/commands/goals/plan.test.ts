@@ -6,12 +6,13 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type ScriptedModel, scriptedModel } from '../../../testing/scripted-model.ts'
-import type { Context, Terminal } from '../../context.ts'
+import type { Context } from '../../context.ts'
 import { newPlace, type Place, type Said } from '../../place.fixture.ts'
+import { typing } from '../../terminal/typing.fixture.ts'
 import { approve } from '../people/approve.ts'
+import { show } from '../plans/show.ts'
+import { status } from '../plans/status.ts'
 import { type PlanOptions, plan } from './plan.ts'
-import { show } from './show.ts'
-import { status } from './status.ts'
 
 let place: Place
 
@@ -81,22 +82,23 @@ test('an approved plan runs: the baseline fails as it must, the work is done, th
   expect(await place.read('main.sh')).toContain('salute "$1"')
   const done = await place.say(context => approve(context, 'rename-greet-to-salute', 'review', {}))
   expect(done.exit).toBe(0)
-  const { resume } = await import('./resume.ts')
+  const { resume } = await import('../plans/resume.ts')
   const ended = await place.say(context => resume(context, 'rename-greet-to-salute', {}))
   expect(ended.exit).toBe(0)
 })
 
 test('comments are kept at their tasks, and the next draft answers them as a difference', async () => {
   const said = await say(
-    'c' + 'review: skip this\r' + 'also look at lib/count.sh\r' + '\r' + 'q',
+    'c' + 'review: skip this\r' + 'implement.instruction:2: be brief\r' + 'also look at lib/count.sh\r' + '\r' + 'q',
     'Support a second name in greet',
   )
   expect(said.stdout).toMatch(/review.*(removed|taken)|(removed|taken).*review|- review/s)
   const shown = await place.say(context => show(context, 'support-a-second-name-in-greet', undefined, {}))
   expect(shown.stdout).not.toMatch(/\breview\b/)
-  const { log } = await import('./log.ts')
+  const { log } = await import('../plans/log.ts')
   const journal = await place.say(context => log(context, 'support-a-second-name-in-greet', undefined, {}))
   expect(journal.stdout).toContain('skip this')
+  expect(journal.stdout).toContain('be brief (at instruction, line 2)')
   const work = await place.say(context => show(context, 'support-a-second-name-in-greet', 'implement', {}), {
     json: true,
   })
@@ -221,7 +223,7 @@ test('without a model that is set up it says how to name one; a failure keeps no
   onTestFinished(() => server.close())
   const refused = await say('', RENAME, { model: 'anthropic/scripted' }, server.environment())
   expect(refused.exit).toBe('model:auth')
-  const { list } = await import('./list.ts')
+  const { list } = await import('../plans/list.ts')
   expect((await place.say(context => list(context, {}))).stdout).not.toContain('rename-greet')
 })
 
@@ -245,26 +247,4 @@ async function say(
   const terminal = typed === '' ? null : typing(typed)
   const act = (context: Context) => plan({ ...context, terminal }, [goal], options)
   return await place.say(act, { environment })
-}
-
-/** Each key is heard once, by whoever listens then. */
-function typing(text: string): Terminal {
-  const keys = [...text]
-  return {
-    columns: () => 100,
-    rows: () => 24,
-    onResize: () => () => {},
-    onKey: listener => {
-      let isOpen = true
-      const next = (): void => {
-        if (!isOpen || keys.length === 0) return
-        listener(keys.shift()!)
-        setImmediate(next)
-      }
-      setImmediate(next)
-      return () => {
-        isOpen = false
-      }
-    },
-  }
 }

@@ -11,6 +11,7 @@ import type { PlanDefinition } from '../../../domain/plan.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { printYaml } from '../../../format/plan/print.ts'
 import { analyzed } from '../../../operations/analyze-plan.ts'
+import { choosePlanner } from '../../../operations/goals/choose-planner.ts'
 import {
   type CheckedProposal,
   changeDraft,
@@ -32,13 +33,19 @@ import { parsePlanText } from '../../plan-file.ts'
 import { askKey, askLine } from '../../terminal/line-input.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
 import { proposalLines } from '../../text/proposal-text.ts'
-import { startAndDrive } from './run.ts'
+import { startAndDrive } from '../plans/run.ts'
 
 export interface PlanOptions {
   readonly planner?: string
   /** `provider/name`; naming one is consent to ask it. */
   readonly model?: string
   readonly template?: string
+  /** A plan for each wish in the goal. */
+  readonly split?: boolean
+  /** Plans for a goal that was set before, by its id. */
+  readonly goal?: string
+  /** Drafts this plan again from its recording. */
+  readonly replay?: string
   readonly dryRun?: boolean
   /** Approve at once. Gates of the plan ask all the same. */
   readonly yes?: boolean
@@ -47,20 +54,22 @@ export interface PlanOptions {
 
 export async function plan(context: Context, words: readonly string[], options: PlanOptions): Promise<number> {
   const goal = words.join(' ')
-  if (goal.trim() === '') throw usage('the goal is empty', 'say what you want: planfold plan "make transfers resume"')
+  const given = [goal.trim() === '' ? undefined : 'a goal', options.goal && '--goal', options.replay && '--replay']
+  const [first, second] = given.filter(one => one !== undefined && one !== '')
+  if (first === undefined) throw usage('the goal is empty', 'say what you want: planfold plan "make transfers resume"')
+  if (second !== undefined) throw usage(`${first} and ${second} cannot be used together`, 'use one of them')
+  if (options.dryRun === true && options.yes === true)
+    throw usage('--dry-run and --yes cannot be used together', 'use one of them')
+  if (options.replay !== undefined) return await (await import('./replay.ts')).replay(context, options.replay)
+  if (options.split === true || options.goal !== undefined)
+    return await (await import('./decompose.ts')).decompose(context, goal, options)
   if (options.dryRun === true) {
-    if (options.yes === true) throw usage('--dry-run and --yes cannot be used together', 'use one of them')
-    const { cwd, environment, settings } = context
-    const place = locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) })
-    const models = modelsAt({ environment, ...place })
-    const planner = choosePlanner(openPlanners({ models, stateDir: place.stateDir }), options)
-    const repository = openRepository({ ...place, environment })
-    tell(context, await proposed(context, { planner, repository }, { goal, comments: [], options }), null)
+    tell(context, await proposed(context, roomsWithoutState(context, options), { goal, comments: [], options }), null)
     return EXIT.done
   }
   return await withState(context, { create: true }, async composed => {
     const { engine, repository } = composed
-    const planner = choosePlanner(composed.planners, options)
+    const planner = plannerFor(composed.planners, options)
     const rooms = { planner, repository, past: await pastPlans(engine) }
     const first = await proposed(context, rooms, { goal, comments: [], options })
     const made = await saveDraft(engine, first)
@@ -86,18 +95,30 @@ interface Draft {
   readonly comments: readonly PlanComment[]
 }
 
-/** Naming a model or a template chooses who drafts. */
-function choosePlanner(planners: ReadonlyMap<string, Planner>, options: PlanOptions): Planner {
-  const { model, template } = options
-  const name = options.planner ?? (model !== undefined ? 'model' : template !== undefined ? 'template' : 'heuristic')
-  const found = planners.get(name)
-  if (found === undefined)
-    throw usage(`there is no planner '${name}'`, `use one of: ${[...planners.keys()].join(', ')}`)
-  if (model !== undefined && name !== 'model')
-    throw usage(`the planner '${name}' asks no model`, 'leave out --model, or use --planner model')
-  if (template !== undefined && name !== 'template')
-    throw usage(`the planner '${name}' fills no template`, 'leave out --template, or use --planner template')
-  return found
+/** For a dry run, which makes no state folder. */
+export function roomsWithoutState(context: Context, options: PlanOptions): PlanningRooms {
+  const { cwd, environment, settings } = context
+  const place = locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) })
+  const models = modelsAt({ environment, ...place })
+  const planner = plannerFor(openPlanners({ models, stateDir: place.stateDir }), options)
+  return { planner, repository: openRepository({ ...place, environment }) }
+}
+
+export function plannerFor(planners: ReadonlyMap<string, Planner>, options: PlanOptions): Planner {
+  const chosen = choosePlanner(planners, options)
+  switch (chosen.status) {
+    case 'chosen':
+      return chosen.planner
+    case 'unknown':
+      throw usage(`there is no planner '${chosen.name}'`, `use one of: ${chosen.names.join(', ')}`)
+    case 'mixed': {
+      const { name, unused } = chosen
+      const does = unused === 'model' ? 'asks no model' : 'fills no template'
+      throw usage(`the planner '${name}' ${does}`, `leave out --${unused}, or use --planner ${unused}`)
+    }
+    default:
+      return chosen satisfies never
+  }
 }
 
 interface Wanted {
@@ -107,25 +128,36 @@ interface Wanted {
   readonly draft?: PlanDefinition
 }
 
-/** Whoever sits at a terminal is asked at once; Ctrl+C stops a model in its middle. */
 async function proposed(
   context: Context,
   rooms: PlanningRooms,
-  { goal, comments, options: { model, template, yes }, draft }: Wanted,
+  { goal, comments, options, draft }: Wanted,
 ): Promise<CheckedProposal> {
+  return await whileDrafting(context, rooms.planner, options, async choices => {
+    const earlier = draft === undefined ? {} : { draft }
+    return await proposePlan(rooms, goal, comments, { ...choices, ...earlier })
+  })
+}
+
+/** Whoever sits at a terminal is asked at once; Ctrl+C stops a model in its middle. */
+export async function whileDrafting<T>(
+  context: Context,
+  planner: Planner,
+  { model, template, yes }: PlanOptions,
+  work: (choices: PlanningChoices) => Promise<T>,
+): Promise<T> {
   const stop = new AbortController()
   const isAsked = context.terminal !== null && !context.settings.json && yes !== true
   const choices: PlanningChoices = {
     ...(model === undefined ? {} : { model }),
     ...(template === undefined ? {} : { template }),
-    ...(draft === undefined ? {} : { draft }),
     ...(isAsked ? { ask: question => askLine(context, `${escapeForTerminal(question)}\n> `) } : {}),
     signal: stop.signal,
   }
   const release = context.onSignal(() => stop.abort())
   try {
-    if (rooms.planner.name === 'model') printNote(context, 'asking the model for a plan …')
-    return await proposePlan(rooms, goal, comments, choices)
+    if (planner.name === 'model') printNote(context, 'asking the model for a plan …')
+    return await work(choices)
   } catch (error) {
     if (!(error instanceof PlanningFailure)) throw error
     const { code = 'planning', message, hint } = error.failure
@@ -255,14 +287,15 @@ async function comment(context: Context, composed: Composed, draft: Draft): Prom
   const { engine, repository } = composed
   const current = await engine.ask({ type: 'definition', plan: draft.plan })
   const tasks = new Set(current?.definition.tasks.map(({ id }) => id as string))
-  printNote(context, "one comment a line, as 'task: text', or only text for the whole plan; an empty line ends")
+  printNote(
+    context,
+    "one comment a line, as 'task: text' or 'task.field: text', or only text for the whole plan; an empty line ends",
+  )
   const said: PlanComment[] = []
   for (;;) {
     const line = (await askLine(context, '> '))?.trim() ?? ''
     if (line === '') break
-    const [, task, text] = /^([\w./-]+):\s+(.+)$/.exec(line) ?? []
-    if (task !== undefined && tasks.has(task)) said.push({ task, text: text! })
-    else said.push({ task: null, text: line })
+    said.push(readComment(line, tasks))
   }
   if (said.length === 0) return draft
   const refusal = await keepComments(engine, draft.plan, said)
@@ -277,6 +310,17 @@ async function comment(context: Context, composed: Composed, draft: Draft): Prom
   for (const { comment: unread, why } of next.proposal.unfollowed)
     print(context, escapeForTerminal(`not followed: ${unread.text} (${why})`))
   return { ...draft, comments }
+}
+
+/** `task: text`, `task.field: text` or `task.field:line: text`; anything else is about the whole plan. */
+function readComment(said: string, tasks: ReadonlySet<string>): PlanComment {
+  const [, place = '', number, text = ''] = /^([\w./-]+)(?::(\d{1,6}))?:\s+(.+)$/.exec(said) ?? []
+  const line = number === undefined || number === '0' ? {} : { line: Number(number) }
+  const at = place.lastIndexOf('.')
+  const [task, field] = tasks.has(place) ? [place, {}] : [place.slice(0, at), { field: place.slice(at + 1) }]
+  if (!tasks.has(task)) return { task: null, text: said }
+  const found = { ...field, ...line }
+  return { task, text, ...(Object.keys(found).length === 0 ? {} : { place: found }) }
 }
 
 function tellChange(context: Context, name: string, changed: DraftChanged): void {

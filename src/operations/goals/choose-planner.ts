@@ -1,0 +1,28 @@
+// Who drafts: naming a model or a template chooses the planner that uses it, and is consent to ask it. Without either, nobody is asked.
+
+import type { Planner } from '../../planners/planner.ts'
+
+export interface PlannerChoice {
+  readonly planner?: string | undefined
+  /** `provider/name`. */
+  readonly model?: string | undefined
+  readonly template?: string | undefined
+}
+
+export type ChosenPlanner =
+  | { readonly status: 'chosen'; readonly planner: Planner }
+  | { readonly status: 'unknown'; readonly name: string; readonly names: readonly string[] }
+  /** The planner that is named does not use the other thing that is named. */
+  | { readonly status: 'mixed'; readonly name: string; readonly unused: 'model' | 'template' }
+
+export const HEURISTIC = 'heuristic'
+
+export function choosePlanner(planners: ReadonlyMap<string, Planner>, choice: PlannerChoice): ChosenPlanner {
+  const { model, template } = choice
+  const name = choice.planner ?? (model !== undefined ? 'model' : template !== undefined ? 'template' : HEURISTIC)
+  const planner = planners.get(name)
+  if (planner === undefined) return { status: 'unknown', name, names: [...planners.keys()] }
+  if (model !== undefined && name !== 'model') return { status: 'mixed', name, unused: 'model' }
+  if (template !== undefined && name !== 'template') return { status: 'mixed', name, unused: 'template' }
+  return { status: 'chosen', planner }
+}

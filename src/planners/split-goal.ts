@@ -1,0 +1,137 @@
+// The wishes in a goal, told without a model: the items of a list, or sentences and clauses that each ask for something of their own.
+// In doubt it is one wish: what speaks of something said before ("add a test for it") stays with it.
+
+import { readGoal } from './goal.ts'
+import { CONSTRAINT } from './goal-kind.ts'
+import { WISHES_MAX, type Wish } from './planner.ts'
+
+const GOAL_MAX = 20_000
+const TITLE_MAX = 200
+
+export function splitGoal(goal: string): readonly Wish[] {
+  const text = goal.slice(0, GOAL_MAX).trim()
+  const { headline, frames } = readGoal(text)
+  const whole = [{ title: clip(headline), criteria: [] }]
+  const found = listIn(text) ?? (frames.length > 0 ? null : sentencesIn(text))
+  if (found === null || found.wishes.length < 2) return whole
+  const [first, rest] = [found.wishes.slice(0, WISHES_MAX), found.wishes.slice(WISHES_MAX)]
+  const left = rest.flatMap(({ title, more }) => [title, ...more])
+  return first.map(({ title, more }, index) => ({
+    title: clip(title),
+    criteria: [
+      ...(title.length > TITLE_MAX ? [title] : []),
+      ...more,
+      ...(index === first.length - 1 ? left : []),
+      ...found.limits,
+    ],
+  }))
+}
+
+interface Found {
+  readonly wishes: readonly { readonly title: string; readonly more: readonly string[] }[]
+  /** They hold for all of them. */
+  readonly limits: readonly string[]
+}
+
+const clip = (text: string): string => (text.length > TITLE_MAX ? `${text.slice(0, TITLE_MAX - 1)}…` : text)
+
+// A list: each item is a wish, unless it only limits the others.
+
+const ITEM = /^(\s*)(?:[-*•]|\d{1,3}[.)])\s+(?:\[[ xX]?\]\s+)?(\S.*)$/
+
+function listIn(text: string): Found | null {
+  const wishes: { title: string; more: string[] }[] = []
+  const limits: string[] = []
+  let indent: number | null = null
+  let isLast = false
+  for (const line of text.split('\n')) {
+    const [, space = '', said = ''] = ITEM.exec(line) ?? []
+    if (said !== '' && (indent === null || space.length <= indent)) {
+      indent ??= space.length
+      isLast = !isLimit(said)
+      if (isLast) wishes.push({ title: said.trim(), more: [] })
+      else limits.push(said.trim())
+    } else if (line.trim() === '') isLast = false
+    else if (isLast && /^\s/.test(line)) wishes.at(-1)?.more.push(line.trim())
+    else if (CONSTRAINT.test(line)) limits.push(line.trim())
+  }
+  return wishes.length < 2 ? null : { wishes, limits }
+}
+
+// Prose: sentences, and clauses joined by "and", that begin with what is to be done.
+
+const VERBS =
+  'add|allow|bump|build|change|clean up|convert|create|delete|document|drop|enable|extend|extract|fix|handle|implement|introduce|investigate|let|make|merge|migrate|move|port|print|provide|refactor|remove|rename|replace|rewrite|show|simplify|speed up|split|support|translate|update|upgrade|validate|write'
+const OPENING = /^(?:(?:please|also|then|finally|next|first|secondly?|thirdly?)[,:]?\s+)*/i
+const ASKS = new RegExp(`${OPENING.source}(?:${VERBS})\\b`, 'i')
+const JOINT = new RegExp(
+  `\\s*,?\\s+(?:and|then|also|and then|and also)\\s+(?=(?:${VERBS})\\b)|,\\s+(?=(?:${VERBS})\\b)`,
+  'gi',
+)
+const SENTENCE_END = /[.!?](?=\s+[\p{Lu}\p{Lo}\ue000])\s+|;\s+|\n+/gu
+const REFERS_BACK = /\b(it|its|them|they|their|this|that|these|those|there|both|same)\b/i
+const FORBIDS = /^(don'?t|do not|never|keep|leave|without|no|only|but)\b/i
+const QUOTED = /`[^`\n]*`|"[^"\n]*"|“[^”\n]*”/g
+
+function sentencesIn(text: string): Found {
+  const wishes: { title: string; more: string[] }[] = []
+  const limits: string[] = []
+  const before: string[] = []
+  for (const sentence of cut(text, SENTENCE_END)) {
+    if (isLimit(sentence)) {
+      limits.push(sentence)
+      continue
+    }
+    const parts = ASKS.test(sentence) ? clausesOf(sentence) : []
+    for (const title of parts) wishes.push({ title: bare(title), more: before.splice(0) })
+    if (parts.length > 0) continue
+    const last = wishes.at(-1)
+    if (last === undefined) before.push(sentence)
+    else last.more.push(sentence)
+  }
+  return { wishes, limits }
+}
+
+const bare = (text: string): string => text.replace(OPENING, '').replace(/[.!;]+$/, '')
+const refersBack = (text: string): boolean => REFERS_BACK.test(text.replace(QUOTED, ' '))
+const isLimit = (text: string): boolean => FORBIDS.test(text) || (CONSTRAINT.test(text) && !ASKS.test(text))
+
+/**
+ * A clause is a wish of its own when it names enough to be planned, and nothing by a pronoun. None when already the first speaks of
+ * something before it.
+ */
+function clausesOf(sentence: string): readonly string[] {
+  const clauses: string[] = []
+  const all = cut(sentence, JOINT)
+  if (all[0] === undefined || refersBack(all[0])) return []
+  for (const clause of all) {
+    const last = clauses.length - 1
+    const isOwn = !refersBack(clause) && namesIn(clause) >= 2
+    if (last >= 0 && !isOwn) clauses[last] += ` and ${clause}`
+    else clauses.push(clause)
+  }
+  return clauses
+}
+
+const VERB_WORDS = new Set(VERBS.split('|').flatMap(verb => verb.split(' ')))
+
+/** Names count for more than words, and the verb for nothing. */
+function namesIn(clause: string): number {
+  const { terms, symbols, files, quoted } = readGoal(clause)
+  const words = terms.filter(({ word }) => !VERB_WORDS.has(word.toLowerCase()))
+  return words.length + 2 * (symbols.length + files.length + quoted.length)
+}
+
+/** Cuts where the pattern is found outside of quotes; a full stop stays with its sentence. */
+function cut(text: string, at: RegExp): readonly string[] {
+  const hidden = text.replace(QUOTED, found => '\ue000'.repeat(found.length))
+  const parts: string[] = []
+  let from = 0
+  for (const found of hidden.matchAll(at)) {
+    const mark = /^[.!?]/.test(found[0]) ? 1 : 0
+    parts.push(text.slice(from, found.index + mark))
+    from = found.index + found[0].length
+  }
+  parts.push(text.slice(from))
+  return parts.map(part => part.trim()).filter(part => part !== '')
+}
