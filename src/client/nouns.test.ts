@@ -14,8 +14,10 @@ import type {
   GateDecided,
   HeartbeatBody,
   PlanBody,
+  PlanChecked,
   PlanItem,
   PlanMade,
+  PlanPage,
   ReportSaid,
   TaskBody,
 } from './bodies.ts'
@@ -51,6 +53,9 @@ test('the types of the client are those of the service', () => {
   expectTypeOf<ReadBy<typeof plans.plan>>().toExtend<PlanBody>()
   expectTypeOf<ReadBy<typeof plans.planMade>>().toExtend<PlanMade>()
   expectTypeOf<ReadBy<typeof plans.plans>['items'][number]>().toExtend<PlanItem>()
+  expectTypeOf<ReadBy<typeof plans.plans>>().toExtend<PlanPage>()
+  expectTypeOf<ReadBy<typeof plans.planChecked>>().toExtend<PlanChecked>()
+  expectTypeOf<keyof ReadBy<typeof plans.planChecked>>().toEqualTypeOf<keyof PlanChecked>()
   expectTypeOf<ReadBy<typeof tasks.task>>().toExtend<TaskBody>()
   expectTypeOf<ReadBy<typeof claims.claim>>().toExtend<ClaimBody>()
   expectTypeOf<ReadBy<typeof claims.heartbeat>>().toExtend<HeartbeatBody>()
@@ -91,6 +96,8 @@ describe('by noun', () => {
     }
     const made = must(await client.plans.create(document, { start: true, agent_id: 'ana' }))
     expect(made).toMatchObject({ name: 'plain', state: 'active', agent_id: 'ana' })
+    expect(must(await client.plans.check(document))).toMatchObject({ status: 'dry_run', name_taken: true, tasks: 2 })
+    expect(must(await client.plans.list({ waiting: true }))).toMatchObject({ items: [], total: 0 })
     expect(must(await client.plans.get('plain')).id).toBe(made.id)
     expect(must(await client.plans.list({ agent_id: 'ana', limit: 5 })).items.map(({ name }) => name)).toEqual([
       'plain',

@@ -36,7 +36,10 @@ import type {
   Found,
   Holder,
   MetricRow,
+  OverviewPage,
+  OverviewQuery,
   Page,
+  PlanOverview,
   PlanQuery,
   PlanRow,
   Position,
@@ -422,6 +425,13 @@ export interface StateNow {
   readonly definition: PlanDefinition
 }
 
+export interface Overview extends Omit<OverviewPage, 'items'> {
+  readonly items: readonly (PlanOverview & {
+    /** How many items of it are in the inbox; null when its journal is damaged. */
+    readonly waiting: number | null
+  })[]
+}
+
 /** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
 /** Of the cards of a plan. */
 export interface UrgentPage {
@@ -461,6 +471,8 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
     } | null
   }
   plans: { ask: PlanQuery; answer: Page<PlanRow> }
+  /** Plans looked over, with what waits in them for a person; `waiting`: only those in which something does. */
+  overview: { ask: Omit<OverviewQuery, 'within' | 'among'> & { waiting?: boolean }; answer: Overview }
   tasks: { ask: TaskQuery; answer: Page<TaskRow> }
   attempts: { ask: AttemptQuery; answer: Page<AttemptRow> }
   metrics: { ask: { plan: string }; answer: readonly MetricRow[] | null }

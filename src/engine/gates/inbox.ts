@@ -14,11 +14,11 @@ import {
   type StoppedRollback,
 } from '../../domain/views/inbox.ts'
 import { InboxPast, stoppedIn } from '../../domain/views/inbox-history.ts'
-import { type Entry, type PlanRow, type Store, StoreDamaged } from '../../stores/store.ts'
+import { type Entry, type OverviewQuery, type PlanRow, type Store, StoreDamaged } from '../../stores/store.ts'
 import { sweepClaims } from '../attempts/lapsed-claims.ts'
 import { withTitles } from '../attempts/resolve.ts'
 import { lazy } from '../lazy-imports.ts'
-import type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from '../queries.ts'
+import type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview, Overview, QueryOf } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 
 // The short ids under which something waits for a person: easy to read aloud and to type. Most are made from the key of a
@@ -60,6 +60,36 @@ export async function inbox(rooms: Rooms): Promise<Inbox> {
     }
   }
   return { items: items.sort((a, b) => a.since - b.since || (a.key < b.key ? -1 : 1)), restored, unreadable }
+}
+
+/** Plans looked over. `within`: what the caller sees. */
+export async function overview(
+  rooms: Rooms,
+  { waiting, ...query }: Omit<QueryOf<'overview'>, 'type'> & Pick<OverviewQuery, 'within'>,
+): Promise<Overview> {
+  const { store } = rooms
+  const among = waiting === true ? await plansThatWait(rooms) : undefined
+  const page = await store.overview({ ...query, ...(among === undefined ? {} : { among }) })
+  const items: Overview['items'][number][] = []
+  for (const row of page.items) items.push({ ...row, waiting: await countIn(store, row) })
+  return { ...page, items }
+}
+
+async function plansThatWait(rooms: Rooms): Promise<readonly PlanId[]> {
+  const found: PlanId[] = []
+  for (const row of await plansIn(rooms.store, [...OPEN, ...OVER]))
+    if ((await countIn(rooms.store, row)) !== 0) found.push(row.id)
+  return found
+}
+
+async function countIn(store: Store, row: PlanRow): Promise<number | null> {
+  if (row.archived || row.status === 'draft') return 0
+  try {
+    return (await itemsOf(store, row)).length
+  } catch (error) {
+    if (error instanceof StoreDamaged) return null
+    throw error
+  }
 }
 
 export async function inboxFate({ store }: Rooms, id: string): Promise<InboxFate | null> {

@@ -1,7 +1,7 @@
 // Entries, events and logs on the wire.
 
 import { z } from 'zod'
-import { after, cursor, limit, page, time, whole } from './field-schemas.ts'
+import { after, cursor, limit, page, time, whole, yes } from './field-schemas.ts'
 import { wire } from './wire.ts'
 
 // The journal of a plan as it stands, what its tasks printed, and every attempt.
@@ -18,10 +18,15 @@ const place = z
   .optional()
   .meta({ description: '`next` of the page before.' })
 
+const before = whole(1, Number.MAX_SAFE_INTEGER).optional()
+
 export const entryQuery = wire(
   z.strictObject({
     cursor: place,
     after: after.meta({ description: 'Only entries behind this version; instead of `cursor`.' }),
+    before: before.meta({ description: 'Only entries before this version, the newest first; instead of `cursor`.' }),
+    order: z.enum(['oldest', 'newest']).optional().meta({ description: 'Which come first; `oldest` when not said.' }),
+    command: yes.meta({ description: '`false`: without what was asked, which may be a whole plan.' }),
     limit,
   }),
 )
@@ -37,7 +42,10 @@ export const entries = wire(
         at: time,
         fence: z.int().nullable(),
         hash: z.string(),
-        command: z.looseObject({ type: z.string() }).meta({ description: 'What was asked, as the journal holds it.' }),
+        command: z
+          .looseObject({ type: z.string() })
+          .optional()
+          .meta({ description: 'What was asked, as the journal holds it; left out when that is not wanted.' }),
         events: z
           .array(z.looseObject({ type: z.string() }))
           .meta({ description: 'What then happened, as the journal holds it.' }),
@@ -52,6 +60,8 @@ export const logQuery = wire(
   z.strictObject({
     cursor: place,
     after: after.meta({ description: 'Only what comes behind this `seq`; instead of `cursor`.' }),
+    before: before.meta({ description: 'The last that was printed before this `seq`, in order.' }),
+    tail: whole(1, 1_000).optional().meta({ description: 'The last that was printed, so many pieces, in order.' }),
     limit,
     level: z.enum(LEVELS).optional().meta({
       description:
@@ -76,6 +86,10 @@ export const logs = wire(
       }),
     ),
     next,
+    previous: z
+      .string()
+      .nullable()
+      .meta({ description: 'With `tail` or `before`: hand it back as `before`; null at the beginning.' }),
   }),
 )
 
