@@ -11,7 +11,6 @@ import type { Refusal } from '../domain/refusal.ts'
 import type { GitStanding, LostOutput } from '../domain/result.ts'
 import type { SetBack } from '../domain/state/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
-import type { PlanFacts } from '../domain/views/announcement.ts'
 import type { AuditLine } from '../domain/views/audit.ts'
 import type { Briefing, Card, Removed } from '../domain/views/board.ts'
 import type { Checkpoint } from '../domain/views/checkpoints.ts'
@@ -25,7 +24,7 @@ import type { Became } from '../domain/views/inbox-history.ts'
 import type { StoredText } from '../domain/views/pages/consent-text.ts'
 import type { AttemptTold, DecisionTold } from '../domain/views/pages/task-page.ts'
 import type { ProposalCard } from '../domain/views/proposals.ts'
-import type { Progress, Summary } from '../domain/views/summary.ts'
+import type { Summary } from '../domain/views/summary.ts'
 import type {
   AttemptQuery,
   AttemptRow,
@@ -49,7 +48,6 @@ import type {
   SearchQuery,
   StepsQuery,
   StepsRow,
-  Store,
   StoredLog,
   TaskQuery,
   TaskRow,
@@ -352,25 +350,6 @@ export type RollbackPreview =
     }
   | { readonly ok: false; readonly refusal: Refusal }
 
-export interface Feed extends Pick<Store, 'position' | 'since' | 'pruned' | 'onChange'> {
-  /** Entries of one plan behind a version: one page. */
-  readonly entries: (plan: PlanId, after: number, limit: number) => ReturnType<Store['read']>
-  readonly output: Pick<Store['logs'], 'since' | 'last'>
-  /** Null when there is no such plan. */
-  facts(plan: PlanId): Promise<PlanFacts | null>
-  progress(plan: PlanId): Promise<PlanProgress | null>
-}
-
-/** How far a plan has come, as of a version. */
-export interface PlanProgress {
-  readonly version: number
-  readonly revision: number
-  readonly status: PlanStatus
-  readonly progress: Progress
-  /** The first of them. */
-  readonly running: readonly TaskName[]
-}
-
 export interface TaskPage extends Omit<TaskRecord, 'card'> {
   readonly card: Card
   /** Of the plan. */
@@ -432,7 +411,6 @@ export interface Overview extends Omit<OverviewPage, 'items'> {
   })[]
 }
 
-/** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
 /** Of the cards of a plan. */
 export interface UrgentPage {
   readonly by: string
@@ -440,6 +418,7 @@ export interface UrgentPage {
   readonly limit: number
 }
 
+/** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
 export interface Queries extends ReplanningQueries, EditingQueries, RecordQueries {
   find: { ask: { reference: string }; answer: Found | null }
   /** The whole state, to be unpacked and carried on by whoever asks (`unpackFold`, then `evolve` with every later entry). */

@@ -83,9 +83,8 @@ async function plansThatWait(rooms: Rooms): Promise<readonly PlanId[]> {
 }
 
 async function countIn(store: Store, row: PlanRow): Promise<number | null> {
-  if (row.archived || row.status === 'draft') return 0
   try {
-    return (await itemsOf(store, row)).length
+    return (await waitingIn(store, row)).length
   } catch (error) {
     if (error instanceof StoreDamaged) return null
     throw error
@@ -154,16 +153,33 @@ async function restoredIn({ store, clock }: Rooms, { id, name, status }: PlanRow
   return told.map(one => ({ plan: id, name, ...one }))
 }
 
+type PlanStand = Pick<PlanRow, 'id' | 'version' | 'status' | 'archived'>
+
+/** What waits in a plan for a person; titles are as they are written. */
+export async function waitingIn(store: Store, row: PlanStand): Promise<readonly InboxItem[]> {
+  if (row.archived || row.status === 'draft') return []
+  return (await asking(store, row))?.items ?? []
+}
+
 async function itemsOf(store: Store, row: PlanRow): Promise<readonly InboxItem[]> {
+  const found = await asking(store, row)
+  if (found === null) return []
+  const { state, items } = found
+  return await withTitles(state, items, ({ task }) => (task === null ? undefined : state.tasks.get(task)))
+}
+
+async function asking(
+  store: Store,
+  row: PlanStand,
+): Promise<{ readonly state: PlanState; readonly items: readonly InboxItem[] } | null> {
   const isOver = OVER.includes(row.status)
   // An ended plan asks nothing; only a rollback of it may have been stopped, and then that is its last entry.
   const tail = isOver ? await store.read(row.id, { after: row.version - 1, limit: 1 }) : []
-  if (isOver && stoppedIn(tail) === null) return []
+  if (isOver && stoppedIn(tail) === null) return null
   const state = await store.state(row.id)
-  if (state === null) return []
+  if (state === null) return null
   const stopped = isOver || isStopped(state) ? await stoppedBefore(store, state) : null
-  const items = [...inboxOf(state), ...(stopped === null ? [] : [rollbackItem(state, stopped)])]
-  return await withTitles(state, items, ({ task }) => (task === null ? undefined : state.tasks.get(task)))
+  return { state, items: [...inboxOf(state), ...(stopped === null ? [] : [rollbackItem(state, stopped)])] }
 }
 
 /** As `stopRollback` leaves it; whoever pauses it anew has looked. */

@@ -112,28 +112,45 @@ export const attempts = wire(
 
 // What a stream of events takes: where to begin, under which names, with or without live progress.
 
-export const eventsQuery = wire(
+const stream = z.strictObject({
+  after: z
+    .string()
+    .refine(text => /^\d{1,15}(\.\d{1,9})?$/.test(text), {
+      message: 'is no id of an event',
+      params: { hint: 'use the id of the last event you saw, for instance 12 or 12.3; 0 is the beginning' },
+    })
+    .optional()
+    .describe(
+      'Begin behind this id; 0 is the beginning. A Last-Event-ID header goes before it. Without either: from now on.',
+    ),
+  names: z
+    .enum(['dotted', 'underscore'])
+    .default('dotted')
+    .describe('`underscore`: under the names of sessions, plans and steps, such as `plan_step_update`.'),
+  progress: z
+    .enum(['true', 'false'])
+    .default('true')
+    .describe('`false`: without `task.output`, `plan.progress` and `inbox.changed`, which have no ids.'),
+})
+export const eventsQuery = wire(stream, 'EventsQuery')
+
+const PLANS_MAX = 100
+export const allEventsQuery = wire(
   z.strictObject({
-    after: z
+    ...stream.shape,
+    plan_id: z
       .string()
-      .refine(text => /^\d{1,15}(\.\d{1,9})?$/.test(text), {
-        message: 'is no id of an event',
-        params: { hint: 'use the id of the last event you saw, for instance 12 or 12.3; 0 is the beginning' },
+      .min(1)
+      .max(20_000)
+      .transform(text => text.split(',').filter(one => one !== ''))
+      .refine(plans => plans.length > 0 && plans.length <= PLANS_MAX, {
+        message: `must name 1 to ${PLANS_MAX} plans`,
+        params: { hint: 'write ids or names with commas between them; leave it out for all plans' },
       })
       .optional()
-      .describe(
-        'Begin behind this id; 0 is the beginning. A Last-Event-ID header goes before it. Without either: from now on.',
-      ),
-    names: z
-      .enum(['dotted', 'underscore'])
-      .default('dotted')
-      .describe('`underscore`: under the names of sessions, plans and steps, such as `plan_step_update`.'),
-    progress: z
-      .enum(['true', 'false'])
-      .default('true')
-      .describe('`false`: without `task.output` and `plan.progress`, which have no ids.'),
+      .describe('Only of these plans: ids or names, with commas between them.'),
   }),
-  'EventsQuery',
+  'AllEventsQuery',
 )
 
 // From where, and of which plan, entries are wanted.
