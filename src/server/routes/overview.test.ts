@@ -131,3 +131,39 @@ describe('from the end', () => {
     expect((await ask('GET', '/plans/printed/entries?before=1')).body).toEqual({ items: [], next: null })
   })
 })
+
+describe('a fork', () => {
+  test('goes on from where the plan stood, and is compared with it; checkpoints are compared by path', async () => {
+    const plan = await make('base', [
+      { id: 'e', edit: { file: 'out.txt', create: 'one\n' } },
+      { id: 'b', needs: ['e'], run: 'false' },
+    ])
+    await drive(plan)
+    const { status, body, headers } = await ask('POST', `/plans/${plan}/fork`, { from: 'e', name: 'again' })
+    expect({ status, body }).toMatchObject({
+      status: 201,
+      body: { name: 'again', state: 'draft', origin: plan, fork: { ended: ['e'], open: ['b'] } },
+    })
+    expect(headers.get('location')).toBe(`/plans/${body.plan_id}`)
+    expect((await ask('POST', `/plans/${plan}/fork`, { from: 'nobody' })).status).toBeGreaterThanOrEqual(400)
+
+    const compared = (await ask('GET', `/plans/${plan}/compare?with=again`)).body
+    expect(compared).toMatchObject({
+      a: { name: 'base' },
+      b: { name: 'again', origin: plan },
+      definition: { same: true },
+    })
+    const differs = compared.tasks.map((pair: { task: string; differs: string[] }) => [
+      pair.task,
+      pair.differs.length > 0,
+    ])
+    expect(differs).toContainEqual(['b', true])
+    expect((await ask('GET', `/plans/${plan}/compare?with=nobody`)).status).toBe(404)
+
+    const since = (await ask('GET', `/plans/${plan}/checkpoints/diff?from=1`)).body
+    expect(since).toMatchObject({ plan_id: plan, from: '1', to: null })
+    expect(since.changes).toMatchObject([{ path: 'out.txt', change: 'created', before: null, after: { type: 'file' } }])
+    expect((await ask('GET', `/plans/${plan}/checkpoints/diff?from=1&to=1`)).body.changes).toEqual([])
+    expect((await ask('GET', `/plans/${plan}/checkpoints/diff?from=never`)).status).toBeGreaterThanOrEqual(400)
+  })
+})
