@@ -155,6 +155,28 @@ export interface PlanMade extends PlanBody {
     | undefined
 }
 
+export interface ForkWanted {
+  /** A task (where it had ended), `before:TASK`, a checkpoint, or the number of an entry. */
+  readonly from: string | number
+  readonly name?: string
+  /** Of tasks that are open there, by `task.key`. */
+  readonly inputs?: { readonly [place: string]: Json }
+  readonly model?: string
+  /** Work in the workspace, instead of in a folder of its own. */
+  readonly here?: boolean
+}
+
+export interface ForkMade extends Moved {
+  readonly origin: string
+  /** What it begins with; null when it was asked for before. */
+  readonly fork: {
+    readonly from: number
+    readonly ended: readonly string[]
+    readonly open: readonly string[]
+    readonly works: { readonly in: 'workspace' | 'folder' | 'worktree'; readonly [key: string]: unknown }
+  } | null
+}
+
 /** How the plan stands after something was ordered. */
 export interface Moved {
   readonly plan_id: string

@@ -21,6 +21,8 @@ export interface RemotePlans {
   /** Checks it as `create` does; nothing is written. */
   check(document: body.PlanDocument | string, options?: body.CreateOptions): Promise<Answered<body.PlanChecked>>
   list(query?: PlansWanted): Promise<Answered<body.PlanPage>>
+  /** A draft that goes on from where the plan stood. */
+  fork(plan: string, wanted: body.ForkWanted, options?: Keyed): Promise<Answered<body.ForkMade>>
   /** Starts a draft, resumes what is paused. */
   execute(plan: string, options?: Keyed): Promise<Answered<body.Moved>>
 }
@@ -113,6 +115,7 @@ export function remoteNouns(
       check: (document, query) => brought(document, { ...query, dry_run: true }, newKey()),
       get: plan => get(planAt(plan)),
       list: query => get('/plans', query),
+      fork: (plan, wanted, options) => post(`${planAt(plan)}/fork`, wanted, options),
       execute: (plan, options) => post(`${planAt(plan)}/execute`, {}, options),
     },
     tasks: {
