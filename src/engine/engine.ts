@@ -11,7 +11,7 @@ import type { AnswerOf, Halt, Halted, QueryOf, QueryType, ScopeWait } from './qu
 import type { Caller } from './roles.ts'
 
 export type { PlanChanges, TaskChanges } from '../domain/revisions/merge.ts'
-export type { Feed, PlanProgress } from './notifications/live-feed.ts'
+export type { Feed, PlanProgress } from './feed.ts'
 /** Bound to a caller: everything is done in their name, as far as they may. What has no place for a refusal throws NotAllowed. */
 export type {
   AdoptAsk,

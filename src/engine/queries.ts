@@ -451,7 +451,7 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   }
   plans: { ask: PlanQuery; answer: Page<PlanRow> }
   /** Plans looked over, with what waits in them for a person; `waiting`: only those in which something does. */
-  overview: { ask: Omit<OverviewQuery, 'within' | 'among'> & { waiting?: boolean }; answer: Overview }
+  overview: { ask: Omit<OverviewQuery, 'among'> & { waiting?: boolean }; answer: Overview }
   tasks: { ask: TaskQuery; answer: Page<TaskRow> }
   attempts: { ask: AttemptQuery; answer: Page<AttemptRow> }
   metrics: { ask: { plan: string }; answer: readonly MetricRow[] | null }

@@ -14,7 +14,7 @@ import {
   type StoppedRollback,
 } from '../../domain/views/inbox.ts'
 import { InboxPast, stoppedIn } from '../../domain/views/inbox-history.ts'
-import { type Entry, type OverviewQuery, type PlanRow, type Store, StoreDamaged } from '../../stores/store.ts'
+import { type Entry, type PlanRow, type Store, StoreDamaged } from '../../stores/store.ts'
 import { sweepClaims } from '../attempts/lapsed-claims.ts'
 import { withTitles } from '../attempts/resolve.ts'
 import { lazy } from '../lazy-imports.ts'
@@ -65,7 +65,7 @@ export async function inbox(rooms: Rooms): Promise<Inbox> {
 /** Plans looked over. `within`: what the caller sees. */
 export async function overview(
   rooms: Rooms,
-  { waiting, ...query }: Omit<QueryOf<'overview'>, 'type'> & Pick<OverviewQuery, 'within'>,
+  { waiting, ...query }: Omit<QueryOf<'overview'>, 'type'>,
 ): Promise<Overview> {
   const { store } = rooms
   const among = waiting === true ? await plansThatWait(rooms) : undefined

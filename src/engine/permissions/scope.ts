@@ -139,7 +139,7 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
       )
     // Looked for in these plans alone, so that the total tells nothing of others.
     case 'overview':
-      return await (await import('../gates/inbox.ts')).overview(rooms, { ...query, within: caller.scope })
+      return await answer<'overview'>(rooms, { ...query, within: caller.scope })
     case 'tasks':
       return await pageInScope(
         isSeen,

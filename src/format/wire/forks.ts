@@ -57,11 +57,9 @@ export const comparison = wire(
         outputs: z.array(z.string()).meta({ description: 'The names of the outputs that differ.' }),
       }),
     ),
-    files: z
-      .array(z.strictObject({ path: z.string(), a: z.string().nullish(), b: z.string().nullish() }))
-      .meta({
-        description: 'SHA-256 after the run; null where it was removed, absent where the run did not touch it.',
-      }),
+    files: z.array(z.strictObject({ path: z.string(), a: z.string().nullish(), b: z.string().nullish() })).meta({
+      description: 'SHA-256 after the run; null where it was removed, absent where the run did not touch it.',
+    }),
   }),
   'Comparison',
 )
