@@ -86,6 +86,37 @@ export interface PlanItem extends PlanFields {
   readonly tasks: number
   readonly done: number
   readonly progress: Pick<PlanBody['progress'], 'total' | 'done' | 'ratio'>
+  /** How many tasks stand how, in the words of Planfold. */
+  readonly counts: { readonly [state: string]: number }
+  readonly running: number
+  /** Tasks that failed or were given up. */
+  readonly failed: number
+  /** How many items of it are in the inbox; null when its journal is damaged. */
+  readonly waiting: number | null
+  /** What ended attempts used; null when none tells. */
+  readonly tokens: number | null
+  readonly cost: number | null
+}
+
+export interface PlanPage extends PageOf<PlanItem> {
+  /** How many match, on all pages. */
+  readonly total: number
+  /** False when tokens and cost may lack what happened last. */
+  readonly complete: boolean
+}
+
+/** What a dry run tells. Nothing was written. */
+export interface PlanChecked {
+  readonly status: 'dry_run'
+  readonly name: string
+  /** It would be numbered. */
+  readonly name_taken: boolean
+  readonly title: string | null
+  readonly tasks: number
+  readonly start: boolean
+  readonly warnings: NonNullable<PlanMade['warnings']>
+  /** What would be made, in the canonical format. */
+  readonly document: JsonObject
 }
 
 export interface PlanBody extends PlanFields {
@@ -122,6 +153,28 @@ export interface PlanMade extends PlanBody {
   readonly warnings?:
     | readonly { readonly message: string; readonly line: number; readonly column: number }[]
     | undefined
+}
+
+export interface ForkWanted {
+  /** A task (where it had ended), `before:TASK`, a checkpoint, or the number of an entry. */
+  readonly from: string | number
+  readonly name?: string
+  /** Of tasks that are open there, by `task.key`. */
+  readonly inputs?: { readonly [place: string]: Json }
+  readonly model?: string
+  /** Work in the workspace, instead of in a folder of its own. */
+  readonly here?: boolean
+}
+
+export interface ForkMade extends Moved {
+  readonly origin: string
+  /** What it begins with; null when it was asked for before. */
+  readonly fork: {
+    readonly from: number
+    readonly ended: readonly string[]
+    readonly open: readonly string[]
+    readonly works: { readonly in: 'workspace' | 'folder' | 'worktree'; readonly [key: string]: unknown }
+  } | null
 }
 
 /** How the plan stands after something was ordered. */

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest'
 import type * as claims from '../format/wire/claims.ts'
+import type * as forks from '../format/wire/forks.ts'
 import type * as gates from '../format/wire/people.ts'
 import type * as plans from '../format/wire/plans.ts'
 import type * as tasks from '../format/wire/tasks.ts'
@@ -10,12 +11,16 @@ import { type Served, served } from '../server/server.fixture.ts'
 import type {
   ClaimBody,
   CreateOptions,
+  ForkMade,
+  ForkWanted,
   GateBody,
   GateDecided,
   HeartbeatBody,
   PlanBody,
+  PlanChecked,
   PlanItem,
   PlanMade,
+  PlanPage,
   ReportSaid,
   TaskBody,
 } from './bodies.ts'
@@ -51,6 +56,11 @@ test('the types of the client are those of the service', () => {
   expectTypeOf<ReadBy<typeof plans.plan>>().toExtend<PlanBody>()
   expectTypeOf<ReadBy<typeof plans.planMade>>().toExtend<PlanMade>()
   expectTypeOf<ReadBy<typeof plans.plans>['items'][number]>().toExtend<PlanItem>()
+  expectTypeOf<ReadBy<typeof plans.plans>>().toExtend<PlanPage>()
+  expectTypeOf<ReadBy<typeof plans.planChecked>>().toExtend<PlanChecked>()
+  expectTypeOf<keyof ReadBy<typeof plans.planChecked>>().toEqualTypeOf<keyof PlanChecked>()
+  expectTypeOf<ReadBy<typeof forks.forked>>().toExtend<ForkMade>()
+  expectTypeOf<keyof ReadBy<typeof forks.forked>>().toEqualTypeOf<keyof ForkMade>()
   expectTypeOf<ReadBy<typeof tasks.task>>().toExtend<TaskBody>()
   expectTypeOf<ReadBy<typeof claims.claim>>().toExtend<ClaimBody>()
   expectTypeOf<ReadBy<typeof claims.heartbeat>>().toExtend<HeartbeatBody>()
@@ -72,6 +82,7 @@ test('what the client sends is what the service hears', () => {
   // Whatever JSON the outputs are, here they are read only.
   expectTypeOf<Omit<ReportSaid, 'outputs'>>().toExtend<Omit<Sent<typeof claims.reportBody>, 'outputs'>>()
   expectTypeOf<Decision>().toExtend<Sent<typeof gates.decideBody>>()
+  expectTypeOf<keyof ForkWanted>().toEqualTypeOf<keyof ReadBy<typeof forks.forkBody>>()
   expectTypeOf<keyof CreateOptions>().toExtend<keyof ReadBy<typeof plans.makeQuery>>()
   expectTypeOf<keyof PlansWanted>().toExtend<keyof ReadBy<typeof plans.listQuery>>()
   expectTypeOf<keyof TasksWanted>().toExtend<keyof ReadBy<typeof tasks.listQuery>>()
@@ -91,6 +102,8 @@ describe('by noun', () => {
     }
     const made = must(await client.plans.create(document, { start: true, agent_id: 'ana' }))
     expect(made).toMatchObject({ name: 'plain', state: 'active', agent_id: 'ana' })
+    expect(must(await client.plans.check(document))).toMatchObject({ status: 'dry_run', name_taken: true, tasks: 2 })
+    expect(must(await client.plans.list({ waiting: true }))).toMatchObject({ items: [], total: 0 })
     expect(must(await client.plans.get('plain')).id).toBe(made.id)
     expect(must(await client.plans.list({ agent_id: 'ana', limit: 5 })).items.map(({ name }) => name)).toEqual([
       'plain',
@@ -113,6 +126,11 @@ describe('by noun', () => {
       verdict: 'approved',
       by: 'ana',
       state: 'completed',
+    })
+    expect(must(await client.plans.fork('plain', { from: 'a' }))).toMatchObject({
+      name: 'plain-fork',
+      origin: made.id,
+      fork: { ended: ['a'], open: ['g'] },
     })
   })
 

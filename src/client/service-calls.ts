@@ -18,7 +18,11 @@ export interface RemotePlans {
   /** From an object in the canonical format, or text in any that is understood. A draft, unless it is to be started. */
   create(document: body.PlanDocument | string, options?: body.CreateOptions & Keyed): Promise<Answered<body.PlanMade>>
   get(plan: string): Promise<Answered<body.PlanBody>>
-  list(query?: PlansWanted): Promise<Answered<body.PageOf<body.PlanItem>>>
+  /** Checks it as `create` does; nothing is written. */
+  check(document: body.PlanDocument | string, options?: body.CreateOptions): Promise<Answered<body.PlanChecked>>
+  list(query?: PlansWanted): Promise<Answered<body.PlanPage>>
+  /** A draft that goes on from where the plan stood. */
+  fork(plan: string, wanted: body.ForkWanted, options?: Keyed): Promise<Answered<body.ForkMade>>
   /** Starts a draft, resumes what is paused. */
   execute(plan: string, options?: Keyed): Promise<Answered<body.Moved>>
 }
@@ -50,6 +54,12 @@ export interface PlansWanted extends Paged {
   readonly session_id?: string
   readonly q?: string
   readonly archived?: boolean
+  /** Changed then or later; made before. As `2026-11-15T08:30:00Z`. */
+  readonly since?: string
+  readonly until?: string
+  /** Only those in which something waits for a person. */
+  readonly waiting?: boolean
+  readonly sort?: 'newest' | 'updated' | 'name' | 'cost'
 }
 export interface TasksWanted extends Paged {
   readonly plan_id?: string
@@ -89,20 +99,23 @@ export function remoteNouns(
   const get = <T>(path: string, query: object = {}) => asked<T>({ method: 'GET', path: path + queryOf(query) })
   const post = <T>(path: string, said: object, { once = newKey() }: Keyed = {}) =>
     asked<T>({ method: 'POST', path, body: JSON.stringify(said), key: once })
+  const brought = <T>(document: body.PlanDocument | string, query: object, key: string): Promise<Answered<T>> => {
+    const path = `/plans${queryOf(query)}`
+    if (typeof document === 'string')
+      return asked({ method: 'POST', path, body: document, type: 'application/yaml', key })
+    return asked({ method: 'POST', path, body: JSON.stringify({ planfold: 1, ...document }), key })
+  }
   const decide =
     (word: string): RemoteGates['approve'] =>
     (plan, gate, why = {}, options) =>
       post(`${planAt(plan)}/gates/${encodeURIComponent(gate)}/${word}`, why, options)
   return {
     plans: {
-      create: (document, { once = newKey(), ...query } = {}) => {
-        const path = `/plans${queryOf(query)}`
-        if (typeof document === 'string')
-          return asked({ method: 'POST', path, body: document, type: 'application/yaml', key: once })
-        return asked({ method: 'POST', path, body: JSON.stringify({ planfold: 1, ...document }), key: once })
-      },
+      create: (document, { once = newKey(), ...query } = {}) => brought(document, query, once),
+      check: (document, query) => brought(document, { ...query, dry_run: true }, newKey()),
       get: plan => get(planAt(plan)),
       list: query => get('/plans', query),
+      fork: (plan, wanted, options) => post(`${planAt(plan)}/fork`, wanted, options),
       execute: (plan, options) => post(`${planAt(plan)}/execute`, {}, options),
     },
     tasks: {

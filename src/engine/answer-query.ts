@@ -142,6 +142,7 @@ const answerers: Answerer = {
     return await rooms.store.steps({ ...query, by, ...(found === null ? {} : { plan: found.plan }) })
   },
   plans: (rooms, query) => rooms.store.plans(query),
+  overview: async (rooms, query) => await (await import('./gates/inbox.ts')).overview(rooms, query),
   tasks: (rooms, query) => rooms.store.tasks(query),
   attempts: (rooms, query) => rooms.store.attempts(query),
   metrics: async (rooms, { plan }) => {

@@ -11,6 +11,7 @@ import type { AnswerOf, Halt, Halted, QueryOf, QueryType, ScopeWait } from './qu
 import type { Caller } from './roles.ts'
 
 export type { PlanChanges, TaskChanges } from '../domain/revisions/merge.ts'
+export type { Feed, PlanProgress } from './feed.ts'
 /** Bound to a caller: everything is done in their name, as far as they may. What has no place for a refusal throws NotAllowed. */
 export type {
   AdoptAsk,
@@ -32,7 +33,6 @@ export type {
   ChangedFile,
   CheckpointCard,
   CheckpointDiff,
-  Feed,
   FilePreview,
   Halt,
   Halted,
@@ -42,7 +42,6 @@ export type {
   InboxFate,
   KeptFile,
   OpenReview,
-  PlanProgress,
   PullRequest,
   Queries,
   QueryOf,

@@ -11,7 +11,6 @@ import type { Refusal } from '../domain/refusal.ts'
 import type { GitStanding, LostOutput } from '../domain/result.ts'
 import type { SetBack } from '../domain/state/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
-import type { PlanFacts } from '../domain/views/announcement.ts'
 import type { AuditLine } from '../domain/views/audit.ts'
 import type { Briefing, Card, Removed } from '../domain/views/board.ts'
 import type { Checkpoint } from '../domain/views/checkpoints.ts'
@@ -25,7 +24,7 @@ import type { Became } from '../domain/views/inbox-history.ts'
 import type { StoredText } from '../domain/views/pages/consent-text.ts'
 import type { AttemptTold, DecisionTold } from '../domain/views/pages/task-page.ts'
 import type { ProposalCard } from '../domain/views/proposals.ts'
-import type { Progress, Summary } from '../domain/views/summary.ts'
+import type { Summary } from '../domain/views/summary.ts'
 import type {
   AttemptQuery,
   AttemptRow,
@@ -36,7 +35,10 @@ import type {
   Found,
   Holder,
   MetricRow,
+  OverviewPage,
+  OverviewQuery,
   Page,
+  PlanOverview,
   PlanQuery,
   PlanRow,
   Position,
@@ -46,7 +48,6 @@ import type {
   SearchQuery,
   StepsQuery,
   StepsRow,
-  Store,
   StoredLog,
   TaskQuery,
   TaskRow,
@@ -349,25 +350,6 @@ export type RollbackPreview =
     }
   | { readonly ok: false; readonly refusal: Refusal }
 
-export interface Feed extends Pick<Store, 'position' | 'since' | 'pruned' | 'onChange'> {
-  /** Entries of one plan behind a version: one page. */
-  readonly entries: (plan: PlanId, after: number, limit: number) => ReturnType<Store['read']>
-  readonly output: Pick<Store['logs'], 'since' | 'last'>
-  /** Null when there is no such plan. */
-  facts(plan: PlanId): Promise<PlanFacts | null>
-  progress(plan: PlanId): Promise<PlanProgress | null>
-}
-
-/** How far a plan has come, as of a version. */
-export interface PlanProgress {
-  readonly version: number
-  readonly revision: number
-  readonly status: PlanStatus
-  readonly progress: Progress
-  /** The first of them. */
-  readonly running: readonly TaskName[]
-}
-
 export interface TaskPage extends Omit<TaskRecord, 'card'> {
   readonly card: Card
   /** Of the plan. */
@@ -422,7 +404,13 @@ export interface StateNow {
   readonly definition: PlanDefinition
 }
 
-/** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
+export interface Overview extends Omit<OverviewPage, 'items'> {
+  readonly items: readonly (PlanOverview & {
+    /** How many items of it are in the inbox; null when its journal is damaged. */
+    readonly waiting: number | null
+  })[]
+}
+
 /** Of the cards of a plan. */
 export interface UrgentPage {
   readonly by: string
@@ -430,6 +418,7 @@ export interface UrgentPage {
   readonly limit: number
 }
 
+/** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
 export interface Queries extends ReplanningQueries, EditingQueries, RecordQueries {
   find: { ask: { reference: string }; answer: Found | null }
   /** The whole state, to be unpacked and carried on by whoever asks (`unpackFold`, then `evolve` with every later entry). */
@@ -461,6 +450,8 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
     } | null
   }
   plans: { ask: PlanQuery; answer: Page<PlanRow> }
+  /** Plans looked over, with what waits in them for a person; `waiting`: only those in which something does. */
+  overview: { ask: Omit<OverviewQuery, 'among'> & { waiting?: boolean }; answer: Overview }
   tasks: { ask: TaskQuery; answer: Page<TaskRow> }
   attempts: { ask: AttemptQuery; answer: Page<AttemptRow> }
   metrics: { ask: { plan: string }; answer: readonly MetricRow[] | null }

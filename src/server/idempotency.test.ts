@@ -200,6 +200,7 @@ const SCENES: { readonly [path: string]: Scene } = {
   },
   '/plans/:plan/cancel': running,
   '/plans/:plan/clone': draft,
+  '/plans/:plan/fork': withBody(written, { from: 'e' }),
   '/plans/:plan/rollback': written,
   '/plans/:plan/checkpoints': withBody(running, { name: 'here' }),
   '/plans/:plan/tasks/:task/run': withBody(running, {}),

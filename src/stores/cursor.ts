@@ -76,7 +76,7 @@ function digestOf(asked: object): string {
   return `${hash.slice(0, DIGEST_CHARS)}.`
 }
 
-const NO_FILTER: ReadonlySet<string> = new Set(['type', 'cursor', 'limit'])
+const NO_FILTER: ReadonlySet<string> = new Set(['type', 'cursor', 'limit', 'among'])
 
 /** Nobody means anything by the order of what they list. */
 function normal(value: unknown): unknown {

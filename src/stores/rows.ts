@@ -46,6 +46,32 @@ export interface PlanRow {
   readonly endedAt: Millis | null
 }
 
+/** Plans as somebody sees them who looks over all of them: how they stand, and what they used. */
+export interface OverviewQuery extends PlanQuery {
+  /** Changed then or later. */
+  readonly since?: Millis
+  /** Made before. */
+  readonly until?: Millis
+  /** `newest` when not said. `updated`: changed last first. `cost`: what cost most first. */
+  readonly order?: 'newest' | 'updated' | 'name' | 'cost'
+  /** Only these plans, and all plans of these sessions. */
+  readonly within?: PlanSet
+  /** Only these; the next page may be asked for with others. */
+  readonly among?: readonly PlanId[]
+}
+export interface PlanOverview extends PlanRow {
+  /** How many tasks stand how. */
+  readonly counts: Readonly<Record<TaskStatus, number>>
+  /** What its attempts used that have ended, as far as that is known. */
+  readonly tokens: number | null
+  /** In dollars, or as agents said. */
+  readonly cost: number | null
+}
+export interface OverviewPage extends CaughtUp<PlanOverview> {
+  /** How many there are on all pages. */
+  readonly total: number
+}
+
 export interface TaskQuery {
   readonly plan?: PlanId
   readonly status?: TaskStatus

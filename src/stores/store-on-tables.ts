@@ -229,6 +229,14 @@ export class StoreOnTables implements door.Store {
     return this.#read(tables => tables.projections.plans(query, isFound ? words : null))
   }
 
+  overview: door.Store['overview'] = async asked => {
+    const query = keptQuery(asked, ['session', 'goal', 'agent', 'text'])
+    const words = query.text === undefined ? [] : wordsOf(query.text)
+    const complete = await this.#catchingUp.run()
+    const page = this.#read(tables => tables.projections.overview(query, complete && words.length > 0 ? words : null))
+    return { ...page, complete }
+  }
+
   tasks: door.Store['tasks'] = async asked =>
     this.#read(tables => {
       const query = keptQuery(asked, ['assignee'])

@@ -17,6 +17,8 @@ import type {
   CaughtUp,
   CheckReport,
   MetricRow,
+  OverviewPage,
+  OverviewQuery,
   Page,
   PlanQuery,
   PlanRow,
@@ -83,6 +85,8 @@ export interface Store {
   pruned(): Promise<number>
 
   plans(query: PlanQuery): Promise<Page<PlanRow>>
+  /** The same with more of each, in other orders, and counted: every plan that matches is looked at. */
+  overview(query: OverviewQuery): Promise<OverviewPage>
   tasks(query: TaskQuery): Promise<Page<TaskRow>>
   attempts(query: AttemptQuery): Promise<Page<AttemptRow>>
   metrics(plan: PlanId): Promise<readonly MetricRow[]>

@@ -13,6 +13,8 @@ import type {
   AttemptRow,
   LogChunk,
   MetricRow,
+  OverviewPage,
+  OverviewQuery,
   Page,
   PlanQuery,
   PlanRow,
@@ -98,6 +100,7 @@ export interface ProjectionTables {
   ordinal(no: number, task: TaskName): number | null
   /** `words`: those of its text, when they can be found by the index; else the text is looked for row by row. */
   plans(query: PlanQuery, words: readonly string[] | null): Page<PlanRow>
+  overview(query: OverviewQuery, words: readonly string[] | null): Omit<OverviewPage, 'complete'>
   tasks(query: TaskQuery, no: number | null): Page<TaskRow>
   attempts(query: AttemptQuery, no: number): Page<AttemptRow>
   metrics(no: number): readonly MetricRow[]

@@ -28,7 +28,7 @@ export interface Announcement {
 }
 
 /** Live only, without an id: gone when nobody listened. */
-export const TICKS = ['task.output', 'plan.progress'] as const
+export const TICKS = ['task.output', 'plan.progress', 'inbox.changed'] as const
 /** What was missed cannot be told any more: read everything again. */
 export const RESYNC = 'resync'
 

@@ -22,6 +22,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
     definition: { type: 'definition', plan },
     next: { type: 'next', plan, explain: true },
     plans: { type: 'plans', status: 'active' },
+    overview: { type: 'overview', since: 0, order: 'name' },
     tasks: { type: 'tasks', plan, order: 'sequence' },
     attempts: { type: 'attempts', plan, task: 'a' as TaskName },
     metrics: { type: 'metrics', plan },

@@ -18,7 +18,7 @@ import { type Entry, type PlanRow, type Store, StoreDamaged } from '../../stores
 import { sweepClaims } from '../attempts/lapsed-claims.ts'
 import { withTitles } from '../attempts/resolve.ts'
 import { lazy } from '../lazy-imports.ts'
-import type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview } from '../queries.ts'
+import type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview, Overview, QueryOf } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 
 // The short ids under which something waits for a person: easy to read aloud and to type. Most are made from the key of a
@@ -60,6 +60,35 @@ export async function inbox(rooms: Rooms): Promise<Inbox> {
     }
   }
   return { items: items.sort((a, b) => a.since - b.since || (a.key < b.key ? -1 : 1)), restored, unreadable }
+}
+
+/** Plans looked over. `within`: what the caller sees. */
+export async function overview(
+  rooms: Rooms,
+  { waiting, ...query }: Omit<QueryOf<'overview'>, 'type'>,
+): Promise<Overview> {
+  const { store } = rooms
+  const among = waiting === true ? await plansThatWait(rooms) : undefined
+  const page = await store.overview({ ...query, ...(among === undefined ? {} : { among }) })
+  const items: Overview['items'][number][] = []
+  for (const row of page.items) items.push({ ...row, waiting: await countIn(store, row) })
+  return { ...page, items }
+}
+
+async function plansThatWait(rooms: Rooms): Promise<readonly PlanId[]> {
+  const found: PlanId[] = []
+  for (const row of await plansIn(rooms.store, [...OPEN, ...OVER]))
+    if ((await countIn(rooms.store, row)) !== 0) found.push(row.id)
+  return found
+}
+
+async function countIn(store: Store, row: PlanRow): Promise<number | null> {
+  try {
+    return (await waitingIn(store, row)).length
+  } catch (error) {
+    if (error instanceof StoreDamaged) return null
+    throw error
+  }
 }
 
 export async function inboxFate({ store }: Rooms, id: string): Promise<InboxFate | null> {
@@ -124,16 +153,33 @@ async function restoredIn({ store, clock }: Rooms, { id, name, status }: PlanRow
   return told.map(one => ({ plan: id, name, ...one }))
 }
 
+type PlanStand = Pick<PlanRow, 'id' | 'version' | 'status' | 'archived'>
+
+/** What waits in a plan for a person; titles are as they are written. */
+export async function waitingIn(store: Store, row: PlanStand): Promise<readonly InboxItem[]> {
+  if (row.archived || row.status === 'draft') return []
+  return (await asking(store, row))?.items ?? []
+}
+
 async function itemsOf(store: Store, row: PlanRow): Promise<readonly InboxItem[]> {
+  const found = await asking(store, row)
+  if (found === null) return []
+  const { state, items } = found
+  return await withTitles(state, items, ({ task }) => (task === null ? undefined : state.tasks.get(task)))
+}
+
+async function asking(
+  store: Store,
+  row: PlanStand,
+): Promise<{ readonly state: PlanState; readonly items: readonly InboxItem[] } | null> {
   const isOver = OVER.includes(row.status)
   // An ended plan asks nothing; only a rollback of it may have been stopped, and then that is its last entry.
   const tail = isOver ? await store.read(row.id, { after: row.version - 1, limit: 1 }) : []
-  if (isOver && stoppedIn(tail) === null) return []
+  if (isOver && stoppedIn(tail) === null) return null
   const state = await store.state(row.id)
-  if (state === null) return []
+  if (state === null) return null
   const stopped = isOver || isStopped(state) ? await stoppedBefore(store, state) : null
-  const items = [...inboxOf(state), ...(stopped === null ? [] : [rollbackItem(state, stopped)])]
-  return await withTitles(state, items, ({ task }) => (task === null ? undefined : state.tasks.get(task)))
+  return { state, items: [...inboxOf(state), ...(stopped === null ? [] : [rollbackItem(state, stopped)])] }
 }
 
 /** As `stopRollback` leaves it; whoever pauses it anew has looked. */

@@ -3,7 +3,8 @@
 
 import { planStatus, progress } from '../../domain/views/summary.ts'
 import type { Store } from '../../stores/store.ts'
-import type { Feed } from '../queries.ts'
+import type { Feed } from '../feed.ts'
+import { waitingIn } from '../gates/inbox.ts'
 
 const RUNNING_MAX = 20
 
@@ -23,13 +24,16 @@ export function openFeed(store: Store): Feed {
     progress: async plan => {
       const state = await store.state(plan)
       if (state === null) return null
+      const { id, version, archived } = state
+      const status = planStatus(state)
       const running = state.counts.running === 0 ? [] : state.order.filter(({ status }) => status === 'running')
       return {
-        version: state.version,
+        version,
         revision: state.revision,
-        status: planStatus(state),
+        status,
         progress: progress(state),
         running: running.slice(0, RUNNING_MAX).map(({ definition }) => definition.id),
+        waiting: (await waitingIn(store, { id, version, archived, status })).map(({ key }) => key),
       }
     },
   }

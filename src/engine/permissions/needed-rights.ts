@@ -75,6 +75,7 @@ export const QUERY_RIGHTS: { readonly [T in QueryType]: Right } = {
   records: 'read',
   evaluations: 'read',
   plans: 'read',
+  overview: 'read',
   tasks: 'read',
   attempts: 'read',
   metrics: 'read',

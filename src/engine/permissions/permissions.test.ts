@@ -44,7 +44,7 @@ describe('rights', () => {
     expect(needing(ORDER_RIGHTS, 'decide')).toEqual(['answer', 'decide', 'judge', 'review'])
     expect(new Set(Object.values(ORDER_RIGHTS))).toEqual(new Set(['operate', 'decide']))
     expect(needing(QUERY_RIGHTS, 'administer')).toEqual(['check', 'prune'])
-    expect(needing(QUERY_RIGHTS, 'inspect')).toEqual(['blob'])
+    expect(needing(QUERY_RIGHTS, 'inspect')).toEqual(['blob', 'consent', 'taskChanges'])
     expect(new Set(Object.values(QUERY_RIGHTS))).toEqual(new Set(['read', 'inspect', 'administer']))
   })
 

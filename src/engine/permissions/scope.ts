@@ -137,6 +137,9 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
         ({ id }: PlanRow) => id,
         cursor => answer<'plans'>(rooms, { ...query, ...(cursor === undefined ? {} : { cursor }) }),
       )
+    // Looked for in these plans alone, so that the total tells nothing of others.
+    case 'overview':
+      return await answer<'overview'>(rooms, { ...query, within: caller.scope })
     case 'tasks':
       return await pageInScope(
         isSeen,

@@ -1,7 +1,7 @@
 // Entries, events and logs on the wire.
 
 import { z } from 'zod'
-import { after, cursor, limit, page, time, whole } from './field-schemas.ts'
+import { after, cursor, limit, page, time, whole, yes } from './field-schemas.ts'
 import { wire } from './wire.ts'
 
 // The journal of a plan as it stands, what its tasks printed, and every attempt.
@@ -18,10 +18,15 @@ const place = z
   .optional()
   .meta({ description: '`next` of the page before.' })
 
+const before = whole(1, Number.MAX_SAFE_INTEGER).optional()
+
 export const entryQuery = wire(
   z.strictObject({
     cursor: place,
     after: after.meta({ description: 'Only entries behind this version; instead of `cursor`.' }),
+    before: before.meta({ description: 'Only entries before this version, the newest first; instead of `cursor`.' }),
+    order: z.enum(['oldest', 'newest']).optional().meta({ description: 'Which come first; `oldest` when not said.' }),
+    command: yes.meta({ description: '`false`: without what was asked, which may be a whole plan.' }),
     limit,
   }),
 )
@@ -37,7 +42,10 @@ export const entries = wire(
         at: time,
         fence: z.int().nullable(),
         hash: z.string(),
-        command: z.looseObject({ type: z.string() }).meta({ description: 'What was asked, as the journal holds it.' }),
+        command: z
+          .looseObject({ type: z.string() })
+          .optional()
+          .meta({ description: 'What was asked, as the journal holds it; left out when that is not wanted.' }),
         events: z
           .array(z.looseObject({ type: z.string() }))
           .meta({ description: 'What then happened, as the journal holds it.' }),
@@ -52,6 +60,8 @@ export const logQuery = wire(
   z.strictObject({
     cursor: place,
     after: after.meta({ description: 'Only what comes behind this `seq`; instead of `cursor`.' }),
+    before: before.meta({ description: 'The last that was printed before this `seq`, in order.' }),
+    tail: whole(1, 1_000).optional().meta({ description: 'The last that was printed, so many pieces, in order.' }),
     limit,
     level: z.enum(LEVELS).optional().meta({
       description:
@@ -76,6 +86,10 @@ export const logs = wire(
       }),
     ),
     next,
+    previous: z
+      .string()
+      .nullable()
+      .meta({ description: 'With `tail` or `before`: hand it back as `before`; null at the beginning.' }),
   }),
 )
 
@@ -98,28 +112,45 @@ export const attempts = wire(
 
 // What a stream of events takes: where to begin, under which names, with or without live progress.
 
-export const eventsQuery = wire(
+const stream = z.strictObject({
+  after: z
+    .string()
+    .refine(text => /^\d{1,15}(\.\d{1,9})?$/.test(text), {
+      message: 'is no id of an event',
+      params: { hint: 'use the id of the last event you saw, for instance 12 or 12.3; 0 is the beginning' },
+    })
+    .optional()
+    .describe(
+      'Begin behind this id; 0 is the beginning. A Last-Event-ID header goes before it. Without either: from now on.',
+    ),
+  names: z
+    .enum(['dotted', 'underscore'])
+    .default('dotted')
+    .describe('`underscore`: under the names of sessions, plans and steps, such as `plan_step_update`.'),
+  progress: z
+    .enum(['true', 'false'])
+    .default('true')
+    .describe('`false`: without `task.output`, `plan.progress` and `inbox.changed`, which have no ids.'),
+})
+export const eventsQuery = wire(stream, 'EventsQuery')
+
+const PLANS_MAX = 100
+export const allEventsQuery = wire(
   z.strictObject({
-    after: z
+    ...stream.shape,
+    plan_id: z
       .string()
-      .refine(text => /^\d{1,15}(\.\d{1,9})?$/.test(text), {
-        message: 'is no id of an event',
-        params: { hint: 'use the id of the last event you saw, for instance 12 or 12.3; 0 is the beginning' },
+      .min(1)
+      .max(20_000)
+      .transform(text => text.split(',').filter(one => one !== ''))
+      .refine(plans => plans.length > 0 && plans.length <= PLANS_MAX, {
+        message: `must name 1 to ${PLANS_MAX} plans`,
+        params: { hint: 'write ids or names with commas between them; leave it out for all plans' },
       })
       .optional()
-      .describe(
-        'Begin behind this id; 0 is the beginning. A Last-Event-ID header goes before it. Without either: from now on.',
-      ),
-    names: z
-      .enum(['dotted', 'underscore'])
-      .default('dotted')
-      .describe('`underscore`: under the names of sessions, plans and steps, such as `plan_step_update`.'),
-    progress: z
-      .enum(['true', 'false'])
-      .default('true')
-      .describe('`false`: without `task.output` and `plan.progress`, which have no ids.'),
+      .describe('Only of these plans: ids or names, with commas between them.'),
   }),
-  'EventsQuery',
+  'AllEventsQuery',
 )
 
 // From where, and of which plan, entries are wanted.

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import * as part from './field-schemas.ts'
-import { plannerChoice, plans, reference } from './plans.ts'
+import { goalPlans, plannerChoice, reference } from './plans.ts'
 import { wire } from './wire.ts'
 
 const status = z.enum(['open', 'achieved', 'dropped'])
@@ -115,4 +115,4 @@ const whole = one.extend({
 export const decomposed = wire(whole, 'DecomposedGoal')
 export type DecomposedBody = z.input<typeof whole>
 export type GoalBody = z.input<typeof one>
-export { plans as goalPlans }
+export { goalPlans }

@@ -211,6 +211,7 @@ const make = z.strictObject({
   agent_id: reference.optional().meta({ description: 'Who is to carry it out.' }),
   name: reference.optional().meta({ description: 'Instead of the one it says; numbered when it is taken.' }),
   from: reference.optional().meta({ description: 'Read it as this format, whatever it looks like.' }),
+  dry_run: part.yes.meta({ description: 'Only check it and tell what would be made.' }),
 })
 export const makeQuery = wire(make)
 export type MakeQuery = z.output<typeof make>
@@ -224,6 +225,12 @@ export const listQuery = wire(
     status: word.planStatus.optional(),
     q: part.line.optional().meta({ description: 'Words of its name, title, goal or labels.' }),
     archived: part.yes.meta({ description: 'Only those that were deleted.' }),
+    since: part.instant.optional().meta({ description: 'Only those that changed then or later.' }),
+    until: part.instant.optional().meta({ description: 'Only those that were made before.' }),
+    waiting: part.yes.meta({ description: 'Only those in which something waits for a person.' }),
+    sort: z.enum(['newest', 'updated', 'name', 'cost']).optional().meta({
+      description: '`newest` first when not said; `updated`: changed last first; `cost`: what cost most first.',
+    }),
     limit: part.limit,
     cursor: part.cursor,
   }),
@@ -324,22 +331,32 @@ const one = z.strictObject({
 export const plan = wire(one, 'Plan')
 export type PlanBody = z.input<typeof one>
 
+const warning = z.strictObject({
+  message: z.string(),
+  hint: z.string().optional(),
+  path: z.string().optional(),
+  line: z.int(),
+  column: z.int(),
+})
 const made = z.strictObject({
   ...one.shape,
   replayed: z.literal(true).optional(),
-  warnings: z
-    .array(
-      z.strictObject({
-        message: z.string(),
-        hint: z.string().optional(),
-        path: z.string().optional(),
-        line: z.int(),
-        column: z.int(),
-      }),
-    )
-    .optional(),
+  warnings: z.array(warning).optional(),
 })
 export const planMade = wire(made, 'PlanMade')
+
+const checked = z.strictObject({
+  status: z.literal('dry_run'),
+  name: z.string(),
+  name_taken: z.boolean().meta({ description: 'It would be numbered.' }),
+  title: z.string().nullable(),
+  tasks: z.int(),
+  start: z.boolean().meta({ description: 'It would be started at once.' }),
+  warnings: z.array(warning),
+  document: part.map.meta({ description: 'What would be made, in the canonical format.' }),
+})
+export const planChecked = wire(checked, 'PlanChecked')
+export type PlanChecked = z.input<typeof checked>
 
 const item = z.strictObject({
   ...own,
@@ -348,8 +365,30 @@ const item = z.strictObject({
   done: z.int(),
   progress: shortProgress.meta({ description: 'The first of what the plan itself tells of its progress.' }),
 })
-export const plans = wire(part.page(item), 'PlanPage')
 export type PlanItem = z.input<typeof item>
+export const goalPlans = wire(part.page(item), 'GoalPlans')
+
+const overview = z.strictObject({
+  ...item.shape,
+  counts: z.record(z.string(), z.int()).meta({ description: 'How many tasks stand how, in the words of Planfold.' }),
+  running: z.int(),
+  failed: z.int().meta({ description: 'Tasks that failed or were given up.' }),
+  waiting: z
+    .int()
+    .nullable()
+    .meta({ description: 'How many items of it are in the inbox; null when its journal is damaged.' }),
+  tokens: z.number().nullable().meta({ description: 'What ended attempts used; null when none tells.' }),
+  cost: z.number().nullable().meta({ description: 'In dollars, or as agents said.' }),
+})
+export const plans = wire(
+  z.strictObject({
+    ...part.page(overview).shape,
+    total: z.int().meta({ description: 'How many match, on all pages.' }),
+    complete: z.boolean().meta({ description: 'False when tokens and cost may lack what happened last.' }),
+  }),
+  'PlanPage',
+)
+export type OverviewItem = z.input<typeof overview>
 
 export const archivedPlans = wire(
   z.strictObject({

@@ -19,6 +19,16 @@ const sha256 = z.string().refine(isSha256, { error: 'is no SHA-256' }).meta({ pa
 const planStatus = z.enum(PLAN_STATUSES)
 const taskStatus = z.enum(TASK_STATUSES)
 
+const somePlans = {
+  status: planStatus.exactOptional(),
+  session: z.string().exactOptional(),
+  goal: z.string().exactOptional(),
+  agent: z.string().exactOptional(),
+  text: z.string().max(1_000).exactOptional(),
+  archived: z.boolean().exactOptional(),
+  ...paging,
+}
+
 const of = <T extends string, S extends z.core.$ZodLooseShape>(type: T, shape: S) =>
   z.strictObject({ type: z.literal(type), ...shape })
 
@@ -36,14 +46,13 @@ export const QUERIES = {
   removed: of('removed', task),
   definition: of('definition', { ...plan, revision: count.exactOptional() }),
   next: of('next', { ...plan, explain: z.boolean().exactOptional(), limit: count.exactOptional() }),
-  plans: of('plans', {
-    status: planStatus.exactOptional(),
-    session: z.string().exactOptional(),
-    goal: z.string().exactOptional(),
-    agent: z.string().exactOptional(),
-    text: z.string().max(1_000).exactOptional(),
-    archived: z.boolean().exactOptional(),
-    ...paging,
+  plans: of('plans', somePlans),
+  overview: of('overview', {
+    ...somePlans,
+    since: z.number().exactOptional(),
+    until: z.number().exactOptional(),
+    order: z.enum(['newest', 'updated', 'name', 'cost']).exactOptional(),
+    waiting: z.boolean().exactOptional(),
   }),
   tasks: of('tasks', {
     plan: planId.exactOptional(),

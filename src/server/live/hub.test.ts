@@ -359,7 +359,7 @@ test('regression 10: how far a plan has come is not told before the entries that
   store.progress = async () => {
     await released
     const { version } = store.entriesOfAll.at(-1)!
-    return { version, revision: version, status: 'active', progress: counts, running: [] }
+    return { version, revision: version, status: 'active', progress: counts, running: [], waiting: [] }
   }
   const { live } = liveOn(store, 10)
   const subscriber = await live.subscribe(trusted('listener'), { ...ofPlan(PLANS[0]!, '1'), ticks: true })

@@ -10,7 +10,7 @@ import { type Entry, StoreDamaged } from '../../stores/store.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Log } from '../monitoring/log.ts'
 import { LiveFolds } from './entry-states.ts'
-import { outputTick, progressTick } from './progress-events.ts'
+import { inboxTick, outputTick, progressTick } from './progress-events.ts'
 import { Subscriber, type Wish } from './subscriber.ts'
 import { LiveEntry, LiveTail } from './tail.ts'
 
@@ -54,7 +54,9 @@ export class Live {
   #moved = false
   #output: number | null = null
   /** Plans whose progress is to be told, with their last entry that was. */
-  #progress = new Map<PlanId, Pick<Entry, 'position' | 'version'>>()
+  #progress = new Map<PlanId, Pick<Entry, 'position' | 'version'> & { readonly isQuiet: boolean }>()
+  /** What waited in a plan for a person when that was looked at last. */
+  readonly #inboxes = new Map<PlanId, string>()
   #progressTimer: NodeJS.Timeout | null = null
   #progressAt = Number.NEGATIVE_INFINITY
 
@@ -143,6 +145,7 @@ export class Live {
     this.#output = null
     this.#folds.forget()
     this.#progress.clear()
+    this.#inboxes.clear()
     if (this.#progressTimer !== null) clearTimeout(this.#progressTimer)
     this.#progressTimer = null
     this.#tail.forget(this.#tail.end)
@@ -237,8 +240,12 @@ export class Live {
     for (const subscriber of this.#subscribers) subscriber.offer(items)
     for (const { entry, facts } of items) {
       if (!this.#wantsTicks(entry.plan, facts)) continue
-      this.#progress.delete(entry.plan)
-      this.#progress.set(entry.plan, { position: entry.position, version: entry.version })
+      const { plan, position, version, events } = entry
+      const isQuiet = this.#progress.get(plan)?.isQuiet !== false && events.every(({ type }) => type === 'note.added')
+      this.#progress.delete(plan)
+      this.#progress.set(plan, { position, version, isQuiet })
+      // Before it was made, nothing waited in it.
+      if (version === 1) this.#keepInbox(plan, '')
       if (this.#progress.size > PROGRESS_PLANS_MAX) this.#progress.delete(this.#progress.keys().next().value!)
     }
     this.#scheduleProgress()
@@ -289,15 +296,27 @@ export class Live {
   async #tellProgress(): Promise<void> {
     const { feed, now } = this.#options
     const due = [...this.#progress]
-    for (const [plan, { position, version }] of due) {
+    for (const [plan, { position, version, isQuiet }] of due) {
       const progress = await feed.progress(plan)
       if (progress !== null && progress.version > version) continue
       if (this.#progress.get(plan)?.version === version) this.#progress.delete(plan)
       if (progress === null) continue
       const facts = await this.#known(plan)
-      const told = progressTick(plan, facts, progress, new Date(now()).toISOString(), position)
-      for (const { ticks, wish } of this.#subscribers) if (wish.wants(plan, facts)) ticks?.offerProgress(told)
+      const about = [plan, facts, progress, new Date(now()).toISOString(), position] as const
+      const told = [progressTick(...about)]
+      const [before, waits] = [this.#inboxes.get(plan), progress.waiting.join('\n')]
+      this.#keepInbox(plan, waits)
+      // Of a plan that is looked at for the first time nobody knows what waited before; only a note surely changed nothing.
+      if (before === undefined ? !isQuiet : before !== waits) told.push(inboxTick(...about))
+      for (const { ticks, wish } of this.#subscribers)
+        if (wish.wants(plan, facts)) for (const tick of told) ticks?.offerProgress(tick)
     }
+  }
+
+  #keepInbox(plan: PlanId, waits: string): void {
+    this.#inboxes.delete(plan)
+    this.#inboxes.set(plan, waits)
+    if (this.#inboxes.size > FACTS_MAX) this.#inboxes.delete(this.#inboxes.keys().next().value!)
   }
 
   /** When nobody listens any more, the store may be closed behind our back. */

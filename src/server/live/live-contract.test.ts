@@ -9,7 +9,7 @@ import type { PlanDefinition } from '../../domain/plan.ts'
 import { ANNOUNCED, announcedEvent, RESYNC, TICKS } from '../../domain/views/announcement.ts'
 import type { Feed } from '../../engine/engine.ts'
 import type { Entry } from '../../stores/store.ts'
-import { edit, external, type JournalEntry, plan, task } from '../../testing/index.ts'
+import { edit, external, gate, type JournalEntry, plan, task } from '../../testing/index.ts'
 import { type HeardEvent, type Listener, listen } from '../listening.fixture.ts'
 import { type Served, type ServedOptions, served } from '../server.fixture.ts'
 import { ANNOUNCED_UNDERSCORE } from '../sessions/underscore-events.ts'
@@ -81,6 +81,8 @@ describe('regression 38', () => {
     await listener.until('its failure', heard => heard.some(({ name }) => name === 'plan_failed'))
     await must(again, { type: 'archive' })
     await listener.until('that it is gone', heard => heard.some(({ name }) => name === 'plan_deleted'))
+    await must(await make(plan('asks', gate('g'))), { type: 'start' })
+    await dotted.until('that it asks', heard => heard.some(({ name }) => name === 'inbox.changed'))
 
     expect([...new Set([...names(listener), ...names(lost)])].sort()).toEqual(ANNOUNCED_UNDERSCORE.toSorted())
     for (const { name, data } of listener.heard)

@@ -11,7 +11,7 @@ const line = (text: string) =>
   outputTick({ plan, task: name('a'), visit: 1, attempt: 1, stream: 'stdout', at: 0, text, seq: 1 }, facts)
 const far = (version: number, position: number) => {
   const counts = { total: 2, done: 1, ended: 1, ratio: 0.5, successRate: 1, counts: {} as never }
-  const now = { version, revision: 1, status: 'active' as const, progress: counts, running: [] }
+  const now = { version, revision: 1, status: 'active' as const, progress: counts, running: [], waiting: [] }
   return progressTick(plan, facts, now, '', position)
 }
 const dataOf = (text: string | null) =>

@@ -1,4 +1,4 @@
-// Live progress: lines of output as they come, and how far a plan has come. Neither has an id, and neither is told again: what was
+// Live progress: lines of output as they come, how far a plan has come, and that its inbox changed. None of it has an id, and none is told again: what was
 // missed is in the logs and in the plan. Told once in text, for everybody.
 
 import type { PlanId } from '../../domain/id.ts'
@@ -17,6 +17,7 @@ export interface Tick {
 
 /** Told only to whoever has heard of the entry it is about, so that nobody hears of an older state later. */
 export interface ProgressTick extends Tick {
+  readonly name: 'plan.progress' | 'inbox.changed'
   readonly position: Position
 }
 
@@ -46,16 +47,38 @@ export function progressTick(
   position: Position,
 ): ProgressTick {
   const { version, revision, status, running } = now
-  const { total, done, ended, ratio } = now.progress
+  const { total, done, ended, ratio, counts } = now.progress
+  const [waiting, failed] = [now.waiting.length, counts.failed + counts.abandoned]
   const told = tick(plan, facts, naming => {
-    if (naming.key === UNDERSCORE.key) {
-      const data = { event: 'plan.progress', completed_steps: done, total_steps: total, progress: ratio, revision }
-      return frame('plan_update', underscoreData('plan_update', plan, facts, at, { ...data, running_steps: running }))
-    }
-    const data = { plan, plan_name: facts.name, version, revision, status, done, ended, total, ratio, running, at }
+    if (naming.key === UNDERSCORE.key) return underscoreTick('plan.progress', plan, facts, now, at)
+    const where = { plan, plan_name: facts.name, version, revision, status }
+    const data = { ...where, done, ended, total, ratio, waiting, failed, running, at }
     return frame('plan.progress', JSON.stringify(data))
   })
-  return { ...told, position }
+  return { ...told, name: 'plan.progress', position }
+}
+
+/** Something in the plan waits for a person that did not, or no longer does. */
+export function inboxTick(
+  plan: PlanId,
+  facts: PlanFacts,
+  now: PlanProgress,
+  at: string,
+  position: Position,
+): ProgressTick {
+  const told = tick(plan, facts, naming => {
+    if (naming.key === UNDERSCORE.key) return underscoreTick('inbox.changed', plan, facts, now, at)
+    const data = { plan, plan_name: facts.name, version: now.version, waiting: now.waiting.length, at }
+    return frame('inbox.changed', JSON.stringify(data))
+  })
+  return { ...told, name: 'inbox.changed', position }
+}
+
+function underscoreTick(event: string, plan: PlanId, facts: PlanFacts, now: PlanProgress, at: string): string {
+  const { total, done, ratio } = now.progress
+  const steps = { completed_steps: done, total_steps: total, progress: ratio, revision: now.revision }
+  const data = { event, ...steps, running_steps: now.running, waiting: now.waiting.length }
+  return frame('plan_update', underscoreData('plan_update', plan, facts, at, data))
 }
 
 function tick(plan: PlanId, facts: PlanFacts, text: Tick['text']): Tick {
@@ -85,7 +108,8 @@ export class TickQueue {
   #tokens = PER_SECOND
   #since: number
   #refill: NodeJS.Timeout | null = null
-  readonly #progress = new Map<PlanId, ProgressTick>()
+  /** By plan and name. */
+  readonly #progress = new Map<string, ProgressTick>()
 
   /** `now` is monotonic; `ring` is called when there is more to take. */
   constructor(now: () => number, ring: () => void) {
@@ -109,8 +133,9 @@ export class TickQueue {
   }
 
   offerProgress(tick: ProgressTick): void {
-    this.#progress.delete(tick.plan)
-    this.#progress.set(tick.plan, tick)
+    const key = `${tick.plan} ${tick.name}`
+    this.#progress.delete(key)
+    this.#progress.set(key, tick)
     if (this.#progress.size > PLANS_MAX) this.#progress.delete(this.#progress.keys().next().value!)
     this.#ring()
   }
@@ -135,9 +160,9 @@ export class TickQueue {
 
   /** `after` is what the client has heard of. */
   takeProgress(naming: Naming, after: Position): string | null {
-    for (const [plan, tick] of this.#progress) {
+    for (const [key, tick] of this.#progress) {
       if (tick.position > after) continue
-      this.#progress.delete(plan)
+      this.#progress.delete(key)
       return tick.text(naming)
     }
     return null

@@ -131,7 +131,7 @@ export async function notStarted(call: Asking, plan: PlanId, done: NotStarted): 
   }
 }
 
-function unsound(faults: readonly DefinitionFault[]): Problem {
+export function unsound(faults: readonly DefinitionFault[]): Problem {
   const [first, ...others] = faults
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`
   return problem(422, 'invalid-plan', `the plan cannot work: ${first?.message}${more}`, {

@@ -4,7 +4,8 @@
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type Progress, ratioOf, type Summary } from '../../domain/views/summary.ts'
-import type { PlanBody, PlanItem } from '../../format/wire/plans.ts'
+import type { AnswerOf } from '../../engine/engine.ts'
+import type { OverviewItem, PlanBody, PlanItem } from '../../format/wire/plans.ts'
 import { planWord } from '../../format/wire/planstore-fields.ts'
 import type { PlanRow } from '../../stores/store.ts'
 import type { Call } from '../request.ts'
@@ -107,6 +108,12 @@ export function planItem(row: PlanRow): PlanItem {
     started_at: isoOrNull(row.startedAt),
     completed_at: isoOrNull(row.endedAt),
   }
+}
+
+export function overviewItem(row: AnswerOf<'overview'>['items'][number]): OverviewItem {
+  const { counts, waiting, tokens, cost } = row
+  const told = { counts, running: counts.running, failed: counts.failed + counts.abandoned, waiting, tokens, cost }
+  return { ...planItem(row), ...told }
 }
 
 /** What clients said about when it began and ended. */

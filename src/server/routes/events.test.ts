@@ -13,7 +13,7 @@ import { systemClock } from '../../engine/clock.ts'
 import { type Scope, trusted } from '../../engine/roles.ts'
 import { thisHost } from '../../stores/leases/host.ts'
 import { StoreSqlite } from '../../stores/sqlite/store-sqlite.ts'
-import { external, name, plan, task } from '../../testing/index.ts'
+import { external, gate, name, plan, task } from '../../testing/index.ts'
 import type { Guard } from '../auth/guard.ts'
 import { type HeardEvent, type Listener, listen } from '../listening.fixture.ts'
 import { type Served, type ServedOptions, served } from '../server.fixture.ts'
@@ -219,6 +219,36 @@ describe('a token for some plans only', () => {
     for (const path of ['/plans/other/events', `/plans/${other}/events`, '/sessions/elsewhere/events'])
       expect({ path, status: (await service.ask('GET', path)).status }).toEqual({ path, status: 404 })
     cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
+  })
+})
+
+describe('several plans', () => {
+  test('are heard on one stream, with what waits in them; the inbox is told when it changed, and only then', async () => {
+    const service = await setup()
+    const [one, two, other] = [
+      await make(service, plan('one', external('a'))),
+      await make(service, plan('two', gate('g'))),
+      await make(service, plan('other', external('a'))),
+    ]
+    expect((await service.ask('GET', '/events?plan_id=one,nobody')).status).toBe(404)
+    const listener = hear(`${service.url}/events?plan_id=one,${two}`)
+    await listener.open
+    for (const of of [other, one, other]) await note(service, of, 'x')
+    const as = service.composed.engine.as(ANA)
+    await as.submit(two, { type: 'start' })
+    await service.composed.worker.drive(two, { stop: new AbortController().signal })
+    const changes = () =>
+      listener.heard.flatMap(({ name, data }) => (name === 'inbox.changed' ? [[data.plan, data.waiting]] : []))
+    await listener.until('that it asks', () => changes().some(([, waiting]) => waiting === 1))
+    const progress = () => listener.heard.filter(({ name, data }) => name === 'plan.progress' && data.plan === two)
+    expect(progress().at(-1)?.data).toMatchObject({ waiting: 1, failed: 0, status: 'blocked' })
+    await note(service, two, 'nothing new')
+    await as.submit(two, { type: 'decide', task: name('g'), verdict: 'approved', rationale: 'good' } as never)
+    await listener.until('that it was answered', () => changes().at(-1)?.[1] === 0)
+    const plans = new Set(listener.heard.map(({ data }) => data.plan))
+    expect(plans).toEqual(new Set([one, two]))
+    expect(changes().filter(([of]) => of === one)).toEqual([])
+    expect(changes().filter(([, waiting]) => waiting === 1)).toHaveLength(1)
   })
 })
 

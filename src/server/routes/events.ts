@@ -2,7 +2,7 @@
 // anywhere.
 
 import type { PlanId } from '../../domain/id.ts'
-import { eventsQuery } from '../../format/wire/events.ts'
+import { allEventsQuery, eventsQuery } from '../../format/wire/events.ts'
 import { findPlan } from '../find-plan.ts'
 import { DOTTED, parseCursor, sendEvents, UNDERSCORE } from '../live/sse.ts'
 import type { Wish } from '../live/subscriber.ts'
@@ -24,11 +24,22 @@ const shape = {
 } as const
 
 export const eventRoutes = [
-  route<Query>({
+  route<Query & { plan_id?: readonly string[] | undefined }>({
     ...shape,
     path: '/events',
-    about: 'What happens in all plans.',
-    handle: async call => stream(call, null, () => true),
+    about: 'What happens in all plans, or in several.',
+    query: allEventsQuery,
+    handle: async call => {
+      const { plan_id } = call.query
+      if (plan_id === undefined) return stream(call, null, () => true)
+      const wanted = new Set<PlanId>()
+      for (const reference of plan_id) {
+        const found = await findPlan(call, reference)
+        if (isProblem(found)) return found
+        wanted.add(found.plan)
+      }
+      return stream(call, null, plan => wanted.has(plan))
+    },
   }),
   route<Query>({
     ...shape,

@@ -24,15 +24,19 @@ export const logRoutes: readonly AnyRoute[] = [
     path: '/plans/:plan/entries',
     right: 'read',
     noun,
-    about: 'The journal of the plan, oldest entry first.',
+    about: 'The journal of the plan, oldest entry first, or newest first.',
     query: wire.entryQuery,
     answers: { 200: { about: 'a page of it', body: wire.entries } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
-        const { cursor, after = cursor ?? 0, limit } = call.query
-        const entries = await call.engine.ask({ type: 'entries', plan, after, limit })
+        const { cursor, before, after, limit, command } = call.query
+        const isNewestFirst = call.query.order === 'newest' || before !== undefined
+        const entries = isNewestFirst
+          ? await entriesBefore(call.engine, plan, before ?? cursor, { after: after ?? 0, limit })
+          : await call.engine.ask({ type: 'entries', plan, after: after ?? cursor ?? 0, limit })
         if (entries === null) return gone()
-        return ok({ items: entries.map(shown), next: entries.length < limit ? null : String(entries.at(-1)!.version) })
+        const items = entries.map(entry => shown(entry, { command: command !== false }))
+        return ok({ items, next: entries.length < limit ? null : String(entries.at(-1)!.version) })
       }),
   }),
   route({
@@ -88,7 +92,25 @@ export const logRoutes: readonly AnyRoute[] = [
   }),
 ]
 
+/** The newest first; versions have no gaps. */
+async function entriesBefore(
+  engine: Asking['engine'],
+  plan: string,
+  said: number | undefined,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<readonly Entry[] | null> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (summary === null) return null
+  const before = Math.min(said ?? Number.POSITIVE_INFINITY, summary.version + 1)
+  const from = Math.max(after, before - 1 - limit, 0)
+  if (from >= before - 1) return []
+  const entries = await engine.ask({ type: 'entries', plan, after: from, limit: before - 1 - from })
+  return entries === null ? null : entries.toReversed()
+}
+
 interface LogAsk {
+  readonly before?: number | undefined
+  readonly tail?: number | undefined
   readonly cursor?: number | undefined
   readonly after?: number | undefined
   readonly limit: number
@@ -99,10 +121,15 @@ async function logsOf(
   { engine }: Asking,
   plan: string,
   task: TaskName | undefined,
-  { cursor, after = cursor ?? 0, limit, level }: LogAsk,
+  { cursor, after = cursor ?? 0, before, tail, limit, level }: LogAsk,
 ): Promise<Answer> {
-  const chunks = await engine.ask({ type: 'logs', plan, after, limit, ...presentFields({ task }) })
-  if (chunks === null) return gone()
+  const isBack = tail !== undefined || before !== undefined
+  const most = tail ?? limit
+  // One more than is wanted tells whether there is more before that.
+  const back = isBack ? { before: before ?? Number.MAX_SAFE_INTEGER, limit: most + 1 } : { limit }
+  const found = await engine.ask({ type: 'logs', plan, after, ...back, ...presentFields({ task }) })
+  if (found === null) return gone()
+  const chunks = isBack ? found.slice(-most) : found
   const items = chunks
     .map(({ plan: plan_id, at, stream, ...chunk }) => ({
       ...chunk,
@@ -112,12 +139,14 @@ async function logsOf(
       at: iso(at),
     }))
     .filter(chunk => level === undefined || chunk.level === level)
-  return ok({ items, next: chunks.length < limit ? null : String(chunks.at(-1)!.seq) })
+  if (isBack) return ok({ items, next: null, previous: found.length > most ? String(chunks[0]!.seq) : null })
+  return ok({ items, next: chunks.length < limit ? null : String(chunks.at(-1)!.seq), previous: null })
 }
 
-function shown(entry: Entry) {
+function shown(entry: Entry, wanted: { readonly command: boolean }) {
   const { position, plan, version, actor, now, fence, hash } = entry
   const { command, events } = withoutTokens(entry)
   const told = visibleEvents(entry.events).map(event => sentence(event))
-  return { position, plan_id: plan, version, actor, at: iso(now), fence, hash, command, events, told }
+  const asked = wanted.command ? { command } : {}
+  return { position, plan_id: plan, version, actor, at: iso(now), fence, hash, ...asked, events, told }
 }

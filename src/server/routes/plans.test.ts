@@ -452,7 +452,7 @@ describe('lists', () => {
   test('regression 7 over HTTP: work with none, one and many', async () => {
     const empty = await served()
     try {
-      expect((await empty.ask('GET', '/plans')).body).toEqual({ items: [], next: null })
+      expect((await empty.ask('GET', '/plans')).body).toEqual({ items: [], next: null, total: 0, complete: true })
       expect((await empty.ask('GET', '/tasks')).body).toEqual({ items: [], next: null })
       const one = (await empty.ask('POST', '/plans', { goal_id: 'g' })).body
       expect((await empty.ask('GET', '/plans')).body.items).toMatchObject([

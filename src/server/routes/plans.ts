@@ -34,7 +34,8 @@ import {
   withoutEcho,
 } from '../planstore/patch.ts'
 import { becomes, checker, notStarted, refuseStatus } from '../planstore/set-plan-status.ts'
-import { planBody, planItem, showPlan, showProgress } from '../planstore/show-plan.ts'
+import { showDraft, withoutSeverity } from '../planstore/show-draft.ts'
+import { overviewItem, planBody, showPlan, showProgress } from '../planstore/show-plan.ts'
 import { markOf } from '../planstore/show-task.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { CHOICE_KEYS, proposeOnce, readChoice } from '../propose-plan.ts'
@@ -81,7 +82,7 @@ export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
   const body = {
     ...shown.body,
     ...(isNew ? {} : { replayed: true }),
-    ...(warnings.length === 0 ? {} : { warnings: warnings.map(({ severity: _, ...warning }) => warning) }),
+    ...(warnings.length === 0 ? {} : { warnings: warnings.map(withoutSeverity) }),
   }
   return created(body, `/plans/${made.plan}`, shown.version)
 }
@@ -353,7 +354,10 @@ export const planRoutes = [
     body: wire.planBody,
     texts: ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/markdown'],
     bodyMaxBytes: LIMITS.planBytes,
-    answers: { 201: { about: 'the plan, a draft unless it was to be started', body: wire.planMade, tag: true } },
+    answers: {
+      200: { about: 'a dry run: it could be made, and nothing was written', body: wire.planChecked },
+      201: { about: 'the plan, a draft unless it was to be started', body: wire.planMade, tag: true },
+    },
     handle: make,
   }),
   route({
@@ -361,15 +365,15 @@ export const planRoutes = [
     path: '/plans',
     right: 'read',
     noun: 'plans',
-    about: 'Plans, newest first.',
+    about: 'Plans with how they stand, what waits in them for a person, and what they used.',
     query: wire.listQuery,
     answers: { 200: { about: 'a page of them', body: wire.plans } },
     handle: async call => {
-      const { goal_id: goal, agent_id: agent, q: text, status, limit, cursor } = call.query
-      const session = call.query.session_id ?? call.query.conversation_id
-      const query = presentFields({ goal, agent, session, text, status, limit, archived: call.query.archived ?? false })
-      const page = await call.engine.ask({ type: 'plans', ...query, ...presentFields({ cursor }) })
-      return ok({ items: page.items.map(planItem), next: page.next })
+      const { goal_id: goal, agent_id: agent, session_id, conversation_id, q: text, sort: order, ...said } = call.query
+      const session = session_id ?? conversation_id
+      const query = presentFields({ goal, agent, session, text, order, ...said })
+      const page = await call.engine.ask({ type: 'overview', archived: false, ...query })
+      return ok({ ...page, items: page.items.map(overviewItem) })
     },
   }),
   route({
@@ -542,9 +546,10 @@ function beside({ query }: MakeCall, body: Json): Pick<Wanted, 'goal' | 'agent' 
 async function make(call: MakeCall): Promise<Answer> {
   const wanted = await asked(call)
   if (isProblem(wanted)) return wanted
-  const { name } = call.query
-  if (name === undefined) return await makePlan(call, wanted)
-  if (isPlanName(name)) return await makePlan(call, { ...wanted, definition: { ...wanted.definition, name } })
+  const { name, dry_run } = call.query
+  const done = dry_run === true ? showDraft : makePlan
+  if (name === undefined) return await done(call, wanted)
+  if (isPlanName(name)) return await done(call, { ...wanted, definition: { ...wanted.definition, name } })
   const hint = 'use letters, digits and - _ . between them'
   return invalidRequest('query', [{ path: 'name', message: 'cannot be a name', hint }])
 }

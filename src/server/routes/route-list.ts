@@ -9,6 +9,7 @@ import { claimRoutes, runRoutes } from './claims.ts'
 
 import { engineDoorRoutes } from './engine.ts'
 import { eventRoutes } from './events.ts'
+import { forkRoutes } from './forks.ts'
 import { gateRoutes } from './gates.ts'
 import { goalRoutes } from './goals.ts'
 import { haltRoutes, healthRoutes, memoryRoutes, observingRoutes } from './health.ts'
@@ -52,6 +53,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...viewRoutes,
   ...planVerbRoutes,
   ...goingBackRoutes,
+  ...forkRoutes,
   ...lookingRoutes,
   ...goalRoutes,
   ...templateRoutes,

@@ -10,6 +10,7 @@ import { evolve } from '../../domain/state/evolve.ts'
 import { packFold, unpackFold } from '../../domain/state/fold.ts'
 import { board } from '../../domain/views/board.ts'
 import { NotAllowed, RIGHTS, type Role } from '../../engine/roles.ts'
+import { guarded } from '../auth/guard.fixture.ts'
 import { codingFor } from '../compression.ts'
 import { type Served, served } from '../server.fixture.ts'
 
@@ -217,6 +218,41 @@ describe('a gate', () => {
     await expect(as('viewer', null).ask(ask)).rejects.toThrow(NotAllowed)
     expect((await as('approver', [plan]).ask(ask))?.shown.task).toBe('ok')
     expect(await as('approver', [(await make([{ id: 'a', run: 'true' }])) as PlanId]).ask(ask)).toBe(null)
+  })
+
+  test('over HTTP, a viewer sees neither what a gate would release nor what a task changed; an operator does', async () => {
+    const tokens = guarded()
+    const own = await served({ guard: tokens.guard })
+    try {
+      const [admin, viewer] = [tokens.token('ana', 'admin'), tokens.token('vera', 'viewer')]
+      const document = {
+        planfold: 1,
+        name: 'hidden',
+        tasks: [
+          { id: 'write', edit: { file: 'hidden.txt', create: 'secret line\n' } },
+          { id: 'ok', gate: 'approval', needs: ['write'] },
+          { id: 'a', run: 'echo secret line', needs: ['ok'] },
+        ],
+      }
+      const { body } = await own.ask('POST', '/plans?start=1', document, admin)
+      await own.composed.worker.drive(body.id, { stop: new AbortController().signal })
+      const [gate, task] = ['/plans/hidden/gates/ok', '/plans/hidden/tasks/write']
+      expect((await own.ask('GET', gate, undefined, admin)).body).toMatchObject({
+        hidden: false,
+        consent: { text: expect.stringContaining('secret line') },
+      })
+      expect((await own.ask('GET', task, undefined, admin)).body.changes.files).toMatchObject([{ path: 'hidden.txt' }])
+      const [seen, page] = [
+        await own.ask('GET', gate, undefined, viewer),
+        await own.ask('GET', task, undefined, viewer),
+      ]
+      expect([seen.status, seen.body.hidden, seen.body.consent]).toEqual([200, true, null])
+      expect([page.status, page.body.changes]).toEqual([200, null])
+      expect((await own.ask('POST', '/plans/hidden/fork', { from: 'write' }, viewer)).status).toBe(403)
+      expect((await own.ask('POST', '/plans?dry_run=1', document, viewer)).status).toBe(403)
+    } finally {
+      await own.close()
+    }
   })
 
   const waiting = async (plan: string, gate: string) =>

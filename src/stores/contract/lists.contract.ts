@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Command } from '../../domain/command.ts'
 import type { PlanId } from '../../domain/id.ts'
 import { external, gate, numberedPlanId, numberedSha, plan, START, task } from '../../testing/index.ts'
-import type { Page, PlanQuery, Store, TaskQuery } from '../store.ts'
+import { BadCursor, type OverviewQuery, type Page, type PlanQuery, type Store, type TaskQuery } from '../store.ts'
 import { ana, asking, given, must, ok, one, type Setup } from './harness.contract.ts'
 
 /** All pages, one row each, in a line. */
@@ -91,6 +91,72 @@ export function listsContract(what: string, setup: Setup): void {
       const [row] = (await store.plans({ limit: 1 })).items
       expect(row).toMatchObject({ agent: 'agent-0', goalId: 'goal-2', goal: null })
       expect((await store.check()).faults).toEqual([])
+    })
+
+    it('plans looked over: by time, among others, in every order, counted, with what they used', async () => {
+      const { store, clock } = await one(setup)
+      const wide = await given(store, plan('wide', external('a'), external('b'), gate('c')))
+      const [from, paid] = [clock.now(), { tokens: 70, cost: 0.5 }]
+      clock.pass(1_000)
+      const plain = await given(store, plan('plain', task('a')), 2)
+      clock.pass(1_000)
+      const asked = await given(store, plan('asked', task('a')), 3)
+      const used = {
+        model: 'x/y',
+        calls: 1,
+        usage: { inputTokens: 30, outputTokens: 12 },
+        cost: { known: true, usd: 2 },
+      }
+      const settles = (outputs: object | null) => ({
+        type: 'turn' as const,
+        settled: [
+          {
+            task: 'a' as never,
+            visit: 1,
+            attempt: 1,
+            result: { status: 'succeeded', ...(outputs === null ? { model: used } : { outputs }) } as never,
+          },
+        ],
+      })
+      clock.pass(1_000)
+      for (const [id, outputs] of [
+        [asked, null],
+        [plain, { usage: paid }],
+      ] as const) {
+        for (const command of [START, { type: 'turn' } as const, settles(outputs)]) await must(store, id, command)
+        clock.pass(500)
+      }
+      await must(store, wide, START)
+      await must(store, wide, asking('c'))
+
+      const names = async (query: OverviewQuery) =>
+        (await walk(store.overview.bind(store), query, 1)).map(row => row.name)
+      expect(await names({})).toEqual(['asked', 'plain', 'wide'])
+      expect(await names({ order: 'name' })).toEqual(['asked', 'plain', 'wide'])
+      expect(await names({ order: 'updated' })).toEqual(['wide', 'plain', 'asked'])
+      expect(await names({ order: 'cost' })).toEqual(['asked', 'plain', 'wide'])
+      expect(await names({ until: from + 1 })).toEqual(['wide'])
+      expect(await names({ since: from + 3_501 })).toEqual(['wide'])
+      expect(await names({ status: 'completed', order: 'name' })).toEqual(['asked', 'plain'])
+      expect(await names({ text: 'pla', order: 'updated' })).toEqual(['plain'])
+      expect(await names({ among: [wide, asked] })).toEqual(['asked', 'wide'])
+      expect(await names({ within: { plans: [plain] } })).toEqual(['plain'])
+      expect(await names({ within: { sessions: ['none'] } })).toEqual([])
+
+      const page = await store.overview({ order: 'cost', limit: 2 })
+      expect({ total: page.total, complete: page.complete, more: page.next !== null }).toEqual({
+        total: 3,
+        complete: true,
+        more: true,
+      })
+      expect(page.items).toMatchObject([
+        { name: 'asked', tokens: 42, cost: 2 },
+        { name: 'plain', tokens: 70, cost: 0.5 },
+      ])
+      const [row] = (await store.overview({ among: [wide] })).items
+      expect(row).toMatchObject({ tokens: null, cost: null, counts: (await store.state(wide))!.counts })
+      // A cursor of one order is none of another.
+      await expect(store.overview({ order: 'name', cursor: page.next! })).rejects.toBeInstanceOf(BadCursor)
     })
 
     it('tasks by sequence within a plan, as they came, and recent first across plans; the same row never twice', async () => {

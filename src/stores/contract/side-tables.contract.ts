@@ -98,6 +98,13 @@ export function besideContract(what: string, setup: Setup): void {
       ])
       expect((await store.logs.read({ plan: id, task: name('a') })).map(log => log.text)).toEqual(['one\n', 'three\n'])
       expect(await store.logs.read({ plan: id, after: all[0]!.seq, limit: 1 })).toEqual([all[1]])
+      // From the end backwards, and in order all the same.
+      const texts = async (query: object) => (await store.logs.read({ plan: id, ...query })).map(log => log.text)
+      expect(await texts({ before: Number.POSITIVE_INFINITY, limit: 2 })).toEqual(['two\n', 'three\n'])
+      expect(await texts({ before: all[2]!.seq, limit: 1 })).toEqual(['two\n'])
+      expect(await texts({ before: all[2]!.seq, task: name('a') })).toEqual(['one\n'])
+      expect(await texts({ before: all[2]!.seq, after: all[0]!.seq })).toEqual(['two\n'])
+      expect(await texts({ before: all[0]!.seq })).toEqual([])
       expect(await store.logs.read({ plan: numberedPlanId(9) })).toEqual([])
       await expect(store.logs.append([chunk('a', 'lost'), chunk('nobody', 'lost')])).rejects.toThrow('nobody')
       expect(await store.logs.read({ plan: id })).toHaveLength(3)

@@ -1,8 +1,8 @@
 // The tables of the memory store that hold plans: journal and projections. Rows are the records themselves.
 
 import { type PlanId, type PlanName, type TaskName, taskId } from '../../domain/id.ts'
-import type { PlanStatus } from '../../domain/status.ts'
-import { limitOf, openCursor, pageOf } from '../cursor.ts'
+import { type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
+import { limitOf, openCursor, pageOf, seal, unseal } from '../cursor.ts'
 import type { StoredEntry } from '../journal/entry.ts'
 import {
   type AttemptRecord,
@@ -15,7 +15,17 @@ import {
   taskRecord,
 } from '../journal/projection.ts'
 import { holdsWords } from '../search/words.ts'
-import type { AttemptQuery, MetricRow, PlanQuery, PlanRow, TaskQuery, TaskRow } from '../store.ts'
+import type {
+  AttemptQuery,
+  MetricRow,
+  OverviewPage,
+  OverviewQuery,
+  PlanOverview,
+  PlanQuery,
+  PlanRow,
+  TaskQuery,
+  TaskRow,
+} from '../store.ts'
 import type { Head, JournalTable, ProjectionTables, StoredFold } from '../tables.ts'
 import type { MemoryDisk, MemoryPlan } from './memory-disk.ts'
 
@@ -155,10 +165,52 @@ export class MemoryProjections implements ProjectionTables {
   plans(query: PlanQuery, words: readonly string[] | null) {
     const limit = limitOf(query.limit)
     const [before] = openCursor('plans', 1, query) ?? [Number.MAX_SAFE_INTEGER]
-    const rows = this.#newestFirst().filter(plan => {
-      const { no, record } = plan
+    const rows = this.#asked(query, words).filter(({ no }) => no < before!)
+    return pageOf('plans', query, rows.slice(0, limit + 1), limit, planRow, plan => [plan.no])
+  }
+
+  overview(query: OverviewQuery, words: readonly string[] | null): Omit<OverviewPage, 'complete'> {
+    const { order = 'newest', since, until, within, among } = query
+    const list = `plans by ${order}`
+    const rows = this.#asked(query, words)
+      .filter(
+        ({ id, record: { updatedAt, createdAt, session } }) =>
+          (since === undefined || updatedAt >= since) &&
+          (until === undefined || createdAt < until) &&
+          (among === undefined || among.includes(id)) &&
+          (within === undefined ||
+            within.plans?.includes(id) === true ||
+            (session !== null && within.sessions?.includes(session) === true)),
+      )
+      .map(plan => ({ no: plan.no, row: this.#overviewed(plan) }))
+      .map(({ no, row }) => ({ row, key: [overviewKey(row, no, order), no] as const }))
+      .sort((a, b) => compareKeys(a.key, b.key) * (order === 'name' ? 1 : -1))
+    const place = unseal(list, query) as readonly [string | number, number] | null
+    const from =
+      place === null ? 0 : rows.findIndex(({ key }) => compareKeys(key, place) * (order === 'name' ? 1 : -1) > 0)
+    const shown = from === -1 ? [] : rows.slice(from, from + limitOf(query.limit))
+    const isMore = from !== -1 && from + shown.length < rows.length
+    return {
+      items: shown.map(({ row }) => row),
+      next: isMore ? seal(list, query, shown.at(-1)!.key) : null,
+      total: rows.length,
+    }
+  }
+
+  #overviewed(plan: MemoryPlan): PlanOverview {
+    const counts = Object.fromEntries(TASK_STATUSES.map(status => [status, 0])) as Record<TaskStatus, number>
+    for (const { status } of plan.tasks.values()) counts[status]++
+    const ended = [...this.#disk.index.steps.values()].flatMap(step => (step.no === plan.no ? (step.ended ?? []) : []))
+    const sum = (key: 'tokens' | 'cost'): number | null =>
+      ended.reduce<number | null>((all, { [key]: one }) => (one === null ? all : (all ?? 0) + one), null)
+    return { ...planRow(plan), counts, tokens: sum('tokens'), cost: sum('cost') }
+  }
+
+  /** Newest first. */
+  #asked(query: PlanQuery, words: readonly string[] | null): readonly MemoryPlan[] {
+    return this.#newestFirst().filter(plan => {
+      const { record } = plan
       return (
-        no < before! &&
         (query.status === undefined || shownStatus(plan) === query.status) &&
         (query.session === undefined || record.session === query.session) &&
         (query.goal === undefined || record.goal === query.goal) &&
@@ -167,7 +219,6 @@ export class MemoryProjections implements ProjectionTables {
         (query.text === undefined || this.#holdsText(plan, query.text, words))
       )
     })
-    return pageOf('plans', query, rows.slice(0, limit + 1), limit, planRow, plan => [plan.no])
   }
 
   tasks(query: TaskQuery, no: number | null) {
@@ -269,6 +320,14 @@ const attemptKey = ({ ordinal, visit, attempt }: { ordinal: number; visit: numbe
 const place = ({ ordinal, visit, attempt }: AttemptRecord) => [ordinal, visit, attempt]
 const compare = (a: readonly number[], b: readonly number[]) => a.reduce((order, part, at) => order || part - b[at]!, 0)
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+function overviewKey(row: PlanOverview, no: number, order: NonNullable<OverviewQuery['order']>): string | number {
+  if (order === 'name') return row.name
+  return order === 'cost' ? (row.cost ?? -1) : order === 'updated' ? row.updatedAt : no
+}
+
+type Key = readonly [string | number, number]
+const compareKeys = ([a, no]: Key, [b, other]: Key): number => (a < b ? -1 : a > b ? 1 : no - other)
 
 function planRow(plan: MemoryPlan): PlanRow {
   const { id, record, version } = plan

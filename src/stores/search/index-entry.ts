@@ -175,7 +175,7 @@ const textOf = (...parts: readonly (string | undefined)[]): string =>
 
 function endOf(result: Result | null, at: Millis, between: number): StepEnd {
   const outputs = result?.outputs ?? {}
-  const said = { ...objectOf(outputs.metrics), ...objectOf(outputs.usage) }
+  const said = result?.model === undefined ? reportedUse(outputs) : countedUse(result.model)
   const tokensIn = whole(said.input_tokens)
   const tokensOut = whole(said.output_tokens)
   const sum = tokensIn === null && tokensOut === null ? null : (tokensIn ?? 0) + (tokensOut ?? 0)
@@ -192,6 +192,15 @@ function endOf(result: Result | null, at: Millis, between: number): StepEnd {
     tools: names(outputs.tools ?? outputs.tools_used),
   }
 }
+
+const reportedUse = (outputs: JsonObject): JsonObject => ({ ...objectOf(outputs.metrics), ...objectOf(outputs.usage) })
+
+/** Of a model task we counted ourselves; its outputs are what the model said. */
+const countedUse = ({ usage, cost }: NonNullable<Result['model']>): JsonObject => ({
+  input_tokens: usage.inputTokens,
+  output_tokens: usage.outputTokens,
+  cost_usd: cost.known ? cost.usd : null,
+})
 
 const objectOf = (value: Json | undefined): JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : {}

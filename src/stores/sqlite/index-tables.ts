@@ -120,7 +120,7 @@ function addWords(sql: Connection, docNo: number, task: TaskName | null, text: s
     .run(docNo, task === null ? text : '', task === null ? '' : text)
 }
 
-function addWithin(where: Conditions, { plans = [], sessions = [] }: PlanSet): void {
+export function addWithin(where: Conditions, { plans = [], sessions = [] }: PlanSet): void {
   const listed = (column: string): string => `${column} IN (SELECT value FROM json_each(?))`
   where.add(`(${listed('p.id')} OR ${listed('p.session')})`, JSON.stringify(plans), JSON.stringify(sessions))
 }

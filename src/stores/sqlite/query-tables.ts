@@ -2,13 +2,27 @@
 // text, not a pattern.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import { limitOf, openCursor, pageOf } from '../cursor.ts'
+import { TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
+import { limitOf, openCursor, pageOf, seal, unseal } from '../cursor.ts'
 import { attemptRow } from '../journal/projection.ts'
 import { wordsOf } from '../search/words.ts'
-import type { AttemptQuery, AttemptRow, MetricRow, Page, PlanQuery, PlanRow, TaskQuery, TaskRow } from '../store.ts'
+import {
+  type AttemptQuery,
+  type AttemptRow,
+  BadCursor,
+  type MetricRow,
+  type OverviewPage,
+  type OverviewQuery,
+  type Page,
+  type PlanOverview,
+  type PlanQuery,
+  type PlanRow,
+  type TaskQuery,
+  type TaskRow,
+} from '../store.ts'
 import type { ProjectionTables } from '../tables.ts'
 import type { Connection, Row, Value } from './driver.ts'
-import { matching } from './index-tables.ts'
+import { addWithin, matching } from './index-tables.ts'
 import { attemptOf, Conditions, listTasks, planOf, SqliteProjections } from './projection-tables.ts'
 
 // Lists of plans, newest first. An index holds the numbers of plans in order for each session, goal or agent with each status,
@@ -32,9 +46,7 @@ function listPlans(sql: Connection, query: PlanQuery, words: readonly string[] |
     .map(row => row.plan_no as number)
     .sort((a, b) => b - a)
     .slice(0, limit + 1)
-  const show = sql.prepare(`SELECT p.*, ${SHOWN_STATUS} AS status, coalesce(e.at, p.created_at) AS at,
-    coalesce(e.done, 0) AS done, coalesce(e.version, 0) AS version FROM plans p LEFT JOIN entries e
-    ON e.plan_no = p.plan_no AND e.version = (SELECT max(version) FROM entries WHERE plan_no = p.plan_no) WHERE p.plan_no = ?`)
+  const show = showing(sql)
   return pageOf(
     'plans',
     query,
@@ -44,6 +56,13 @@ function listPlans(sql: Connection, query: PlanQuery, words: readonly string[] |
     number => [number],
   )
 }
+
+const LAST_ENTRY = `LEFT JOIN entries e ON e.plan_no = p.plan_no
+  AND e.version = (SELECT max(version) FROM entries WHERE plan_no = p.plan_no)`
+
+const showing = (sql: Connection) =>
+  sql.prepare(`SELECT p.*, ${SHOWN_STATUS} AS status, coalesce(e.at, p.created_at) AS at,
+    coalesce(e.done, 0) AS done, coalesce(e.version, 0) AS version FROM plans p ${LAST_ENTRY} WHERE p.plan_no = ?`)
 
 function find(
   sql: Connection,
@@ -136,6 +155,80 @@ function lookFor(where: Conditions, text: string): void {
   }
 }
 
+// Plans looked over: every plan that matches is visited, since it is counted, and may be put into an order that no index keeps.
+
+const SPENT = (what: string): string =>
+  `(SELECT sum(s.${what}) FROM steps s INDEXED BY steps_by_plan WHERE s.plan_no = p.plan_no AND s.ended_at IS NOT NULL)`
+
+const ORDERS: { readonly [order in NonNullable<OverviewQuery['order']>]: readonly [key: string, way: 'ASC' | 'DESC'] } =
+  {
+    newest: ['p.plan_no', 'DESC'],
+    updated: ['coalesce(e.at, p.created_at)', 'DESC'],
+    name: ['p.name', 'ASC'],
+    cost: [`coalesce(${SPENT('cost')}, -1)`, 'DESC'],
+  }
+
+function overviewPlans(
+  sql: Connection,
+  query: OverviewQuery,
+  words: readonly string[] | null,
+): Omit<OverviewPage, 'complete'> {
+  const limit = limitOf(query.limit)
+  const [key, way] = ORDERS[query.order ?? 'newest']
+  const list = `plans by ${query.order ?? 'newest'}`
+  const where = overviewed(query, words)
+  const from = `plans p ${LAST_ENTRY} ${where}`
+  const total = sql.prepare(`SELECT count(*) AS total FROM ${from}`).get(...where.values)!.total as number
+  const place = unseal(list, query)
+  if (place !== null && !(place.length === 2 && place.every(isScalar)))
+    throw new BadCursor(`this cursor was not handed out by a list of ${list}; start again without one`)
+  const behind = place === null ? '' : `WHERE (key, plan_no) ${way === 'ASC' ? '>' : '<'} (?, ?)`
+  const found = sql
+    .prepare(`SELECT plan_no, key FROM (SELECT p.plan_no, ${key} AS key FROM ${from}) ${behind}
+      ORDER BY key ${way}, plan_no ${way} LIMIT ?`)
+    .all(...where.values, ...((place ?? []) as Value[]), limit + 1)
+  const shown = found.slice(0, limit)
+  const last = shown.at(-1)
+  const isMore = found.length > limit && last !== undefined
+  const [show, more] = [showing(sql), moreOf(sql)]
+  return {
+    items: shown.map(({ plan_no }) => ({ ...planRow(show.get(plan_no!)!), ...more(plan_no as number) })),
+    next: isMore ? seal(list, query, [last.key, last.plan_no]) : null,
+    total,
+  }
+}
+
+const isScalar = (value: unknown): boolean => typeof value === 'string' || Number.isFinite(value)
+
+function overviewed(query: OverviewQuery, words: readonly string[] | null): Conditions {
+  const where = rest(words === null ? query : { ...query, text: undefined }, [])
+  where.add('p.archived = ?', flagOf(query))
+  where.add('p.status = ?', query.status === 'blocked' ? 'active' : query.status)
+  where.add('coalesce(e.at, p.created_at) >= ?', query.since)
+  where.add('p.created_at < ?', query.until)
+  if (query.within !== undefined) addWithin(where, query.within)
+  if (query.among !== undefined) where.add('p.id IN (SELECT value FROM json_each(?))', JSON.stringify(query.among))
+  if (words !== null)
+    where.add(
+      `p.plan_no IN (SELECT d.plan_no FROM doc_words w CROSS JOIN docs d ON d.doc_no = w.rowid WHERE w.doc_words MATCH ?)`,
+      `{plan} : (${matching(words)})`,
+    )
+  return where
+}
+
+function moreOf(sql: Connection): (no: number) => Pick<PlanOverview, 'counts' | 'tokens' | 'cost'> {
+  const counted = sql.prepare('SELECT status, count(*) AS count FROM tasks WHERE plan_no = ? GROUP BY status')
+  const spent = sql.prepare(
+    `SELECT ${SPENT('tokens')} AS tokens, ${SPENT('cost')} AS cost FROM plans p WHERE p.plan_no = ?`,
+  )
+  return no => {
+    const counts = Object.fromEntries(TASK_STATUSES.map(status => [status, 0])) as Record<TaskStatus, number>
+    for (const { status, count } of counted.all(no)) counts[status as TaskStatus] = count as number
+    const { tokens, cost } = spent.get(no)!
+    return { counts, tokens: tokens as number | null, cost: cost as number | null }
+  }
+}
+
 function planRow(row: Row): PlanRow {
   const { goalText, goal, ...record } = planOf(row)
   return { id: row.id as PlanId, version: row.version as number, ...record, goal: goalText, goalId: goal }
@@ -161,6 +254,10 @@ export class SqliteQueries extends SqliteProjections implements ProjectionTables
 
   plans(query: PlanQuery, words: readonly string[] | null): Page<PlanRow> {
     return listPlans(this.#sql, query, words)
+  }
+
+  overview(query: OverviewQuery, words: readonly string[] | null): Omit<OverviewPage, 'complete'> {
+    return overviewPlans(this.#sql, query, words)
   }
 
   tasks(query: TaskQuery, no: number | null): Page<TaskRow> {

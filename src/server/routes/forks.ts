@@ -1,0 +1,77 @@
+// A plan that goes on from where another stood, two runs side by side, and what differs between two checkpoints.
+
+import * as wire from '../../format/wire/forks.ts'
+import { isProblem, notFound, refused } from '../problem.ts'
+import { type AnyRoute, created, ok, route } from '../route.ts'
+import { answerOf, gone, order, withPlan } from '../submit-order.ts'
+import { onWire } from '../wire-names.ts'
+
+const noun = 'forks'
+
+export const forkRoutes: readonly AnyRoute[] = [
+  route({
+    method: 'POST',
+    path: '/plans/:plan/fork',
+    right: 'operate',
+    noun,
+    about: 'Makes a draft that goes on from where the plan stood; the plan and its files stay as they are.',
+    body: wire.forkBody,
+    answers: { 201: { about: 'the new plan', body: wire.forked, tag: true } },
+    handle: async call =>
+      await withPlan(call, async ({ plan: origin }) => {
+        const { from, here, ...more } = call.body
+        const made = await order(call, origin, {
+          type: 'fork',
+          from: String(from),
+          ...more,
+          ...(here === true ? { here } : {}),
+        })
+        if (isProblem(made)) return made
+        const body = { ...(await answerOf(call, made)), origin, fork: onWire(made.fork ?? null) }
+        return created(body, `/plans/${made.plan}`, made.version)
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/compare',
+    right: 'read',
+    noun,
+    about: 'Two runs side by side: what they were told to do, how each task went, what came out.',
+    query: wire.compareQuery,
+    answers: { 200: { about: 'the comparison', body: wire.comparison } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const other = call.query.with
+        const found = await call.engine.ask({ type: 'compare', plan, with: other })
+        return found === null ? notFound(`there is no plan '${other}'`, 'list them: GET /plans') : ok(onWire(found))
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/plans/:plan/checkpoints/diff',
+    right: 'read',
+    noun,
+    about: 'Paths that differ between two checkpoints, or between one and now.',
+    query: wire.diffQuery,
+    answers: { 200: { about: 'the difference', body: wire.checkpointDiff } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const { from, to } = call.query
+        const found = await call.engine.ask({
+          type: 'checkpointDiff',
+          plan,
+          from,
+          ...(to === undefined ? {} : { to }),
+        })
+        if (found === null) return gone()
+        if (!found.ok) return refused(found.refusal, { plan })
+        const changes = found.changes.map(({ path, before, after }) => ({
+          path,
+          change: before === null ? 'created' : after === null ? 'deleted' : 'changed',
+          before,
+          after,
+        }))
+        return ok({ plan_id: plan, from, to: to ?? null, basis: found.basis, changes, left: found.left })
+      }),
+  }),
+]
