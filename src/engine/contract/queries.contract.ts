@@ -70,6 +70,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
 /** Answer the same for a plan that is not there: nothing, or a list without it. */
 const OF_ALL: ReadonlySet<QueryType> = new Set([
   'plans',
+  'overview',
   'tasks',
   'attempts',
   'blob',

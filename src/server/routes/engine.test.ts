@@ -28,6 +28,8 @@ const ROLES = ['viewer', 'operator', 'approver', 'admin'] as const
 const ana = 'ana' as Actor
 const DECIDING = ['decide', 'answer', 'review', 'judge']
 const ADMINISTERING = ['check', 'prune']
+/** What shows bytes of files. */
+const INSPECTING = ['blob', 'consent', 'taskChanges']
 
 /** Something of every type that passes its schema. */
 function samplesOf(service: Served, name: 'EngineOrder' | 'EngineQuery', types: readonly string[]): readonly object[] {
@@ -68,7 +70,8 @@ describe('the Engine door over HTTP', () => {
       const { type } = query as { readonly type: string }
       for (const role of ADMINISTERING.includes(type) ? ROLES : (['viewer'] as const)) {
         const { status } = await service.ask('POST', '/engine/queries', { query }, as(role))
-        const isStopped = (ADMINISTERING.includes(type) && role !== 'admin') || (type === 'blob' && role === 'viewer')
+        const isStopped =
+          (ADMINISTERING.includes(type) && role !== 'admin') || (INSPECTING.includes(type) && role === 'viewer')
         expect({ [`${role} ${type}`]: status }).toEqual({ [`${role} ${type}`]: isStopped ? 403 : 200 })
       }
     }
