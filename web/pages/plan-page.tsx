@@ -88,7 +88,7 @@ function PlanShown({ name, plan }: { readonly name: string; readonly plan: LiveP
   const open = useCallback(
     (task: string | null) =>
       void navigate({
-        search: ({ task: _, tab, line: __, ...rest }) =>
+        search: ({ task: _, tab, line: __, attempt: ___, visit: ____, ...rest }) =>
           task === null ? rest : { ...rest, task, ...(tab === undefined ? {} : { tab }) },
         replace: true,
       }),
