@@ -158,6 +158,8 @@ export async function listInbox(): Promise<readonly InboxEntry[]> {
   return (await engine.ask({ type: 'inbox' })).items
 }
 
+export type PlanDiff = Extract<InboxEntry['asks'], { readonly type: 'proposal' }>['changes']
+
 export interface AnswerBody {
   readonly answer: string
   readonly rationale?: string
@@ -186,6 +188,24 @@ export interface GatePage {
 export const gatePage = (plan: string, gate: string): Promise<GatePage> =>
   http('GET', `/plans/${encodeURIComponent(plan)}/gates/${encodeURIComponent(gate)}`)
 
+// ── the plan as text ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** As somebody wrote it; as a document where nobody did. */
+export async function planText(plan: string, revision: number): Promise<string> {
+  const { text, document } = await http<{ readonly text: string | null; readonly document: object }>(
+    'GET',
+    `/plans/${encodeURIComponent(plan)}/revisions/${revision}`,
+  )
+  return text ?? JSON.stringify(document, null, 2)
+}
+interface Revised {
+  readonly summary: string
+  readonly diff: PlanDiff
+}
+export const tryRevision = (plan: string, document: string): Promise<Revised> =>
+  http('POST', `/plans/${encodeURIComponent(plan)}/revisions`, { document, dry_run: true })
+export const revise = (plan: string, document: string, rationale: string, revision: number): Promise<Revised> =>
+  http('POST', `/plans/${encodeURIComponent(plan)}/revisions`, { document, rationale, expected_revision: revision })
 /** Yes, with a plan that was changed before it goes on. */
 export const approveWithEdits = (plan: string, gate: string, body: object): Promise<unknown> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/gates/${encodeURIComponent(gate)}/approve`, body)

@@ -26,7 +26,7 @@ import type { LivePlan } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
 import { useNow } from '../parts/clock.ts'
 import { Glyph, signOf } from '../parts/glyph.tsx'
-import { clock, lookWord } from '../parts/words.ts'
+import { clock, lookWord, span, took } from '../parts/words.ts'
 import { type CriticalPath, criticalPath } from './critical-path.ts'
 import { foldGroups } from './fold-groups.ts'
 import { Minimap, offsetOf, scaleOf } from './minimap.tsx'
@@ -453,13 +453,12 @@ const ACTIONS: { readonly [action: string]: string } = {
 
 function Took({ task }: { readonly task: TaskView }) {
   if (task.look === 'running' || task.look === 'retrying') return <Ticking task={task} />
-  return task.startedAt === null || task.endedAt === null ? null : clock(task.endedAt - task.startedAt)
+  return task.startedAt === null || task.endedAt === null ? null : took(task.endedAt - task.startedAt)
 }
 
 function Ticking({ task }: { readonly task: TaskView }) {
   const now = useNow()
-  if (task.look === 'retrying' && task.retryAt !== null)
-    return `in ${Math.max(0, Math.ceil((task.retryAt - now) / 1000))} s`
+  if (task.look === 'retrying' && task.retryAt !== null) return `in ${span(task.retryAt - now)}`
   return task.startedAt === null ? null : clock(now - task.startedAt)
 }
 

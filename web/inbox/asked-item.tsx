@@ -3,10 +3,10 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { aimHint } from '../../src/domain/hint.ts'
-import { type AnswerBody, answerInbox, gatePage, type InboxEntry } from '../data/api.ts'
-import { useConnection } from '../data/live.ts'
+import { type AnswerBody, answerInbox, approveWithEdits, gatePage, type InboxEntry } from '../data/api.ts'
+import { useConnection, useLivePlan } from '../data/live.ts'
 import { queryClient } from '../data/queries.ts'
 import { useNow } from '../parts/clock.ts'
 import type { LineComments } from '../parts/diff.tsx'
@@ -20,6 +20,8 @@ import { Verdicts } from '../plan/criteria.tsx'
 import { AskedForm, emptyAnswers } from './asked-form.tsx'
 import { ConsentShown } from './consent-shown.tsx'
 import { ProposalShown } from './proposal-shown.tsx'
+
+const EditPlan = lazy(() => import('../plan/edit-plan.tsx'))
 
 /** What a button says, and the key that presses it. */
 const ANSWERS: {
@@ -71,8 +73,14 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
   const [option, setOption] = useState<string | null>(null)
   const [form, setForm] = useState(() => emptyAnswers(formOf(item)))
   const [busy, setBusy] = useState(false)
+  const [isEditing, setEditing] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const [lacksWhy, setLacksWhy] = useState(false)
+  const leave = async (): Promise<void> => {
+    await queryClient.invalidateQueries({ queryKey: ['inbox'] })
+    if (next !== null) void navigate({ to: '/inbox/$id', params: { id: next }, replace: true })
+    else void navigate({ to: '/plans/$plan', params: { plan: name } })
+  }
   const give = async (answer: string): Promise<void> => {
     const needsWhy = ANSWERS[answer]?.needsWhy === true
     // What was said about single lines goes with the words about the whole.
@@ -97,9 +105,7 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
     try {
       const done = await answerInbox(item.id, body)
       toast(done.told[0] ?? 'Answered')
-      await queryClient.invalidateQueries({ queryKey: ['inbox'] })
-      if (next !== null) void navigate({ to: '/inbox/$id', params: { id: next }, replace: true })
-      else void navigate({ to: '/plans/$plan', params: { plan: name } })
+      await leave()
     } catch (trouble) {
       setError(trouble)
       void queryClient.invalidateQueries({ queryKey: ['inbox'] })
@@ -217,9 +223,54 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
               </button>
             )
           })}
+          {asks.type === 'approval' && item.answers.some(({ answer }) => answer === 'approve') && (
+            <button type="button" className="button" disabled={busy || isAway} onClick={() => setEditing(true)}>
+              Approve with edits
+            </button>
+          )}
         </div>
+        {isEditing && task !== null && (
+          <Suspense fallback={null}>
+            <EditOf item={item} task={task} why={why} onClose={() => setEditing(false)} onDone={leave} />
+          </Suspense>
+        )}
       </footer>
     </article>
+  )
+}
+
+/** Yes, to the plan as somebody changes it here. */
+function EditOf({
+  item: { plan, asks },
+  task,
+  why,
+  onClose,
+  onDone,
+}: {
+  readonly item: InboxEntry
+  readonly task: string
+  readonly why: string
+  readonly onClose: () => void
+  readonly onDone: () => Promise<void>
+}) {
+  const followed = useLivePlan(plan)
+  if (followed === undefined || followed === 'missing') return null
+  const { revision } = followed.head
+  const hash = 'on' in asks && asks.on !== null ? { hash: asks.on } : {}
+  const rationale = why.trim() === '' ? {} : { rationale: why.trim() }
+  return (
+    <EditPlan
+      plan={plan}
+      revision={revision}
+      title={`Approve ${task} with edits`}
+      yes="Approve it so"
+      onClose={onClose}
+      onDone={async document => {
+        await approveWithEdits(plan, task, { document, ...hash, ...rationale })
+        toast('Approved, with your edits')
+        await onDone()
+      }}
+    />
   )
 }
 
@@ -321,13 +372,16 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
     case 'work':
       return asks.instruction === null ? null : <p className="asked-text">{asks.instruction}</p>
     case 'approval':
-      return asks.show.length === 0 ? null : (
+      // The changes themselves stand below.
+      return asks.show.every(text => text === 'diff') ? null : (
         <section>
           <h3>Look at</h3>
           <ul className="files">
-            {asks.show.map(text => (
-              <li key={text}>{text}</li>
-            ))}
+            {asks.show
+              .filter(text => text !== 'diff')
+              .map(text => (
+                <li key={text}>{text}</li>
+              ))}
           </ul>
         </section>
       )

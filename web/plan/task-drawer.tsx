@@ -15,7 +15,7 @@ import { Glyph, signOf } from '../parts/glyph.tsx'
 import { Hinted } from '../parts/hinted.tsx'
 import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
 import { attempt } from '../parts/toasts.tsx'
-import { asksWord, clock, dateOf, dollars, lookWord, span } from '../parts/words.ts'
+import { asksWord, clock, dateOf, dollars, lookWord, span, took } from '../parts/words.ts'
 import { TABS, type Tab } from '../router.tsx'
 import { ActionShown } from './action-shown.tsx'
 import { Changes, useTaskPage } from './changes.tsx'
@@ -192,7 +192,7 @@ function Facts({ detail }: { readonly detail: TaskDetail }) {
       : view.since !== null && view.status === 'waiting'
         ? (['Waits', span(now - view.since)] as const)
         : view.startedAt !== null && view.endedAt !== null
-          ? (['Took', clock(view.endedAt - view.startedAt)] as const)
+          ? (['Took', took(view.endedAt - view.startedAt)] as const)
           : (['State', lookWord(view.look)] as const)
   return (
     <dl>
@@ -409,7 +409,7 @@ function Attempts({
               </Link>
             )}
             <span className="num dim" title={`${dateOf(Date.parse(one.started_at))}, entry ${one.entry}`}>
-              {one.duration_ms === null ? '' : clock(one.duration_ms)}
+              {one.duration_ms === null ? '' : took(one.duration_ms)}
             </span>
             {(one.failure !== null || one.lost !== null) && <p className="dim">{one.failure?.message ?? one.lost}</p>}
           </li>
