@@ -132,3 +132,89 @@ test('when the service is killed the page stays readable and says so; when it is
   await page.getByRole('link', { name: 'Plans', exact: true }).first().click()
   await page.getByRole('link', { name: /afterwards/ }).waitFor()
 })
+
+const EDITED = `planfold: 1
+name: edited
+policy: { write: [notes/**] }
+tasks:
+  - id: first
+    edit: { file: notes/a.md, create: "one\\ntwo\\n" }
+  - id: second
+    needs: first
+    edit: { file: notes/a.md, find: two, replace: three }
+  - id: host
+    needs: second
+    gate: { type: question, question: Where to?, form: [{ name: host, type: text, label: Host }, { name: port, type: number, default: 443, label: Port }] }
+  - id: look
+    needs: host
+    gate: { type: approval, show: [diff] }
+  - id: last
+    needs: look
+    run: [echo, first words]
+    effect: pure
+  - id: never
+    needs: last
+    run: ["false"]
+    effect: pure
+    optional: true
+`
+
+test('a form is filled in, work is sent back with a word on one line, and approved with edits', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await page.goto(`${service.address}/ui/new?from=text`)
+  await page.getByLabel('The plan').fill(EDITED)
+  await page.getByRole('button', { name: 'Make the plan' }).click()
+  await page.getByRole('button', { name: 'Run' }).click()
+  const review = page.getByRole('region', { name: 'Waits for you' }).getByRole('link', { name: /Review/ })
+  await review.click()
+  await page.getByLabel('Host').fill('shop.example')
+  await page.getByRole('button', { name: 'Answer' }).click()
+  await page.getByRole('region', { name: 'Waits for you' }).getByText('look').waitFor()
+  await review.click()
+  // Both ways to look at a change.
+  const changes = page.getByRole('region', { name: 'Changes of notes/a.md' })
+  await changes.getByText('+ three').waitFor()
+  await page.getByRole('button', { name: 'Side by side' }).click()
+  await changes.getByText('+ three').waitFor()
+  await page.getByRole('button', { name: 'Comment on notes/a.md:2' }).click({ force: true })
+  await page.getByLabel('What is to be changed in notes/a.md:2').fill('four, not three')
+  await page.getByRole('button', { name: 'Push back' }).click()
+  await page.getByRole('region', { name: 'Waits for you' }).getByText('look').waitFor()
+  await page.goto(`${service.address}/ui/plans/edited?task=second`)
+  await page.getByText('notes/a.md:2: four, not three').waitFor()
+  await review.click()
+  await page.getByRole('button', { name: 'Approve with edits' }).click()
+  const text = page.getByLabel('The plan as text')
+  await text.waitFor()
+  await text.fill((await text.inputValue()).replace('first words', 'other words'))
+  await page.getByText('last.action', { exact: false }).or(page.getByText('last.run')).first().waitFor()
+  await page.getByRole('button', { name: 'Approve it so' }).click()
+  await page.getByText('Completed').first().waitFor()
+  await page.goto(`${service.address}/ui/plans/edited?task=last&tab=log`)
+  await page.getByRole('log').getByText('other words', { exact: true }).waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('a plan goes back to a checkpoint after a look at what that does, and the going back is undone; a task is retried, another skipped', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await page.goto(`${service.address}/ui/plans/edited?view=checkpoints`)
+  await page.getByRole('button', { name: 'Compare' }).last().click()
+  await page.getByText(/changed since/).waitFor()
+  await page.getByRole('button', { name: 'Go back' }).last().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('notes/a.md').waitFor()
+  await dialog.getByText('Open again').waitFor()
+  await dialog.getByRole('button', { name: 'Go back' }).click()
+  await page.getByText('The plan goes back').waitFor()
+  await expect.poll(() => folder.read('notes/a.md'), { timeout: 60_000 }).toBe('one\ntwo\n')
+  await page.getByRole('button', { name: 'Undo the last' }).click()
+  await dialog.getByText('notes/a.md').waitFor()
+  await dialog.getByRole('button', { name: 'Undo' }).click()
+  await expect.poll(() => folder.read('notes/a.md'), { timeout: 60_000 }).toBe('one\nthree\n')
+  await page.goto(`${service.address}/ui/plans/gated?task=last`)
+  const drawer = page.getByRole('complementary', { name: 'last' })
+  await drawer.getByRole('button', { name: 'Retry' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
+  await drawer.getByText(/2 of/).waitFor()
+  expect(complaints).toEqual([])
+})

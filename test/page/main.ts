@@ -131,6 +131,8 @@ process.exitCode = misses === 0 ? 0 : 1
 async function signedIn(): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: SIZES.desk, deviceScaleFactor: 1 })
   context.setDefaultTimeout(60_000)
+  // tsx names functions; in the page nobody does.
+  await context.addInitScript({ content: 'globalThis.__name = one => one' })
   const page = await context.newPage()
   await page.goto(service.link!)
   await page.getByRole('heading', { name: 'No plans yet' }).waitFor()
@@ -251,10 +253,7 @@ async function tabs(context: BrowserContext): Promise<void> {
   for (let at = 0; at < 7; at++) {
     const page = await context.newPage()
     await page.goto(`${service.address}/ui/plans/rename-total?view=outline`)
-    await page
-      .getByRole('button', { name: /watch/ })
-      .first()
-      .waitFor()
+    await page.getByRole('button', { name: /watch/ }).first().waitFor()
     pages.push(page)
   }
   await call('POST', '/plans/rename-total/pause', '{}', 'application/json')

@@ -396,12 +396,11 @@ const Node = memo(function Node({ task, place, detail, isSelected, isFolded, onS
     'data-task': name,
     className: classes,
     style,
-    'aria-label': label,
     'aria-pressed': isSelected,
     onClick: () => onSelect(name),
     ...(task.children === null ? {} : { onDoubleClick: () => onFold(name) }),
   }
-  if (detail === 'blocks') return <button {...shared} />
+  if (detail === 'blocks') return <button {...shared} aria-label={label} />
   if (isGate)
     return (
       <button {...shared}>
@@ -413,13 +412,17 @@ const Node = memo(function Node({ task, place, detail, isSelected, isFolded, onS
         </svg>
         <span className="gate-label">
           <b>{name}</b>
-          {detail === 'full' && look === 'waiting' && <span>asks you</span>}
+          {detail === 'full' && look === 'waiting' ? (
+            <span>asks you</span>
+          ) : (
+            <span className="hidden">{lookWord(look)}</span>
+          )}
         </span>
       </button>
     )
   return (
     <button {...shared}>
-      <Glyph sign={signOf(task)} />
+      <Glyph sign={signOf(task)} label={lookWord(look)} />
       <b>{name}</b>
       {detail === 'full' && (
         <>

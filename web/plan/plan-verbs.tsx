@@ -57,6 +57,7 @@ export function PlanVerbs({ head }: { readonly head: PlanHead }) {
         <button
           type="button"
           className="button main"
+          aria-label={isStopped ? 'Go on' : 'Run'}
           disabled={isAway}
           onClick={() => void attempt(() => orderPlan(name, 'execute'))}
         >
@@ -74,6 +75,7 @@ export function PlanVerbs({ head }: { readonly head: PlanHead }) {
         <button
           type="button"
           className="button main"
+          aria-label="Resume"
           disabled={isAway}
           onClick={() => void attempt(() => orderPlan(name, 'resume'))}
         >
@@ -85,6 +87,7 @@ export function PlanVerbs({ head }: { readonly head: PlanHead }) {
         <button
           type="button"
           className="button"
+          aria-label="Pause"
           disabled={isAway}
           onClick={() => void attempt(() => orderPlan(name, 'pause'))}
         >

@@ -113,7 +113,8 @@ export function TaskDrawer({ plan, name, task, waiting, isFolded, onClose, onOpe
           </Link>
         ))}
       </nav>
-      <div className="drawer-scroll">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reached by keys. */}
+      <div className="drawer-scroll" tabIndex={0}>
         {detail === undefined ? (
           <Skeleton height={80} />
         ) : tab === 'overview' ? (
@@ -345,7 +346,10 @@ function Data({ detail }: { readonly detail: TaskDetail }) {
     value === undefined || value === null ? null : (
       <section key={title}>
         <h3>{title}</h3>
-        <pre className="block">{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reached by keys. */}
+        <pre className="block" tabIndex={0}>
+          {typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
+        </pre>
       </section>
     ),
   )
