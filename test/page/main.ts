@@ -21,6 +21,9 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const wanted = new Set(process.argv.slice(2))
 const wants = (part: string): boolean => wanted.size === 0 || wanted.has(part)
 
+/** So long the large plan is watched while it runs. */
+const RUN_MS = 10_000
+
 let misses = 0
 function tell(what: string, value: string, isGood: boolean): void {
   if (!isGood) misses++
@@ -259,7 +262,7 @@ async function tabs(context: BrowserContext): Promise<void> {
   await call('POST', '/plans/rename-total/pause', '{}', 'application/json')
   await Promise.all(pages.map(page => page.getByText('Paused').first().waitFor()))
   await call('POST', '/plans/rename-total/resume', '{}', 'application/json')
-  await Promise.all(pages.map(page => page.getByRole('button', { name: 'Pause' }).waitFor()))
+  await Promise.all(pages.map(page => page.getByRole('button', { name: 'Pause', exact: true }).waitFor()))
   tell('seven tabs follow', '7 of 7', true)
   await Promise.all(pages.map(page => page.close()))
 }
@@ -277,19 +280,17 @@ async function thousand(context: BrowserContext): Promise<void> {
     frames >= 30,
   )
   const ran = await whileItRuns(page, async () => {
-    const before = (await call<{ version: number }>('GET', '/plans/large/state')).version
     const began = Date.now()
     await call('POST', '/plans/large/execute', '{}', 'application/json')
-    await page.getByText('Completed').first().waitFor()
+    await new Promise(resolve => setTimeout(resolve, RUN_MS))
     const took = (Date.now() - began) / 1_000
-    const { version } = await call<{ version: number }>('GET', '/plans/large/state')
-    return { took, entries: version - before }
+    // A task of this plan begins and ends: two events.
+    const ended = await page.locator('.canvas .sheet button.completed').count()
+    return { rate: (2 * ended) / took, ended }
   })
-  // A task of this plan begins and ends: two events.
-  const rate = 2_000 / ran.done.took
   tell(
     'the same plan runs in view',
-    `${rate.toFixed(0)} events/s (${ran.done.entries} entries in ${ran.done.took.toFixed(1)} s), ${ran.frames.toFixed(1)} frames/s, longest task ${ran.longest.toFixed(0)} ms, ${ran.long} over 50 ms`,
+    `${ran.done.rate.toFixed(0)} events/s as fast as the service goes (${ran.done.ended} tasks ended), ${ran.frames.toFixed(1)} frames/s, longest task ${ran.longest.toFixed(0)} ms, ${ran.long} over 50 ms`,
     ran.longest <= 100,
   )
   await page.screenshot({ path: join(OUT, 'large-light-desk.png') })

@@ -88,11 +88,12 @@ export function GraphView({ plan, selected, folded, critical, onSelect, onFold, 
     if (element === null || inner.current === null) return
     const { k, x, y } = zoomTransform(element)
     inner.current.style.transform = `translate(${x}px,${y}px) scale(${k})`
-    element.style.backgroundPosition = `${x}px ${y}px`
     const { clientWidth: width, clientHeight: height } = element
     const [left, top, right, bottom] = [-x / k, -y / k, (width - x) / k, (height - y) / k]
     if (frame.current !== null) placeFrame(frame.current, laid.current.layout, { left, top, right, bottom })
     const detail = detailAt(k)
+    // From afar there are no dots: to paint them anew in every frame costs more than all tasks.
+    if (detail !== 'blocks') element.style.backgroundPosition = `${x}px ${y}px`
     setView(before => {
       const isInside =
         before !== null && left >= before.left && top >= before.top && right <= before.right && bottom <= before.bottom
