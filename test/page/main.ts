@@ -182,7 +182,7 @@ async function look(context: BrowserContext, ids: ReadonlyMap<string, string>): 
         await page.goto(service.address + (path.startsWith('/') ? path : `/ui/inbox/${ids.get(path)}`))
         await page.getByText(ready).filter({ visible: true }).first().waitFor()
         await open?.(page)
-        await page.evaluate(() => document.fonts.ready.then(() => new Promise(requestAnimationFrame)))
+        await page.evaluate('document.fonts.ready.then(() => new Promise(requestAnimationFrame))')
         if (wants('shots')) await page.screenshot({ path: join(OUT, `${name}-${theme}-${sizeName}.png`) })
         if (!wants('axe')) continue
         for (const { id, impact, nodes } of await axe(page)) {

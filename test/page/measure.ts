@@ -2,6 +2,9 @@
 
 import type { Page } from 'playwright-core'
 
+/** In the page. */
+declare const requestAnimationFrame: (run: (now: number) => void) => number
+
 const FOR_MS = 4_000
 
 /** Drags the graph to and fro as a person does, with the button held. */
@@ -50,7 +53,7 @@ export async function whileItRuns<T>(
     ;(globalThis as unknown as { seen: typeof seen }).seen = seen
     new PerformanceObserver(list => {
       for (const { duration } of list.getEntries()) seen.long.push(duration)
-    }).observe({ type: 'longtask' })
+    }).observe({ type: 'longtask' as never })
     const frame = (): void => {
       seen.frames++
       if (!seen.isOver) requestAnimationFrame(frame)
