@@ -9,6 +9,12 @@ step() { echo "── $*"; "$@" || failed=1; }
 if ! command -v strace >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
   (apt-get update -qq && apt-get install -y -qq strace) >/dev/null 2>&1 || echo "strace could not be installed; syscall-level crash tests will say that they skip"
 fi
+# The page is tried in a real browser: PLANFOLD_CHROMIUM, that of the system, or the one of @sparticuz/chromium. Where none is found, Debian's is
+# installed when that is allowed; else test/e2e/page.test.ts says why it skips.
+if [ -z "${PLANFOLD_CHROMIUM:-}" ] && ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null \
+  && [ ! -d node_modules/@sparticuz/chromium/bin ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+  (apt-get update -qq && apt-get install -y -qq chromium) >/dev/null 2>&1 || echo "no browser could be installed; the tests of the page will say that they skip"
+fi
 # git is needed by the demo and its tests.
 if ! command -v git >/dev/null; then
   if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then (apt-get update -qq && apt-get install -y -qq git) >/dev/null 2>&1; fi

@@ -32,6 +32,8 @@ export interface PlanSearch {
   readonly task?: string
   readonly tab?: Tab
   readonly line?: number
+  readonly attempt?: number
+  readonly visit?: number
 }
 export interface NewSearch {
   readonly from?: 'goal' | 'template' | 'text'
@@ -40,6 +42,7 @@ export interface NewSearch {
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 const oneOf = <T extends string>(all: readonly T[], value: unknown): T | undefined => all.find(one => one === value)
+const whole = (value: unknown): number | undefined => (Number.isSafeInteger(value) ? (value as number) : undefined)
 /** Keys that are not said stay out of the address. */
 const said = <T extends object>(values: T): T =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T
@@ -59,7 +62,9 @@ const plan = createRoute({
       view: oneOf(VIEWS, search.view),
       task: text(search.task),
       tab: oneOf(TABS, search.tab),
-      line: Number.isSafeInteger(search.line) ? (search.line as number) : undefined,
+      line: whole(search.line),
+      attempt: whole(search.attempt),
+      visit: whole(search.visit),
     }) as PlanSearch,
   component: lazyRouteComponent(() => import('./pages/plan-page.tsx')),
 })

@@ -19,11 +19,13 @@ const AS_WRITTEN: ReadonlySet<string> = new Set([
   'bound',
   'choices',
   'command',
+  'commits',
   'counts',
   'data',
   'default',
   'definition',
   'detail',
+  'env',
   'events',
   'expected',
   'facts',
@@ -32,8 +34,10 @@ const AS_WRITTEN: ReadonlySet<string> = new Set([
   'matrix',
   'outcomes',
   'outputs',
+  'remotes',
   'roles',
   'said',
+  'values',
 ])
 /** Keys whose values may be hints with steps. */
 const HINTS: ReadonlySet<string> = new Set(['hint', 'why', 'means'])

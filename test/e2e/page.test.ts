@@ -86,9 +86,9 @@ test('by the link to the plans; a gate is approved in one tab and passed in anot
     .getByRole('link', { name: /Review/ })
     .first()
     .click()
-  await page.getByText('If you approve, this runs').waitFor()
+  await page.getByRole('heading', { name: 'If you approve, this runs' }).waitFor()
   await page.getByRole('img', { name: `Command: "echo" ${JSON.stringify(HOSTILE)}` }).waitFor()
-  await page.getByRole('button', { name: /Approve/ }).click()
+  await page.getByRole('button', { name: /^Approve\s*A$/ }).click()
   await page.getByText('Completed').first().waitFor()
   await other.getByText('Completed').first().waitFor()
   await page.goto(`${service.address}/ui/plans/gated?task=last&tab=log`)
@@ -104,12 +104,12 @@ test('a plan is drafted from a goal, shown, run and watched', async context_ => 
   await page.getByLabel('What do you want done?').fill('Write a note about the weather')
   await page.getByRole('button', { name: /Draft the plan/ }).click()
   await page.getByText('Draft', { exact: true }).first().waitFor()
-  await page.getByRole('button', { name: 'Run' }).click()
-  await page.getByRole('button', { name: 'Pause' }).waitFor()
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+  await page.getByRole('button', { name: 'Pause', exact: true }).waitFor()
   await page.keyboard.press('Control+k')
   await page.getByRole('combobox', { name: 'Find or do' }).fill('pause')
   await page.keyboard.press('Enter')
-  await page.getByRole('button', { name: 'Resume' }).waitFor()
+  await page.getByRole('button', { name: 'Resume', exact: true }).waitFor()
   expect(complaints).toEqual([])
 })
 
@@ -131,4 +131,59 @@ test('when the service is killed the page stays readable and says so; when it is
   )
   await page.getByRole('link', { name: 'Plans', exact: true }).first().click()
   await page.getByRole('link', { name: /afterwards/ }).waitFor()
+})
+
+const EDITED = `planfold: 1
+name: edited
+policy: { write: [notes/**] }
+tasks:
+  - id: first
+    edit: { file: notes/a.md, create: "one\\ntwo\\n" }
+  - id: second
+    needs: first
+    edit: { file: notes/a.md, find: two, replace: three }
+  - id: host
+    needs: second
+    gate: { type: question, question: Where to?, form: [{ name: host, type: text, label: Host }, { name: port, type: number, default: 443, label: Port }] }
+  - id: look
+    needs: host
+    gate: { type: approval, show: [diff] }
+  - id: last
+    needs: look
+    run: [echo, first words]
+    effect: pure
+  - id: never
+    needs: last
+    run: ["false"]
+    effect: pure
+    optional: true
+`
+
+test('a plan is made from text and run, up to what it asks', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await page.goto(`${service.address}/ui/new?from=text`)
+  await page.getByLabel('The plan').fill(EDITED)
+  await page.getByRole('button', { name: 'Make the plan' }).click()
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+  await page.getByRole('region', { name: 'Waits for you' }).getByText('host', { exact: true }).waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('a plan goes back to a checkpoint after a look at what that does, and the going back is undone', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await page.goto(`${service.address}/ui/plans/edited?view=checkpoints`)
+  await page.getByRole('button', { name: 'Compare' }).last().click()
+  await page.getByText(/changed since/).waitFor()
+  await page.getByRole('button', { name: 'Go back' }).last().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('notes/a.md').waitFor()
+  await dialog.getByText('Open again').waitFor()
+  await dialog.getByRole('button', { name: 'Go back' }).click()
+  await page.getByText('The plan goes back').waitFor()
+  await expect.poll(() => folder.read('notes/a.md'), { timeout: 60_000 }).toBe('one\ntwo\n')
+  await page.getByRole('button', { name: 'Undo the last' }).click()
+  await dialog.getByText('notes/a.md').waitFor()
+  await dialog.getByRole('button', { name: 'Undo' }).click()
+  await expect.poll(() => folder.read('notes/a.md'), { timeout: 60_000 }).toBe('one\nthree\n')
+  expect(complaints).toEqual([])
 })

@@ -158,6 +158,8 @@ export async function listInbox(): Promise<readonly InboxEntry[]> {
   return (await engine.ask({ type: 'inbox' })).items
 }
 
+export type PlanDiff = Extract<InboxEntry['asks'], { readonly type: 'proposal' }>['changes']
+
 export interface AnswerBody {
   readonly answer: string
   readonly rationale?: string
@@ -170,26 +172,60 @@ export interface AnswerBody {
 export const answerInbox = (id: string, body: AnswerBody): Promise<{ readonly told: readonly string[] }> =>
   http('POST', `/inbox/${encodeURIComponent(id)}/answer`, body)
 
-/** What somebody is asked to agree to, from the stored bytes; null when nothing was stored. */
-export async function shownFor(sha256: string): Promise<Shown | null> {
-  const bytes = await engine.ask({ type: 'blob', sha256: sha256 as never })
-  return bytes === null ? null : (JSON.parse(new TextDecoder().decode(bytes)) as Shown)
+/** A gate with everything an answer agrees to. `lines` are the words as a terminal says them. */
+export interface GatePage {
+  readonly open: boolean
+  readonly hidden: boolean
+  readonly decisions: readonly DecisionItem[]
+  readonly consent: {
+    readonly hash: string
+    readonly text: string
+    readonly lines: readonly (readonly { readonly text: string; readonly tone: string | null }[])[]
+    readonly shown: Shown
+    readonly changes: readonly ChangedFile[]
+  } | null
 }
+export const gatePage = (plan: string, gate: string): Promise<GatePage> =>
+  http('GET', `/plans/${encodeURIComponent(plan)}/gates/${encodeURIComponent(gate)}`)
 
-export async function blobText(sha256: string): Promise<string | null> {
-  const bytes = await engine.ask({ type: 'blob', sha256: sha256 as never })
-  return bytes === null ? null : new TextDecoder().decode(bytes)
+// ── the plan as text ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** As somebody wrote it; as a document where nobody did. */
+export async function planText(plan: string, revision: number): Promise<string> {
+  const { text, document } = await http<{ readonly text: string | null; readonly document: object }>(
+    'GET',
+    `/plans/${encodeURIComponent(plan)}/revisions/${revision}`,
+  )
+  return text ?? JSON.stringify(document, null, 2)
 }
+interface Revised {
+  readonly summary: string
+  readonly diff: PlanDiff
+}
+export const tryRevision = (plan: string, document: string): Promise<Revised> =>
+  http('POST', `/plans/${encodeURIComponent(plan)}/revisions`, { document, dry_run: true })
+export const revise = (plan: string, document: string, rationale: string, revision: number): Promise<Revised> =>
+  http('POST', `/plans/${encodeURIComponent(plan)}/revisions`, { document, rationale, expected_revision: revision })
+/** Yes, with a plan that was changed before it goes on. */
+export const approveWithEdits = (plan: string, gate: string, body: object): Promise<unknown> =>
+  http('POST', `/plans/${encodeURIComponent(plan)}/gates/${encodeURIComponent(gate)}/approve`, body)
 
 // ── one task ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export const taskLogs = (plan: string, task: string, after = 0) =>
   engine.ask({ type: 'logs', plan, task, after, limit: 1000 })
-export const taskAttempts = (plan: string, task: string) =>
-  http<{ items: readonly AttemptItem[] }>(
-    'GET',
-    `/plans/${encodeURIComponent(plan)}/tasks/${encodeURIComponent(task)}/attempts`,
-  )
+/** Everything about one task, with one call: attempts, what it changed line by line, what would run. */
+export interface TaskPage {
+  readonly attempts: readonly AttemptItem[]
+  readonly decisions: readonly DecisionItem[]
+  readonly preview: string | null
+  readonly changes: {
+    readonly visit: number
+    readonly attempt: number
+    readonly files: readonly ChangedFile[]
+    readonly more: number
+  } | null
+}
 export interface AttemptItem {
   readonly visit: number
   readonly attempt: number
@@ -197,10 +233,40 @@ export interface AttemptItem {
   readonly started_at: string
   readonly ended_at: string | null
   readonly duration_ms: number | null
+  readonly by: string | null
   readonly exit: number | null
-  readonly failure_class: string | null
+  readonly failure: { readonly message: string; readonly class?: string } | null
+  readonly lost: string | null
+  readonly paths: number | null
+  readonly used: { readonly tokens: number | null; readonly cost: number | null } | null
+  /** Of the journal. */
+  readonly entry: number
 }
-export const taskPreview = (plan: string, task: string) => engine.ask({ type: 'preview', plan, task })
+export interface DecisionItem {
+  readonly verdict: string
+  readonly by: string
+  readonly at: string
+  readonly rationale: string
+  readonly entry: number
+}
+/** `patch`: the lines that differ, in the unified form; `why` there is none. */
+export interface ChangedFile {
+  readonly path: string
+  readonly patch: readonly string[] | null
+  readonly why: string | null
+  readonly change?: 'created' | 'changed' | 'deleted'
+}
+export const taskPage = (
+  plan: string,
+  task: string,
+  which: { readonly visit?: number; readonly attempt?: number } = {},
+): Promise<TaskPage> =>
+  http(
+    'GET',
+    `/plans/${encodeURIComponent(plan)}/tasks/${encodeURIComponent(task)}?${new URLSearchParams(
+      Object.entries(which).map(([key, value]) => [key, String(value)]),
+    )}`,
+  )
 
 // ── going back ───────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -163,6 +163,10 @@ export class LiveHub {
 
   async #readPages(one: Followed): Promise<void> {
     const [plan] = one.asked
+    if (one.fold.version === 0) {
+      const now = await this.#engine.ask({ type: 'state', plan: plan! })
+      if (now === null || one.fold.start(now.fold, now.definition)) return
+    }
     for (;;) {
       const entries = await this.#engine.ask({ type: 'entries', plan: plan!, after: one.fold.version, limit: PAGE })
       if (entries === null) return

@@ -3,10 +3,12 @@
 
 import type { Entry } from '../../src/client/client.ts'
 import { plainHint } from '../../src/domain/hint.ts'
+import type { JsonObject } from '../../src/domain/json.ts'
+import type { PlanDefinition } from '../../src/domain/plan.ts'
 import { effectOf } from '../../src/domain/plan-rules/effect.ts'
 import { retryOf } from '../../src/domain/recovery/retry.ts'
 import { evolve } from '../../src/domain/state/evolve.ts'
-import { newState } from '../../src/domain/state/fold.ts'
+import { newState, unpackFold } from '../../src/domain/state/fold.ts'
 import type { PlanState, TaskState } from '../../src/domain/state/state.ts'
 import { ENDED } from '../../src/domain/status.ts'
 import { explain } from '../../src/domain/views/board.ts'
@@ -14,7 +16,7 @@ import { planStatus } from '../../src/domain/views/summary.ts'
 import type { Look, PlanFrame, PlanHead, TaskDetail, TaskView } from './live-messages.ts'
 
 export class PlanFold {
-  readonly state: PlanState = newState()
+  state: PlanState = newState()
   #told = new Map<string, TaskView>()
   #toldRevision = 0
   #cost: { readonly usd: number; readonly tokens: number } | null = null
@@ -22,6 +24,16 @@ export class PlanFold {
 
   get version(): number {
     return this.state.version
+  }
+
+  /** Begins with how the plan stands. False where only the whole journal tells everything: what models were paid for in all attempts. */
+  start(fold: JsonObject, definition: PlanDefinition): boolean {
+    const state = unpackFold(fold, definition)
+    const isPaid = (task: TaskState): boolean =>
+      task.definition.action.type === 'model' || task.result?.model !== undefined
+    if (state.order.some(isPaid)) return false
+    this.state = state
+    return true
   }
 
   /** The next entry. False when one is missing in between: then read behind `version`. */

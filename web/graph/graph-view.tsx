@@ -26,7 +26,7 @@ import type { LivePlan } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
 import { useNow } from '../parts/clock.ts'
 import { Glyph, signOf } from '../parts/glyph.tsx'
-import { clock, lookWord } from '../parts/words.ts'
+import { clock, lookWord, span, took } from '../parts/words.ts'
 import { type CriticalPath, criticalPath } from './critical-path.ts'
 import { foldGroups } from './fold-groups.ts'
 import { Minimap, offsetOf, scaleOf } from './minimap.tsx'
@@ -88,11 +88,12 @@ export function GraphView({ plan, selected, folded, critical, onSelect, onFold, 
     if (element === null || inner.current === null) return
     const { k, x, y } = zoomTransform(element)
     inner.current.style.transform = `translate(${x}px,${y}px) scale(${k})`
-    element.style.backgroundPosition = `${x}px ${y}px`
     const { clientWidth: width, clientHeight: height } = element
     const [left, top, right, bottom] = [-x / k, -y / k, (width - x) / k, (height - y) / k]
     if (frame.current !== null) placeFrame(frame.current, laid.current.layout, { left, top, right, bottom })
     const detail = detailAt(k)
+    // From afar there are no dots: to paint them anew in every frame costs more than all tasks.
+    if (detail !== 'blocks') element.style.backgroundPosition = `${x}px ${y}px`
     setView(before => {
       const isInside =
         before !== null && left >= before.left && top >= before.top && right <= before.right && bottom <= before.bottom
@@ -396,12 +397,11 @@ const Node = memo(function Node({ task, place, detail, isSelected, isFolded, onS
     'data-task': name,
     className: classes,
     style,
-    'aria-label': label,
     'aria-pressed': isSelected,
     onClick: () => onSelect(name),
     ...(task.children === null ? {} : { onDoubleClick: () => onFold(name) }),
   }
-  if (detail === 'blocks') return <button {...shared} />
+  if (detail === 'blocks') return <button {...shared} aria-label={label} />
   if (isGate)
     return (
       <button {...shared}>
@@ -413,13 +413,17 @@ const Node = memo(function Node({ task, place, detail, isSelected, isFolded, onS
         </svg>
         <span className="gate-label">
           <b>{name}</b>
-          {detail === 'full' && look === 'waiting' && <span>asks you</span>}
+          {detail === 'full' && look === 'waiting' ? (
+            <span>asks you</span>
+          ) : (
+            <span className="hidden">{lookWord(look)}</span>
+          )}
         </span>
       </button>
     )
   return (
     <button {...shared}>
-      <Glyph sign={signOf(task)} />
+      <Glyph sign={signOf(task)} label={lookWord(look)} />
       <b>{name}</b>
       {detail === 'full' && (
         <>
@@ -453,13 +457,12 @@ const ACTIONS: { readonly [action: string]: string } = {
 
 function Took({ task }: { readonly task: TaskView }) {
   if (task.look === 'running' || task.look === 'retrying') return <Ticking task={task} />
-  return task.startedAt === null || task.endedAt === null ? null : clock(task.endedAt - task.startedAt)
+  return task.startedAt === null || task.endedAt === null ? null : took(task.endedAt - task.startedAt)
 }
 
 function Ticking({ task }: { readonly task: TaskView }) {
   const now = useNow()
-  if (task.look === 'retrying' && task.retryAt !== null)
-    return `in ${Math.max(0, Math.ceil((task.retryAt - now) / 1000))} s`
+  if (task.look === 'retrying' && task.retryAt !== null) return `in ${span(task.retryAt - now)}`
   return task.startedAt === null ? null : clock(now - task.startedAt)
 }
 

@@ -3,22 +3,25 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { aimHint } from '../../src/domain/hint.ts'
-import { type AnswerBody, answerInbox, type InboxEntry, shownFor } from '../data/api.ts'
-import { useConnection } from '../data/live.ts'
+import { type AnswerBody, answerInbox, approveWithEdits, gatePage, type InboxEntry } from '../data/api.ts'
+import { useConnection, useLivePlan } from '../data/live.ts'
 import { queryClient } from '../data/queries.ts'
 import { useNow } from '../parts/clock.ts'
+import type { LineComments } from '../parts/diff.tsx'
 import { Glyph } from '../parts/glyph.tsx'
 import { Hinted } from '../parts/hinted.tsx'
 import { isPlain } from '../parts/shell.tsx'
 import { Skeleton, Trouble } from '../parts/states.tsx'
 import { toast } from '../parts/toasts.tsx'
-import { asksWord, dateOf, span } from '../parts/words.ts'
+import { asksWord, count, dateOf, span } from '../parts/words.ts'
 import { Verdicts } from '../plan/criteria.tsx'
 import { AskedForm, emptyAnswers } from './asked-form.tsx'
 import { ConsentShown } from './consent-shown.tsx'
 import { ProposalShown } from './proposal-shown.tsx'
+
+const EditPlan = lazy(() => import('../plan/edit-plan.tsx'))
 
 /** What a button says, and the key that presses it. */
 const ANSWERS: {
@@ -56,14 +59,35 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
   const navigate = useNavigate()
   const connection = useConnection()
   const [why, setWhy] = useState('')
+  const [said, setSaid] = useState<ReadonlyMap<string, string>>(new Map())
+  const comments: LineComments = {
+    said,
+    say: (place, text) =>
+      setSaid(before => {
+        const next = new Map(before)
+        if (text === null) next.delete(place)
+        else next.set(place, text)
+        return next
+      }),
+  }
   const [option, setOption] = useState<string | null>(null)
   const [form, setForm] = useState(() => emptyAnswers(formOf(item)))
   const [busy, setBusy] = useState(false)
+  const [isEditing, setEditing] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const [lacksWhy, setLacksWhy] = useState(false)
+  const leave = async (): Promise<void> => {
+    await queryClient.invalidateQueries({ queryKey: ['inbox'] })
+    if (next !== null) void navigate({ to: '/inbox/$id', params: { id: next }, replace: true })
+    else void navigate({ to: '/plans/$plan', params: { plan: name } })
+  }
   const give = async (answer: string): Promise<void> => {
     const needsWhy = ANSWERS[answer]?.needsWhy === true
-    if (needsWhy && why.trim() === '') {
+    // What was said about single lines goes with the words about the whole.
+    const rationale = [why.trim(), ...[...said].map(([place, text]) => `${place}: ${text.trim()}`)]
+      .filter(Boolean)
+      .join('\n')
+    if (needsWhy && rationale === '') {
       setLacksWhy(true)
       document.getElementById('why')?.focus()
       return
@@ -71,7 +95,7 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
     const hash = 'on' in asks && asks.on !== null ? asks.on : undefined
     const body: AnswerBody = {
       answer,
-      ...(why.trim() === '' ? {} : { rationale: why.trim() }),
+      ...(rationale === '' ? {} : { rationale }),
       ...(hash === undefined ? {} : { hash }),
       ...(answer === 'choose' && option !== null ? { option } : {}),
       ...(answer === 'answer' ? { answers: form } : {}),
@@ -81,9 +105,7 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
     try {
       const done = await answerInbox(item.id, body)
       toast(done.told[0] ?? 'Answered')
-      await queryClient.invalidateQueries({ queryKey: ['inbox'] })
-      if (next !== null) void navigate({ to: '/inbox/$id', params: { id: next }, replace: true })
-      else void navigate({ to: '/plans/$plan', params: { plan: name } })
+      await leave()
     } catch (trouble) {
       setError(trouble)
       void queryClient.invalidateQueries({ queryKey: ['inbox'] })
@@ -164,7 +186,7 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
             <Verdicts lines={item.checks.map(verdict => ({ text: verdict.criterion, how: null, verdict }))} />
           </section>
         )}
-        <Shown item={item} />
+        <Shown item={item} comments={comments} />
         <Left item={item} />
       </div>
       <footer className="asked-acts">
@@ -181,6 +203,7 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
             onChange={event => setWhy(event.target.value)}
           />
         </label>
+        {said.size > 0 && <p className="dim">{count(said.size, 'comment')} on lines, sent with your answer</p>}
         <div className="answers">
           {item.answers.length === 0 && <p className="dim">You may look at this, not answer it.</p>}
           {item.answers.map(({ answer, means }) => {
@@ -200,9 +223,54 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
               </button>
             )
           })}
+          {asks.type === 'approval' && item.answers.some(({ answer }) => answer === 'approve') && (
+            <button type="button" className="button" disabled={busy || isAway} onClick={() => setEditing(true)}>
+              Approve with edits
+            </button>
+          )}
         </div>
+        {isEditing && task !== null && (
+          <Suspense fallback={null}>
+            <EditOf item={item} task={task} why={why} onClose={() => setEditing(false)} onDone={leave} />
+          </Suspense>
+        )}
       </footer>
     </article>
+  )
+}
+
+/** Yes, to the plan as somebody changes it here. */
+function EditOf({
+  item: { plan, asks },
+  task,
+  why,
+  onClose,
+  onDone,
+}: {
+  readonly item: InboxEntry
+  readonly task: string
+  readonly why: string
+  readonly onClose: () => void
+  readonly onDone: () => Promise<void>
+}) {
+  const followed = useLivePlan(plan)
+  if (followed === undefined || followed === 'missing') return null
+  const { revision } = followed.head
+  const hash = 'on' in asks && asks.on !== null ? { hash: asks.on } : {}
+  const rationale = why.trim() === '' ? {} : { rationale: why.trim() }
+  return (
+    <EditPlan
+      plan={plan}
+      revision={revision}
+      title={`Approve ${task} with edits`}
+      yes="Approve it so"
+      onClose={onClose}
+      onDone={async document => {
+        await approveWithEdits(plan, task, { document, ...hash, ...rationale })
+        toast('Approved, with your edits')
+        await onDone()
+      }}
+    />
   )
 }
 
@@ -304,13 +372,16 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
     case 'work':
       return asks.instruction === null ? null : <p className="asked-text">{asks.instruction}</p>
     case 'approval':
-      return asks.show.length === 0 ? null : (
+      // The changes themselves stand below.
+      return asks.show.every(text => text === 'diff') ? null : (
         <section>
           <h3>Look at</h3>
           <ul className="files">
-            {asks.show.map(text => (
-              <li key={text}>{text}</li>
-            ))}
+            {asks.show
+              .filter(text => text !== 'diff')
+              .map(text => (
+                <li key={text}>{text}</li>
+              ))}
           </ul>
         </section>
       )
@@ -321,17 +392,47 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
   }
 }
 
-/** From the stored bytes. */
-function Shown({ item: { shown, releases } }: { readonly item: InboxEntry }) {
+/** From the stored bytes; and on demand in the words of a terminal, which are the same for every face. */
+function Shown({ item, comments }: { readonly item: InboxEntry; readonly comments: LineComments }) {
+  const { shown, releases, plan, task } = item
   const { data, error, isLoading } = useQuery({
-    queryKey: ['shown', shown],
-    queryFn: () => shownFor(shown!),
-    enabled: shown !== null,
-    staleTime: Number.POSITIVE_INFINITY,
+    queryKey: ['gate', plan, task, shown],
+    queryFn: () => gatePage(plan, task!),
+    enabled: shown !== null && task !== null,
   })
   if (isLoading) return <Skeleton height={120} />
   if (error !== null) return <Trouble error={error} />
-  return <ConsentShown shown={data ?? null} releases={releases} />
+  const consent = data?.consent ?? null
+  return (
+    <>
+      {data?.hidden === true && <p className="dim">What exactly runs is shown to those who may decide.</p>}
+      <ConsentShown
+        shown={consent?.shown ?? null}
+        releases={releases}
+        changes={consent?.changes ?? []}
+        comments={comments}
+      />
+      {consent !== null && (
+        <details className="consent-words">
+          <summary>All of it in words, as in a terminal</summary>
+          <pre className="block">
+            {consent.lines.map((line, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: lines are in order.
+              <span key={at}>
+                {line.map(({ text, tone }, place) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: so are the parts of a line.
+                  <span key={place} className={tone === null ? undefined : `tone-${tone}`}>
+                    {text}
+                  </span>
+                ))}
+                {'\n'}
+              </span>
+            ))}
+          </pre>
+        </details>
+      )}
+    </>
+  )
 }
 
 /** What the tasks right before it left. */

@@ -4,16 +4,22 @@
 import type { Shown, ShownTask, ShownWords } from '../../src/domain/gates/consent.ts'
 import { IMPACT_WORDS } from '../../src/domain/plan-rules/impact.ts'
 import type { Releases } from '../../src/domain/views/gate-releases.ts'
+import type { ChangedFile } from '../data/api.ts'
 import { Argv, visible } from '../parts/argv.tsx'
-import { Diff } from '../parts/diff.tsx'
+import { Diff, DiffModes, FileDiffs, type LineComments, useDiffMode } from '../parts/diff.tsx'
 import { count } from '../parts/words.ts'
 
 export function ConsentShown({
   shown,
   releases,
+  changes,
+  comments,
 }: {
   readonly shown: Shown | null
   readonly releases: Releases | null
+  /** What the plan wrote so far, line by line. */
+  readonly changes: readonly ChangedFile[]
+  readonly comments: LineComments
 }) {
   if (shown === null) return <ReleasesShown releases={releases} named={new Set()} />
   if (shown.type === 'task')
@@ -21,7 +27,7 @@ export function ConsentShown({
       <section>
         <h3>If you approve, this runs</h3>
         <TaskShown task={shown} waits={[]} />
-        <Reviewed changes={shown.reviewed} />
+        <Reviewed isReviewed={shown.reviewed !== null} changes={changes} comments={comments} />
         <AuthorWords words={shown.words} />
       </section>
     )
@@ -48,7 +54,7 @@ export function ConsentShown({
           ))}
         </section>
       )}
-      <Reviewed changes={reviewed} />
+      <Reviewed isReviewed={reviewed !== null} changes={changes} comments={comments} />
       <ReleasesShown releases={releases} named={new Set([...tasks.map(({ task }) => task as string), ...later])} />
       {later.length > 0 && <p className="dim">Needs an approval of its own later: {later.join(', ')}</p>}
       <AuthorWords words={words} />
@@ -135,23 +141,27 @@ function TaskShown({ task, waits }: { readonly task: ShownTask; readonly waits: 
   )
 }
 
-function Reviewed({ changes }: { readonly changes: Shown['reviewed'] }) {
-  if (changes === null) return null
+function Reviewed({
+  isReviewed,
+  changes,
+  comments,
+}: {
+  readonly isReviewed: boolean
+  readonly changes: readonly ChangedFile[]
+  readonly comments: LineComments
+}) {
+  const [mode, setMode] = useDiffMode()
+  if (!isReviewed) return null
   return (
-    <section>
-      <h3>
-        The plan has changed <s>{count(changes.length, 'file')}</s>
-      </h3>
-      <ul className="files">
-        {changes.map(({ path, before, now }) => (
-          <li key={path}>
-            <code className={before === null ? 'add' : now === null ? 'remove' : ''}>
-              {before === null ? '+' : now === null ? '−' : '~'}
-            </code>
-            <code>{visible(path)}</code>
-          </li>
-        ))}
-      </ul>
+    <section className="reviewed">
+      <div className="changes-head">
+        <h3>
+          The plan has changed <s>{changes.length === 0 ? 'no file' : count(changes.length, 'file')}</s>
+        </h3>
+        <span className="space" />
+        {changes.length > 0 && <DiffModes mode={mode} onMode={setMode} />}
+      </div>
+      <FileDiffs files={changes} mode={mode} comments={comments} />
     </section>
   )
 }

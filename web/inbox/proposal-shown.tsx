@@ -1,51 +1,57 @@
 // A proposed revision: why, and what it would change, by meaning.
 
 import type { Json } from '../../src/domain/json.ts'
-import type { InboxEntry } from '../data/api.ts'
+import type { InboxEntry, PlanDiff } from '../data/api.ts'
 
 type Proposal = Extract<InboxEntry['asks'], { readonly type: 'proposal' }>
 
 export function ProposalShown({ asks: { rationale, changes, stale, by } }: { readonly asks: Proposal }) {
-  const { plan, added, removed, renamed, changed } = changes
   return (
     <section>
       <p className="asked-text">
         {rationale} <span className="dim">proposed by {by}</span>
       </p>
       {stale && <p className="trouble">The plan was revised since this was proposed.</p>}
-      <ul className="proposal">
-        {added.map(({ task, title }) => (
-          <li key={`+${task}`} className="add">
-            <code>+ {task}</code> {title}
-          </li>
-        ))}
-        {removed.map(({ task, title }) => (
-          <li key={`-${task}`} className="remove">
-            <code>− {task}</code> {title}
-          </li>
-        ))}
-        {renamed.map(({ from, to }) => (
-          <li key={`${from}>${to}`}>
-            <code>
-              {from} → {to}
-            </code>
-          </li>
-        ))}
-        {[
-          ...plan.map(change => ({ task: null, change })),
-          ...changed.flatMap(({ task, changes }) => changes.map(change => ({ task, change }))),
-        ].map(({ task, change }) => (
-          <li key={`${task}.${change.key}`}>
-            <code>
-              {task === null ? '' : `${task}.`}
-              {change.key}
-            </code>
-            {'before' in change && change.before !== undefined && <del>{short(change.before as Json)}</del>}
-            {'after' in change && change.after !== undefined && <ins>{short(change.after as Json)}</ins>}
-          </li>
-        ))}
-      </ul>
+      <DiffByMeaning diff={changes} />
     </section>
+  )
+}
+
+/** What differs between two plans, task by task and key by key. */
+export function DiffByMeaning({ diff: { plan, added, removed, renamed, changed } }: { readonly diff: PlanDiff }) {
+  return (
+    <ul className="proposal">
+      {added.map(({ task, title }) => (
+        <li key={`+${task}`} className="add">
+          <code>+ {task}</code> {title}
+        </li>
+      ))}
+      {removed.map(({ task, title }) => (
+        <li key={`-${task}`} className="remove">
+          <code>− {task}</code> {title}
+        </li>
+      ))}
+      {renamed.map(({ from, to }) => (
+        <li key={`${from}>${to}`}>
+          <code>
+            {from} → {to}
+          </code>
+        </li>
+      ))}
+      {[
+        ...plan.map(change => ({ task: null, change })),
+        ...changed.flatMap(({ task, changes }) => changes.map(change => ({ task, change }))),
+      ].map(({ task, change }) => (
+        <li key={`${task}.${change.key}`}>
+          <code>
+            {task === null ? '' : `${task}.`}
+            {change.key}
+          </code>
+          {'before' in change && change.before !== undefined && <del>{short(change.before as Json)}</del>}
+          {'after' in change && change.after !== undefined && <ins>{short(change.after as Json)}</ins>}
+        </li>
+      ))}
+    </ul>
   )
 }
 

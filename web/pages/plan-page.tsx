@@ -73,7 +73,9 @@ function PlanShown({ name, plan }: { readonly name: string; readonly plan: LiveP
   const navigate = useNavigate({ from: '/plans/$plan' })
   const view: View = search.view ?? (isNarrow() ? 'outline' : 'graph')
   // The page opens on what failed or waits, once.
-  const [first, setFirst] = useState(() => (search.task !== undefined || isNarrow() ? null : troubled(plan)))
+  const [first, setFirst] = useState(() =>
+    search.task !== undefined || view !== 'graph' || isNarrow() ? null : troubled(plan),
+  )
   const selected = search.task ?? first
   const graph = useRef<GraphHandle>(null)
   const [scale, setScale] = useState(1)
@@ -88,7 +90,7 @@ function PlanShown({ name, plan }: { readonly name: string; readonly plan: LiveP
   const open = useCallback(
     (task: string | null) =>
       void navigate({
-        search: ({ task: _, tab, line: __, ...rest }) =>
+        search: ({ task: _, tab, line: __, attempt: ___, visit: ____, ...rest }) =>
           task === null ? rest : { ...rest, task, ...(tab === undefined ? {} : { tab }) },
         replace: true,
       }),
@@ -136,7 +138,7 @@ function PlanShown({ name, plan }: { readonly name: string; readonly plan: LiveP
               <span className="legend wide">
                 <i />
                 critical path{' '}
-                {critical.leftMs === null || critical.leftMs < 1_000 || plan.head.endedAt !== null ? (
+                {critical.leftMs === null || critical.leftMs < 10_000 || plan.head.endedAt !== null ? (
                   ''
                 ) : (
                   <b>{span(critical.leftMs)} left</b>

@@ -1,57 +1,160 @@
-// A unified diff, line by line, with signs as well as colours. Long ones are cut until somebody asks for all of it.
+// A unified diff, line by line or side by side, with signs as well as colours. Long ones are cut until somebody asks for all of it.
+// Where somebody may answer, each line takes a comment.
 
-import { useMemo, useState } from 'react'
+import '../styles/diff.css'
+import { Columns2, MessageSquarePlus, Rows2 } from 'lucide-react'
+import { Fragment, useMemo, useState } from 'react'
+import type { ChangedFile } from '../data/api.ts'
+import { visible } from './argv.tsx'
+import { type DiffLine, pairsOf, readDiff } from './diff-lines.ts'
 
 const LINES_MAX = 400
 
-interface DiffLine {
-  readonly kind: 'file' | 'hunk' | 'add' | 'remove' | 'same'
+/** What somebody says about single lines; the key is `path:line`. */
+export interface LineComments {
+  readonly said: ReadonlyMap<string, string>
+  readonly say: (place: string, text: string | null) => void
+}
+
+type Mode = 'inline' | 'split'
+const KEY = 'planfold-diff'
+
+/** How diffs are shown is remembered in this browser. */
+export function useDiffMode(): readonly [Mode, (mode: Mode) => void] {
+  const [mode, set] = useState<Mode>(() => (localStorage.getItem(KEY) === 'split' ? 'split' : 'inline'))
+  return [
+    mode,
+    next => {
+      localStorage.setItem(KEY, next)
+      set(next)
+    },
+  ]
+}
+
+export function DiffModes({ mode, onMode }: { readonly mode: Mode; readonly onMode: (mode: Mode) => void }) {
+  return (
+    <fieldset className="diff-modes" aria-label="How changes are shown">
+      <button type="button" aria-pressed={mode === 'inline'} onClick={() => onMode('inline')} title="Line by line">
+        <Rows2 size={13} aria-hidden="true" />
+        <span>Inline</span>
+      </button>
+      <button type="button" aria-pressed={mode === 'split'} onClick={() => onMode('split')} title="Side by side">
+        <Columns2 size={13} aria-hidden="true" />
+        <span>Side by side</span>
+      </button>
+    </fieldset>
+  )
+}
+
+/** Changed files, each with its lines; the first of many are open. */
+export function FileDiffs({
+  files,
+  mode,
+  comments,
+}: {
+  readonly files: readonly ChangedFile[]
+  readonly mode: Mode
+  readonly comments?: LineComments
+}) {
+  return files.map(({ path, patch, why }, at) => {
+    const lines = patch === null ? [] : readDiff(patch.join('\n'))
+    const added = lines.filter(({ kind }) => kind === 'add').length
+    const removed = lines.filter(({ kind }) => kind === 'remove').length
+    return (
+      <details key={path} className="file-diff" open={at < 12}>
+        <summary>
+          <code>{visible(path)}</code>
+          <span className="space" />
+          {patch !== null && (
+            <span className="num">
+              <i className="add">+{added}</i> <i className="remove">−{removed}</i>
+            </span>
+          )}
+        </summary>
+        {patch === null ? (
+          <p className="dim">{why ?? 'Its content is not stored.'}</p>
+        ) : (
+          <Diff
+            text={patch.join('\n')}
+            mode={mode}
+            label={`Changes of ${path}`}
+            path={path}
+            {...(comments === undefined ? {} : { comments })}
+          />
+        )}
+      </details>
+    )
+  })
+}
+
+export function Diff({
+  text,
+  mode = 'inline',
+  label = 'Changes',
+  path = '',
+  comments,
+}: {
   readonly text: string
-  readonly before: number | null
-  readonly after: number | null
-}
-
-export function readDiff(text: string): readonly DiffLine[] {
-  let [before, after] = [0, 0]
-  return text
-    .replace(/\n$/, '')
-    .split('\n')
-    .map((line): DiffLine => {
-      const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line)
-      if (hunk !== null) {
-        ;[before, after] = [Number(hunk[1]), Number(hunk[2])]
-        return { kind: 'hunk', text: line, before: null, after: null }
-      }
-      if (/^(diff |index |--- |\+\+\+ |new file|deleted file|old mode|new mode|=====)/.test(line))
-        return { kind: 'file', text: line, before: null, after: null }
-      if (line.startsWith('+')) return { kind: 'add', text: line.slice(1), before: null, after: after++ }
-      if (line.startsWith('-')) return { kind: 'remove', text: line.slice(1), before: before++, after: null }
-      return { kind: 'same', text: line.replace(/^ /, ''), before: before++, after: after++ }
-    })
-}
-
-export function Diff({ text }: { readonly text: string }) {
-  const lines = useMemo(() => readDiff(text), [text])
+  readonly mode?: Mode
+  readonly label?: string
+  readonly path?: string
+  readonly comments?: LineComments
+}) {
+  const lines = useMemo(() => readDiff(text).filter(({ kind }) => path === '' || kind !== 'file'), [text, path])
   const [isAll, setAll] = useState(false)
+  const [open, setOpen] = useState<string | null>(null)
   const shown = isAll ? lines : lines.slice(0, LINES_MAX)
+  const column = { comments, path, open, setOpen }
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reached by keys.
     // biome-ignore lint/a11y/useSemanticElements: a section would be a heading more in every drawer.
-    <div className="diff" tabIndex={0} role="region" aria-label="Changes">
+    <div className={`diff ${mode}`} tabIndex={0} role="region" aria-label={label}>
       <table>
         <tbody>
-          {shown.map((line, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: lines are in order.
-            <tr key={at} className={line.kind}>
-              <td className="num">{line.after ?? line.before ?? ''}</td>
-              <td>
-                <code>
-                  {line.kind === 'add' ? '+ ' : line.kind === 'remove' ? '− ' : line.kind === 'same' ? '  ' : ''}
-                  {line.text}
-                </code>
-              </td>
-            </tr>
-          ))}
+          {mode === 'inline'
+            ? shown.map((line, at) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: lines are in order.
+                <Fragment key={at}>
+                  <tr className={line.kind}>
+                    <td className="num">
+                      {line.after ?? line.before ?? ''}
+                      <CommentButton line={line} {...column} />
+                    </td>
+                    <td>
+                      <code>{signed(line)}</code>
+                    </td>
+                  </tr>
+                  <CommentRow line={line} width={2} {...column} />
+                </Fragment>
+              ))
+            : pairsOf(shown).map(([left, right], at) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: lines are in order.
+                <Fragment key={at}>
+                  {left !== null && (left.kind === 'hunk' || left.kind === 'file') ? (
+                    <tr className={left.kind}>
+                      <td className="num" />
+                      <td colSpan={3}>
+                        <code>{left.text}</code>
+                      </td>
+                    </tr>
+                  ) : (
+                    <tr>
+                      <td className={`num ${left?.kind ?? 'none'}`}>{left?.before ?? ''}</td>
+                      <td className={left?.kind ?? 'none'}>
+                        <code>{left === null ? '' : signed(left)}</code>
+                      </td>
+                      <td className={`num ${right?.kind ?? 'none'}`}>
+                        {right?.after ?? ''}
+                        {right !== null && <CommentButton line={right} {...column} />}
+                      </td>
+                      <td className={right?.kind ?? 'none'}>
+                        <code>{right === null ? '' : signed(right)}</code>
+                      </td>
+                    </tr>
+                  )}
+                  {right !== null && <CommentRow line={right} width={4} {...column} />}
+                </Fragment>
+              ))}
         </tbody>
       </table>
       {lines.length > shown.length && (
@@ -60,5 +163,58 @@ export function Diff({ text }: { readonly text: string }) {
         </button>
       )}
     </div>
+  )
+}
+
+const signed = ({ kind, text }: DiffLine): string =>
+  `${kind === 'add' ? '+ ' : kind === 'remove' ? '− ' : kind === 'same' ? '  ' : ''}${text}`
+
+interface Commented {
+  readonly line: DiffLine
+  readonly path: string
+  readonly comments: LineComments | undefined
+  readonly open: string | null
+  readonly setOpen: (place: string | null) => void
+}
+
+/** A line that was taken away is named by its old number. */
+const placeOf = (path: string, { before, after, kind }: DiffLine): string =>
+  kind === 'remove' ? `${path}:${before} (removed)` : `${path}:${after}`
+
+function CommentButton({ line, path, comments, open, setOpen }: Commented) {
+  if (comments === undefined || line.kind === 'hunk' || line.kind === 'file') return null
+  const place = placeOf(path, line)
+  return (
+    <button
+      type="button"
+      className={comments.said.has(place) ? 'line-comment said' : 'line-comment'}
+      aria-label={`Comment on ${place}`}
+      onClick={() => setOpen(open === place ? null : place)}
+    >
+      <MessageSquarePlus size={12} aria-hidden="true" />
+    </button>
+  )
+}
+
+function CommentRow({ line, path, comments, open, width }: Commented & { readonly width: number }) {
+  if (comments === undefined) return null
+  const place = placeOf(path, line)
+  const said = comments.said.get(place)
+  if (open !== place && said === undefined) return null
+  return (
+    <tr className="comment-row">
+      <td colSpan={width}>
+        <textarea
+          className="field"
+          rows={2}
+          // biome-ignore lint/a11y/noAutofocus: somebody just asked for it.
+          autoFocus={open === place}
+          aria-label={`What is to be changed in ${place}`}
+          placeholder="What is to be changed here?"
+          value={said ?? ''}
+          onChange={event => comments.say(place, event.target.value === '' ? null : event.target.value)}
+        />
+      </td>
+    </tr>
   )
 }

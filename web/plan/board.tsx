@@ -1,10 +1,11 @@
 // The tasks in columns by how they stand: things move to the right as they get done.
 
 import '../styles/board.css'
+import { useEffect, useRef } from 'react'
 import type { LivePlan } from '../data/live.ts'
 import type { Look, TaskView } from '../data/live-messages.ts'
 import { Glyph, signOf } from '../parts/glyph.tsx'
-import { asksWord, clock, lookWord } from '../parts/words.ts'
+import { asksWord, lookWord, took } from '../parts/words.ts'
 
 const COLUMNS: readonly { readonly title: string; readonly looks: readonly Look[] }[] = [
   { title: 'To come', looks: ['pending', 'blocked'] },
@@ -25,15 +26,30 @@ export default function Board({
   readonly selected: string | null
   readonly onSelect: (task: string) => void
 }) {
+  // Where not all columns fit, it begins at what waits or runs.
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const element = box.current
+    const now = element?.querySelector<HTMLElement>('[data-now]')
+    if (element != null && now != null && element.scrollWidth > element.clientWidth)
+      element.scrollLeft = now.offsetLeft - element.offsetLeft - 12
+  }, [])
+  const first = ['Waits for you', 'Running', 'Failed'].find(title =>
+    COLUMNS.some(column => column.title === title && plan.tasks.some(({ look }) => column.looks.includes(look))),
+  )
   return (
-    <div className="board">
+    <div ref={box} className="board">
       {COLUMNS.map(({ title, looks }) => {
         const found = plan.tasks.filter(({ look }) => looks.includes(look))
         // What was done last stands first.
         const tasks = title === 'Done' ? found.toSorted((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0)) : found
         if (title === 'Failed' && tasks.length === 0) return null
         return (
-          <section key={title} aria-label={`${title}, ${tasks.length}`}>
+          <section
+            key={title}
+            aria-label={`${title}, ${tasks.length}`}
+            {...(title === first ? { 'data-now': true } : {})}
+          >
             <h2>
               {title} <span className="num dim">{tasks.length}</span>
             </h2>
@@ -59,7 +75,7 @@ function Card({
   readonly isSelected: boolean
   readonly onSelect: (task: string) => void
 }) {
-  const took = task.startedAt !== null && task.endedAt !== null ? clock(task.endedAt - task.startedAt) : ''
+  const time = task.startedAt !== null && task.endedAt !== null ? took(task.endedAt - task.startedAt) : ''
   const line =
     task.asks !== null ? asksWord(task.asks) : ((task.look === 'failed' ? task.reason : null) ?? task.title ?? '')
   return (
@@ -72,7 +88,7 @@ function Card({
       >
         <Glyph sign={signOf(task)} label={lookWord(task.look)} />
         <b className="mono">{task.name}</b>
-        <em>{took}</em>
+        <em>{time}</em>
         {line !== '' && <span>{line}</span>}
       </button>
     </li>

@@ -1,32 +1,55 @@
-// What a task changes in files: what it would do, while it has not, and what it wrote.
+// What a task changes in files: what it would do while it has not, and what an attempt wrote, line by line.
 
 import { useQuery } from '@tanstack/react-query'
-import { taskPreview } from '../data/api.ts'
+import { useSearch } from '@tanstack/react-router'
+import { taskPage } from '../data/api.ts'
 import type { TaskDetail } from '../data/live-messages.ts'
-import { Diff } from '../parts/diff.tsx'
-import { Empty, Skeleton } from '../parts/states.tsx'
+import { Diff, DiffModes, FileDiffs, useDiffMode } from '../parts/diff.tsx'
+import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
 import { count } from '../parts/words.ts'
 
-export function Changes({ plan, detail }: { readonly plan: string; readonly detail: TaskDetail }) {
-  const { name, status, attempt } = detail.view
-  const isDone = status === 'completed'
-  const preview = useQuery({
-    queryKey: ['preview', plan, name, status, attempt],
-    queryFn: () => taskPreview(plan, name),
-    enabled: !isDone && detail.view.action === 'edit',
+/** Asked again when the task moved. */
+export function useTaskPage(plan: string, detail: TaskDetail, which: { visit?: number; attempt?: number } = {}) {
+  const { name, status, visit, attempt } = detail.view
+  return useQuery({
+    queryKey: ['task', plan, name, status, visit, attempt, which],
+    queryFn: () => taskPage(plan, name, which),
+    placeholderData: before => before,
   })
-  if (detail.wrotePaths !== null && detail.wrotePaths > 0)
+}
+
+export function Changes({ plan, detail }: { readonly plan: string; readonly detail: TaskDetail }) {
+  const { attempt, visit } = useSearch({ from: '/plans/$plan' })
+  const which = { ...(attempt === undefined ? {} : { attempt }), ...(visit === undefined ? {} : { visit }) }
+  const { data, error } = useTaskPage(plan, detail, which)
+  const [mode, setMode] = useDiffMode()
+  if (error !== null) return <Trouble error={error} />
+  if (data === undefined) return <Skeleton height={90} />
+  const { changes, preview } = data
+  if (changes !== null && changes.files.length > 0)
     return (
-      <section>
-        <p className="dim">It changed {count(detail.wrotePaths, 'file')}.</p>
+      <section className="changes">
+        <div className="changes-head">
+          <span className="dim">
+            {count(changes.files.length + changes.more, 'file')}, attempt {changes.attempt}
+            {changes.visit > 1 && ` of visit ${changes.visit}`}
+          </span>
+          <span className="space" />
+          <DiffModes mode={mode} onMode={setMode} />
+        </div>
+        <FileDiffs files={changes.files} mode={mode} />
+        {changes.more > 0 && <p className="dim">and {changes.more} more</p>}
       </section>
     )
-  if (preview.isLoading) return <Skeleton height={90} />
-  if (preview.data != null)
+  if (preview !== null && detail.view.action === 'edit')
     return (
-      <section>
-        <h3>Would change</h3>
-        <Diff text={preview.data.text} />
+      <section className="changes">
+        <div className="changes-head">
+          <h3>Would change</h3>
+          <span className="space" />
+          <DiffModes mode={mode} onMode={setMode} />
+        </div>
+        <Diff text={preview} mode={mode} />
       </section>
     )
   return (

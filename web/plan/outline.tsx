@@ -6,7 +6,7 @@ import type { LivePlan } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
 import { useNow } from '../parts/clock.ts'
 import { Glyph, signOf } from '../parts/glyph.tsx'
-import { asksWord, clock, lookWord, span } from '../parts/words.ts'
+import { asksWord, clock, lookWord, span, took } from '../parts/words.ts'
 
 /** So many done tasks are shown as they are. */
 const DONE_SHOWN = 2
@@ -27,8 +27,8 @@ export function Outline({
   const isOver = done.length === plan.tasks.length
   const isFolded = !isAll && !isOver && done.length > DONE_SHOWN
   const shown = isFolded ? plan.tasks.filter(({ look }) => look !== 'completed' && look !== 'skipped') : plan.tasks
-  const took = done.reduce(
-    (sum, { startedAt, endedAt }) => sum + (startedAt === null || endedAt === null ? 0 : endedAt - startedAt),
+  const sum = done.reduce(
+    (all, { startedAt, endedAt }) => all + (startedAt === null || endedAt === null ? 0 : endedAt - startedAt),
     0,
   )
   return (
@@ -39,7 +39,7 @@ export function Outline({
             <button type="button" aria-expanded={!isFolded} onClick={() => setAll(!isAll)}>
               <Glyph sign="completed" />
               <b>{done.length} done</b>
-              <em>{clock(took)}</em>
+              <em>{clock(sum)}</em>
               {isFolded ? <ChevronRight size={15} aria-hidden="true" /> : <ChevronDown size={15} aria-hidden="true" />}
             </button>
           </li>
@@ -95,5 +95,5 @@ function When({ task }: { readonly task: TaskView }) {
   if (task.look === 'retrying' && task.retryAt !== null)
     return `in ${Math.max(0, Math.ceil((task.retryAt - now) / 1000))} s`
   if (task.look === 'running' && task.startedAt !== null) return clock(now - task.startedAt)
-  return task.startedAt === null || task.endedAt === null ? '' : clock(task.endedAt - task.startedAt)
+  return task.startedAt === null || task.endedAt === null ? '' : took(task.endedAt - task.startedAt)
 }

@@ -1,13 +1,15 @@
 // What can be ordered about a whole plan: start, pause, resume, cancel.
 
-import { Ban, Copy, Ellipsis, FlagTriangleRight, Pause, Play, RotateCcw } from 'lucide-react'
-import { useId, useRef } from 'react'
-import { order, orderPlan } from '../data/api.ts'
+import { Ban, Copy, Ellipsis, FlagTriangleRight, Pause, PencilLine, Play } from 'lucide-react'
+import { lazy, Suspense, useId, useRef, useState } from 'react'
+import { order, orderPlan, revise } from '../data/api.ts'
 import { useConnection } from '../data/live.ts'
 import type { PlanHead } from '../data/live-messages.ts'
 import { useRights } from '../data/queries.ts'
 import { useConfirm } from '../parts/confirm.tsx'
 import { attempt, toast } from '../parts/toasts.tsx'
+
+const EditPlan = lazy(() => import('./edit-plan.tsx'))
 
 export function PlanVerbs({ head }: { readonly head: PlanHead }) {
   const { operate } = useRights()
@@ -16,6 +18,7 @@ export function PlanVerbs({ head }: { readonly head: PlanHead }) {
   const popover = useRef<HTMLDivElement>(null)
   const [confirm, dialog] = useConfirm()
   const { name, status } = head
+  const [isEditing, setEditing] = useState(false)
   const isOpen = status === 'active' || status === 'blocked'
   const close = (): void => popover.current?.hidePopover()
   const cancel = async (): Promise<void> => {
@@ -54,6 +57,7 @@ export function PlanVerbs({ head }: { readonly head: PlanHead }) {
         <button
           type="button"
           className="button main"
+          aria-label={isStopped ? 'Go on' : 'Run'}
           disabled={isAway}
           onClick={() => void attempt(() => orderPlan(name, 'execute'))}
         >
@@ -61,10 +65,17 @@ export function PlanVerbs({ head }: { readonly head: PlanHead }) {
           <span>{isStopped ? 'Go on' : 'Run'}</span>
         </button>
       )}
+      {operate && status === 'draft' && (
+        <button type="button" className="button wide" disabled={isAway} onClick={() => setEditing(true)}>
+          <PencilLine size={14} aria-hidden="true" />
+          <span>Edit</span>
+        </button>
+      )}
       {operate && status === 'paused' && (
         <button
           type="button"
           className="button main"
+          aria-label="Resume"
           disabled={isAway}
           onClick={() => void attempt(() => orderPlan(name, 'resume'))}
         >
@@ -76,6 +87,7 @@ export function PlanVerbs({ head }: { readonly head: PlanHead }) {
         <button
           type="button"
           className="button"
+          aria-label="Pause"
           disabled={isAway}
           onClick={() => void attempt(() => orderPlan(name, 'pause'))}
         >
@@ -99,6 +111,18 @@ export function PlanVerbs({ head }: { readonly head: PlanHead }) {
         </button>
         {operate && (
           <>
+            {status !== 'completed' && status !== 'cancelled' && (
+              <button
+                type="button"
+                onClick={() => {
+                  close()
+                  setEditing(true)
+                }}
+              >
+                <PencilLine size={15} aria-hidden="true" />
+                Edit the plan
+              </button>
+            )}
             <button type="button" onClick={() => void checkpoint()}>
               <FlagTriangleRight size={15} aria-hidden="true" />
               Take a checkpoint
@@ -112,16 +136,25 @@ export function PlanVerbs({ head }: { readonly head: PlanHead }) {
                 </button>
               </>
             )}
-            {status === 'completed' && (
-              <button type="button" onClick={close} disabled>
-                <RotateCcw size={15} aria-hidden="true" />
-                Completed
-              </button>
-            )}
           </>
         )}
       </div>
       {dialog}
+      {isEditing && (
+        <Suspense fallback={null}>
+          <EditPlan
+            plan={name}
+            revision={head.revision}
+            title={`Edit ${name}`}
+            yes={status === 'draft' ? 'Keep it' : 'Make it the next revision'}
+            onClose={() => setEditing(false)}
+            onDone={async text => {
+              await revise(name, text, 'edited on the page', head.revision)
+              toast('The plan is changed')
+            }}
+          />
+        </Suspense>
+      )}
     </>
   )
 }

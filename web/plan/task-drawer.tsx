@@ -1,12 +1,11 @@
 // One task beside the plan: what it is, how it stands, what it printed, made and tried. On a phone it is a sheet.
 
 import '../styles/drawer.css'
-import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { FoldVertical, RotateCcw, SkipForward, UnfoldVertical, X } from 'lucide-react'
 import { Fragment } from 'react'
 import { aimHint } from '../../src/domain/hint.ts'
-import { type InboxEntry, orderTask, taskAttempts } from '../data/api.ts'
+import { type InboxEntry, orderTask } from '../data/api.ts'
 import { type LivePlan, useConnection, useTaskDetail } from '../data/live.ts'
 import type { TaskDetail } from '../data/live-messages.ts'
 import { useRights } from '../data/queries.ts'
@@ -16,10 +15,10 @@ import { Glyph, signOf } from '../parts/glyph.tsx'
 import { Hinted } from '../parts/hinted.tsx'
 import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
 import { attempt } from '../parts/toasts.tsx'
-import { asksWord, clock, dateOf, dollars, lookWord, span } from '../parts/words.ts'
+import { asksWord, clock, dateOf, dollars, lookWord, span, took } from '../parts/words.ts'
 import { TABS, type Tab } from '../router.tsx'
 import { ActionShown } from './action-shown.tsx'
-import { Changes } from './changes.tsx'
+import { Changes, useTaskPage } from './changes.tsx'
 import { Criteria } from './criteria.tsx'
 import { TaskLog } from './task-log.tsx'
 
@@ -101,7 +100,9 @@ export function TaskDrawer({ plan, name, task, waiting, isFolded, onClose, onOpe
             key={one}
             to="/plans/$plan"
             params={{ plan: name }}
-            search={({ tab: _, line: __, ...rest }) => (one === 'overview' ? rest : { ...rest, tab: one })}
+            search={({ tab: _, line: __, attempt: ___, visit: ____, ...rest }) =>
+              one === 'overview' ? rest : { ...rest, tab: one }
+            }
             replace
             className={one === tab ? 'on' : ''}
             aria-current={one === tab ? 'page' : undefined}
@@ -112,7 +113,8 @@ export function TaskDrawer({ plan, name, task, waiting, isFolded, onClose, onOpe
           </Link>
         ))}
       </nav>
-      <div className="drawer-scroll">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reached by keys. */}
+      <div className="drawer-scroll" tabIndex={0}>
         {detail === undefined ? (
           <Skeleton height={80} />
         ) : tab === 'overview' ? (
@@ -124,7 +126,7 @@ export function TaskDrawer({ plan, name, task, waiting, isFolded, onClose, onOpe
         ) : tab === 'data' ? (
           <Data detail={detail} />
         ) : (
-          <Attempts plan={plan.head.id} detail={detail} />
+          <Attempts plan={plan.head.id} name={name} detail={detail} />
         )}
       </div>
     </aside>
@@ -191,7 +193,7 @@ function Facts({ detail }: { readonly detail: TaskDetail }) {
       : view.since !== null && view.status === 'waiting'
         ? (['Waits', span(now - view.since)] as const)
         : view.startedAt !== null && view.endedAt !== null
-          ? (['Took', clock(view.endedAt - view.startedAt)] as const)
+          ? (['Took', took(view.endedAt - view.startedAt)] as const)
           : (['State', lookWord(view.look)] as const)
   return (
     <dl>
@@ -344,44 +346,92 @@ function Data({ detail }: { readonly detail: TaskDetail }) {
     value === undefined || value === null ? null : (
       <section key={title}>
         <h3>{title}</h3>
-        <pre className="block">{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reached by keys. */}
+        <pre className="block" tabIndex={0}>
+          {typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
+        </pre>
       </section>
     ),
   )
 }
 
-function Attempts({ plan, detail }: { readonly plan: string; readonly detail: TaskDetail }) {
-  const { name, attempt, visit, status } = detail.view
-  const { data, error } = useQuery({
-    queryKey: ['attempts', plan, name, visit, attempt, status],
-    queryFn: () => taskAttempts(plan, name),
-  })
+function Attempts({
+  plan,
+  name,
+  detail,
+}: {
+  readonly plan: string
+  readonly name: string
+  readonly detail: TaskDetail
+}) {
+  const { attempt: wanted, visit: wantedVisit } = useSearch({ from: '/plans/$plan' })
+  const { data, error } = useTaskPage(plan, detail)
   if (error !== null) return <Trouble error={error} />
   if (data === undefined) return <Skeleton height={60} />
-  if (data.items.length === 0) return <Empty title="Not tried yet" />
+  if (data.attempts.length === 0 && data.decisions.length === 0) return <Empty title="Not tried yet" />
   return (
-    <section>
+    <>
       <ul className="attempts">
-        {data.items.toReversed().map(one => (
-          <li key={`${one.visit}.${one.attempt}`}>
+        {data.attempts.toReversed().map(one => (
+          <li
+            key={`${one.visit}.${one.attempt}`}
+            className={one.attempt === wanted && (wantedVisit ?? one.visit) === one.visit ? 'wanted' : ''}
+          >
             <Glyph
               sign={one.status === 'succeeded' ? 'completed' : one.status === 'lost' ? 'lost' : one.status}
               label={one.status}
             />
-            <b>
+            <Link
+              to="/plans/$plan"
+              params={{ plan: name }}
+              search={before => ({ ...before, tab: 'attempts', attempt: one.attempt, visit: one.visit })}
+              replace
+              className="link"
+            >
               Attempt {one.attempt}
               {one.visit > 1 && <Fragment> of visit {one.visit}</Fragment>}
-            </b>
+            </Link>
             <span className="dim">
-              {[one.failure_class, one.exit === null ? null : `exit ${one.exit}`].filter(Boolean).join(', ')}
+              {[
+                one.by,
+                one.exit === null ? null : `exit ${one.exit}`,
+                one.used?.cost == null ? null : dollars(one.used.cost),
+              ]
+                .filter(Boolean)
+                .join(', ')}
             </span>
             <span className="space" />
-            <span className="num dim" title={dateOf(Date.parse(one.started_at))}>
-              {one.duration_ms === null ? '' : clock(one.duration_ms)}
+            {one.paths !== null && one.paths > 0 && (
+              <Link
+                to="/plans/$plan"
+                params={{ plan: name }}
+                search={before => ({ ...before, tab: 'changes', attempt: one.attempt, visit: one.visit })}
+                replace
+                className="link num"
+              >
+                {one.paths} changed
+              </Link>
+            )}
+            <span className="num dim" title={`${dateOf(Date.parse(one.started_at))}, entry ${one.entry}`}>
+              {one.duration_ms === null ? '' : took(one.duration_ms)}
             </span>
+            {(one.failure !== null || one.lost !== null) && <p className="dim">{one.failure?.message ?? one.lost}</p>}
           </li>
         ))}
       </ul>
-    </section>
+      {data.decisions.length > 0 && (
+        <section>
+          <h3>Decided</h3>
+          {data.decisions.toReversed().map(one => (
+            <blockquote key={one.entry}>
+              <b>{one.verdict}</b> {one.rationale}{' '}
+              <span className="dim">
+                {one.by}, {dateOf(Date.parse(one.at))}, entry {one.entry}
+              </span>
+            </blockquote>
+          ))}
+        </section>
+      )}
+    </>
   )
 }

@@ -1,0 +1,56 @@
+// A unified diff read line by line, and put side by side.
+
+export interface DiffLine {
+  readonly kind: 'file' | 'hunk' | 'add' | 'remove' | 'same'
+  readonly text: string
+  readonly before: number | null
+  readonly after: number | null
+}
+
+export function readDiff(text: string): readonly DiffLine[] {
+  let [before, after] = [0, 0]
+  let isInHunk = false
+  return text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line): DiffLine => {
+      const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line)
+      if (hunk !== null) {
+        ;[before, after] = [Number(hunk[1]), Number(hunk[2])]
+        isInHunk = true
+        return { kind: 'hunk', text: line, before: null, after: null }
+      }
+      if (/^(diff |index |new file|deleted file|old mode|new mode|=====)/.test(line)) isInHunk = false
+      // A removed line may begin with two dashes itself: heads stand only before a hunk.
+      if (!isInHunk) return { kind: 'file', text: line, before: null, after: null }
+      if (line.startsWith('\\')) return { kind: 'file', text: line, before: null, after: null }
+      if (line.startsWith('+')) return { kind: 'add', text: line.slice(1), before: null, after: after++ }
+      if (line.startsWith('-')) return { kind: 'remove', text: line.slice(1), before: before++, after: null }
+      return { kind: 'same', text: line.replace(/^ /, ''), before: before++, after: after++ }
+    })
+}
+
+/** Left and right: what was removed stands beside what was added in its place. */
+export function pairsOf(lines: readonly DiffLine[]): readonly (readonly [DiffLine | null, DiffLine | null])[] {
+  const pairs: (readonly [DiffLine | null, DiffLine | null])[] = []
+  let removed: DiffLine[] = []
+  let added: DiffLine[] = []
+  const flush = (): void => {
+    for (let at = 0; at < Math.max(removed.length, added.length); at++)
+      pairs.push([removed[at] ?? null, added[at] ?? null])
+    removed = []
+    added = []
+  }
+  for (const line of lines) {
+    if (line.kind === 'remove') {
+      if (added.length > 0) flush()
+      removed.push(line)
+    } else if (line.kind === 'add') added.push(line)
+    else {
+      flush()
+      pairs.push([line, line])
+    }
+  }
+  flush()
+  return pairs
+}
