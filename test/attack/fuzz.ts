@@ -88,7 +88,9 @@ function tried(text: string, accepted: (dialect: string) => void): string | null
     }
     if (!parsed.ok) return parsed.diagnostics.length === 0 ? 'refused without a reason' : null
     accepted(parsed.dialect ?? 'canonical')
-    const again = parsePlan(printJson(parsed.definition), { check: checkGraph })
+    // Prose of other formats may hold what only looks like an expression.
+    const lenient = parsed.dialect === null ? {} : ({ lenient: true } as const)
+    const again = parsePlan(printJson(parsed.definition), { check: checkGraph, ...lenient })
     if (!again.ok) return `what it printed is refused: ${again.diagnostics[0]?.message}`
     return definitionHash(again.definition) === definitionHash(parsed.definition)
       ? null

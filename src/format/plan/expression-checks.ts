@@ -72,53 +72,23 @@ function* misplaced(plan: PlanDocument): Generator<DocumentFault> {
   }
 }
 
-/**
- * The texts of a document that has been checked, as they are meant: where nothing is put in, `$${{` stands for `${{`. So it does in
- * prose of which nothing could be put in anyway, such as that of other tools.
- */
-export const unescaped = (plan: PlanDocument): PlanDocument => {
-  const change = (text: string): string => text.replaceAll('$${{', () => '${{')
-  const isWordForWord = wordForWord(plan)
-  return mapPlain(plan, plan, change, text => templateExpressions(text).length === 0 && isWordForWord(change(text)))
-}
+/** The texts of a document that has been checked, as they are meant: where nothing is put in, `$${{` stands for `${{`. */
+export const unescaped = (plan: PlanDocument): PlanDocument =>
+  mapPlain(plan, plan, text => text.replaceAll('$${{', () => '${{'))
 
 /** The reverse, for a document that is written. */
 export const escaped = (plan: JsonObject): JsonObject =>
-  mapPlain(
-    plan,
-    plan as unknown as PlanDocument,
-    text => text.replaceAll('${{', () => '$${{'),
-    wordForWord(plan as unknown as PlanDocument),
-  )
+  mapPlain(plan, plan as unknown as PlanDocument, text => text.replaceAll('${{', () => '$${{'))
 
-/** Whether something in a text is no expression that this plan could resolve: then none of it is one. */
-function wordForWord(plan: PlanDocument): (text: string) => boolean {
-  let known: Known | null = null
-  return text => {
-    known ??= { names: new Set(plan.tasks.flatMap(task => namesOf(task))), suggestions: 0 }
-    return template({ type: 'template', text, path: [] }, known).length > 0
-  }
-}
-
-/** Changes the texts in which nothing is put in, and some prose; the value itself when none of them holds `${{`. */
-function mapPlain<T>(
-  value: T,
-  plan: PlanDocument,
-  change: (text: string) => string,
-  isPlainProse: (text: string) => boolean,
-): T {
+/** Changes the texts in which nothing is put in; the value itself when none of them holds `${{`. */
+function mapPlain<T>(value: T, plan: PlanDocument, change: (text: string) => string): T {
   let live: Set<string> | null = null
-  const isPlain = (path: Path, text: string): boolean => {
-    live ??= new Set([...embedded(plan)].map(one => printPath(one.path)))
-    return !live.has(printPath(path)) || (TEXTS.has(path.at(-1) ?? '') && isPlainProse(text))
-  }
-  return mapTexts(value, isPlain, change)
-}
-
-/** Changes the texts at some places that hold `${{`; the value itself when there are none. */
-function mapTexts<T>(value: T, isMeant: (path: Path, text: string) => boolean, change: (text: string) => string): T {
   const map = (item: unknown, path: Path): unknown => {
-    if (typeof item === 'string') return item.includes('${{') && isMeant(path, item) ? change(item) : item
+    if (typeof item === 'string') {
+      if (!item.includes('${{')) return item
+      live ??= new Set([...embedded(plan)].map(one => printPath(one.path)))
+      return live.has(printPath(path)) ? item : change(item)
+    }
     if (Array.isArray(item)) {
       const made = item.map((one, index) => map(one, [...path, index]))
       return made.some((one, index) => one !== item[index]) ? made : item

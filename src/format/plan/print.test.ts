@@ -62,22 +62,3 @@ tasks:
     estimate: 2h
 `)
 })
-
-test("another format's prose is printed so that it reads back word for word", () => {
-  const prose = [
-    'the ref is ${{ github.ref }}',
-    'never closed: ${{',
-    'no task: ${{ tasks.gone.outputs.x }}',
-    '$${{ 1 }}',
-  ]
-  const steps = JSON.stringify({
-    steps: prose.map((description, at) => ({ step: at + 1, action: `a${at}`, description })),
-  })
-  const read = parsePlan(steps, { fallbackName: 'x' })
-  if (!read.ok) throw new Error(read.diagnostics[0]?.message)
-  for (const text of [printYaml(read.definition), printJson(read.definition)]) {
-    const again = parsePlan(text)
-    if (!again.ok) throw new Error(again.diagnostics[0]?.message)
-    expect(again.definition.tasks.map(({ description }) => description)).toEqual(prose)
-  }
-})
