@@ -93,6 +93,8 @@ export interface TaskDetail {
   readonly effect: string
   readonly attemptsMax: number
   readonly why: string
+  /** An agent or a person may claim it now. */
+  readonly claimable: boolean
   readonly dependants: readonly string[]
   readonly outputs: JsonObject | null
   readonly outcome: string | null

@@ -156,7 +156,9 @@ function Reviewed({
     <section className="reviewed">
       <div className="changes-head">
         <h3>
-          The plan has changed <s>{changes.length === 0 ? 'no file' : count(changes.length, 'file')}</s>
+          {changes.length === 0
+            ? 'No file was changed'
+            : `${count(changes.length, 'file')} ${changes.length === 1 ? 'was' : 'were'} changed`}
         </h3>
         <span className="space" />
         {changes.length > 0 && <DiffModes mode={mode} onMode={setMode} />}

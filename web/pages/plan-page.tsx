@@ -5,9 +5,11 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { Clock, Maximize, Minus, Plus, Search } from 'lucide-react'
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { type LivePlan, useLivePlan } from '../data/live.ts'
+import type { TaskView } from '../data/live-messages.ts'
 import { useInbox } from '../data/queries.ts'
 import { focusOf, type GraphHandle, GraphView, useCritical } from '../graph/graph-view.tsx'
 import { useNow } from '../parts/clock.ts'
+import { withKey } from '../parts/command.tsx'
 import { Glyph, signOfPlan } from '../parts/glyph.tsx'
 import { Ribbon } from '../parts/ribbon.tsx'
 import { isPlain, openPalette } from '../parts/shell.tsx'
@@ -200,11 +202,19 @@ function troubled(plan: LivePlan): string | null {
   return task !== undefined && ['failed', 'waiting', 'lost'].includes(task.look) ? task.name : null
 }
 
+/** Where nothing runs, and goes on only when somebody claims one of these. */
+function tasksToClaim({ head: { status, counts }, tasks }: LivePlan): readonly TaskView[] {
+  if (status !== 'active' || counts.running > 0 || counts.waiting > 0) return []
+  const ready = tasks.filter(task => task.status === 'ready')
+  return ready.every(({ action, look }) => action === 'external' && look === 'ready') ? ready : []
+}
+
 function Head({ plan }: { readonly plan: LivePlan }) {
   const { head, tasks } = plan
   const isWaiting = head.counts.waiting > 0 && head.status === 'active'
   const done = head.counts.completed + head.counts.skipped
-  const shown = isWaiting ? 'active' : head.status
+  const toClaim = tasksToClaim(plan)
+  const shown = isWaiting ? 'active' : toClaim.length > 0 ? 'ready' : head.status
   return (
     <header className="top">
       <div className="title">
@@ -241,7 +251,7 @@ function Head({ plan }: { readonly plan: LivePlan }) {
       <button type="button" className="find wide" onClick={openPalette}>
         <Search size={14} aria-hidden="true" />
         Find or do
-        <kbd>⌘K</kbd>
+        <kbd>{withKey('K')}</kbd>
       </button>
       <PlanVerbs head={head} />
     </header>

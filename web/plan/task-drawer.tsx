@@ -8,8 +8,9 @@ import { aimHint } from '../../src/domain/hint.ts'
 import { type InboxEntry, orderTask } from '../data/api.ts'
 import { type LivePlan, useConnection, useTaskDetail } from '../data/live.ts'
 import type { TaskDetail } from '../data/live-messages.ts'
-import { useRights } from '../data/queries.ts'
+import { useIdentity, useRights } from '../data/queries.ts'
 import { useNow } from '../parts/clock.ts'
+import { CommandLine, commandOf } from '../parts/command.tsx'
 import { useConfirm } from '../parts/confirm.tsx'
 import { Glyph, signOf } from '../parts/glyph.tsx'
 import { Hinted } from '../parts/hinted.tsx'
@@ -231,6 +232,7 @@ function Overview({
   readonly onOpen: (task: string) => void
 }) {
   const { definition, failure, view, feedback } = detail
+  const me = useIdentity()?.actor ?? 'NAME'
   const isSettled = view.status === 'completed' || view.status === 'running'
   return (
     <>
@@ -261,9 +263,15 @@ function Overview({
           </div>
         </section>
       )}
-      {!isSettled && failure === null && waiting === null && (
+      {!isSettled && failure === null && waiting === null && !detail.claimable && (
         <section>
           <p className="dim">{detail.why}</p>
+        </section>
+      )}
+      {detail.claimable && (
+        <section>
+          <p>It waits for an agent or a person to claim it. In a terminal, with your name:</p>
+          <CommandLine command={commandOf('claim', plan.head.name, view.name, '--as', me)} />
         </section>
       )}
       {definition.description !== undefined && (
