@@ -14,6 +14,7 @@ import { isClaimable } from '../../src/domain/state/task-index.ts'
 import { ENDED } from '../../src/domain/status.ts'
 import { explain } from '../../src/domain/views/board.ts'
 import { planStatus } from '../../src/domain/views/summary.ts'
+import { draftWords } from './draft-words.ts'
 import type { Look, PlanFrame, PlanHead, TaskDetail, TaskView } from './live-messages.ts'
 
 export class PlanFold {
@@ -108,6 +109,7 @@ export class PlanFold {
       counts: { ...state.counts },
       cost: this.#cost?.usd ?? null,
       tokens: this.#cost?.tokens ?? 0,
+      draft: planStatus(state) === 'draft' ? draftWords(state.definition) : null,
     }
   }
 }

@@ -15,6 +15,7 @@ import { Ribbon } from '../parts/ribbon.tsx'
 import { isPlain, openPalette } from '../parts/shell.tsx'
 import { AwayBar, Empty, LivePill, Skeleton } from '../parts/states.tsx'
 import { clock, dollars, planWord, span } from '../parts/words.ts'
+import { DraftShown } from '../plan/draft-shown.tsx'
 import { Outline } from '../plan/outline.tsx'
 import { PlanVerbs } from '../plan/plan-verbs.tsx'
 import { TaskDrawer } from '../plan/task-drawer.tsx'
@@ -118,6 +119,7 @@ function PlanShown({ name, plan }: { readonly name: string; readonly plan: LiveP
       <Head plan={plan} />
       <AwayBar />
       <WaitingStrip items={waiting} />
+      {plan.head.draft !== null && <DraftShown draft={plan.head.draft} />}
       <div className="views">
         <nav className="tabs" aria-label="Views">
           {VIEWS.map(one => (

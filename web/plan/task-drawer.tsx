@@ -279,7 +279,15 @@ function Overview({
           <p className="prose">{definition.description}</p>
         </section>
       )}
+      {definition.rationale !== undefined && (
+        <section>
+          <h3>Why</h3>
+          <p className="prose">{definition.rationale}</p>
+        </section>
+      )}
       <ActionShown definition={definition} />
+      <Said title="Assumes" lines={definition.assumptions ?? []} />
+      <Said title="Risks" lines={definition.risks ?? []} />
       {feedback.length > 0 && (
         <section>
           <h3>Sent back with</h3>
@@ -301,6 +309,20 @@ function Overview({
         </section>
       )}
     </>
+  )
+}
+
+function Said({ title, lines }: { readonly title: string; readonly lines: readonly string[] }) {
+  if (lines.length === 0) return null
+  return (
+    <section>
+      <h3>{title}</h3>
+      {lines.map(line => (
+        <p key={line} className="prose">
+          {line}
+        </p>
+      ))}
+    </section>
   )
 }
 
