@@ -477,7 +477,11 @@ function Left({ item: { evidence, name } }: { readonly item: InboxEntry }) {
               {task}
             </Link>
             <span className="dim">
-              {[message, paths === null || paths === 0 ? null : `${paths} files`, exit === null ? null : `exit ${exit}`]
+              {[
+                message,
+                paths === null || paths === 0 ? null : count(paths, 'file'),
+                exit === null ? null : `exit ${exit}`,
+              ]
                 .filter(Boolean)
                 .join(', ')}
             </span>

@@ -9,7 +9,7 @@ import { toast } from './toasts.tsx'
 export const commandOf = (...words: readonly string[]): string => ['planfold', ...words.map(shellQuoted)].join(' ')
 
 export const copyCommand = (command: string): void =>
-  void navigator.clipboard.writeText(command).then(() => toast(`Copied: ${shownText(command)}`))
+  void navigator.clipboard.writeText(command).then(() => toast('The command is copied'))
 
 /** What has no shape of its own, or turns the direction of reading, is written out, as in a terminal. */
 export const shownText = (text: string): string => escapeForTerminal(text, { keepLines: true })

@@ -16,7 +16,7 @@ export function DraftShown({ draft }: { readonly draft: DraftWords }) {
   ).filter(([, lines]) => lines.length > 0)
   if (parts.length === 0) return null
   return (
-    <details className="draft" open>
+    <details className="about-draft" open>
       <summary>About this draft</summary>
       <div className="draft-parts">
         {parts.map(([title, lines]) => (
