@@ -2,7 +2,7 @@
 
 import { Copy } from 'lucide-react'
 import { shellQuoted } from '../../src/domain/plan-rules/shell-words.ts'
-import { escapeForTerminal } from '../../src/safety/text/terminal.ts'
+import { shownText } from '../data/shown.ts'
 import { toast } from './toasts.tsx'
 
 /** `planfold` with these words. */
@@ -10,9 +10,6 @@ export const commandOf = (...words: readonly string[]): string => ['planfold', .
 
 export const copyCommand = (command: string): void =>
   void navigator.clipboard.writeText(command).then(() => toast('The command is copied'))
-
-/** What has no shape of its own, or turns the direction of reading, is written out, as in a terminal. */
-export const shownText = (text: string): string => escapeForTerminal(text, { keepLines: true })
 
 export function CommandLine({ command }: { readonly command: string }) {
   return (

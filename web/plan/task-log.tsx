@@ -4,7 +4,7 @@ import { useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { taskLogs } from '../data/api.ts'
 import type { Look } from '../data/live-messages.ts'
-import { shownText } from '../parts/command.tsx'
+import { shownText } from '../data/shown.ts'
 import { Empty, Skeleton } from '../parts/states.tsx'
 import { timeOf } from '../parts/words.ts'
 
