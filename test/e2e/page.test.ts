@@ -65,6 +65,12 @@ async function post(path: string, body: string, type: string): Promise<void> {
   expect(response.ok, await response.text()).toBe(true)
 }
 
+async function stateOf(plan: string): Promise<string> {
+  const token = readFileSync(service.tokenFile!, 'utf8').trim()
+  const response = await fetch(`${service.address}/plans/${plan}`, { headers: { authorization: `Bearer ${token}` } })
+  return ((await response.json()) as { readonly status: string }).status
+}
+
 test('by the link to the plans; a gate is approved in one tab and passed in another; hostile words stay words', async context_ => {
   if (typeof browser === 'string') return context_.skip(browser)
   await page.goto(service.link!)
@@ -101,9 +107,13 @@ test('a plan is drafted from a goal, shown, run and watched', async context_ => 
   if (typeof browser === 'string') return context_.skip(browser)
   await page.goto(`${service.address}/ui/`)
   await page.getByRole('link', { name: 'New plan' }).first().click()
+  await page.getByRole('link', { name: 'From a template' }).click()
+  await page.getByRole('link', { name: /^feature-with-tests/ }).waitFor()
+  await page.getByRole('link', { name: 'From a goal' }).click()
   await page.getByLabel('What do you want done?').fill('Write a note about the weather')
   await page.getByRole('button', { name: /Draft the plan/ }).click()
   await page.getByText('Draft', { exact: true }).first().waitFor()
+  await page.getByRole('heading', { name: 'Done when' }).waitFor()
   await page.getByRole('button', { name: 'Run', exact: true }).click()
   await page.getByRole('button', { name: 'Pause', exact: true }).waitFor()
   await page.keyboard.press('Control+k')
@@ -186,4 +196,41 @@ test('a plan goes back to a checkpoint after a look at what that does, and the g
   await dialog.getByRole('button', { name: 'Undo' }).click()
   await expect.poll(() => folder.read('notes/a.md'), { timeout: 60_000 }).toBe('one\nthree\n')
   expect(complaints).toEqual([])
+})
+
+test('what happens while a plan is being loaded is shown as well', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await post(
+    '/plans?start=true',
+    'planfold: 1\nname: raced\ntasks:\n  - { id: look, gate: approval }\n  - { id: last, needs: look, run: [echo, a], effect: pure }\n',
+    'application/yaml',
+  )
+  // Without a SharedWorker the stream is the tab's own, and its requests can be held.
+  const tab = await context.newPage()
+  await tab.addInitScript(() => Reflect.deleteProperty(globalThis, 'SharedWorker'))
+  const isState = (body: string | null): boolean => body !== null && /"type":"state"/.test(body)
+  let held = 0
+  await tab.route('**/engine/**', async route => {
+    if (!isState(route.request().postData()) || held > 0) return await route.continue()
+    held += 1
+    const old = await route.fetch()
+    await post('/plans/raced/gates/look/approve', '{}', 'application/json')
+    await expect.poll(() => stateOf('raced'), { timeout: 60_000 }).toBe('completed')
+    // The page asks for lists again when the stream has told it of something: then it knows all that was before.
+    const again = tab.waitForRequest(request => /"type":"inbox"/.test(request.postData() ?? ''))
+    await post(
+      '/plans',
+      'planfold: 1\nname: later\ntasks:\n  - { id: a, run: [echo, a], effect: pure }\n',
+      'application/yaml',
+    )
+    await again
+    await route.fulfill({ response: old })
+  })
+  await tab.goto(`${service.address}/ui/`)
+  await tab.getByText('Live', { exact: true }).waitFor()
+  await tab.getByRole('link', { name: /raced/ }).click()
+  await tab.getByRole('heading', { name: 'raced' }).waitFor()
+  await tab.locator('.pill').getByText('Completed').waitFor()
+  expect(held).toBe(1)
+  await tab.close()
 })

@@ -2,6 +2,7 @@
 
 import { type AnswerOf, connect, type RemoteEngine } from '../../src/client/client.ts'
 import type { Shown } from '../../src/domain/gates/consent.ts'
+import { shown } from './shown.ts'
 
 export const engine: RemoteEngine = connect({ url: location.origin })
 
@@ -93,7 +94,7 @@ export async function listPlans(): Promise<readonly PlanRow[]> {
       limit: 200,
       ...(cursor === undefined ? {} : { cursor }),
     })
-    rows.push(...page.items)
+    rows.push(...shown(page.items))
     cursor = page.next ?? undefined
   } while (cursor !== undefined && rows.length < PLANS_MAX)
   return rows
@@ -133,7 +134,7 @@ export interface TemplateParameter {
   readonly values?: readonly unknown[]
 }
 export const listTemplates = async (): Promise<readonly TemplateItem[]> =>
-  (await http<{ items: readonly TemplateItem[] }>('GET', '/templates?limit=100')).items
+  (await http<{ items: readonly TemplateItem[] }>('GET', '/templates')).items
 export const showTemplate = (
   name: string,
 ): Promise<
@@ -155,7 +156,12 @@ export const orderTask = (plan: string, task: string, verb: 'retry' | 'skip', bo
 // ── what waits ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 export async function listInbox(): Promise<readonly InboxEntry[]> {
-  return (await engine.ask({ type: 'inbox' })).items
+  const { items } = await engine.ask({ type: 'inbox' })
+  return items.map(item => {
+    const { asks } = item
+    // What is sent back with an answer stays as it is.
+    return 'form' in asks ? { ...shown(item), asks: { ...shown(asks), form: asks.form } } : shown(item)
+  })
 }
 
 export type PlanDiff = Extract<InboxEntry['asks'], { readonly type: 'proposal' }>['changes']
@@ -186,7 +192,7 @@ export interface GatePage {
   } | null
 }
 export const gatePage = (plan: string, gate: string): Promise<GatePage> =>
-  http('GET', `/plans/${encodeURIComponent(plan)}/gates/${encodeURIComponent(gate)}`)
+  http<GatePage>('GET', `/plans/${encodeURIComponent(plan)}/gates/${encodeURIComponent(gate)}`).then(shown)
 
 // ── the plan as text ─────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -261,12 +267,12 @@ export const taskPage = (
   task: string,
   which: { readonly visit?: number; readonly attempt?: number } = {},
 ): Promise<TaskPage> =>
-  http(
+  http<TaskPage>(
     'GET',
     `/plans/${encodeURIComponent(plan)}/tasks/${encodeURIComponent(task)}?${new URLSearchParams(
       Object.entries(which).map(([key, value]) => [key, String(value)]),
     )}`,
-  )
+  ).then(shown)
 
 // ── going back ───────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -27,6 +27,10 @@ interface Followed {
   /** Names and ids it was asked for under. */
   readonly asked: Set<string>
   loading: Promise<void> | null
+  /** By plan: the newest version the stream told of while this was loading. What was loaded may be older than that. */
+  readonly missed: Map<string, number>
+  /** The last loading came to no end. */
+  isFailed: boolean
 }
 
 export class LiveHub {
@@ -105,8 +109,13 @@ export class LiveHub {
     while (!signal.aborted) {
       try {
         const after = await this.#engine.ask({ type: 'position' })
-        // Whatever was folded before this position is read again from the service.
-        await Promise.all([...new Set(this.#followed.values())].map(one => this.#catchUp(one)))
+        // Whatever was folded before this position is read again from the service; what is being loaded may be older, too.
+        await Promise.all(
+          [...new Set(this.#followed.values())].map(async one => {
+            await one.loading
+            await this.#catchUp(one)
+          }),
+        )
         this.#all()
         for await (const entry of this.#engine.watch({ after, signal })) this.#read(entry)
       } catch (error) {
@@ -125,6 +134,8 @@ export class LiveHub {
     this.#lastSeen = this.#now()
     this.#changed.add(entry.plan)
     for (const one of new Set(this.#followed.values())) {
+      // Its id may not be known before it is loaded.
+      if (one.loading !== null) one.missed.set(entry.plan, entry.version)
       if (one.fold.state.id !== entry.plan || one.loading !== null) continue
       if (one.fold.read(entry)) this.#dirty.add(one)
       else void this.#catchUp(one)
@@ -135,30 +146,50 @@ export class LiveHub {
   async #follow(plan: string, port: Port): Promise<void> {
     let one = this.#followed.get(plan)
     if (one === undefined) {
-      one = { fold: new PlanFold(), asked: new Set([plan]), loading: null }
+      one = { fold: new PlanFold(), asked: new Set([plan]), loading: null, missed: new Map(), isFailed: false }
       this.#followed.set(plan, one)
-      await this.#catchUp(one)
-    } else if (one.loading !== null) await one.loading
+    }
+    if (one.loading !== null) await one.loading
+    else if (one.fold.version === 0) await this.#catchUp(one)
     if (!this.#tabs.get(port)?.plans.has(plan)) return
-    if (one.fold.version === 0) port.send({ say: 'missing', plan })
-    else port.send({ say: 'plan', plan, frame: one.fold.whole() })
+    if (one.fold.version > 0) port.send({ say: 'plan', plan, frame: one.fold.whole() })
     const tab = this.#tabs.get(port)
     if (tab?.task?.plan === plan) this.#tellTask(port, tab)
   }
 
-  /** Reads what is missing from the service. Entries that come meanwhile are among it, or are read behind it. */
+  /** Reads what is missing from the service. Entries that come meanwhile are among it, or it is read once more. */
   async #catchUp(one: Followed): Promise<void> {
     if (one.loading !== null) return await one.loading
-    one.loading = this.#readPages(one)
-    try {
-      await one.loading
-    } catch (error) {
-      if (error instanceof RemoteTrouble && error.kind === 'not-signed-in') this.#set({ is: 'signed-out' })
-    } finally {
-      one.loading = null
-    }
+    one.loading = this.#readAll(one)
+    await one.loading
     this.#dirty.add(one)
     this.#soon()
+  }
+
+  /** Never fails: where the service is away, it is tried again for as long as somebody looks at the plan. */
+  async #readAll(one: Followed): Promise<void> {
+    one.missed.clear()
+    try {
+      const missed = (): number => one.missed.get(one.fold.state.id) ?? 0
+      // Once more while the stream is ahead; no more when that has helped nothing.
+      for (let [version, told] = [-1, -1]; version !== one.fold.version || told !== missed(); ) {
+        ;[version, told] = [one.fold.version, missed()]
+        await this.#readPages(one)
+        if (missed() <= one.fold.version) break
+      }
+      one.isFailed = false
+    } catch (error) {
+      one.isFailed = true
+      if (error instanceof RemoteTrouble && error.kind === 'not-signed-in') this.#set({ is: 'signed-out' })
+      else setTimeout(() => void (this.#isFollowed(one) && this.#catchUp(one)), RETRY_MS)
+    } finally {
+      // Right behind the last look at what was missed, with nothing in between: the next entry is read, not noted.
+      one.loading = null
+    }
+  }
+
+  #isFollowed(one: Followed): boolean {
+    return [...one.asked].some(plan => this.#followed.get(plan) === one)
   }
 
   async #readPages(one: Followed): Promise<void> {
@@ -182,7 +213,14 @@ export class LiveHub {
   #tell(): void {
     this.#timer = null
     for (const one of this.#dirty) {
-      if (one.fold.version === 0) continue
+      // One that was left may be followed anew meanwhile, and is older then.
+      if (!this.#isFollowed(one)) continue
+      if (one.fold.version === 0) {
+        if (!one.isFailed)
+          for (const [port, tab] of this.#tabs)
+            for (const plan of one.asked) if (tab.plans.has(plan)) port.send({ say: 'missing', plan })
+        continue
+      }
       const frame = one.fold.changes()
       for (const [port, tab] of this.#tabs)
         for (const plan of one.asked) if (tab.plans.has(plan)) port.send({ say: 'plan', plan, frame })

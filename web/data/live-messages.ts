@@ -55,6 +55,18 @@ export interface PlanHead {
   /** What models were paid for, as far as tasks tell. */
   readonly cost: number | null
   readonly tokens: number
+  /** What somebody reads before it is run; null from then on. */
+  readonly draft: DraftWords | null
+}
+
+export interface DraftWords {
+  readonly why: string | null
+  readonly done: readonly string[]
+  readonly questions: readonly string[]
+  readonly assumptions: readonly string[]
+  readonly risks: readonly string[]
+  /** Of all tasks, one after the other. */
+  readonly estimateMs: number
 }
 
 /** The status as it is drawn: two more than the journal knows, because people must tell them apart. */
@@ -93,6 +105,8 @@ export interface TaskDetail {
   readonly effect: string
   readonly attemptsMax: number
   readonly why: string
+  /** An agent or a person may claim it now. */
+  readonly claimable: boolean
   readonly dependants: readonly string[]
   readonly outputs: JsonObject | null
   readonly outcome: string | null

@@ -2,6 +2,7 @@
 
 import { useEffect, useSyncExternalStore } from 'react'
 import type { Connection, FromTab, PlanFrame, PlanHead, TaskDetail, TaskView, ToTab } from './live-messages.ts'
+import { shown } from './shown.ts'
 
 /** A plan as it is drawn. A new object whenever anything in it changed; tasks that did not change are the same objects. */
 export interface LivePlan {
@@ -29,7 +30,7 @@ class LiveStore {
   open(): void {
     if (this.#send !== null) return
     const hear = (message: ToTab): void => {
-      this.#waiting.push(message)
+      this.#waiting.push(shown(message))
       if (this.#frame === 0) this.#frame = requestFrame(() => this.#apply())
     }
     if ('SharedWorker' in globalThis) {

@@ -10,9 +10,11 @@ import { retryOf } from '../../src/domain/recovery/retry.ts'
 import { evolve } from '../../src/domain/state/evolve.ts'
 import { newState, unpackFold } from '../../src/domain/state/fold.ts'
 import type { PlanState, TaskState } from '../../src/domain/state/state.ts'
+import { isClaimable } from '../../src/domain/state/task-index.ts'
 import { ENDED } from '../../src/domain/status.ts'
 import { explain } from '../../src/domain/views/board.ts'
 import { planStatus } from '../../src/domain/views/summary.ts'
+import { draftWords } from './draft-words.ts'
 import type { Look, PlanFrame, PlanHead, TaskDetail, TaskView } from './live-messages.ts'
 
 export class PlanFold {
@@ -107,6 +109,7 @@ export class PlanFold {
       counts: { ...state.counts },
       cost: this.#cost?.usd ?? null,
       tokens: this.#cost?.tokens ?? 0,
+      draft: planStatus(state) === 'draft' ? draftWords(state.definition) : null,
     }
   }
 }
@@ -184,6 +187,7 @@ function detailOf(state: PlanState, task: TaskState, now: number): TaskDetail {
     effect: effectOf(state.definition, definition),
     attemptsMax: retryOf(state.definition, definition).attempts,
     why: plainHint(explain(state, task, now)),
+    claimable: isClaimable(state, task),
     dependants: task.dependants.map(one => one.definition.id),
     outputs: result?.outputs ?? null,
     outcome: result?.status === 'succeeded' ? (result.outcome ?? null) : null,

@@ -1,5 +1,6 @@
 // The fields of a question, each as the control that fits its type.
 
+import { useEffect, useRef } from 'react'
 import type { Field } from '../../src/domain/plan.ts'
 
 export type Values = { readonly [name: string]: unknown }
@@ -23,13 +24,19 @@ export function AskedForm({
   readonly values: Values
   readonly onChange: (values: Values) => void
 }) {
+  const fields = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    // Somebody who comes to answer can write at once; on a phone the keyboard would hide the question.
+    if (matchMedia('(pointer: fine)').matches)
+      fields.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
+  }, [])
   if (form.length === 0) return null
   const set = (name: string, value: unknown): void => {
     const { [name]: _, ...rest } = values
     onChange(value === undefined ? rest : { ...rest, [name]: value })
   }
   return (
-    <div className="form">
+    <div ref={fields} className="form">
       {form.map(field => (
         // biome-ignore lint/a11y/noLabelWithoutControl: the control is inside.
         <label key={field.name} className={field.type === 'boolean' ? 'label row' : 'label'}>

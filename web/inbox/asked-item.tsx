@@ -7,8 +7,9 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 import { aimHint } from '../../src/domain/hint.ts'
 import { type AnswerBody, answerInbox, approveWithEdits, gatePage, type InboxEntry } from '../data/api.ts'
 import { useConnection, useLivePlan } from '../data/live.ts'
-import { queryClient } from '../data/queries.ts'
+import { plans, queryClient } from '../data/queries.ts'
 import { useNow } from '../parts/clock.ts'
+import { withKey } from '../parts/command.tsx'
 import type { LineComments } from '../parts/diff.tsx'
 import { Glyph } from '../parts/glyph.tsx'
 import { Hinted } from '../parts/hinted.tsx'
@@ -56,6 +57,8 @@ const ANSWERS: {
 export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly next: string | null }) {
   const { asks, task, name, title } = item
   const now = useNow()
+  const row = useQuery(plans).data?.find(({ id }) => id === item.plan)
+  const of = row?.title ?? row?.goal ?? null
   const navigate = useNavigate()
   const connection = useConnection()
   const [why, setWhy] = useState('')
@@ -114,7 +117,15 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
   }
   useEffect(() => {
     const key = (event: KeyboardEvent): void => {
-      if (!isPlain(event) || busy) return
+      if (busy) return
+      // What was filled in is sent from any of its fields.
+      const isSending = event.key === 'Enter' && (event.ctrlKey || event.metaKey)
+      if (isSending && item.answers.some(({ answer }) => answer === 'answer') && !hasDialog()) {
+        event.preventDefault()
+        void give('answer')
+        return
+      }
+      if (!isPlain(event)) return
       const found = item.answers.find(({ answer }) => ANSWERS[answer]?.key === event.key)
       if (found === undefined) return
       event.preventDefault()
@@ -133,11 +144,12 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
           <h2>
             <b className="mono">{task ?? name}</b> {asksWord(asks.type)}
           </h2>
-          {title !== null && <p>{title}</p>}
+          {title !== null && !(asks.type === 'question' && asks.question === title) && <p>{title}</p>}
           <p className="dim">
             <Link to="/plans/$plan" params={{ plan: name }} search={task === null ? {} : { task }} className="link">
               {name}
             </Link>
+            {of === null ? '' : `: ${of}`}
             {' · '}waits {span(now - item.since)}
             {item.expiresAt !== null && ` · until ${dateOf(item.expiresAt)}`}
             {item.who !== null && ` · for ${item.who}`}
@@ -198,8 +210,12 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
             className="field"
             rows={2}
             value={why}
-            placeholder={lacksWhy ? 'Say what is to be changed, or why' : 'Comment (optional; needed to push back)'}
+            placeholder={lacksWhy ? 'Say what is to be changed, or why' : `Comment (${commentWanted(item)})`}
             aria-invalid={lacksWhy && why.trim() === ''}
+            onKeyDown={event => {
+              // Keys that answer work again.
+              if (event.key === 'Escape') event.currentTarget.blur()
+            }}
             onChange={event => setWhy(event.target.value)}
           />
         </label>
@@ -220,6 +236,7 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
               >
                 {known.word}
                 {known.key !== undefined && <kbd>{known.key.toUpperCase()}</kbd>}
+                {answer === 'answer' && <kbd>{withKey('↵')}</kbd>}
               </button>
             )
           })}
@@ -272,6 +289,17 @@ function EditOf({
       }}
     />
   )
+}
+
+const hasDialog = (): boolean => document.querySelector('dialog[open]') !== null
+
+/** Which of the answers there are here want words. */
+function commentWanted({ answers }: InboxEntry): string {
+  const words = answers.flatMap(({ answer }) => {
+    const known = ANSWERS[answer]
+    return known?.needsWhy === true ? [`"${known.word}"`] : []
+  })
+  return words.length === 0 ? 'optional' : `optional; needed for ${words.join(' and ')}`
 }
 
 function formOf({ asks }: InboxEntry) {
@@ -449,7 +477,11 @@ function Left({ item: { evidence, name } }: { readonly item: InboxEntry }) {
               {task}
             </Link>
             <span className="dim">
-              {[message, paths === null || paths === 0 ? null : `${paths} files`, exit === null ? null : `exit ${exit}`]
+              {[
+                message,
+                paths === null || paths === 0 ? null : count(paths, 'file'),
+                exit === null ? null : `exit ${exit}`,
+              ]
                 .filter(Boolean)
                 .join(', ')}
             </span>

@@ -152,16 +152,29 @@ function Reviewed({
 }) {
   const [mode, setMode] = useDiffMode()
   if (!isReviewed) return null
+  // What others are in is a folder, and has no lines.
+  const isFolder = ({ path, patch }: ChangedFile): boolean =>
+    patch === null && changes.some(other => other.path.startsWith(`${path}/`))
+  const folders = changes.filter(isFolder)
+  const files = changes.filter(one => !isFolder(one))
   return (
     <section className="reviewed">
       <div className="changes-head">
         <h3>
-          The plan has changed <s>{changes.length === 0 ? 'no file' : count(changes.length, 'file')}</s>
+          {files.length === 0
+            ? 'No file was changed'
+            : `${count(files.length, 'file')} ${files.length === 1 ? 'was' : 'were'} changed`}
         </h3>
         <span className="space" />
-        {changes.length > 0 && <DiffModes mode={mode} onMode={setMode} />}
+        {files.length > 0 && <DiffModes mode={mode} onMode={setMode} />}
       </div>
-      <FileDiffs files={changes} mode={mode} comments={comments} />
+      <FileDiffs files={files} mode={mode} comments={comments} />
+      {folders.length > 0 && (
+        <p className="dim">
+          {folders.length === 1 ? 'The folder' : 'The folders'} {folders.map(({ path }) => path).join(', ')}{' '}
+          {folders.length === 1 ? 'was' : 'were'} made, removed or given other rights.
+        </p>
+      )}
     </section>
   )
 }

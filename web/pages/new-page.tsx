@@ -12,6 +12,7 @@ import {
   type TemplateParameter,
 } from '../data/api.ts'
 import { templates, useRights } from '../data/queries.ts'
+import { CommandLine, commandOf, withKey } from '../parts/command.tsx'
 import { AwayBar, LivePill, Skeleton, Trouble } from '../parts/states.tsx'
 
 const WAYS = [
@@ -121,9 +122,9 @@ function FromGoal() {
       <div className="new-acts">
         <button type="submit" className="button main" disabled={busy || goal.trim() === ''}>
           {busy ? 'Drafting…' : 'Draft the plan'}
-          <kbd>⌘↵</kbd>
+          <kbd>{withKey('↵')}</kbd>
         </button>
-        <code className="dim">planfold plan "{goal.trim() === '' ? 'goal' : goal.trim().slice(0, 40)}"</code>
+        <CommandLine command={commandOf('plan', goal.trim() === '' ? 'the goal' : goal.trim())} />
       </div>
     </form>
   )

@@ -5,14 +5,17 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { Clock, Maximize, Minus, Plus, Search } from 'lucide-react'
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { type LivePlan, useLivePlan } from '../data/live.ts'
+import type { TaskView } from '../data/live-messages.ts'
 import { useInbox } from '../data/queries.ts'
 import { focusOf, type GraphHandle, GraphView, useCritical } from '../graph/graph-view.tsx'
 import { useNow } from '../parts/clock.ts'
+import { withKey } from '../parts/command.tsx'
 import { Glyph, signOfPlan } from '../parts/glyph.tsx'
 import { Ribbon } from '../parts/ribbon.tsx'
 import { isPlain, openPalette } from '../parts/shell.tsx'
 import { AwayBar, Empty, LivePill, Skeleton } from '../parts/states.tsx'
 import { clock, dollars, planWord, span } from '../parts/words.ts'
+import { DraftShown } from '../plan/draft-shown.tsx'
 import { Outline } from '../plan/outline.tsx'
 import { PlanVerbs } from '../plan/plan-verbs.tsx'
 import { TaskDrawer } from '../plan/task-drawer.tsx'
@@ -116,6 +119,7 @@ function PlanShown({ name, plan }: { readonly name: string; readonly plan: LiveP
       <Head plan={plan} />
       <AwayBar />
       <WaitingStrip items={waiting} />
+      {plan.head.draft !== null && <DraftShown draft={plan.head.draft} />}
       <div className="views">
         <nav className="tabs" aria-label="Views">
           {VIEWS.map(one => (
@@ -200,11 +204,19 @@ function troubled(plan: LivePlan): string | null {
   return task !== undefined && ['failed', 'waiting', 'lost'].includes(task.look) ? task.name : null
 }
 
+/** Where nothing runs, and goes on only when somebody claims one of these. */
+function tasksToClaim({ head: { status, counts }, tasks }: LivePlan): readonly TaskView[] {
+  if (status !== 'active' || counts.running > 0 || counts.waiting > 0) return []
+  const ready = tasks.filter(task => task.status === 'ready')
+  return ready.every(({ action, look }) => action === 'external' && look === 'ready') ? ready : []
+}
+
 function Head({ plan }: { readonly plan: LivePlan }) {
   const { head, tasks } = plan
   const isWaiting = head.counts.waiting > 0 && head.status === 'active'
   const done = head.counts.completed + head.counts.skipped
-  const shown = isWaiting ? 'active' : head.status
+  const toClaim = tasksToClaim(plan)
+  const shown = isWaiting ? 'active' : toClaim.length > 0 ? 'ready' : head.status
   return (
     <header className="top">
       <div className="title">
@@ -241,7 +253,7 @@ function Head({ plan }: { readonly plan: LivePlan }) {
       <button type="button" className="find wide" onClick={openPalette}>
         <Search size={14} aria-hidden="true" />
         Find or do
-        <kbd>⌘K</kbd>
+        <kbd>{withKey('K')}</kbd>
       </button>
       <PlanVerbs head={head} />
     </header>

@@ -18,7 +18,7 @@ import type { PlansSearch } from '../router.tsx'
 const GROUPS: readonly { readonly title: string; readonly has: (status: string, waits: number) => boolean }[] = [
   { title: 'Waits for you', has: (status, waits) => status === 'blocked' || (waits > 0 && !ENDED.has(status)) },
   { title: 'Failed', has: status => status === 'failed' },
-  { title: 'Running', has: status => status === 'active' },
+  { title: 'Active', has: status => status === 'active' },
   { title: 'Paused', has: status => status === 'paused' },
   { title: 'Drafts', has: status => status === 'draft' },
   { title: 'Over', has: status => status === 'completed' || status === 'cancelled' },
@@ -94,6 +94,11 @@ export default function PlansPage() {
             type="search"
             placeholder="Search plans"
             value={q}
+            onKeyDown={event => {
+              const [only] = shown
+              if (event.key === 'Enter' && q !== '' && only !== undefined && shown.length === 1)
+                void navigate({ to: '/plans/$plan', params: { plan: only.name } })
+            }}
             onChange={event => {
               const text = event.target.value
               void navigate({
@@ -190,10 +195,15 @@ function Row({
     counts ??
     (status === 'completed' ? { completed: row.done } : { completed: row.done, pending: row.tasks - row.done })
   const isWaiting = waits > 0 && !ENDED.has(status)
+  // Nothing turns where nothing runs: something is ready, and waits for somebody to claim it or for a process to run it.
+  const isIdle = status === 'active' && counts !== null && (counts.running ?? 0) === 0
   return (
     <li className={`plan-row ${status}`}>
       <Link to="/plans/$plan" params={{ plan: row.name }}>
-        <Glyph sign={isWaiting ? 'plan-blocked' : signOfPlan(status)} label={planWord(status)} />
+        <Glyph
+          sign={isWaiting ? 'plan-blocked' : isIdle ? 'ready' : signOfPlan(status)}
+          label={isIdle ? 'Nothing runs' : planWord(status)}
+        />
         <span className="plan-name">
           <b className="mono">{row.name}</b>
           <span>{row.title ?? row.goal ?? ''}</span>

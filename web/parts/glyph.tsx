@@ -150,7 +150,8 @@ export function Glyph({
   return (
     // biome-ignore lint/a11y/noSvgWithoutTitle: it has a label, or is hidden beside words.
     <svg
-      className={`glyph ${sign}`}
+      // The graph has a class `gate` of its own.
+      className={`glyph ${sign === 'gate' ? 'open-gate' : sign}`}
       width={size}
       height={size}
       viewBox="0 0 16 16"

@@ -5,12 +5,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { Copy } from 'lucide-react'
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { orderPlan } from '../data/api.ts'
+import { orderPlan, orderTask } from '../data/api.ts'
 import { live } from '../data/live.ts'
 import { inbox, plans } from '../data/queries.ts'
+import { shownText } from '../data/shown.ts'
+import { commandOf, copyCommand, withKey } from './command.tsx'
 import { Glyph, type Sign, signOf, signOfPlan } from './glyph.tsx'
 import { turnTheme } from './theme.ts'
-import { attempt, toast } from './toasts.tsx'
+import { attempt } from './toasts.tsx'
 
 interface Item {
   readonly id: string
@@ -51,7 +53,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   }
   const copy = (item: Item | undefined): void => {
     if (item?.command === undefined) return
-    void navigator.clipboard.writeText(item.command).then(() => toast(`Copied: ${item.command}`))
+    copyCommand(item.command)
     onClose()
   }
   return (
@@ -97,7 +99,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
             <span className="palette-text">{item.text}</span>
             {item.more !== undefined && <span className="dim">{item.more}</span>}
             <span className="space" />
-            {item.command !== undefined && <code>{item.command}</code>}
+            {item.command !== undefined && <code>{shownText(item.command)}</code>}
           </div>
         ))}
         {found.length === 0 && <p className="palette-none">Nothing fits</p>}
@@ -107,7 +109,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
           <kbd>↵</kbd> do it
         </span>
         <span>
-          <kbd>⌘↵</kbd> copy the command
+          <kbd>{withKey('↵')}</kbd> copy the command
         </span>
         <span className="space" />
         <button
@@ -139,32 +141,44 @@ function useItems(): readonly Item[] {
       const at = `/plans/${encodeURIComponent(name)}`
       const { status } = plan.head
       const verb = (word: string, order: 'execute' | 'pause' | 'resume', command: string): Item => ({
-        id: word,
+        id: order,
         text: `${word} ${name}`,
-        command: `planfold ${command} ${name}`,
+        command: commandOf(command, name),
         run: () => void attempt(() => orderPlan(name, order)),
       })
+      if (status === 'failed') {
+        for (const task of plan.tasks)
+          if (task.status === 'failed')
+            here.push({
+              id: `retry-${task.name}`,
+              text: `Retry ${task.name}`,
+              sign: signOf(task),
+              command: commandOf('retry', name, task.name),
+              run: () => void attempt(() => orderTask(name, task.name, 'retry'), `${task.name} runs again`),
+            })
+        here.push(verb('Go on with', 'execute', 'resume'))
+      }
       if (status === 'draft') here.push(verb('Run', 'execute', 'resume'))
       if (status === 'active' || status === 'blocked') here.push(verb('Pause', 'pause', 'pause'))
       if (status === 'paused') here.push(verb('Resume', 'resume', 'resume'))
       for (const [view, command] of [
-        ['graph', `planfold graph ${name}`],
-        ['board', `planfold show ${name}`],
-        ['outline', `planfold status ${name}`],
-        ['checkpoints', `planfold checkpoints ${name}`],
+        ['graph', commandOf('graph', name)],
+        ['board', commandOf('show', name)],
+        ['outline', commandOf('status', name)],
+        ['checkpoints', commandOf('checkpoints', name)],
       ] as const)
         here.push({ id: `view-${view}`, text: `Show the ${view}`, command, run: go(at, { view }) })
       here.push({
         id: 'log',
         text: 'Read the journal',
-        command: `planfold log ${name}`,
-        run: () => void navigator.clipboard.writeText(`planfold log ${name}`).then(() => toast('Copied')),
+        command: commandOf('log', name),
+        run: () => copyCommand(commandOf('log', name)),
       })
       here.push({
         id: 'cancel',
         text: `Cancel ${name}`,
         more: 'by the menu of the plan',
-        command: `planfold cancel ${name}`,
+        command: commandOf('cancel', name),
         run: go(at),
       })
       for (const task of plan.tasks)
@@ -173,7 +187,7 @@ function useItems(): readonly Item[] {
           text: task.name,
           more: task.title ?? '',
           sign: signOf(task),
-          command: `planfold show ${name} ${task.name}`,
+          command: commandOf('show', name, task.name),
           run: go(at, { task: task.name }),
         })
     }
@@ -183,13 +197,18 @@ function useItems(): readonly Item[] {
         text: `Review ${item.task ?? item.name}`,
         more: item.name,
         sign: 'waiting' as const,
-        command: item.task === null ? 'planfold inbox' : `planfold approve ${item.name} ${item.task}`,
+        command: item.task === null ? 'planfold inbox' : commandOf('approve', item.name, item.task),
         run: go(`/inbox/${item.id}`),
       })),
       ...here,
       { id: 'plans', text: 'All plans', command: 'planfold list', run: go('/') },
       { id: 'inbox', text: 'What waits for you', command: 'planfold inbox', run: go('/inbox') },
-      { id: 'goal', text: 'New plan from a goal', command: 'planfold plan "…"', run: go('/new', { from: 'goal' }) },
+      {
+        id: 'goal',
+        text: 'New plan from a goal',
+        command: commandOf('plan', 'the goal'),
+        run: go('/new', { from: 'goal' }),
+      },
       {
         id: 'template',
         text: 'New plan from a template',
@@ -204,7 +223,7 @@ function useItems(): readonly Item[] {
         text: row.name as string,
         more: row.title ?? row.goal ?? '',
         sign: signOfPlan(row.status),
-        command: `planfold status ${row.name}`,
+        command: commandOf('status', row.name),
         run: go(`/plans/${encodeURIComponent(row.name)}`),
       })),
     ]

@@ -7,6 +7,7 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 import { Problem } from '../data/api.ts'
 import { live, useConnection } from '../data/live.ts'
 import { identity, queryClient, useInbox } from '../data/queries.ts'
+import { withKey } from './command.tsx'
 import { Empty, Trouble } from './states.tsx'
 import { turnTheme } from './theme.ts'
 import { Toasts } from './toasts.tsx'
@@ -65,7 +66,7 @@ function Rail({ name }: { readonly name: string }) {
         <Plus size={18} aria-hidden="true" />
       </Link>
       <span className="space" />
-      <button type="button" aria-label="Commands" title="Find or do (⌘K)" onClick={openPalette}>
+      <button type="button" aria-label="Commands" title={`Find or do (${withKey('K')})`} onClick={openPalette}>
         <Command size={16} aria-hidden="true" />
       </button>
       <button type="button" aria-label="Light or dark" title="Light or dark (t)" onClick={turnTheme}>

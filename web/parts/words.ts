@@ -43,6 +43,7 @@ export const dollars = (usd: number): string => (usd < 0.01 && usd > 0 ? '<$0.01
 const STATUS_WORDS: { readonly [status: string]: string } = {
   draft: 'Draft',
   active: 'Active',
+  ready: 'Waits to be claimed',
   paused: 'Paused',
   blocked: 'Waits for you',
   completed: 'Completed',

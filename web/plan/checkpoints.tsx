@@ -253,7 +253,7 @@ function BackDialog({
         )}
         <div className="dialog-acts">
           <button type="button" className="button quiet" onClick={onClose}>
-            Back
+            Cancel
           </button>
           <button
             type="button"
@@ -261,7 +261,7 @@ function BackDialog({
             disabled={busy || data?.ok !== true || (conflicts.length > 0 && every === null)}
             onClick={() => void go()}
           >
-            {isUndo ? 'Undo' : 'Go back'}
+            {isUndo ? 'Undo' : `Go back to ${back.to}`}
           </button>
         </div>
       </div>

@@ -6,6 +6,7 @@ import { order, orderPlan, revise } from '../data/api.ts'
 import { useConnection } from '../data/live.ts'
 import type { PlanHead } from '../data/live-messages.ts'
 import { useRights } from '../data/queries.ts'
+import { commandOf, copyCommand } from '../parts/command.tsx'
 import { useConfirm } from '../parts/confirm.tsx'
 import { attempt, toast } from '../parts/toasts.tsx'
 
@@ -103,7 +104,7 @@ export function PlanVerbs({ head }: { readonly head: PlanHead }) {
           type="button"
           onClick={() => {
             close()
-            void navigator.clipboard.writeText(`planfold status ${name}`).then(() => toast('Copied'))
+            copyCommand(commandOf('status', name))
           }}
         >
           <Copy size={15} aria-hidden="true" />

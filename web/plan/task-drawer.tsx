@@ -8,8 +8,9 @@ import { aimHint } from '../../src/domain/hint.ts'
 import { type InboxEntry, orderTask } from '../data/api.ts'
 import { type LivePlan, useConnection, useTaskDetail } from '../data/live.ts'
 import type { TaskDetail } from '../data/live-messages.ts'
-import { useRights } from '../data/queries.ts'
+import { useIdentity, useRights } from '../data/queries.ts'
 import { useNow } from '../parts/clock.ts'
+import { CommandLine, commandOf } from '../parts/command.tsx'
 import { useConfirm } from '../parts/confirm.tsx'
 import { Glyph, signOf } from '../parts/glyph.tsx'
 import { Hinted } from '../parts/hinted.tsx'
@@ -231,6 +232,7 @@ function Overview({
   readonly onOpen: (task: string) => void
 }) {
   const { definition, failure, view, feedback } = detail
+  const me = useIdentity()?.actor ?? 'NAME'
   const isSettled = view.status === 'completed' || view.status === 'running'
   return (
     <>
@@ -261,9 +263,15 @@ function Overview({
           </div>
         </section>
       )}
-      {!isSettled && failure === null && waiting === null && (
+      {!isSettled && failure === null && waiting === null && !detail.claimable && (
         <section>
           <p className="dim">{detail.why}</p>
+        </section>
+      )}
+      {detail.claimable && (
+        <section>
+          <p>It waits for an agent or a person to claim it. In a terminal, with your name:</p>
+          <CommandLine command={commandOf('claim', plan.head.name, view.name, '--as', me)} />
         </section>
       )}
       {definition.description !== undefined && (
@@ -271,7 +279,15 @@ function Overview({
           <p className="prose">{definition.description}</p>
         </section>
       )}
+      {definition.rationale !== undefined && (
+        <section>
+          <h3>Why</h3>
+          <p className="prose">{definition.rationale}</p>
+        </section>
+      )}
       <ActionShown definition={definition} />
+      <Said title="Assumes" lines={definition.assumptions ?? []} />
+      <Said title="Risks" lines={definition.risks ?? []} />
       {feedback.length > 0 && (
         <section>
           <h3>Sent back with</h3>
@@ -293,6 +309,20 @@ function Overview({
         </section>
       )}
     </>
+  )
+}
+
+function Said({ title, lines }: { readonly title: string; readonly lines: readonly string[] }) {
+  if (lines.length === 0) return null
+  return (
+    <section>
+      <h3>{title}</h3>
+      {lines.map(line => (
+        <p key={line} className="prose">
+          {line}
+        </p>
+      ))}
+    </section>
   )
 }
 

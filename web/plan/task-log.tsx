@@ -4,6 +4,7 @@ import { useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { taskLogs } from '../data/api.ts'
 import type { Look } from '../data/live-messages.ts'
+import { shownText } from '../data/shown.ts'
 import { Empty, Skeleton } from '../parts/states.tsx'
 import { timeOf } from '../parts/words.ts'
 
@@ -38,7 +39,12 @@ function useLog(plan: string, task: string, isRunning: boolean): readonly Line[]
             const parts = (rest + text).split('\n')
             rest = parts.pop() ?? ''
             known.push(
-              ...parts.map((one, i) => ({ number: known.length + i + 1, at, text: one.replace(CONTROL, ''), stream })),
+              ...parts.map((one, i) => ({
+                number: known.length + i + 1,
+                at,
+                text: shownText(one.replace(CONTROL, '')),
+                stream,
+              })),
             )
           }
           if (chunks.length < 1000) break
@@ -46,7 +52,14 @@ function useLog(plan: string, task: string, isRunning: boolean): readonly Line[]
         const last =
           rest === ''
             ? []
-            : [{ number: known.length + 1, at: Date.now(), text: rest.replace(CONTROL, ''), stream: 'stdout' }]
+            : [
+                {
+                  number: known.length + 1,
+                  at: Date.now(),
+                  text: shownText(rest.replace(CONTROL, '')),
+                  stream: 'stdout',
+                },
+              ]
         known = [...known]
         setLines([...known, ...last])
       } catch {

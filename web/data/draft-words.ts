@@ -1,0 +1,26 @@
+// What a draft says about itself: why it is so, when it is done, what it asks first, assumes and risks. From the plan, its tasks, and
+// what the planner left in it.
+
+import type { Json, JsonObject } from '../../src/domain/json.ts'
+import type { PlanDefinition } from '../../src/domain/plan.ts'
+import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
+import type { DraftWords } from './live-messages.ts'
+
+export function draftWords({ done = [], tasks, extra = {} }: PlanDefinition): DraftWords {
+  const { rationale, questions, assumptions, risks } = (extra.planning ?? {}) as JsonObject
+  return {
+    why: typeof rationale === 'string' && rationale !== '' ? rationale : null,
+    done: done.map(criterionText),
+    questions:
+      texts(questions).length > 0
+        ? texts(questions)
+        : tasks.flatMap(({ action }) => (action.type === 'gate' && action.question ? [action.question] : [])),
+    assumptions: once([...texts(assumptions), ...tasks.flatMap(task => task.assumptions ?? [])]),
+    risks: once([...texts(risks), ...tasks.flatMap(task => task.risks ?? [])]),
+    estimateMs: tasks.reduce((all, { estimateMs = 0 }) => all + estimateMs, 0),
+  }
+}
+
+const texts = (value: Json | undefined): readonly string[] =>
+  Array.isArray(value) ? value.filter(one => typeof one === 'string') : []
+const once = (all: readonly string[]): readonly string[] => [...new Set(all)]

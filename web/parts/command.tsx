@@ -1,0 +1,27 @@
+// Commands for a terminal, made in one place: every word is quoted, so that a shell runs nothing that stands in it.
+
+import { Copy } from 'lucide-react'
+import { shellQuoted } from '../../src/domain/plan-rules/shell-words.ts'
+import { shownText } from '../data/shown.ts'
+import { toast } from './toasts.tsx'
+
+/** `planfold` with these words. */
+export const commandOf = (...words: readonly string[]): string => ['planfold', ...words.map(shellQuoted)].join(' ')
+
+export const copyCommand = (command: string): void =>
+  void navigator.clipboard.writeText(command).then(() => toast('The command is copied'))
+
+export function CommandLine({ command }: { readonly command: string }) {
+  return (
+    <div className="command-line">
+      <code className="code">{shownText(command)}</code>
+      <button type="button" className="icon-button" aria-label="Copy the command" onClick={() => copyCommand(command)}>
+        <Copy size={14} aria-hidden="true" />
+      </button>
+    </div>
+  )
+}
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
+/** The key that goes with another one, as this machine calls it: ⌘K, Ctrl K. */
+export const withKey = (key: string): string => (isMac ? `⌘${key}` : `Ctrl ${key}`)
