@@ -11,6 +11,7 @@ import type { CommandLine, Criterion, TaskDefinition } from '../src/domain/plan.
 import { impactOf, isGated } from '../src/domain/plan-rules/impact.ts'
 import { analyzed } from '../src/operations/analyze-plan.ts'
 import { type CheckedProposal, proposePlan } from '../src/operations/goals/plan-goal.ts'
+import type { PlanComment } from '../src/planners/planner.ts'
 import { type Change, GOALS, type GoalCase } from './goals.fixture.ts'
 
 const here = import.meta.dirname
@@ -94,6 +95,43 @@ describe('a goal becomes a plan', () => {
     }
   })
 
+  test('a file that is to be left alone is in no write scope, and a name that is nowhere is told', async () => {
+    const folder = await repositoryFor({ repository: 'ts-library' })
+    const goal = 'Fix the quotes of `formatRow` and `greet`. Do not touch src/parse.ts and test/parse.test.ts.'
+    const { proposal, document } = await planIn(folder, goal)
+    const scopes = document.definition.tasks.map(({ write = [] }) => write)
+    expect(scopes.flat()).toContain('src/format.ts')
+    expect(scopes.flat()).toContain('test/format.test.ts')
+    expect(scopes.flat().filter(pattern => /parse|^test\/\*/.test(pattern))).toEqual([])
+    const { files, tests } = proposal.analysis
+    expect([...files, ...tests].filter(({ path }) => path.includes('parse'))).toEqual([])
+    expect(proposal.assumptions).toContain('`greet` is not in this repository')
+    expect(proposal.assumptions.join()).not.toContain('`formatRow` is not')
+  })
+
+  test('comments take files out of a rename, and what cannot be followed is told', async () => {
+    const folder = await repositoryFor({ repository: 'ts-library' })
+    const comments = [
+      { task: 'rename', text: 'do not touch test/parse.test.ts' },
+      { task: 'rename', text: 'be careful' },
+      { task: 'lint', text: 'skip' },
+      { task: 'nosuch', text: 'be careful' },
+      { task: null, text: 'be quick' },
+    ]
+    const { proposal, document } = await planIn(folder, 'Rename `parseRow` to `splitRow`', comments)
+    const { tasks, done } = document.definition
+    const rename = tasks.find(({ id }) => id === 'rename')!
+    expect(rename.write).toEqual(['src/index.ts', 'src/parse.ts'])
+    expect(JSON.stringify(rename.action)).not.toContain('test/parse.test.ts')
+    expect(proposal.unfollowed.map(({ comment }) => comment)).toEqual(expect.arrayContaining(comments.slice(1)))
+    expect(proposal.unfollowed).toHaveLength(4)
+    // The old name may stay in the file that is left alone, and nowhere else.
+    const [gone] = done!
+    expect(heldIn(folder, [gone!])).toEqual([false])
+    expect(succeeds(folder, commandOf(rename))).toBe(true)
+    expect(heldIn(folder, [gone!])).toEqual([true])
+  })
+
   test('the plan keeps the context it was made in', async () => {
     const folder = await repositoryFor({ repository: 'ts-library' })
     const { document } = await planIn(folder, 'Rename `parseRow` to `splitRow`. Keep the tests as they are otherwise.')
@@ -122,14 +160,14 @@ async function repositoryFor({ repository, before = [] }: Pick<GoalCase, 'reposi
   return folder
 }
 
-async function planIn(folder: string, goal: string): Promise<CheckedProposal> {
+async function planIn(folder: string, goal: string, comments: readonly PlanComment[] = []): Promise<CheckedProposal> {
   const place = {
     root: folder,
     stateDir: join(folder, '.planfold'),
     environment: { PATH: process.env.PATH, HOME: folder },
   }
   const planners = openPlanners({ models: modelsAt(place), stateDir: place.stateDir })
-  return await proposePlan({ planner: planners.get('heuristic')!, repository: openRepository(place) }, goal)
+  return await proposePlan({ planner: planners.get('heuristic')!, repository: openRepository(place) }, goal, comments)
 }
 
 async function apply(folder: string, changes: readonly Change[]): Promise<void> {

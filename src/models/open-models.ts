@@ -120,8 +120,7 @@ function choose(settings: Settings, use: string | undefined): Chosen {
   const name = use ?? settings.default
   if (name === null)
     return no('model:settings', 'no model is named', 'name one, or set a default in your settings or PLANFOLD_MODEL')
-  if (!isModelName(name))
-    return no('model:settings', `'${name.slice(0, 80)}' is no name of a model`, 'write PROVIDER/NAME')
+  if (!isModelName(name)) return no('model:settings', `there is no model '${name.slice(0, 80)}'`, 'write PROVIDER/NAME')
   const [word = ''] = name.split('/')
   const provider = settings.providers[word]
   if (provider === undefined)
@@ -132,7 +131,13 @@ function choose(settings: Settings, use: string | undefined): Chosen {
     )
   if (provider.fault !== undefined) return no('model:settings', provider.fault.message, provider.fault.hint)
   if (provider.key === null && provider.keyNeeded)
-    return no('model:auth', `there is no key for '${word}'`, 'put it into your environment or settings')
+    return no(
+      'model:auth',
+      `there is no key for '${word}'`,
+      provider.keyVariable === undefined
+        ? 'put it into your settings'
+        : `set ${provider.keyVariable} in your environment, or put it into your settings`,
+    )
   return { ok: true, name, id: name.slice(word.length + 1), provider }
 }
 

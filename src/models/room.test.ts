@@ -49,7 +49,9 @@ describe('settings', () => {
     })
     expect((await place.again({ PLANFOLD_MODEL: 'lab/small' }).list()).default).toBe('lab/small')
     expect((await place.models.list()).models[0]?.key).toBe('missing')
-    expect(await code(place.models.open({ use: 'work/big', purpose: 'test' }))).toBe('model:auth')
+    expect(await place.models.open({ use: 'work/big', purpose: 'test' })).toMatchObject({
+      failure: { code: 'model:auth', hint: expect.stringContaining('set WORK_SECRET in your environment') },
+    })
     expect(await code(place.models.open({ use: 'nobody/big', purpose: 'test' }))).toBe('model:settings')
     expect(await code(place.models.open({ use: 'big', purpose: 'test' }))).toBe('model:settings')
   })

@@ -37,6 +37,8 @@ export interface Provider {
   readonly url: string
   readonly key: { readonly value: string; readonly from: string } | null
   readonly keyNeeded: boolean
+  /** The variable that may hold the key. */
+  readonly keyVariable?: string
   /** Why it cannot be used. */
   readonly fault?: Fault
 }
@@ -150,7 +152,9 @@ async function providerOf(name: string, own: ProviderSettings, room: SettingsRoo
     return { type, url: '', key: null, keyNeeded, fault }
   }
   const key = await keyOf(own, known?.key ?? [], room)
-  return 'message' in key ? { type, url, key: null, keyNeeded, fault: key } : { type, url, key: key.key, keyNeeded }
+  if ('message' in key) return { type, url, key: null, keyNeeded, fault: key }
+  const keyVariable = own.key !== undefined && 'env' in own.key ? own.key.env : known?.key[0]
+  return { type, url, key: key.key, keyNeeded, ...(keyVariable === undefined ? {} : { keyVariable }) }
 }
 
 async function keyOf(

@@ -4,6 +4,9 @@
 import { BASELINE } from './compose-plan.ts'
 import type { PlanComment, PlanProposal } from './planner.ts'
 
+/** `external`: done by somebody who can read; `command`: works on files, without reading. */
+export type TaskKind = 'external' | 'command' | 'gate' | 'other'
+
 export interface FollowedComments {
   readonly dropped: ReadonlySet<string>
   /** Paths to work on, also; and paths to leave alone. */
@@ -12,6 +15,8 @@ export interface FollowedComments {
   readonly testCommand: readonly string[] | null
   /** For the instructions, by task; null for all of them. */
   readonly remarks: ReadonlyMap<string | null, readonly string[]>
+  /** Comments that only an instruction can follow. */
+  readonly instructions: ReadonlySet<PlanComment>
   readonly unfollowed: PlanProposal['unfollowed']
 }
 
@@ -20,15 +25,16 @@ const DROPS =
 const LEAVES = /\b(not|don'?t|do not|never|without|except|leave)\b/i
 const TESTS = /\btests?\b.*`([^`]+)`|`([^`]+)`.*\btests?\b|\buse `([^`]+)`/i
 
-/** `tasks`: those of the draft before, by name; `external` ones are done by somebody who can read. */
+/** `tasks`: those a draft may have, by name. */
 export function readComments(
   comments: readonly PlanComment[],
-  known: { readonly paths: readonly string[]; readonly tasks: ReadonlyMap<string, 'external' | 'gate' | 'other'> },
+  known: { readonly paths: readonly string[]; readonly tasks: ReadonlyMap<string, TaskKind> },
 ): FollowedComments {
   const dropped = new Set<string>()
   const remarks = new Map<string | null, string[]>()
   const also: string[] = []
   const not: string[] = []
+  const instructions = new Set<PlanComment>()
   const unfollowed: { comment: PlanComment; why: string }[] = []
   let testCommand: readonly string[] | null = null
   for (const comment of comments) {
@@ -42,17 +48,22 @@ export function readComments(
       continue
     }
     const files = known.paths.filter(path => mentions(text, path))
-    if (files.length > 0) (LEAVES.test(text) ? not : also).push(...files)
+    const isLeft = LEAVES.test(text)
+    if (files.length > 0) (isLeft ? not : also).push(...files)
     const command = TESTS.exec(text)
       ?.slice(1)
       .find(found => found !== undefined)
     const isAboutTests = task === BASELINE || task === 'tests-before' || /\btest/i.test(text)
-    if (command !== undefined && isAboutTests && !/[;&|<>$]/.test(command)) testCommand = command.trim().split(/\s+/)
+    const isTestCommand = command !== undefined && isAboutTests && !/[;&|<>$]/.test(command)
+    if (isTestCommand) testCommand = command.trim().split(/\s+/)
+    const isFollowed = isTestCommand || (files.length > 0 && (isLeft || kind !== 'command'))
+    if (task === null && !isFollowed) instructions.add(comment)
     if (task === null || kind === 'external') remarks.set(task, [...(remarks.get(task) ?? []), text])
-    else if (files.length === 0 && testCommand === null)
+    else if (kind === null) unfollowed.push({ comment, why: `the draft has no task '${task}'` })
+    else if (!isFollowed)
       unfollowed.push({ comment, why: 'nobody reads instructions there: edit the plan to change this task' })
   }
-  return { dropped, also, not, testCommand, remarks, unfollowed }
+  return { dropped, also, not, testCommand, remarks, instructions, unfollowed }
 }
 
 /** The path itself, or a file name that is long enough to mean one file. */

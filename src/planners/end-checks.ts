@@ -22,6 +22,8 @@ export interface EndInput {
   readonly paths: readonly string[]
   /** What was read of it. */
   readonly texts: ReadonlyMap<string, string>
+  /** Files that are left alone. */
+  readonly not: readonly string[]
 }
 
 export interface RenameNames {
@@ -90,14 +92,20 @@ const bare = (name: string): string => name.replace(/[.-]+$/, '')
 /** What nobody searches: other people's code, the record of the past. */
 const LEFT_OUT = "--exclude-dir=.git --exclude-dir=.planfold --exclude-dir=node_modules --exclude='CHANGE*'"
 
-function renamed({ goal, texts }: EndInput): readonly EndCheck[] {
+function renamed({ goal, texts, not }: EndInput): readonly EndCheck[] {
   const names = renameNames(goal)
   if (names === null || ![...texts.values()].some(text => holdsWord(text, names.old))) return []
+  // Files that are left alone keep the old name. `grep` leaves out files by name only, so their lines are taken out behind it.
+  const kept = not.filter(path => holdsWord(texts.get(path) ?? '', names.old))
+  const search = `grep -rnIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.old))} .`
+  const others = kept.map(path => ` -e ${shellQuoted(`^\\./${path.replace(/[.[\]*^$\\]/g, '\\$&')}:`)}`).join('')
   return [
-    {
-      script: `! grep -rnIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.old))} .`,
-      text: `${names.old} is used nowhere any more`,
-    },
+    kept.length === 0
+      ? { script: `! ${search}`, text: `${names.old} is used nowhere any more` }
+      : {
+          script: `! ${search} | grep -v${others}`,
+          text: `${names.old} is used nowhere any more but in ${kept.join(', ')}`,
+        },
     { script: `grep -rqIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.new))} .`, text: `${names.new} is there` },
   ]
 }
@@ -205,7 +213,7 @@ function routed(input: EndInput): readonly EndCheck[] {
 /** Names in quotes or written like code that nothing in the repository has yet. */
 function introduced(input: EndInput): readonly EndCheck[] {
   const names = input.goal.quoted
-    .filter(name => /^(--)?[A-Za-z_$][\w$-]*(\(\))?$/.test(name))
+    .filter(name => /^(--)?[A-Za-z_$][\w$-]*(\(\))?$/.test(name) && input.goal.wanted.includes(name))
     .map(name => name.replace('()', ''))
   const [first] = names.filter(name => name.length > 2)
   return first === undefined ? [] : holdsAfterwards(input, first)

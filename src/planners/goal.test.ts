@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { readGoal, stemOf, wordParts } from './goal.ts'
 import { conflictIn, judgeGoal } from './goal-kind.ts'
+import { protectedPaths } from './goal-limits.ts'
 
 describe('a goal', () => {
   test('names files, symbols and quoted text', () => {
@@ -18,6 +19,38 @@ describe('a goal', () => {
     expect(frames('File "tally.py", line 14, in average')).toEqual([{ file: 'tally.py', line: 14 }])
     expect(frames('main.go:12 +0x1d')).toEqual([{ file: 'main.go', line: 12 }])
     expect(frames("lib/a.rb:3:in `call'")).toEqual([{ file: 'lib/a.rb', line: 3 }])
+  })
+
+  test('names files that are to be left alone', () => {
+    const paths = ['src/cart.js', 'src/format.js', 'src/index.js', 'src/old/a.js', 'Makefile', 'test/format.test.js']
+    const read = (text: string) => {
+      const goal = readGoal(text)
+      return { files: goal.files, left: protectedPaths(goal.limits, paths) }
+    }
+    expect(
+      read(
+        'Fix the crash in src/cart.js when `node src/index.js` runs. Add an option `--json` to src/index.js. Do not touch src/format.js.',
+      ),
+    ).toEqual({ files: ['src/cart.js', 'src/index.js'], left: ['src/format.js'] })
+    expect(read('Fix src/cart.js, but leave `format.js` alone').left).toEqual(['src/format.js'])
+    expect(read('Repariere src/cart.js, ohne src/format.js zu ändern').left).toEqual(['src/format.js'])
+    expect(read('Without changing src/format.js, fix src/cart.js')).toEqual({
+      files: ['src/cart.js'],
+      left: ['src/format.js'],
+    })
+    expect(read('Fix it. src/format.js and the Makefile must not be changed').left).toEqual([
+      'src/format.js',
+      'Makefile',
+    ])
+    expect(read('Fix it. Do not touch src/old/, src/index.js or test/format.test.js.').left).toEqual([
+      'src/index.js',
+      'src/old/a.js',
+      'test/format.test.js',
+    ])
+    expect(read('Rename `a` to `b` everywhere except in src/format.js').left).toEqual(['src/format.js'])
+    // Here something else than the file is meant.
+    expect(read('Fix the crash without src/index.js').left).toEqual([])
+    expect(read('Add VAT. Do not change the exports of src/cart.js').left).toEqual([])
   })
 
   test('holds error messages', () => {
@@ -51,6 +84,14 @@ describe('the kind of a goal', () => {
     ['Add a flag that prints JSON', 'feature'],
     ['improve everything', 'vague'],
     ['', 'vague'],
+    // What it forbids does not decide, unless there is nothing else.
+    ['Add VAT to `total` in src/cart.js without a new dependency', 'feature'],
+    ['Add VAT to `total` in src/cart.js; the tests must not become flaky', 'feature'],
+    ['Show the total in dollars. Keep the docs as they are.', 'feature'],
+    ['Add a total to each page, and do not rename anything', 'feature'],
+    ['Do not touch the docs, fix the crash', 'bug'],
+    ['The parser must not crash on an empty file', 'bug'],
+    ['The command `list` must not be slow', 'performance'],
   ])('%s: %s', (text, kind) => {
     expect(kindOf(text)).toBe(kind)
   })

@@ -1,12 +1,17 @@
 // A goal as somebody wrote it, read without a model: what it quotes, the files, symbols, errors and stack frames it names, and the
 // words to look for.
 
+import { isProtected, type Limit, limitsIn, withoutLimits } from './goal-limits.ts'
 import type { GoalMentions } from './planner.ts'
 
 export interface GoalWords extends GoalMentions {
   readonly text: string
   /** The first line, without a stack trace. */
   readonly headline: string
+  /** What it says must not happen. */
+  readonly limits: readonly Limit[]
+  /** The goal without its limits and stack traces. */
+  readonly wanted: string
   /** Parts of words to look for in the repository, each once. */
   readonly terms: readonly GoalTerm[]
 }
@@ -31,26 +36,34 @@ export function readGoal(goal: string): GoalWords {
     .split('\n')
     .filter(line => !FRAME_LINE.test(line))
     .join('\n')
+  const limits = limitsIn(prose)
+  const wanted = withoutLimits(prose, limits)
+  const protecting = limits.filter(({ protects }) => protects)
+  const isSpared = (file: string): boolean =>
+    !wanted.includes(file) && protecting.some(limit => isProtected(limit.text, file))
   const quoted = unique([
     ...matches(prose, /`([^`\n]{1,200})`/g),
     ...matches(prose, /"([^"\n]{2,200})"/g),
     ...matches(prose, /(?<![\w])'([^'\n]{2,200})'(?![\w])/g),
     ...matches(prose, /“([^”\n]{2,200})”|«([^»\n]{2,200})»|„([^“”\n]{2,200})[“”]/g),
   ])
-  const files = unique([...matches(prose, FILE_NAME), ...frames.map(({ file }) => file)])
+  const named = matches(prose, FILE_NAME)
+  const files = unique([...named.filter(file => !isSpared(file)), ...frames.map(({ file }) => file)])
   const symbols = unique([...quoted.filter(isSymbol), ...matches(prose, SYMBOL)].map(bareSymbol)).filter(
-    symbol => symbol.length > 1 && !files.includes(symbol),
+    symbol => symbol.length > 1 && !files.includes(symbol) && !named.includes(symbol),
   )
   const errors = unique(matches(text, ERROR_LINE).map(line => line.trim()))
   return {
     text,
     headline: (prose.split('\n').find(line => line.trim() !== '') ?? text.split('\n')[0] ?? '').trim(),
+    limits,
+    wanted,
     quoted,
     files,
     symbols,
     errors,
     frames,
-    terms: termsOf(prose, quoted),
+    terms: termsOf(withoutLimits(prose, protecting), quoted),
   }
 }
 

@@ -5,14 +5,16 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { findToolchain, type Toolchain } from './commands.ts'
 import { composePlan, type PlanQuestion, type RenameCommand, type WriteScopes } from './compose-plan.ts'
-import { type FollowedComments, readComments } from './draft-comments.ts'
+import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
 import { docsPage, type EndCheck, endChecks, holdsWord, namedDependency, renameNames, routeIn } from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal } from './goal-kind.ts'
+import { protectedPaths } from './goal-limits.ts'
 import type {
   FoundCommand,
   GoalAnalysis,
   PastPlan,
+  PlanComment,
   Planner,
   PlanProposal,
   PlanRequest,
@@ -44,15 +46,23 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     repository.state(),
     readBeside(repository, paths, goal),
   ])
-  const steps = new Map(WORK_STEPS[judged.kind].map(({ id }) => [id, 'external' as const]))
-  const followed = readComments(comments, { paths, tasks: new Map([...OTHER_TASKS, ...steps]) })
-  const toolchain = await withTestCommand(repository, found, followed)
   const texts = new Map([...ranking.texts, ...beside])
+  const spared = protectedPaths(goal.limits, paths).filter(path => !goal.files.includes(path))
+  const command = judged.kind === 'rename' ? await renameCommand(repository, goal, texts) : null
+  const tasks = new Map<string, TaskKind>([
+    ...OTHER_TASKS,
+    ...WORK_STEPS[judged.kind].map(({ id }) => [id, 'external'] as const),
+  ])
+  if (command !== null) tasks.set('rename', 'command')
+  const said = readComments(comments, { paths, tasks })
+  const followed = { ...said, not: [...said.not, ...spared] }
+  const toolchain = await withTestCommand(repository, found, followed)
   const analysis = analysisOf(goal, toolchain, placed(ranking, followed))
-  const ends = endChecks({ goal, kind: judged.kind, toolchain, paths, texts })
-  const renaming = judged.kind === 'rename' ? await renameCommand(repository, goal, texts) : null
+  const ends = endChecks({ goal, kind: judged.kind, toolchain, paths, texts, not: followed.not })
+  const renaming = withoutFiles(command, followed.not)
   const scopes = scopesOf({ goal, judged, analysis, paths, texts, followed })
-  const unsure = judgementOf({ goal, judged, toolchain, analysis, ends, texts, paths })
+  const missing = await missingNames(repository, { goal, judged, paths, texts })
+  const unsure = judgementOf({ goal, judged, toolchain, analysis, ends, texts, missing })
   const similar = similarPlans(goal, past)
   const risks = [
     ...risksOf(judged),
@@ -62,7 +72,9 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   ]
   const rationale = rationaleOf(judged, analysis, ends, similar)
   const context = contextOf({ goal, judged, analysis, unsure, risks, rationale, similar, state, comments })
-  const definition = composePlan({ goal, judged, analysis, ends, scopes, renaming, context, ...unsure, ...followed })
+  const parts = { goal, judged, analysis, ends, scopes, renaming, context, ...unsure, ...followed }
+  const definition = composePlan(parts)
+  const all = composePlan({ ...parts, dropped: new Set() })
   return {
     planner: NAME,
     definition,
@@ -74,12 +86,12 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     irreversible: judged.irreversible.map(({ word, said }) => ({ task: word, why: `the goal says '${said}'` })),
     estimate: { workMs: workOf(definition), cost: 'nothing for planning; what agents spend on the work is theirs' },
     analysis,
-    unfollowed: followed.unfollowed,
+    unfollowed: [...followed.unfollowed, ...unread(followed, comments, all)],
   }
 }
 
 /** Tasks that are no work steps, as comments may name them. */
-const OTHER_TASKS: readonly (readonly [string, 'external' | 'gate' | 'other'])[] = [
+const OTHER_TASKS: readonly (readonly [string, TaskKind])[] = [
   ['clarify', 'gate'],
   ['baseline', 'other'],
   ['tests-before', 'other'],
@@ -138,7 +150,8 @@ function placed(ranking: Ranking, { also, not }: FollowedComments): Ranking {
   const named = also.filter(path => roleOf(path) !== 'test')
   const first = named.map(path => ({ path, score: best?.score ?? 1, reason: 'named in a comment on the draft' }))
   const files = [...first, ...ranking.files.filter(({ path }) => !named.includes(path))]
-  return { ...ranking, files: files.filter(({ path }) => !not.includes(path)) }
+  const isAllowed = ({ path }: { readonly path: string }): boolean => !not.includes(path)
+  return { ...ranking, files: files.filter(isAllowed), tests: ranking.tests.filter(isAllowed) }
 }
 
 function analysisOf(goal: GoalWords, toolchain: Toolchain, ranking: Ranking): GoalAnalysis {
@@ -172,6 +185,14 @@ async function renameCommand(
   return { run: ['perl', '-pi', '-e', `s{(?<![\\w\\$/])${names.old}(?![\\w\\$])}{${names.new}}g`, ...files], files }
 }
 
+/** Files that somebody wants left alone keep the old name. */
+function withoutFiles(command: RenameCommand | null, not: readonly string[]): RenameCommand | null {
+  if (command === null) return null
+  const files = command.files.filter(path => !not.includes(path))
+  const before = command.run.slice(0, command.run.length - command.files.length)
+  return files.length === 0 ? null : { run: [...before, ...files], files }
+}
+
 const IDENTIFIER = /^[A-Za-z_]\w*$/
 const RENAMED_MAX = 200
 
@@ -201,14 +222,15 @@ function scopesOf({ goal, judged, analysis, paths, texts, followed }: ScopeInput
   const sources = [
     ...new Set([...holding, ...likely.slice(0, SOURCES_MAX).map(({ path }) => path), ...followed.also, ...fresh]),
   ]
+  const allowed = (all: readonly string[]): readonly string[] => all.filter(path => !followed.not.includes(path))
   const page = docsPage({ goal, paths })
   const manifest = namedDependency({ goal, texts })?.manifest ?? paths.find(path => MANIFEST.test(path))
   return {
-    sources: sources.filter(path => !followed.not.includes(path)),
-    tests: testScope(analysis, paths),
-    docs: page === null ? ['README.md'] : [page],
-    manifest: manifest === undefined ? ['package.json'] : [manifest, ...paths.filter(path => LOCK.test(path))],
-    new: NEW_PROJECT,
+    sources: allowed(sources),
+    tests: withoutSpared(testScope(analysis, paths), paths, followed.not),
+    docs: allowed(page === null ? ['README.md'] : [page]),
+    manifest: allowed(manifest === undefined ? ['package.json'] : [manifest, ...paths.filter(path => LOCK.test(path))]),
+    new: allowed(NEW_PROJECT),
   }
 }
 
@@ -240,6 +262,66 @@ function testScope({ tests, languages }: GoalAnalysis, paths: readonly string[])
   return [languages[0] === 'Python' ? 'tests/**' : 'test/**']
 }
 
+/** A folder that holds a file to be left alone becomes its other files, and a folder beside them for what is new. */
+function withoutSpared(scope: readonly string[], paths: readonly string[], not: readonly string[]): readonly string[] {
+  return scope.flatMap(pattern => {
+    const folder = pattern.replace(/\*\*$/, '')
+    const inside = paths.filter(path => path.startsWith(folder))
+    if (folder === pattern) return not.includes(pattern) ? [] : [pattern]
+    if (!inside.some(path => not.includes(path))) return [pattern]
+    return [...inside.filter(path => !not.includes(path)).slice(0, SPELLED_OUT_MAX), `${folder}new/**`]
+  })
+}
+
+const SPELLED_OUT_MAX = 100
+
+/** Names in quotes and files that the goal speaks of and nothing here has, each as a sentence. */
+async function missingNames(
+  repository: RepositoryView,
+  { goal, judged, paths, texts }: Pick<ScopeInput, 'goal' | 'judged' | 'paths' | 'texts'>,
+): Promise<readonly string[]> {
+  if (judged.kind === 'empty-repository') return []
+  const renamedTo = judged.kind === 'rename' ? renameNames(goal)?.new : undefined
+  const isPath = (name: string): boolean => paths.some(path => `/${path}`.endsWith(`/${name.replace(/^\.?\//, '')}`))
+  const quoted = goal.quoted.filter(name => goal.symbols.includes(name) || goal.files.includes(name))
+  const framed = new Set(goal.frames.map(({ file }) => file))
+  const named = goal.files.filter(file => file.includes('/') && !framed.has(file))
+  const unread = paths.filter(path => !texts.has(path) && ['docs', 'config', 'other'].includes(roleOf(path)))
+  const unknown = [...new Set([...quoted, ...named])].filter(
+    name => name !== renamedTo && !isPath(name) && ![...texts.values()].some(text => text.includes(name)),
+  )
+  if (unknown.length === 0 || unread.length > BESIDE_MAX) return []
+  const rest = await repository.read(unread)
+  const isNew = MAKES_NEW.has(judged.kind)
+  return unknown
+    .filter(name => !rest.some(text => text?.includes(name) === true))
+    .slice(0, MISSING_MAX)
+    .map(name => `\`${name}\` is not in this repository${isNew ? '; it is taken for something to be made' : ''}`)
+}
+
+const BESIDE_MAX = 500
+const MISSING_MAX = 5
+const MAKES_NEW: ReadonlySet<JudgedGoal['kind']> = new Set(['feature', 'endpoint', 'refactor'])
+
+/** Comments on tasks that the plan does not have, or on a plan in which nobody reads instructions. */
+function unread(
+  { unfollowed, instructions }: FollowedComments,
+  comments: readonly PlanComment[],
+  { tasks }: PlanDefinition,
+): PlanProposal['unfollowed'] {
+  const ids = new Set(tasks.map(({ id }) => id as string))
+  const isRead = tasks.some(({ instruction }) => instruction !== undefined)
+  const told = new Set(unfollowed.map(({ comment }) => comment))
+  return comments.flatMap(comment => {
+    if (told.has(comment)) return []
+    if (comment.task !== null && !ids.has(comment.task))
+      return [{ comment, why: `the draft has no task '${comment.task}'` }]
+    if (comment.task === null && !isRead && instructions.has(comment))
+      return [{ comment, why: 'no task of this plan has instructions: edit the plan to change it' }]
+    return []
+  })
+}
+
 interface Judging {
   readonly goal: GoalWords
   readonly judged: JudgedGoal
@@ -247,7 +329,8 @@ interface Judging {
   readonly analysis: GoalAnalysis
   readonly ends: readonly EndCheck[]
   readonly texts: ReadonlyMap<string, string>
-  readonly paths: readonly string[]
+  /** What the goal names and the repository does not have. */
+  readonly missing: readonly string[]
 }
 
 interface Unsure {
@@ -258,8 +341,8 @@ interface Unsure {
 const QUESTIONS_MAX = 4
 
 /** What is taken for granted, and what is asked. Whatever has no check for its end is asked about. */
-function judgementOf({ goal, judged, toolchain, analysis, ends, texts }: Judging): Unsure {
-  const assumptions: string[] = [`this is about: ${KIND_WORDS[judged.kind]} (told by ${judged.because})`]
+function judgementOf({ goal, judged, toolchain, analysis, ends, texts, missing }: Judging): Unsure {
+  const assumptions: string[] = [`this is about: ${KIND_WORDS[judged.kind]} (${judged.because})`, ...missing]
   const questions: PlanQuestion[] = []
   const { test } = toolchain.commands
   const [top] = analysis.files
@@ -367,7 +450,7 @@ function rationaleOf(
 ): string {
   const [top] = files
   return [
-    `Taken for ${KIND_WORDS[judged.kind]}, told by ${judged.because}.`,
+    `Taken for ${KIND_WORDS[judged.kind]}, ${judged.because}.`,
     top === undefined ? '' : `The work most likely begins at ${top.path}: ${top.reason}.`,
     ends.length === 0
       ? 'The goal says nothing that a command could check, so the plan asks.'

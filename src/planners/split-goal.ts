@@ -3,6 +3,7 @@
 
 import { readGoal } from './goal.ts'
 import { CONSTRAINT } from './goal-kind.ts'
+import { VERBS } from './goal-limits.ts'
 import { WISHES_MAX, type Wish } from './planner.ts'
 
 const GOAL_MAX = 20_000
@@ -60,8 +61,6 @@ function listIn(text: string): Found | null {
 
 // Prose: sentences, and clauses joined by "and", that begin with what is to be done.
 
-const VERBS =
-  'add|allow|bump|build|change|clean up|convert|create|delete|document|drop|enable|extend|extract|fix|handle|implement|introduce|investigate|let|make|merge|migrate|move|port|print|provide|refactor|remove|rename|replace|rewrite|show|simplify|speed up|split|support|translate|update|upgrade|validate|write'
 const OPENING = /^(?:(?:please|also|then|finally|next|first|secondly?|thirdly?)[,:]?\s+)*/i
 const ASKS = new RegExp(`${OPENING.source}(?:${VERBS})\\b`, 'i')
 const JOINT = new RegExp(

@@ -57,7 +57,7 @@ export function proposalLines(
     ...section('Risks', risks),
     ...section('Asked before work begins', questions),
     ...section(
-      'Comments not followed',
+      'Comments that could not be followed',
       unfollowed.map(
         ({ comment, why }) => `${comment.task === null ? '' : `${comment.task}: `}${comment.text} (${why})`,
       ),

@@ -107,17 +107,19 @@ export type DraftChanged =
       readonly summary: string
     }
 
-/** Puts another document in the place of the draft, which keeps its name. */
+/** Puts another document in the place of the draft, which keeps its name. The difference leaves out what it `hides`. */
 export async function changeDraft(
   engine: CallerEngine,
   plan: PlanId,
   document: PlanDocument,
   rationale: string,
+  { hides = 'recording' }: { readonly hides?: 'recording' | 'planning' } = {},
 ): Promise<DraftChanged> {
   const current = await engine.ask({ type: 'definition', plan })
   if (current === null) throw new Error(`the plan ${plan} has gone`)
   const definition = { ...document.definition, name: current.definition.name }
-  const diff = semanticDiff(withoutRecording(current.definition), withoutRecording(definition))
+  const shown = hides === 'planning' ? withoutPlanning : withoutRecording
+  const diff = semanticDiff(shown(current.definition), shown(definition))
   const revised = await engine.submit(plan, {
     type: 'revise',
     definition,
@@ -135,6 +137,12 @@ export function withoutRecording(definition: PlanDefinition): PlanDefinition {
   if (planning === null || typeof planning !== 'object' || !('recording' in planning)) return definition
   const { recording: _, ...rest } = planning as JsonObject
   return { ...definition, extra: { ...extra, planning: rest } }
+}
+
+/** How a draft came about changes with each drafting, and is not what will be done. */
+function withoutPlanning(definition: PlanDefinition): PlanDefinition {
+  const { planning: _, ...extra } = definition.extra ?? {}
+  return { ...definition, extra }
 }
 
 /** Writes comments into the journal of the draft, each at its task. */

@@ -49,6 +49,13 @@ test('a file that changed for similar reasons before is found without a word of 
   })
 })
 
+test('with one change in all, no file changes often', async () => {
+  const history = [{ message: 'First', files: ['src/a.ts'] }]
+  const files = { 'src/a.ts': FILLER, 'src/b.ts': FILLER }
+  expect((await first('zzz', files, history))?.reason).not.toContain('changes often')
+  expect((await first('zzz', files, Array(5).fill(history[0])))?.reason).toContain('changes often')
+})
+
 test('the source that belongs to a test is found by the title of the test', async () => {
   const files = {
     'src/a.ts': 'a comma',

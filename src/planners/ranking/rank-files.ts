@@ -84,7 +84,7 @@ function ranked(
     .map((features, index) => {
       const { path } = files[index]!
       const beside = near.has(nameStem(path)) ? 0.8 : 0
-      return { path, score: scoreOf(features) + beside, reason: reasonOf(features, beside > 0) }
+      return { path, score: scoreOf(features) + beside, reason: reasonOf(features, beside > 0, history.length) }
     })
     .sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
     .map(({ score, ...file }) => ({ ...file, score: Math.round(score * 1000) / 1000 }))
@@ -95,14 +95,18 @@ const KEYS = Object.keys(WEIGHTS) as readonly (keyof FileFeatures)[]
 const scoreOf = (features: FileFeatures): number => KEYS.reduce((score, key) => score + WEIGHTS[key] * features[key], 0)
 
 /** What speaks for it most, in words; at most three things. */
-function reasonOf(features: FileFeatures, isBeside: boolean): string {
+function reasonOf(features: FileFeatures, isBeside: boolean, changes: number): string {
   const said = KEYS.filter(key => REASONS[key] !== undefined && features[key] >= 0.25)
+    .filter(key => key !== 'lively' || changes >= OFTEN_MIN)
     .sort((a, b) => WEIGHTS[b] * features[b] - WEIGHTS[a] * features[a])
     .slice(0, 3)
     .map(key => REASONS[key]!)
   const all = isBeside ? ['named like a file above', ...said.slice(0, 2)] : said
   return all.length === 0 ? 'weakly: nothing in the goal points at it' : all.join('; ')
 }
+
+/** With fewer changes in all, nothing changes often. */
+const OFTEN_MIN = 5
 
 const REASONS: { readonly [K in keyof FileFeatures]?: string } = {
   named: 'the goal names it',

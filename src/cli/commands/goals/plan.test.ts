@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type ScriptedModel, scriptedModel } from '../../../testing/scripted-model.ts'
 import type { Context } from '../../context.ts'
+import { CliError } from '../../exit.ts'
 import { newPlace, type Place, type Said } from '../../place.fixture.ts'
 import { typing } from '../../terminal/typing.fixture.ts'
 import { approve } from '../people/approve.ts'
@@ -107,7 +108,16 @@ test('comments are kept at their tasks, and the next draft answers them as a dif
 
 test('a comment that cannot be followed is told', async () => {
   const said = await say('c' + 'baseline: be careful here\r\rq', 'Support a second name in greet')
-  expect(said.stdout).toContain('not followed: be careful here')
+  expect(said.stdout).toContain('could not be followed: baseline: be careful here')
+  expect(said.stdout).toContain('no changes')
+  const named = 'c' + 'nosuch: be careful\r' + 'rename: do not touch main.sh\r' + '\r' + 'q'
+  const again = await say(named, RENAME)
+  expect(again.stdout).toContain("the draft has no task 'nosuch'")
+  expect(again.stdout).toContain('could not be followed: nosuch: be careful (no task of this plan has instructions')
+  // What the draft says about its own making is no change to what will be done.
+  const difference = again.stdout.slice(again.stdout.indexOf('nothing has happened yet'))
+  expect(difference).toContain('write: [lib/greet.sh, main.sh] → [lib/greet.sh]')
+  expect(difference).not.toContain('planning')
 })
 
 test('the draft is edited in the editor of the person, and a mistake changes nothing', async () => {
@@ -168,6 +178,33 @@ const scripted = async (...answers: readonly object[]): Promise<ScriptedModel> =
   onTestFinished(() => server.close())
   return server
 }
+
+test('a command line that cannot be meant ends with 2', async () => {
+  const exitOf = async (options: PlanOptions) =>
+    await place.say(async context => {
+      const thrown: unknown = await plan(context, [RENAME], options).catch((error: unknown) => error)
+      if (!(thrown instanceof CliError)) throw new Error(`it went on: ${thrown}`)
+      return thrown.exit
+    })
+  const bad: readonly PlanOptions[] = [
+    { planner: 'agent' },
+    { planner: 'model' },
+    { model: 'nosuch' },
+    { model: 'nosuch/x' },
+    { template: 'nope' },
+    { planner: 'template' },
+  ]
+  for (const options of bad) expect({ options, exit: (await exitOf(options)).exit }).toEqual({ options, exit: 2 })
+  expect((await say('', RENAME, { model: 'nosuch' })).stderr).toContain("there is no model 'nosuch'")
+})
+
+test('a draft is not resumed: only run approves it', async () => {
+  await say('', RENAME)
+  const { resume } = await import('../plans/resume.ts')
+  const said = await place.say(context => resume(context, 'rename-greet-to-salute', {}))
+  expect(said).toMatchObject({ exit: 'illegal-transition', stderr: expect.stringContaining('is a draft') })
+  expect((await place.say(context => status(context, 'rename-greet-to-salute', {}))).stdout).toContain('draft')
+})
 
 test('a model that is named drafts; its questions are asked at once, and tokens and cost are told', async () => {
   const server = await scripted(intake([ASKS]), DRAFT, { problems: [] })

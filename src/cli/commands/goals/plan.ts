@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type Composed, locate, modelsAt, openPlanners, openRepository } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
+import { isEmpty } from '../../../domain/revisions/semantic-diff.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { printYaml } from '../../../format/plan/print.ts'
 import { analyzed } from '../../../operations/analyze-plan.ts'
@@ -139,6 +140,15 @@ async function proposed(
   })
 }
 
+/** What another command line mends; anything else is the doing of the world. */
+const BAD_INPUT: ReadonlySet<string> = new Set([
+  'planner:agent',
+  'model:settings',
+  'template:unknown',
+  'template:missing',
+  'template:unusable',
+])
+
 /** Whoever sits at a terminal is asked at once; Ctrl+C stops a model in its middle. */
 export async function whileDrafting<T>(
   context: Context,
@@ -161,7 +171,8 @@ export async function whileDrafting<T>(
   } catch (error) {
     if (!(error instanceof PlanningFailure)) throw error
     const { code = 'planning', message, hint } = error.failure
-    throw new CliError(code === 'model:cancelled' ? EXIT.interrupted : EXIT.failed, code, message, hint)
+    const exit = BAD_INPUT.has(code) ? EXIT.usage : code === 'model:cancelled' ? EXIT.interrupted : EXIT.failed
+    throw new CliError(exit, code, message, hint)
   } finally {
     release()
   }
@@ -292,10 +303,13 @@ async function comment(context: Context, composed: Composed, draft: Draft): Prom
     "one comment a line, as 'task: text' or 'task.field: text', or only text for the whole plan; an empty line ends",
   )
   const said: PlanComment[] = []
+  const strangers: string[] = []
   for (;;) {
     const line = (await askLine(context, '> '))?.trim() ?? ''
     if (line === '') break
-    said.push(readComment(line, tasks))
+    const read = readComment(line, tasks)
+    if (read.task === null) strangers.push(...strangerIn(line))
+    said.push(read)
   }
   if (said.length === 0) return draft
   const refusal = await keepComments(engine, draft.plan, said)
@@ -306,9 +320,17 @@ async function comment(context: Context, composed: Composed, draft: Draft): Prom
   const rooms = { planner, repository, past: await pastPlans(engine) }
   const next = await proposed(context, rooms, { goal, comments, options, ...earlier })
   const rationale = `drafted again: ${said.map(({ text }) => text).join('; ')}`
-  tellChange(context, draft.name, await changeDraft(engine, draft.plan, next.document, rationale))
-  for (const { comment: unread, why } of next.proposal.unfollowed)
-    print(context, escapeForTerminal(`not followed: ${unread.text} (${why})`))
+  tellChange(
+    context,
+    draft.name,
+    await changeDraft(engine, draft.plan, next.document, rationale, { hides: 'planning' }),
+  )
+  for (const { comment: unread, why } of next.proposal.unfollowed) {
+    const place = unread.task === null ? '' : `${unread.task}: `
+    print(context, escapeForTerminal(`could not be followed: ${place}${unread.text} (${why})`))
+  }
+  for (const name of strangers)
+    print(context, `the draft has no task '${name}': what was said about it is kept as a comment on the whole plan`)
   return { ...draft, comments }
 }
 
@@ -323,9 +345,13 @@ function readComment(said: string, tasks: ReadonlySet<string>): PlanComment {
   return { task, text, ...(Object.keys(found).length === 0 ? {} : { place: found }) }
 }
 
+/** A word before a colon that is written like the name of a task. */
+const strangerIn = (said: string): readonly string[] =>
+  /^([a-z][a-z0-9-]*)(?:\.\w+)?(?::\d+)?:\s/.exec(said)?.slice(1) ?? []
+
 function tellChange(context: Context, name: string, changed: DraftChanged): void {
   if (changed.status === 'refused') throw refused(changed.refusal)
-  if (changed.status === 'same') return print(context, 'no changes')
+  if (changed.status === 'same' || isEmpty(changed.diff)) return print(context, 'no changes')
   print(context, [
     `${name}: ${escapeForTerminal(changed.summary)}`,
     '',

@@ -1,0 +1,142 @@
+// The parts of a goal that limit the work: "without a new dependency", "do not touch src/a.ts", "keep the docs as they are". They say
+// what must not happen, so they do not decide what kind of goal it is; and the files they protect are not worked on.
+
+/** A part of the text, from its first letter to its last. */
+export interface Limit {
+  readonly from: number
+  readonly text: string
+  /** It forbids to change what it names. */
+  readonly protects: boolean
+  /** It tells how something must not behave ("must not crash"), so it can be the whole goal. */
+  readonly isBehaviour: boolean
+}
+
+/** What begins a wish. */
+export const VERBS =
+  'add|allow|bump|build|change|clean up|convert|create|delete|document|drop|enable|extend|extract|fix|handle|implement|introduce|investigate|let|make|merge|migrate|move|port|print|provide|refactor|remove|rename|replace|rewrite|show|simplify|speed up|split|support|translate|update|upgrade|validate|write'
+
+const QUOTED = /`[^`\n]*`|"[^"\n]*"|“[^”\n]*”/g
+const SENTENCE = /[.!?;](?=\s|$)\s*|\n+/g
+const START = '(?:^|[,(]\\s*|\\b(?:and|but|please|und|aber|bitte)\\s+)'
+const STAYS =
+  '(?:as (?:it|they|is|are|before)\\b|alone\\b|unchanged|untouched|the same\\b|intact\\b|out of (?:it|this)\\b)'
+
+/** Where a limit begins; the ones of the second list take in what stands before them: "src/a.ts must not change". */
+const OPENINGS = [
+  /(?<![\w.-])(?:without|ohne|sans|sin)(?=\s)|(?<=\s)except(?=\s)/i,
+  /\bno (?:new|additional|extra|further|other)\b|\bno changes? (?:to|in)\b/i,
+  new RegExp(`${START}(?=(?:do not|don['’]?t|never|leave|lasse?|avoid)\\b)`, 'i'),
+  new RegExp(`\\b(?=keep\\b.*${STAYS})`, 'i'),
+]
+const CLOSINGS = [
+  /\b(?:must not|mustn['’]?t|should not|shouldn['’]?t)\b/i,
+  new RegExp(`\\b(?:stays?|remains?|must (?:stay|remain|be)|bleib(?:t|en)) .{0,20}?(?:${STAYS}|unverändert)`, 'i'),
+  /\bnicht (?:ge)?(?:änder|anfass|berühr|anrühr|bearbeit)/i,
+]
+const CLAUSE_START = /^.*\b(?:but|so|that|while|aber|dass)\s/is
+/** Behind a wish, a comma or "and" begins another clause too; else it joins what must not change. */
+const AFTER_WISH = new RegExp(`^(?:please\\s+)?(?:${VERBS})\\b.*(?:,\\s|\\b(?:and|but|so|that|while)\\s)`, 'is')
+/** A clause ends before another wish. */
+const NEXT_WISH = new RegExp(
+  `,?\\s+(?:(?:and|then|but|und|aber)\\s+)+(?=(?:${VERBS})\\b)|,\\s+(?=(?:${VERBS}|but|aber)\\b)`,
+  'i',
+)
+/** "Without touching a.ts, show …": what begins a sentence ends at its comma, unless a list of files goes on there. */
+const COMMA = /,\s+(?![\w./-]*\.\w+\b|\ue000|and\b|or\b|und\b|oder\b)/
+
+const PROTECTS = new RegExp(
+  `\\b(?:touch|chang|edit|modif|alter|rewrit|updat|remov|delet|mov|renam|except|leav|lass|keep|stay|remain|toucher|modifi|tocar|cambiar)|änder|anfass|anzufass|berühr|anrühr|bearbeit|${STAYS}`,
+  'i',
+)
+const FORBIDS_CHANGE = /^(?:do not|don|never|must)/i
+
+export function limitsIn(text: string): readonly Limit[] {
+  const hidden = text.replace(QUOTED, found => '\ue000'.repeat(found.length))
+  const limits: Limit[] = []
+  let from = 0
+  const ends = [...hidden.matchAll(SENTENCE)].map(({ index, 0: mark }) => [index, index + mark.length] as const)
+  for (const [end, next] of [...ends, [hidden.length, hidden.length] as const]) {
+    const found = limitOf(hidden.slice(from, end))
+    if (found !== null) limits.push(limitAt(text, from + found.from, from + found.to, found.isBehaviour))
+    from = next
+  }
+  return limits
+}
+
+/** The goal without its limits. */
+export function withoutLimits(text: string, limits: readonly Limit[]): string {
+  let rest = text
+  for (const { from, text: said } of [...limits].reverse())
+    rest = `${rest.slice(0, from)} ${rest.slice(from + said.length)}`
+  return rest
+}
+
+function limitAt(text: string, from: number, to: number, isBehaviour: boolean): Limit {
+  const said = text.slice(from, to)
+  return { from, text: said, protects: PROTECTS.test(said), isBehaviour }
+}
+
+function limitOf(
+  sentence: string,
+): { readonly from: number; readonly to: number; readonly isBehaviour: boolean } | null {
+  const opened = first(sentence, OPENINGS)
+  const closed = first(sentence, CLOSINGS)
+  if (opened !== null && (closed === null || opened.at <= closed.at)) {
+    const rest = sentence.slice(opened.from)
+    const end = (opened.from === 0 ? COMMA : NEXT_WISH).exec(rest) ?? NEXT_WISH.exec(rest)
+    return { from: opened.from, to: opened.from + (end?.index ?? rest.length), isBehaviour: FORBIDS_CHANGE.test(rest) }
+  }
+  if (closed === null) return null
+  const before = sentence.slice(0, closed.at)
+  const from = (AFTER_WISH.exec(before) ?? CLAUSE_START.exec(before))?.[0].length ?? 0
+  const rest = sentence.slice(closed.at)
+  return {
+    from,
+    to: closed.at + (NEXT_WISH.exec(rest)?.index ?? rest.length),
+    isBehaviour: FORBIDS_CHANGE.test(rest) || /^should/i.test(rest),
+  }
+}
+
+/** `at`: where it was found; `from`: behind the words that only show where a clause begins. */
+function first(text: string, patterns: readonly RegExp[]): { readonly at: number; readonly from: number } | null {
+  const found = patterns
+    .map(pattern => pattern.exec(text))
+    .filter(match => match !== null)
+    .map(({ index, 0: word }) => ({
+      at: index,
+      from: /^[,(]|^(?:and|but|please|und|aber|bitte)\s/i.test(word) ? index + word.length : index,
+    }))
+    .sort((a, b) => a.from - b.from)
+  return found[0] ?? null
+}
+
+/** "The exports of src/a.ts": something of the file is meant, not the file. */
+const PART_OF = /\b(?:of|in|from|by|with|for|von|aus)\s+[`"“]?$/i
+const ALL_OF = /\b(?:anything|something|nothing|changes?|except|any of it|contents?)\s+(?:of|in|to|for)\s+[`"“]?$/i
+
+/** The paths that the limits of a goal protect, by path, by file name, or by folder (`src/old/`). */
+export function protectedPaths(limits: readonly Limit[], paths: readonly string[]): readonly string[] {
+  const said = limits.filter(({ protects }) => protects).map(({ text }) => text)
+  if (said.length === 0) return []
+  return paths.filter(path => said.some(text => namesOf(path).some(name => isProtected(text, name))))
+}
+
+const FOLDER_NAME_MIN = 2
+
+function namesOf(path: string): readonly string[] {
+  const parts = path.split('/')
+  const folders = parts.slice(0, -1).map((_, index) => `${parts.slice(0, index + 1).join('/')}/`)
+  const ends = parts.map((_, index) => parts.slice(index).join('/'))
+  return [...ends.filter(end => /[./]|^[A-Z]/.test(end)), ...folders.filter(({ length }) => length > FOLDER_NAME_MIN)]
+}
+
+export function isProtected(text: string, name: string): boolean {
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+    const before = text.slice(0, at).replace(/(?:^|(?<=\W))\.\/$/, '')
+    const after = text.slice(at + name.length)
+    const isWhole =
+      !/[\w/.-]$/.test(before) && (name.endsWith('/') ? !/^[\w.]/.test(after) : !/^[\w/-]|^\.\w|^['’]s\b/.test(after))
+    if (isWhole && (!PART_OF.test(before) || ALL_OF.test(before))) return true
+  }
+  return false
+}
