@@ -15,12 +15,10 @@ export interface Migrating {
 }
 
 export function refuseForeignFile(connection: Connection, known = SCHEMA_VERSION): void {
-  const application = connection.pragma('application_id')
-  const empty = connection.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.count === 0
+  const { application, empty, version } = signsOf(connection)
   if (application !== APPLICATION_ID && !(application === 0 && empty)) {
     throw new StoreRefused('this file is not a store of planfold', 'choose another folder with --dir')
   }
-  const version = connection.pragma('user_version') as number
   if (version > known) {
     throw new StoreRefused(
       `the store has schema ${version}, this program knows ${known}`,
@@ -32,6 +30,18 @@ export function refuseForeignFile(connection: Connection, known = SCHEMA_VERSION
       `the store has schema ${version}, from before the first release, and this program reads ${SCHEMA_FIRST} and later; nothing was changed`,
       'export its plans with the planfold that wrote it, or start with a new folder: --dir',
     )
+  }
+}
+
+/** Of one moment: another process may be making the store just now. */
+function signsOf(connection: Connection): { application: unknown; empty: boolean; version: number } {
+  connection.exec('BEGIN')
+  try {
+    const empty = connection.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.count === 0
+    const version = connection.pragma('user_version') as number
+    return { application: connection.pragma('application_id'), empty, version }
+  } finally {
+    if (connection.inTransaction) connection.exec('COMMIT')
   }
 }
 

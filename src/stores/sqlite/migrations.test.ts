@@ -6,7 +6,7 @@ import { thisHost } from '../leases/host.ts'
 import { ana, FakeClock, given } from '../store.contract.ts'
 import { StoreRefused } from '../store.ts'
 import { Connection } from './driver.ts'
-import { migrate, refuseWhileDriven } from './migrate.ts'
+import { migrate, refuseForeignFile, refuseWhileDriven } from './migrate.ts'
 import { MIGRATIONS, type Migration, SCHEMA_FIRST, SCHEMA_VERSION } from './schema.ts'
 import { applySettings } from './settings.ts'
 import { setup, temporaryFolder } from './store-sqlite.fixture.ts'
@@ -136,3 +136,22 @@ describe('sqlite: migrating', () => {
     expect((await store.read(id)).length).toBe(1)
   })
 })
+
+it.each(['prepare', 'pragma'] as const)(
+  'a store that another process makes while it is looked at is not taken for a foreign file (before %s)',
+  method => {
+    const path = join(temporaryFolder(), 'planfold.db')
+    const [maker, looker] = [openAt(path), openAt(path)]
+    const make = () => maker.pragma('user_version') === 0 && migrate(maker, { now: () => 0 })
+    const looking = new Proxy(looker, {
+      get: (target, key) => {
+        if (key === method) make()
+        const value: unknown = Reflect.get(target, key, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    expect(() => refuseForeignFile(looking)).not.toThrow()
+    expect(maker.pragma('user_version')).toBe(SCHEMA_VERSION)
+    for (const connection of [maker, looker]) connection.close()
+  },
+)
