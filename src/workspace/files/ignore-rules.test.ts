@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { type IgnoreRules, isIgnored, readRules } from './ignore-rules.ts'
 
-const RUNS = Number(process.env.PLANFOLD_IGNORE_RUNS ?? 25)
+const RUNS = Number(process.env.PLANFOLD_IGNORE_RUNS ?? 60)
 
 const names = [
   'a',
