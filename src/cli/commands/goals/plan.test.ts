@@ -198,14 +198,6 @@ test('a command line that cannot be meant ends with 2', async () => {
   expect((await say('', RENAME, { model: 'nosuch' })).stderr).toContain("there is no model 'nosuch'")
 })
 
-test('a draft is not resumed: only run approves it', async () => {
-  await say('', RENAME)
-  const { resume } = await import('../plans/resume.ts')
-  const said = await place.say(context => resume(context, 'rename-greet-to-salute', {}))
-  expect(said).toMatchObject({ exit: 'illegal-transition', stderr: expect.stringContaining('is a draft') })
-  expect((await place.say(context => status(context, 'rename-greet-to-salute', {}))).stdout).toContain('draft')
-})
-
 test('a model that is named drafts; its questions are asked at once, and tokens and cost are told', async () => {
   const server = await scripted(intake([ASKS]), DRAFT, { problems: [] })
   const options = { model: 'local/scripted' }

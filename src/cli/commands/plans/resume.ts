@@ -7,7 +7,7 @@ import { sessionPlans } from '../../../operations/session-plans.ts'
 import type { PlanRow } from '../../../stores/store.ts'
 import { printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { CliError, complaintOf, EXIT, usage } from '../../exit.ts'
+import { complaintOf, EXIT, usage } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { stoppedRollback } from '../../text/rollback-result.ts'
@@ -39,20 +39,12 @@ export async function resume(context: Context, word: string | undefined, options
       return await startAndDrive(context, composed, { plan, name, since }, options)
     }
     const { plan, name } = await findPlan(composed.engine, word)
-    await refuseDraft(composed, plan, name)
     const since = await versionOf(composed, plan)
     // A plan that failed continues as with `run PLAN`, unless its rollback stopped and needs a decision first.
     const isStopped = (await stoppedRollback(composed.engine, plan)) !== null
     const goOn = isStopped ? {} : { goOn: { rationale: `resume ${name}` } }
     return await startAndDrive(context, composed, { plan, name, since, ...goOn }, options)
   })
-}
-
-/** Nobody has approved it yet; `run` does that. */
-async function refuseDraft({ engine }: Composed, plan: string, name: string): Promise<void> {
-  if ((await engine.ask({ type: 'summary', plan }))?.status !== 'draft') return
-  const message = `'${name}' is a draft: there is nothing to go on with`
-  throw new CliError(EXIT.refused, 'illegal-transition', message, `\`planfold run ${name}\` approves and starts it`)
 }
 
 /** One after the other; the worst end is the exit code. A plan that another process drives is passed over. */
