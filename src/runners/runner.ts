@@ -8,6 +8,7 @@ import type { ModelUse } from '../domain/model-use.ts'
 import type { Action, ActionType, Edit, TaskDefinition } from '../domain/plan.ts'
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { Failure } from '../domain/result.ts'
+import type { Sandbox, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
 
 export interface Runner {
   readonly action: ActionType
@@ -52,6 +53,8 @@ export interface RunnerTools {
   readonly stateDir: string
   /** Marks every process we start, so that a takeover finds what is left of us. */
   readonly owner: string
+  /** The sandbox commands are shut in; absent: they run with the rights of this process. */
+  readonly sandbox?: { readonly room: Pick<Sandbox, 'wrap'>; readonly network: SandboxNetwork }
   /** Glob patterns a task may write; empty array means nothing, null means the whole workspace. */
   readonly write: readonly string[] | null
   /** The environment the process was started with, read once in compose; runners pass on an allowlist of it. */
@@ -102,6 +105,8 @@ export type Outcome =
       readonly stdout: string
       readonly stderr: string
       readonly truncated: boolean
+      /** Paths it made where it may not write, below the workspace; only a sandbox knows. */
+      readonly beyond?: readonly string[]
     }
   | {
       readonly type: 'done'
@@ -152,6 +157,8 @@ export interface AttemptMark {
   readonly leader: {
     readonly pid: number /** Clock ticks since boot; 0 when not known. */
     readonly start: number
+    /** It is the wall of a sandbox: when it ends all ends, so it is not asked, only killed. */
+    readonly isWall?: true
   } | null
 }
 

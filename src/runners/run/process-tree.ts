@@ -84,6 +84,12 @@ function addDescendants(
 }
 
 function send(members: readonly Process[], { leader }: Wanted, signal: 'SIGTERM' | 'SIGKILL'): void {
+  if (signal === 'SIGTERM' && leader?.isWall === true) {
+    // Who is inside may tidy up; the wall stays until they have.
+    for (const member of members)
+      if (member.group !== leader.pid && lookUpProcess(member.pid)?.start === member.start) kill(member.pid, signal)
+    return
+  }
   // The whole group at once first, so that it cannot fork away between two kills.
   if (leader !== null && members.some(member => member.group === leader.pid)) kill(-leader.pid, signal)
   for (const member of members) {

@@ -6,6 +6,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS } from '../../domain/limits.ts'
 import { numberOf } from '../../domain/phrases.ts'
@@ -16,6 +18,8 @@ import { environmentFailure, inheritedEnvironment, VALUE_MAX_BYTES } from '../..
 import type { Directory } from '../../safety/files/directory.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { type Answer, codeOf, failure, failureOf } from '../../safety/safety-refusal.ts'
+import { type Boxed, spawnBoxed } from '../../safety/sandbox/boxed-process.ts'
+import type { Wrapped } from '../../safety/sandbox/sandbox.ts'
 import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools } from '../runner.ts'
 import { OutputTap } from './output.ts'
 import { startOf } from './process-table.ts'
@@ -29,11 +33,13 @@ interface ChildOptions {
   readonly env: { readonly [name: string]: string }
   /** An open directory, so that no swapped path can lead the child elsewhere; needed only until it has started. */
   readonly cwd: Directory
+  /** The command in its sandbox; null where it has none. */
+  readonly wrapped: Wrapped | null
   readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void
 }
 
 interface Child {
-  readonly leader: { readonly pid: number; readonly start: number }
+  readonly leader: NonNullable<AttemptMark['leader']>
   readonly process: ChildProcess
   readonly exited: Promise<Exit>
   /** Stops listening for the exit of a process that cannot be ended. */
@@ -45,6 +51,8 @@ interface Child {
 interface Exit {
   readonly exit: number | null
   readonly signal: string | null
+  /** Its sandbox could not be made, so nothing was begun. */
+  readonly failure?: Failure
 }
 
 const DRAIN_STEPS = 10
@@ -55,10 +63,16 @@ async function startChild(options: ChildOptions): Promise<Child | Error> {
   const [file = '', ...args] = options.argv
   const stdin = options.stdin === undefined ? 'ignore' : 'pipe'
   let child: ChildProcess
+  let boxed: Boxed | null = null
   try {
-    // The child changes its directory before it becomes the program, while it still holds our descriptors.
-    const cwd = options.cwd.at(null).toString()
-    child = spawn(file, args, { cwd, env: options.env, detached: true, stdio: [stdin, 'pipe', 'pipe'] })
+    if (options.wrapped !== null) {
+      boxed = spawnBoxed(options.wrapped, { stdin })
+      child = boxed.child
+    } else {
+      // The child changes its directory before it becomes the program, while it still holds our descriptors.
+      const cwd = options.cwd.at(null).toString()
+      child = spawn(file, args, { cwd, env: options.env, detached: true, stdio: [stdin, 'pipe', 'pipe'] })
+    }
   } catch (error) {
     if (error instanceof Error && 'code' in error) return error
     throw error
@@ -66,7 +80,8 @@ async function startChild(options: ChildOptions): Promise<Child | Error> {
   if (child.pid === undefined) return (await once(child, 'error'))[0] as Error
   let giveUp = () => {}
   const exited = new Promise<Exit>(resolve => {
-    child.once('exit', (exit, signal) => resolve({ exit, signal }))
+    if (boxed === null) child.once('exit', (exit, signal) => resolve({ exit, signal }))
+    else void boxed.exited.then(resolve)
     giveUp = () => resolve({ exit: null, signal: null })
   })
   let open = true
@@ -79,7 +94,7 @@ async function startChild(options: ChildOptions): Promise<Child | Error> {
   child.stdin?.on('error', () => {})
   child.stdin?.end(options.stdin)
   return {
-    leader: { pid: child.pid, start: startOf(child.pid) },
+    leader: { pid: child.pid, start: startOf(child.pid), ...(boxed === null ? {} : { isWall: true as const }) },
     process: child,
     exited,
     giveUp,
@@ -225,6 +240,11 @@ export function runRunner(options: RunOptions): Runner {
       await gate.value.close()
       if (!cwd.ok) return { type: 'failed', failure: cwd.failure, begun: false }
       const argv = argvOf(attempt.action.command)
+      const wrapped = tools.sandbox === undefined ? null : await shutIn(attempt, tools, argv, environment.value)
+      if (wrapped !== null && !wrapped.ok) {
+        await cwd.value.close()
+        return { type: 'failed', failure: wrapped.failure, begun: false }
+      }
       tools.log(
         'engine',
         Buffer.from(
@@ -237,6 +257,7 @@ export function runRunner(options: RunOptions): Runner {
         stdin: attempt.action.stdin,
         env: environment.value,
         cwd: cwd.value,
+        wrapped: wrapped?.value ?? null,
         onOutput: (stream, chunk) => taps[stream].write(chunk),
       })
       await cwd.value.close()
@@ -244,9 +265,31 @@ export function runRunner(options: RunOptions): Runner {
       const ending = await follow(child, attempt, tools, stop.signal, options)
       taps.stdout.end()
       taps.stderr.end()
-      return ending.why === 'interrupted' ? { type: 'interrupted' } : outcomeOf(ending, taps)
+      if (ending.why === 'interrupted') return { type: 'interrupted' }
+      if (ending.exit.failure !== undefined) return { type: 'failed', failure: ending.exit.failure, begun: false }
+      const beyond = (await wrapped?.value.lookAfter()) ?? []
+      return { ...outcomeOf(ending, taps), ...(beyond.length === 0 ? {} : { beyond }) }
     },
   }
+}
+
+/** The command in the sandbox that was chosen for it. */
+async function shutIn(
+  attempt: Attempt,
+  { sandbox, root, stateDir, write }: RunnerTools,
+  argv: readonly string[],
+  env: { readonly [name: string]: string },
+): Promise<Answer<Wrapped>> {
+  const { room, network } = sandbox!
+  return await room.wrap({
+    root,
+    stateDir,
+    cwd: join(realpathSync(root), attempt.definition.cwd ?? '.'),
+    write,
+    network,
+    argv,
+    env,
+  })
 }
 
 interface Ending {
@@ -304,10 +347,14 @@ async function endLeft(tree: ProcessTree, mark: AttemptMark, tools: RunnerTools)
   }
 }
 
-function outcomeOf({ why, exit }: Ending, taps: { readonly stdout: OutputTap; readonly stderr: OutputTap }): Outcome {
+function outcomeOf(
+  { why, exit }: Ending,
+  taps: { readonly stdout: OutputTap; readonly stderr: OutputTap },
+): Extract<Outcome, { readonly type: 'exited' }> {
   return {
     type: 'exited',
-    ...exit,
+    exit: exit.exit,
+    signal: exit.signal,
     timedOut: why === 'timed out',
     stdout: taps.stdout.text(),
     stderr: taps.stderr.text(),

@@ -1,0 +1,145 @@
+// The sandbox by bubblewrap: the arguments that make it. It is tried once with a command that must not succeed in anything (`canary.ts`)
+// before the first command runs in it.
+
+import { execFile } from 'node:child_process'
+import { existsSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { findProgram, isWithin } from '../find-program.ts'
+import { answering, failure } from '../safety-refusal.ts'
+import { canary } from './canary.ts'
+import { systemMounts, toolchainMounts } from './host-folders.ts'
+import { ARGUMENTS, INFO, launching } from './launcher.ts'
+import { INSTALL_HINT, type Sandbox, type SandboxRequest, type SandboxStanding, type Wrapped } from './sandbox.ts'
+import { workspaceMounts } from './workspace-mounts.ts'
+
+const TMP_MAX_BYTES = 4 * 1024 ** 3
+const HOME_MAX_BYTES = 2 * 1024 ** 3
+
+/** Namespaces of its own, no capabilities, no way to make further namespaces, and an end with its parent. */
+const WALLS = [
+  ...['--unshare-user', '--disable-userns', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+  ...['--die-with-parent', '--as-pid-1', '--new-session', '--cap-drop', 'ALL', '--hostname', 'sandbox'],
+]
+
+export interface BubblewrapOptions {
+  /** The PATH and HOME of the person. */
+  readonly environment: { readonly [name: string]: string | undefined }
+  /** Folders in which no helper of ours is looked for: the workspace. */
+  readonly outside: readonly string[]
+}
+
+export function bubblewrap(options: BubblewrapOptions): Sandbox {
+  let checked: Promise<SandboxStanding> | null = null
+  const sandbox: Sandbox = {
+    check() {
+      checked ??= tried(options)
+      return checked
+    },
+    async wrap(request) {
+      const standing = await sandbox.check()
+      if (!standing.ok) return { ok: false, failure: standing.failure }
+      return await wrapped(standing.program, request)
+    },
+  }
+  return sandbox
+}
+
+async function tried({ environment, outside }: BubblewrapOptions): Promise<SandboxStanding> {
+  if (process.platform !== 'linux')
+    return missing('there is no sandbox on this system', 'run Planfold in a Linux container or virtual machine')
+  const program = findProgram('bwrap', { path: environment.PATH, outside })
+  if (program === null) return missing('there is no sandbox: bubblewrap (bwrap) is not installed', INSTALL_HINT)
+  const version = await versionOf(program)
+  if (version === null) return missing(`${program} does not say its version`, INSTALL_HINT)
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major === 0 && minor < 8)
+    return missing(`bubblewrap ${version} is too old: 0.8 is needed`, 'install a newer bubblewrap')
+  const fault = await canary(request => wrapped(program, request), environment)
+  if (fault !== null) return missing(`the sandbox does not hold here: ${fault}`, SANDBOX_HINT)
+  return { ok: true, program, version }
+}
+
+const SANDBOX_HINT =
+  'allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0)'
+
+const missing = (message: string, hint: string): SandboxStanding => ({
+  ok: false,
+  failure: failure('policy', message, hint),
+})
+
+async function versionOf(program: string): Promise<string | null> {
+  return await new Promise(answer =>
+    execFile(program, ['--version'], { timeout: 5_000, env: {} }, (error, stdout) =>
+      answer(error === null ? (/(\d+\.\d+(?:\.\d+)?)/.exec(stdout)?.[1] ?? null) : null),
+    ),
+  )
+}
+
+async function wrapped(program: string, request: SandboxRequest) {
+  return await answering('setting up the sandbox', async (): Promise<Wrapped> => {
+    const { network, env } = request
+    const root = realpathSync(request.root)
+    const workspace = workspaceMounts(request)
+    const own = homeOf(env.HOME, root)
+    const proxied = typeof network === 'object'
+    const socket = '/run/planfold/proxy'
+    const mounts = [
+      ...WALLS,
+      ...(network === 'host' ? [] : ['--unshare-net']),
+      ...systemMounts(),
+      ...(network === 'host' && existsSync('/etc/resolv.conf')
+        ? ['--ro-bind', realpathSync('/etc/resolv.conf'), '/etc/resolv.conf']
+        : []),
+      ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
+      ...['--size', String(TMP_MAX_BYTES), '--tmpfs', '/dev/shm', '--size', String(TMP_MAX_BYTES), '--tmpfs', '/tmp'],
+      ...['--symlink', '../tmp', '/var/tmp'],
+      ...['--size', String(HOME_MAX_BYTES), '--tmpfs', own],
+      ...toolchainMounts(env.PATH ?? '', env.HOME ?? '/nonexistent', [root, realOr(request.stateDir)]),
+      ...workspace.mounts,
+      ...(proxied ? ['--ro-bind', network.proxyFolder, socket, '--ro-bind', process.execPath, process.execPath] : []),
+      ...['--remount-ro', '/', '--chdir', request.cwd],
+    ]
+    const forwarding = proxied
+      ? { node: process.execPath, port: network.port, socket: join(socket, 'proxy.sock') }
+      : null
+    return {
+      file: program,
+      args: ['--info-fd', String(INFO), '--args', String(ARGUMENTS), '--', ...launching(request.argv, forwarding)],
+      env: environmentInside(env, own, proxied ? network.port : null),
+      mounts,
+      writable: workspace.writable,
+      lookAfter: async () => workspace.lookAfter(),
+    }
+  })
+}
+
+/** A home of its own at the usual place, unless the workspace is that place or around it. */
+function homeOf(home: string | undefined, root: string): string {
+  if (home === undefined || !home.startsWith('/') || home === '/' || isWithin(home, root)) return '/tmp/home'
+  return home
+}
+
+/** Variables that name folders of the person mean nothing inside. */
+const OF_THE_PERSON = /^(XDG_|TMP$|TEMP$|TMPDIR$)/
+
+function environmentInside(
+  env: { readonly [name: string]: string },
+  home: string,
+  proxyPort: number | null,
+): { readonly [name: string]: string } {
+  const kept = Object.fromEntries(Object.entries(env).filter(([name]) => !OF_THE_PERSON.test(name)))
+  if (proxyPort === null) return { ...kept, HOME: home, TMPDIR: '/tmp' }
+  const proxy = `http://127.0.0.1:${proxyPort}`
+  const none = 'localhost,127.0.0.1,::1'
+  const proxies = { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, ALL_PROXY: proxy, NO_PROXY: none }
+  const lower = Object.fromEntries(Object.entries(proxies).map(([name, value]) => [name.toLowerCase(), value]))
+  return { ...kept, ...proxies, ...lower, HOME: home, TMPDIR: '/tmp' }
+}
+
+function realOr(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}

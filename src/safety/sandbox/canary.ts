@@ -1,0 +1,95 @@
+// Proves that the sandbox holds on this machine: a command in it tries what must fail. Writing outside, reaching an address of this
+// machine and one beyond it, reading a key, signalling a process outside. One success, and there is no sandbox.
+
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inheritedEnvironment, type Variables } from '../environment.ts'
+import type { Answer } from '../safety-refusal.ts'
+import { spawnBoxed } from './boxed-process.ts'
+import type { SandboxRequest, Wrapped } from './sandbox.ts'
+
+const CANARY_MAX_MS = 20_000
+
+/** What did not hold, in words; null when all did. */
+export async function canary(
+  wrap: (request: SandboxRequest) => Promise<Answer<Wrapped>>,
+  environment: Variables,
+): Promise<string | null> {
+  const folder = mkdtempSync(join(tmpdir(), 'planfold-canary-'))
+  const listener = createServer(socket => socket.destroy())
+  try {
+    const root = join(folder, 'workspace')
+    for (const name of ['workspace/out', 'workspace/.git', 'beside']) mkdirSync(join(folder, name), { recursive: true })
+    const secret = join(folder, 'beside', 'key')
+    writeFileSync(secret, 'secret\n', { mode: 0o600 })
+    const port = await listening(listener)
+    const request: SandboxRequest = {
+      root,
+      stateDir: join(folder, 'state'),
+      cwd: root,
+      write: ['out/**'],
+      network: 'none',
+      argv: ['/bin/sh', '-c', TRIES, 'canary', secret, String(port)],
+      env: inheritedEnvironment(environment),
+    }
+    const wrapped = await wrap(request)
+    if (!wrapped.ok) return wrapped.failure.message
+    const said = await run(wrapped.value)
+    if (typeof said !== 'string') return said.fault
+    const broken = said.split('\n').filter(line => line.startsWith('open: '))
+    if (broken.length > 0) return broken.map(line => line.slice('open: '.length)).join(', ')
+    if (!said.includes('done') || !existsSync(join(root, 'out/written'))) return 'a command in it could not work'
+    if (existsSync(join(root, 'outside')) || existsSync(join(root, '.git/outside'))) return 'it wrote outside'
+    return null
+  } finally {
+    listener.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Each line that begins with `open:` is a wall that did not hold. */
+const TRIES = `
+echo yes > out/written || exit 1
+(echo no > outside) 2>/dev/null && echo 'open: the workspace is writable'
+(echo no > .git/outside) 2>/dev/null && echo 'open: .git is writable'
+(echo no > "$1") 2>/dev/null && echo 'open: a file outside is writable'
+(cat "$1") 2>/dev/null && echo 'open: a file outside is readable'
+(cat /etc/shadow) >/dev/null 2>&1 && echo 'open: /etc/shadow is readable'
+(echo no > /usr/planfold-canary) 2>/dev/null && echo 'open: /usr is writable'
+case "$(tr '\\0' ' ' < /proc/1/cmdline)" in *'echo ready'*) ;; *) echo 'open: processes outside can be seen and signalled' ;; esac
+[ "$(cat /proc/net/dev 2>/dev/null | grep -vc 'lo:')" -le 2 ] || echo 'open: it has a network'
+grep -q ":$(printf '%04X' "$2") " /proc/net/tcp 2>/dev/null && echo 'open: a port of this machine is there'
+echo 1 > /proc/sys/kernel/core_pattern 2>/dev/null && echo 'open: /proc/sys is writable'
+echo done
+`
+
+async function run(wrapped: Wrapped): Promise<string | { readonly fault: string }> {
+  let said = ''
+  try {
+    const { child, exited } = spawnBoxed(wrapped, { stdin: 'ignore' })
+    if (child.pid === undefined) return { fault: 'it cannot be started' }
+    const timer = setTimeout(() => child.kill('SIGKILL'), CANARY_MAX_MS)
+    child.stdout?.on('data', chunk => {
+      said += String(chunk)
+    })
+    child.stderr?.on('data', () => {})
+    const exit = await exited
+    clearTimeout(timer)
+    if (exit.failure !== undefined) return { fault: exit.failure.message }
+    return said
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+async function listening(server: Server): Promise<number> {
+  return await new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : 0)
+    })
+  })
+}

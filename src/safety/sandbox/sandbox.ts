@@ -1,0 +1,51 @@
+// The door of the sandbox: a command is wrapped so that it sees an allow list of the system, writes only where it may, has no
+// network but what it is given, and ends with the process that started it. Who decides whether one is used is the engine.
+
+import type { Failure } from '../../domain/result.ts'
+import type { Answer } from '../safety-refusal.ts'
+import type { Patterns } from '../scope.ts'
+
+export interface Sandbox {
+  /** Whether commands can be shut in here, tried once and remembered. */
+  check(): Promise<SandboxStanding>
+  wrap(request: SandboxRequest): Promise<Answer<Wrapped>>
+}
+
+export type SandboxStanding =
+  | { readonly ok: true; readonly program: string; readonly version: string }
+  /** `failure` says why, and how to repair it. */
+  | { readonly ok: false; readonly failure: Failure }
+
+/** What one command may touch. Paths are absolute. */
+export interface SandboxRequest {
+  /** The workspace: readable, but for Planfold's state. */
+  readonly root: string
+  readonly stateDir: string
+  /** Where it begins, below the root or the root itself. */
+  readonly cwd: string
+  /** Patterns below the root that may be written; null: all of it, an empty list: nothing. */
+  readonly write: Patterns
+  readonly network: SandboxNetwork
+  readonly argv: readonly string[]
+  /** The environment of the command, as it would be without a sandbox. */
+  readonly env: { readonly [name: string]: string }
+}
+
+/** `host`: that of this machine. `none`: no address can be reached. A folder holds the socket of our proxy, and nothing else. */
+export type SandboxNetwork = 'host' | 'none' | { readonly proxyFolder: string; readonly port: number }
+
+/** A command as it is to be started, and what is looked at when it has ended. */
+export interface Wrapped {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly env: { readonly [name: string]: string }
+  /** Read by the launcher from its own descriptor, NUL-separated. */
+  readonly mounts: readonly string[]
+  /** Folders that are mounted writable, to be looked at from outside before anything runs. */
+  readonly writable: readonly string[]
+  /** What may not be there afterwards: told with its path, and moved away by whoever asked. */
+  lookAfter(): Promise<readonly string[]>
+}
+
+export const INSTALL_HINT =
+  'install bubblewrap (Debian, Ubuntu: `apt-get install bubblewrap`; Fedora: `dnf install bubblewrap`)'
