@@ -27,6 +27,7 @@ import { processTree } from './runners/run/process-tree.ts'
 import { runRunner } from './runners/run/run-runner.ts'
 import type { Runner } from './runners/runner.ts'
 import { makeFolder } from './safety/files/directory.ts'
+import { bubblewrap } from './safety/sandbox/bubblewrap.ts'
 import { shellWord } from './safety/text/terminal.ts'
 import { thisHost } from './stores/leases/host.ts'
 import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
@@ -51,6 +52,8 @@ export interface ComposeOptions {
   readonly create?: boolean
   /** Only look: the state is opened so that nothing in it can change, and must be there. */
   readonly reading?: boolean
+  /** Plans that are made through this engine came from elsewhere: over the network, or from an agent. */
+  readonly outside?: true
   /** How steps are said in what people are handed; plain names when nobody says it. */
   readonly word?: Wording
 }
@@ -146,6 +149,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     ),
     ...(tracer === null ? {} : { tracer }),
     processes: tree,
+    sandbox: bubblewrap({ environment, outside: [root] }),
+    ...(options.outside === true ? { outside: true as const } : {}),
     signs: new LifeSignFiles({ stateDir, now: clock.now }),
     clock,
     random: randomBytes,

@@ -480,6 +480,7 @@ async function setup(
   const stateDir = join(root, '.planfold')
   const environment = {
     PATH: process.env.PATH,
+    PLANFOLD_SANDBOX: 'off',
     HOME: outside,
     ...server.environment(),
     PLANFOLD_MODELS: settingsFile,

@@ -15,7 +15,7 @@ import type {
 } from './event.ts'
 import type { CheckpointName, Millis, PlanId, PlanName, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
-import type { NoticeKind, PlanDefinition, TaskDefinition } from './plan.ts'
+import type { NoticeKind, PlanDefinition, SandboxMode, TaskDefinition } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict, Wrote } from './result.ts'
 import type { Shortage } from './shortage.ts'
@@ -32,6 +32,8 @@ export type Command =
       /** Who is to carry it out. */
       readonly agent?: string
       readonly source?: PlanSource
+      /** It came from elsewhere: over the network, from another format, from a model or an agent. */
+      readonly outside?: true
       /** Tasks that had ended when the plan was written. */
       readonly imported?: readonly ImportedTask[]
       /** The folder it works in, relative to the workspace; the workspace itself when absent. */
@@ -183,6 +185,7 @@ export interface Start {
   readonly type: 'start'
   readonly rules: number
   readonly files?: 'seen'
+  readonly sandbox?: SandboxMode
   readonly stamp?: Standing
 }
 

@@ -16,6 +16,7 @@ import type {
   Option,
   PlanDefinition,
   Recovery,
+  SandboxMode,
   TaskDefinition,
 } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
@@ -191,6 +192,8 @@ export type Event =
       /** Who is to carry it out. */
       readonly agent?: string
       readonly source?: PlanSource
+      /** It came from elsewhere: over the network, from another format, from a model or an agent. */
+      readonly outside?: true
       /** The folder it works in, relative to the workspace. */
       readonly place?: string
       /** The entry of `origin` it goes on from. */
@@ -213,7 +216,14 @@ export type Event =
   /** Tasks that had ended when the plan was written stand where they stood. */
   | { readonly type: 'task.imported'; readonly tasks: readonly ImportedTask[] }
   /** `stamp`: how the world stood then. */
-  | { readonly type: 'plan.started'; readonly rules: number; readonly files?: 'seen'; readonly stamp?: Standing }
+  | {
+      readonly type: 'plan.started'
+      readonly rules: number
+      readonly files?: 'seen'
+      /** How commands are shut in where the plan says nothing stricter; absent where there is no sandbox to be had. */
+      readonly sandbox?: SandboxMode
+      readonly stamp?: Standing
+    }
   | { readonly type: 'plan.paused'; readonly reason: string; readonly force?: true; readonly cause?: Shortage }
   | { readonly type: 'plan.resumed' }
   | { readonly type: 'plan.cancelled'; readonly reason: string; readonly force: boolean }

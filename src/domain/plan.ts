@@ -488,6 +488,8 @@ export interface Budget {
 export interface Policy {
   readonly write?: readonly string[]
   readonly network?: readonly string[]
+  /** Whether commands are shut in; of a plan that came from elsewhere they are, whatever it says. */
+  readonly sandbox?: SandboxMode
   readonly budget?: Budget
   readonly checkpoints?: CheckpointPolicy
   /** When the plan fails: undo what declared how (the default), leave all as it is, or take all files back as well. */
@@ -509,6 +511,9 @@ export interface Policy {
   /** How long what was set back can be restored; 30 days when not said. */
   readonly retention?: { readonly restoredMs?: number }
 }
+
+/** `required`: no command runs without one. `preferred`: where there is one, it is used. `off`: commands run with the person's rights. */
+export type SandboxMode = 'required' | 'preferred' | 'off'
 
 export interface CheckpointPolicy {
   /** A checkpoint of all files after so many completed tasks. */

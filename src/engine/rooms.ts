@@ -4,6 +4,7 @@ import type { Wording } from '../domain/hint.ts'
 import type { ActionType } from '../domain/plan.ts'
 import type { Publisher, Tracer } from '../publishers/publisher.ts'
 import type { ProcessTree, Runner } from '../runners/runner.ts'
+import type { Sandbox } from '../safety/sandbox/sandbox.ts'
 import type { Store } from '../stores/store.ts'
 import type { Git } from '../workspace/git/git.ts'
 import type { Snapshots, Workspace } from '../workspace/workspace.ts'
@@ -23,6 +24,10 @@ export interface Rooms {
   /** The same rooms with another folder as their workspace, for plans that work in a place of their own. */
   readonly at?: (place: string) => Rooms
   readonly runners: ReadonlyMap<ActionType, Runner>
+  /** Shuts commands in; absent where nobody does. */
+  readonly sandbox?: Sandbox
+  /** Plans that are made here came from elsewhere: over the network, or from an agent. */
+  readonly outside?: true
   /** Tells people outside; absent where nobody is told. */
   readonly publisher?: Publisher
   /** Is told what began and ended when; absent unless somebody collects traces. */

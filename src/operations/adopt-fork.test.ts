@@ -39,7 +39,11 @@ const git = (cwd: string, ...args: string[]) =>
   execFileSync(
     'git',
     ['-c', 'user.name=a', '-c', 'user.email=a@example.com', '-c', 'init.defaultBranch=main', ...args],
-    { cwd, encoding: 'utf8', env: { PATH: process.env.PATH, HOME: place.root, GIT_CONFIG_GLOBAL: '/dev/null' } },
+    {
+      cwd,
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: place.root, GIT_CONFIG_GLOBAL: '/dev/null' },
+    },
   ).trim()
 
 const needs = (...names: string[]) => ({ needs: names as TaskName[] })

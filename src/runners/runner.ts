@@ -54,7 +54,12 @@ export interface RunnerTools {
   /** Marks every process we start, so that a takeover finds what is left of us. */
   readonly owner: string
   /** The sandbox commands are shut in; absent: they run with the rights of this process. */
-  readonly sandbox?: { readonly room: Pick<Sandbox, 'wrap'>; readonly network: SandboxNetwork }
+  readonly sandbox?: {
+    readonly room: Sandbox
+    readonly network: SandboxNetwork
+    /** Without one nothing runs; else what is weaker is told. */
+    readonly isRequired: boolean
+  }
   /** Glob patterns a task may write; empty array means nothing, null means the whole workspace. */
   readonly write: readonly string[] | null
   /** The environment the process was started with, read once in compose; runners pass on an allowlist of it. */

@@ -47,6 +47,7 @@ export class Real {
     const [file = '', ...args] = argv
     const env = {
       PATH: process.env.PATH ?? '',
+      PLANFOLD_SANDBOX: 'off',
       HOME: process.env.HOME ?? '',
       PLANFOLD_AS: 'crash test',
       PLANFOLD_DIST: DIST,

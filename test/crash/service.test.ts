@@ -23,7 +23,12 @@ interface Service {
 }
 
 async function serve(workspace: string, port: number): Promise<Service> {
-  const env = { PATH: process.env.PATH ?? '', HOME: join(workspace, '..'), PLANFOLD_AS: 'service' }
+  const env = {
+    PATH: process.env.PATH ?? '',
+    PLANFOLD_SANDBOX: 'off',
+    HOME: join(workspace, '..'),
+    PLANFOLD_AS: 'service',
+  }
   const argv = [MAIN, 'serve', '--no-auth', '--port', String(port), '--log-level', 'silent', '--json']
   const child = spawn(process.execPath, argv, { cwd: workspace, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let [said, isOver] = ['', false]
@@ -164,7 +169,13 @@ test(`${KILLS} kills of the service under load: nothing acknowledged is lost or 
   const stop = new AbortController()
   const heard = listener.follow(service.address, stop.signal)
   for (const write of doubtful.splice(0)) expect(await send(service.address, write), write.name).toBe(true)
-  await until('all plans to end', () => readPlans(workspace).every(({ status }) => status !== 'active'), 120_000)
+  const active = () => readPlans(workspace).filter(({ status }) => status === 'active')
+  // As long as one after the other ends nothing hangs, however slow the machine is.
+  for (let left = active(); left.length > 0; ) {
+    const names = left.map(({ name }) => name)
+    const fewer = () => (active().length < names.length ? [active()] : null)
+    left = (await until(`one of ${names.length} plans to end (${names.slice(0, 5).join(', ')})`, fewer, 120_000))[0]!
+  }
   const journal = readJournal(workspace)
   await until('the last event', () => listener.heard.at(-1)?.id === String(journal.at(-1)?.position))
   stop.abort()

@@ -99,7 +99,12 @@ describe('the examples', () => {
 
   it('going-back commits and tags on a branch of its own, and is taken back to its checkpoint and forth again', async () => {
     const git = async (...argv: readonly string[]): Promise<string> =>
-      (await promisify(execFile)('git', argv, { cwd: here.folder, env: { PATH: process.env.PATH } })).stdout.trim()
+      (
+        await promisify(execFile)('git', argv, {
+          cwd: here.folder,
+          env: { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off' },
+        })
+      ).stdout.trim()
     here = await place()
     await git('init', '--quiet', '--initial-branch=main')
     // Home is the workspace here; what stands for the world outside is none of the plan's files.

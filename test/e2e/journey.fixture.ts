@@ -43,6 +43,7 @@ export async function journey(name: string, title: string): Promise<Journey> {
   )
   const env = {
     PATH: `${bin}:${process.env.PATH}`,
+    PLANFOLD_SANDBOX: 'off',
     HOME: home,
     TZ: 'UTC',
     LANG: 'C.UTF-8',

@@ -46,6 +46,7 @@ export async function place(more: { readonly [name: string]: string } = {}): Pro
   const folder = await mkdtemp(join(tmpdir(), 'planfold-e2e-'))
   const env = {
     PATH: process.env.PATH,
+    PLANFOLD_SANDBOX: 'off',
     HOME: folder,
     TZ: 'UTC',
     LANG: 'C.UTF-8',

@@ -24,7 +24,14 @@ async function project(more: { readonly [name: string]: string } = {}): Promise<
   git('init', '-q', '-b', 'main')
   git('add', '.')
   git('commit', '-qm', 'Greets')
-  return { PATH: process.env.PATH, HOME: here.folder, LANG: 'C.UTF-8', PLANFOLD_AS: 'ana@example.com', ...more }
+  return {
+    PATH: process.env.PATH,
+    PLANFOLD_SANDBOX: 'off',
+    HOME: here.folder,
+    LANG: 'C.UTF-8',
+    PLANFOLD_AS: 'ana@example.com',
+    ...more,
+  }
 }
 
 describe.skipIf(!hasTerminal)('in a terminal', () => {

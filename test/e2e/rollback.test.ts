@@ -535,7 +535,14 @@ describe('planfold checkpoints', () => {
 
 /** The command in another folder or with more in its environment. */
 async function run(argv: readonly string[], options: { readonly cwd?: string; readonly env?: Record<string, string> }) {
-  const env = { PATH: process.env.PATH, HOME: here.folder, TZ: 'UTC', PLANFOLD_AS: 'ana@example.com', ...options.env }
+  const env = {
+    PATH: process.env.PATH,
+    PLANFOLD_SANDBOX: 'off',
+    HOME: here.folder,
+    TZ: 'UTC',
+    PLANFOLD_AS: 'ana@example.com',
+    ...options.env,
+  }
   const child = spawn(process.execPath, [MAIN, ...argv], {
     cwd: options.cwd ?? here.folder,
     env,

@@ -18,7 +18,13 @@ export interface ServedProcess {
 }
 
 export async function serving(folder: string, ...argv: readonly string[]): Promise<ServedProcess> {
-  const env = { PATH: process.env.PATH, HOME: folder, TZ: 'UTC', PLANFOLD_AS: 'ana@example.com' }
+  const env = {
+    PATH: process.env.PATH,
+    PLANFOLD_SANDBOX: 'off',
+    HOME: folder,
+    TZ: 'UTC',
+    PLANFOLD_AS: 'ana@example.com',
+  }
   const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--json', ...argv], {
     cwd: folder,
     env,

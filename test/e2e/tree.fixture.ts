@@ -11,7 +11,11 @@ find .git -printf '%P\\0%y %m %l\\0' | sort -z | sha256sum
 find .git -type f -print0 | sort -z | xargs -0r sha256sum -z | sha256sum`
 
 export const sh = (folder: string, script: string): string =>
-  execFileSync('bash', ['-c', script], { cwd: folder, encoding: 'utf8', env: { PATH: process.env.PATH, HOME: folder } })
+  execFileSync('bash', ['-c', script], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: folder },
+  })
 
 /** Everything but the state folder and the repository. */
 export const treeHash = (folder: string): string => sh(folder, TREE)

@@ -125,6 +125,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.status = 'active'
       state.rules = event.rules
       state.files = event.files ?? 'declared'
+      state.sandbox = event.sandbox ?? null
       state.startedAt ??= now
       // The entry that is being written or read is the one behind those that were.
       state.startedEntry = state.stampedEntry = state.version + 1

@@ -4,7 +4,7 @@ import type { Rollback } from '../command.ts'
 import type { Claim, Consent, Evaluation, Feedback, GateQuestion, Proposal, Question, Vote } from '../event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
-import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import type { PlanDefinition, SandboxMode, TaskDefinition } from '../plan.ts'
 import type { LostOutput, Prepared, Result } from '../result.ts'
 import type { Shortage } from '../shortage.ts'
 import type { PlanStatus, TaskStatus } from '../status.ts'
@@ -93,6 +93,8 @@ export interface PlanState {
   rules: number
   /** Are all files looked at around tasks that declare no scope? */
   files: 'seen' | 'declared'
+  /** How commands are shut in, as it was said at the start; null where nobody said. */
+  sandbox: SandboxMode | null
   /** The folder it works in, relative to the workspace; null for the workspace itself. */
   place: string | null
   /** Attempts begun, and how often visits were opened again, over the whole plan: what its caps count. */

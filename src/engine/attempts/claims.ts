@@ -52,7 +52,7 @@ async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order,
     attempt,
     context: contextAfter({ outputs: result.outputs ?? {} }, attempt),
     run: rooms.runners.get('run'),
-    tools: checkTools(rooms, attempt.key, (stream, chunk) => logbook.write(stream, chunk)),
+    tools: checkTools(rooms, state, attempt, (stream, chunk) => logbook.write(stream, chunk)),
     signal: new AbortController().signal,
   })
   logbook.seal()

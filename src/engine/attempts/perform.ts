@@ -13,6 +13,7 @@ import { shortageIn } from '../../domain/shortage.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { traceparent } from '../../domain/views/trace.ts'
 import type { Attempt, ModelReport, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
+import { moveBeyond } from '../files/beyond-scope.ts'
 import { withOverwritten } from '../files/overwritten-edits.ts'
 import { consentObjection } from '../gates/consent.ts'
 import { lazy } from '../lazy-imports.ts'
@@ -37,6 +38,7 @@ import { gather } from './groups.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { collect } from './outputs.ts'
 import { attemptAsWritten, isPlain, resolveAttempt } from './resolve.ts'
+import { sandboxFor } from './sandbox-use.ts'
 
 // Failure modes: the known ways in which a task fails. Those that say how they are recognised by an expression are looked at
 // in order, and the first that holds names the failure. Prose is never assumed: it becomes advice for whoever reads the hint.
@@ -369,6 +371,10 @@ function classifyEnd(
   const exited = outcome.type === 'exited' ? outcome : null
   const exit = exited?.exit ?? undefined
   const seen = exit === undefined ? {} : { exit }
+  if (exited?.beyond !== undefined) {
+    const moved = moveBeyond(rooms, state, attempt, exited.beyond)
+    if (moved !== null) return { ...failed(moved), ...seen }
+  }
   if (exited !== null) {
     const by = own && definition.expect !== undefined ? 'by expect' : 'by exit'
     const failure = endedBadly(exited, attempt, rooms.clock.now(), by)
@@ -461,6 +467,7 @@ function toolsFor(rooms: Rooms, state: PlanState, attempt: Attempt, owner: strin
     traceparent: rooms.tracer === undefined ? undefined : parentOf(state, attempt),
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,
+    ...sandboxFor(rooms, state, attempt.definition),
   }
 }
 

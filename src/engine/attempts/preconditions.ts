@@ -13,20 +13,27 @@ import type { Rooms } from '../rooms.ts'
 import { boundOf } from './expressions.ts'
 import { judge } from './judge-criteria.ts'
 import { resolveAttempt } from './resolve.ts'
+import { sandboxFor } from './sandbox-use.ts'
 
 // What a check that belongs to no attempt is run with: preconditions, the criteria of a report, the definition of done in between.
 
-export function checkTools(rooms: Rooms, owner: string, log: RunnerTools['log']): RunnerTools {
+export function checkTools(
+  rooms: Rooms,
+  state: PlanState,
+  { key, definition }: Pick<Attempt, 'key' | 'definition'>,
+  log: RunnerTools['log'],
+): RunnerTools {
   return {
     root: rooms.root,
     stateDir: rooms.stateDir,
-    owner,
+    owner: key,
     write: null,
     environment: rooms.environment,
     about: rooms.about,
     evaluate: () => ({ ok: false, message: 'a check evaluates nothing' }),
     log,
     monotonic: rooms.clock.monotonic,
+    ...sandboxFor(rooms, state, definition),
   }
 }
 
@@ -123,7 +130,7 @@ export async function inquire(
       ...facts,
     },
     run: rooms.runners.get('run'),
-    tools: { ...checkTools(rooms, attempt.key, () => {}), write: [] },
+    tools: { ...checkTools(rooms, state, attempt, () => {}), write: [] },
     signal,
   })
   return signal.aborted ? null : { verdicts, facts }

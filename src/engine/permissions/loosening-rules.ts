@@ -6,7 +6,15 @@ import type { Command } from '../../domain/command.ts'
 import { advise, next } from '../../domain/hint.ts'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import { same } from '../../domain/json.ts'
-import type { Budget, Criterion, EffectClass, PlanDefinition, RecoveryRule, TaskDefinition } from '../../domain/plan.ts'
+import type {
+  Budget,
+  Criterion,
+  EffectClass,
+  PlanDefinition,
+  RecoveryRule,
+  SandboxMode,
+  TaskDefinition,
+} from '../../domain/plan.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { effectOf } from '../../domain/plan-rules/effect.ts'
 import { refuse } from '../../domain/refusal.ts'
@@ -170,6 +178,8 @@ function looserPolicy(before: PlanDefinition, after: PlanDefinition): string | n
   if (path !== null) return `the plan could write more (${path})`
   const host = firstAdded(was.network, is.network)
   if (host !== null) return `the plan could reach more of the network (${host})`
+  if (STRICT[is.sandbox ?? 'preferred'] < STRICT[was.sandbox ?? 'preferred'])
+    return 'commands would be shut in less (policy.sandbox)'
   const limits = (['attempts', 'loops', 'tasks'] as const).some(key => isRaised(was.limits?.[key], is.limits?.[key]))
   if (limits || isDearer(was.budget, is.budget)) return 'the plan would have a larger budget'
   const rule = (['checkpoints', 'onFailure', 'escalate', 'breaker', 'retention'] as const).find(
@@ -179,6 +189,8 @@ function looserPolicy(before: PlanDefinition, after: PlanDefinition): string | n
   const part = (['recovery', 'git', 'notify'] as const).find(key => !same(before[key], after[key]))
   return part === undefined ? null : `${part} of the plan would change`
 }
+
+const STRICT: { readonly [mode in SandboxMode]: number } = { required: 2, preferred: 1, off: 0 }
 
 /** As a plan file calls them. */
 const RULE_KEYS: { readonly [key: string]: string } = { onFailure: 'on_failure' }

@@ -58,7 +58,7 @@ async function judgeOne(
     attempt,
     context: contextAfter({ outputs: {} }, attempt),
     run: rooms.runners.get('run'),
-    tools: checkTools(rooms, attempt.key, (stream, chunk) => {
+    tools: checkTools(rooms, state, attempt, (stream, chunk) => {
       if (stream !== 'engine') seen = `${seen}${Buffer.from(chunk).toString()}`.slice(-SEEN_MAX)
     }),
     signal: new AbortController().signal,

@@ -7,6 +7,7 @@ import type { PlanDefinition } from '../../domain/plan.ts'
 import { refuse } from '../../domain/refusal.ts'
 import { RULES } from '../../domain/rules-number.ts'
 import { definitionHash } from '../../format/plan/hash.ts'
+import { sandboxAtStart } from '../attempts/sandbox-use.ts'
 import { placeFor } from '../git/plan-worktree.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { Order, Submitted } from '../orders.ts'
@@ -41,6 +42,7 @@ export async function create(
         goal,
         agent,
         source,
+        ...(isFromElsewhere(rooms, order) ? { outside: true as const } : {}),
         imported,
         ...(await placeFor(rooms, definition)),
       },
@@ -64,6 +66,13 @@ export async function create(
 
 export async function startOf(rooms: Rooms, plan: PlanId): Promise<Omit<CommandOf<'start'>, 'type'>> {
   const files = rooms.snapshots === undefined ? {} : { files: 'seen' as const }
+  const sandbox = rooms.sandbox === undefined ? {} : { sandbox: await sandboxAtStart(rooms, plan) }
   const stamp = await (await lazy.drift()).stampOf(rooms, plan)
-  return { rules: RULES, ...files, ...stamp }
+  return { rules: RULES, ...files, ...sandbox, ...stamp }
 }
+
+/** Another format is as foreign as another machine: who runs it has not written it. */
+const isFromElsewhere = (
+  { outside }: Rooms,
+  { outside: said, source }: Extract<Order, { readonly type: 'create' }>,
+): boolean => outside === true || said === true || (source !== undefined && source.dialect !== 'planfold')

@@ -92,6 +92,7 @@ function raisePolicy(policy: Policy): JsonObject {
   const {
     write,
     network,
+    sandbox,
     budget,
     checkpoints,
     onFailure,
@@ -107,6 +108,7 @@ function raisePolicy(policy: Policy): JsonObject {
   return written({
     write,
     network,
+    sandbox,
     budget: budget && raiseBudget(budget),
     checkpoints: checkpoints && written({ ...checkpoints }),
     on_failure: onFailure,

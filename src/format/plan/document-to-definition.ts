@@ -108,10 +108,11 @@ const lowerEscalation = (said: { after: number; to: string } | undefined): Escal
   said && { afterMs: said.after, to: said.to }
 
 function lowerPolicy(document: NonNullable<PlanDocument['policy']>): Policy {
-  const { write, network, budget, checkpoints, roles, replan, review, breaker, limits, retention } = document
+  const { write, network, sandbox, budget, checkpoints, roles, replan, review, breaker, limits, retention } = document
   return sparse<Policy>({
     write,
     network,
+    sandbox,
     budget: budget && lowerBudget(budget),
     checkpoints: checkpoints && sparse<CheckpointPolicy>({ ...checkpoints }),
     onFailure: document.on_failure,

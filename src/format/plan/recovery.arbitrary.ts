@@ -116,6 +116,7 @@ const gates: fc.Arbitrary<GatePolicy> = sparse({
 export const policy: fc.Arbitrary<Policy> = sparse({
   write: lines,
   network: lines,
+  sandbox: fc.constantFrom('required' as const, 'preferred' as const, 'off' as const),
   budget,
   checkpoints: sparse({
     every: fc.integer({ min: 1, max: 20_000 }),

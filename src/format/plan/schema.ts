@@ -107,6 +107,10 @@ const policy = z
   .strictObject({
     write: value.scope.optional(),
     network: value.oneOrLines.optional(),
+    sandbox: z.enum(['required', 'preferred', 'off']).optional().meta({
+      description:
+        'Commands are shut in: always, or where this machine can, or not at all. Plans that came from elsewhere always are.',
+    }),
     budget: budget.optional(),
     checkpoints: z
       .strictObject({

@@ -240,7 +240,7 @@ export function runRunner(options: RunOptions): Runner {
       await gate.value.close()
       if (!cwd.ok) return { type: 'failed', failure: cwd.failure, begun: false }
       const argv = argvOf(attempt.action.command)
-      const wrapped = tools.sandbox === undefined ? null : await shutIn(attempt, tools, argv, environment.value)
+      const wrapped = await shutIn(attempt, tools, argv, environment.value)
       if (wrapped !== null && !wrapped.ok) {
         await cwd.value.close()
         return { type: 'failed', failure: wrapped.failure, begun: false }
@@ -273,14 +273,22 @@ export function runRunner(options: RunOptions): Runner {
   }
 }
 
-/** The command in the sandbox that was chosen for it. */
+/** The command in the sandbox that was chosen for it; null where it runs without one. */
 async function shutIn(
   attempt: Attempt,
-  { sandbox, root, stateDir, write }: RunnerTools,
+  { sandbox, root, stateDir, write, log }: RunnerTools,
   argv: readonly string[],
   env: { readonly [name: string]: string },
-): Promise<Answer<Wrapped>> {
-  const { room, network } = sandbox!
+): Promise<Answer<Wrapped> | null> {
+  if (sandbox === undefined) return null
+  const { room, network, isRequired } = sandbox
+  if (!isRequired) {
+    const standing = await room.check()
+    if (!standing.ok) {
+      log('engine', Buffer.from(`${standing.failure.message}; this command runs with your permissions\n`))
+      return null
+    }
+  }
   return await room.wrap({
     root,
     stateDir,

@@ -3,11 +3,12 @@
 // name. `blobs/pins/` holds small named notes; what they name is reachable.
 
 import { hash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
-import { mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises'
+import { readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { open, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { advise, quoted } from '../../domain/hint.ts'
 import { isSha256, type Millis, type Sha256 } from '../../domain/id.ts'
+import { makeFolder } from '../../safety/files/directory.ts'
 import { refuse } from '../../safety/safety-refusal.ts'
 import type { Batch, SnapshotBlobs } from '../../workspace/workspace.ts'
 import { StoreDamaged } from '../store.ts'
@@ -154,7 +155,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     }
     const temporary = `${dirname(path)}.${this.#options.newId()}.tmp`
     try {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      makeFolder(dirname(path), 0o700)
       writeDurably(temporary, bytes, this.#seconds())
       this.#options.failpoint?.('blob.rename:before')
       renameSync(temporary, path)
@@ -292,7 +293,8 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
 
   async #makeFolder(folder: string): Promise<void> {
     if (this.#folders.has(folder)) return
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    // Not with `recursive`: Node then says that the folder is missing where the disk is full.
+    makeFolder(folder, 0o700)
     await syncFolder(dirname(folder))
     this.#folders.add(folder)
   }

@@ -6,7 +6,6 @@ import {
   fstatSync,
   fsyncSync,
   futimesSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readSync,
@@ -19,6 +18,7 @@ import {
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isSha256, type Millis, type Sha256 } from '../../domain/id.ts'
+import { makeFolder } from '../../safety/files/directory.ts'
 import type { Batch } from '../../workspace/workspace.ts'
 import { StoreDamaged, StoreFull, SyncFailed } from '../store.ts'
 
@@ -299,7 +299,7 @@ export class Packs {
   }
 
   makeFolder(): void {
-    mkdirSync(this.folder, { recursive: true, mode: 0o700 })
+    makeFolder(this.folder, 0o700)
   }
 
   #find(id: Sha256) {

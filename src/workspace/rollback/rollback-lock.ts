@@ -4,6 +4,7 @@
 
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import { makeFolder } from '../../safety/files/directory.ts'
 import { codeOf, refuse } from '../../safety/safety-refusal.ts'
 import { placeName } from '../files/path-text.ts'
 import type { Workspace } from '../workspace.ts'
@@ -33,9 +34,9 @@ const ours = new Set<string>()
 
 /** Refuses when another process is at it. */
 export async function holdRollbacks(place: { readonly root: string; readonly stateDir: string }): Promise<Hold> {
-  fs.mkdirSync(place.stateDir, { recursive: true, mode: 0o700 })
+  makeFolder(place.stateDir, 0o700)
   const folder = join(place.stateDir, placeName(FOLDER, place))
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder, 0o700)
   const name = `${process.pid}-${startOf(process.pid)}-${++number}`
   const path = join(folder, name)
   fs.closeSync(fs.openSync(path, 'wx', 0o600))

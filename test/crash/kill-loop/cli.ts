@@ -41,6 +41,7 @@ export class Cli {
   start(...argv: readonly string[]): RunningCall {
     const env = {
       PATH: process.env.PATH ?? '',
+      PLANFOLD_SANDBOX: 'off',
       HOME: join(this.#workspace, '..'),
       TZ: 'UTC',
       LANG: 'C.UTF-8',
