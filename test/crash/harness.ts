@@ -18,7 +18,7 @@ import type { Entry } from '../../src/stores/store.ts'
 const here = import.meta.dirname
 /** The built package; another folder while several people build at once. */
 const DIST = process.env.PLANFOLD_DIST ?? resolve(here, '../../dist')
-const CLI = join(DIST, 'cli/main.js')
+export const CLI = join(DIST, 'cli/main.js')
 if (!existsSync(CLI)) throw new Error(`${CLI} is missing; build it first: npm run build`)
 const DRIVER = join(here, 'driver.mjs')
 const DEADLINE_MS = 180_000

@@ -34,7 +34,6 @@ export function spawnBoxed(
   const child = spawn(wrapped.file, wrapped.args, {
     cwd: '/',
     env: wrapped.env,
-    // From the main thread: bubblewrap ends with the thread that started it.
     detached: true,
     stdio: [options.stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
   })

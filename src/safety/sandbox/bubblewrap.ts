@@ -3,11 +3,11 @@
 
 import { execFile } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { findProgram, isWithin } from '../find-program.ts'
 import { answering, failure } from '../safety-refusal.ts'
 import { canary } from './canary.ts'
-import { systemMounts, toolchainMounts } from './host-folders.ts'
+import { isSystem, systemMounts, toolchainMounts } from './host-folders.ts'
 import { ARGUMENTS, INFO, launching } from './launcher.ts'
 import { INSTALL_HINT, type Sandbox, type SandboxRequest, type SandboxStanding, type Wrapped } from './sandbox.ts'
 import { workspaceMounts } from './workspace-mounts.ts'
@@ -15,10 +15,13 @@ import { workspaceMounts } from './workspace-mounts.ts'
 const TMP_MAX_BYTES = 4 * 1024 ** 3
 const HOME_MAX_BYTES = 2 * 1024 ** 3
 
-/** Namespaces of its own, no capabilities, no way to make further namespaces, and an end with its parent. */
+/**
+ * Namespaces of its own, no capabilities, no way to make further namespaces. Not `--die-with-parent`: killed in the middle of making
+ * the sandbox, bubblewrap leaves a half of itself behind that waits for ever. The lifeline ends both, then and later.
+ */
 const WALLS = [
   ...['--unshare-user', '--disable-userns', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-  ...['--die-with-parent', '--as-pid-1', '--new-session', '--cap-drop', 'ALL', '--hostname', 'sandbox'],
+  ...['--as-pid-1', '--new-session', '--cap-drop', 'ALL', '--hostname', 'sandbox'],
 ]
 
 export interface BubblewrapOptions {
@@ -81,6 +84,7 @@ async function wrapped(program: string, request: SandboxRequest) {
     const root = realpathSync(request.root)
     const workspace = workspaceMounts(request)
     const own = homeOf(env.HOME, root)
+    const beside = folderAround(root, own)
     const proxied = typeof network === 'object'
     const socket = '/run/planfold/proxy'
     const mounts = [
@@ -93,10 +97,14 @@ async function wrapped(program: string, request: SandboxRequest) {
       ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
       ...['--size', String(TMP_MAX_BYTES), '--tmpfs', '/dev/shm', '--size', String(TMP_MAX_BYTES), '--tmpfs', '/tmp'],
       ...['--symlink', '../tmp', '/var/tmp'],
-      ...['--size', String(HOME_MAX_BYTES), '--tmpfs', own],
+      // The outer one first: each may stand in the other.
+      ...[own, ...(beside === null ? [] : [beside])]
+        .sort((a, b) => a.length - b.length)
+        .flatMap(folder => ['--size', String(HOME_MAX_BYTES), '--tmpfs', folder]),
       ...toolchainMounts(env.PATH ?? '', env.HOME ?? '/nonexistent', [root, realOr(request.stateDir)]),
       ...workspace.mounts,
       ...(proxied ? ['--ro-bind', network.proxyFolder, socket, '--ro-bind', process.execPath, process.execPath] : []),
+      ...(beside === null ? [] : ['--remount-ro', beside]),
       ...['--remount-ro', '/', '--chdir', request.cwd],
     ]
     const forwarding = proxied
@@ -117,6 +125,12 @@ async function wrapped(program: string, request: SandboxRequest) {
 function homeOf(home: string | undefined, root: string): string {
   if (home === undefined || !home.startsWith('/') || home === '/' || isWithin(home, root)) return '/tmp/home'
   return home
+}
+
+/** Where a write beside the workspace would seem to succeed, on a disk of its own in memory; null where it fails anyway. */
+function folderAround(root: string, home: string): string | null {
+  const around = dirname(root)
+  return ['/', '/tmp', '/dev/shm', home].includes(around) || isSystem(around) ? null : around
 }
 
 /** Variables that name folders of the person mean nothing inside. */

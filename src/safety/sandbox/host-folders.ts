@@ -73,7 +73,7 @@ function prefixOf(place: string, home: string): readonly string[] {
   return [place, ...['lib', 'lib64', 'libexec', 'share', 'include'].map(name => join(parent, name))]
 }
 
-const isSystem = (place: string): boolean => [...SYSTEM, ...ALIASES].some(folder => isWithin(place, folder))
+export const isSystem = (place: string): boolean => [...SYSTEM, ...ALIASES].some(folder => isWithin(place, folder))
 
 const exists = (path: string): boolean => {
   try {

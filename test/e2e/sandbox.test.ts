@@ -1,0 +1,244 @@
+import { execFileSync, spawn } from 'node:child_process'
+import {
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
+import { MAIN } from './planfold.fixture.ts'
+
+// Real plans with commands that want out, in the built program, as root and as an ordinary user. What is outside is looked at as a
+// whole before and after.
+
+const standing = await bubblewrap({ environment: process.env, outside: [] }).check()
+if (!standing.ok) console.log(`skipped: ${standing.failure.message}`)
+const isRoot = process.getuid?.() === 0
+const NOBODY = 65_534
+const USERS = isRoot ? ([0, NOBODY] as const) : ([process.getuid?.() ?? 0] as const)
+
+// Not below a folder that is private inside: there a write would succeed, and be gone.
+const base = join(isRoot ? '/srv' : homedir(), `planfold-sandbox-${process.pid}`)
+let listener: Server
+let port = 0
+let reached = 0
+
+beforeAll(async () => {
+  mkdirSync(base, { recursive: true, mode: 0o755 })
+  listener = createServer(socket => {
+    reached++
+    socket.destroy()
+  })
+  await new Promise<void>(resolve => listener.listen(0, '127.0.0.1', resolve))
+  port = (listener.address() as { port: number }).port
+})
+afterAll(() => {
+  listener.close()
+  rmSync(base, { recursive: true, force: true })
+})
+
+interface Run {
+  readonly code: number | null
+  readonly out: string
+}
+
+class World {
+  readonly folder: string
+  readonly root: string
+  readonly uid: number
+
+  constructor(name: string, uid: number) {
+    this.uid = uid
+    this.folder = join(base, `${name}-${uid}`)
+    this.root = join(this.folder, 'work')
+    mkdirSync(join(this.root, 'src'), { recursive: true })
+    mkdirSync(join(this.folder, 'home/.ssh'), { recursive: true })
+    writeFileSync(join(this.folder, 'home/.ssh/id_key'), 'PRIVATE KEY\n', { mode: 0o600 })
+    writeFileSync(join(this.folder, 'notes.txt'), 'mine\n')
+    writeFileSync(join(this.root, 'README.md'), '# read me\n')
+    writeFileSync(join(this.root, 'package.json'), '{}\n')
+    execFileSync('git', ['init', '-q', this.root])
+    execFileSync('chown', ['-R', `${uid}:${uid}`, this.folder])
+  }
+
+  run(
+    argv: readonly string[],
+    more: { readonly [name: string]: string } = {},
+    behind: readonly string[] = [],
+  ): Promise<Run> {
+    const env = { PATH: process.env.PATH, HOME: join(this.folder, 'home'), PLANFOLD_AS: 'ana', TZ: 'UTC', ...more }
+    const [file = '', ...args] = [...behind, process.execPath, MAIN, ...argv]
+    const child = spawn(file, args, {
+      cwd: this.root,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(isRoot ? { uid: this.uid, gid: this.uid } : {}),
+    })
+    let out = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', chunk => {
+        out += String(chunk)
+      })
+    return new Promise(resolve => child.on('close', code => resolve({ code, out })))
+  }
+
+  async plan(
+    text: string,
+    more: { readonly [name: string]: string } = {},
+    behind: readonly string[] = [],
+  ): Promise<Run> {
+    const file = join(this.root, 'plan.yaml')
+    writeFileSync(file, text)
+    chownSync(file, this.uid, this.uid)
+    return await this.run(['run', 'plan.yaml'], more, behind)
+  }
+
+  /** Everything outside what may change, by name and content. */
+  outside(): ReadonlyMap<string, string> {
+    const seen = new Map<string, string>()
+    const walk = (at: string): void => {
+      for (const name of readdirSync(join(this.folder, at))) {
+        const path = join(at, name)
+        if (path === 'work/src' || path === 'work/.planfold' || path === 'work/plan.yaml') continue
+        const stat = lstatSync(join(this.folder, path))
+        if (stat.isDirectory()) walk(path)
+        else seen.set(path, stat.isFile() ? readFileSync(join(this.folder, path), 'utf8') : 'other')
+      }
+    }
+    walk('')
+    return seen
+  }
+}
+
+const script = (lines: readonly string[]): string => JSON.stringify(lines.join('\n'))
+const one = (id: string, lines: readonly string[], more = ''): string => `planfold: 1
+name: ${id}
+tasks:
+  - id: ${id}
+    run: ${script(lines)}
+    write: [src/**]
+    network: []
+${more}`
+
+describe.skipIf(!standing.ok)('a command that is shut in', () => {
+  test.each(USERS)(
+    'works as user %i: it reads the workspace, writes its scope, has a home, node and git',
+    async uid => {
+      const world = new World('works', uid)
+      const { code, out } = await world.plan(
+        one('works', [
+          'cat README.md > src/copy',
+          'echo x > "$HOME/x"',
+          'echo y > /tmp/y',
+          'git status --short',
+          'node -e 0',
+        ]),
+      )
+      expect(out, out).toContain('works completed')
+      expect(code).toBe(0)
+      expect(readFileSync(join(world.root, 'src/copy'), 'utf8')).toBe('# read me\n')
+      expect(existsSync(join(world.folder, 'home/x'))).toBe(false)
+    },
+  )
+
+  test.each(USERS)('reaches nothing outside as user %i', async uid => {
+    const world = new World('outside', uid)
+    symlinkSync('/etc', join(world.root, 'src/etc'))
+    symlinkSync(join(world.folder, 'notes.txt'), join(world.root, 'src/notes'))
+    const before = world.outside()
+    const heard = reached
+    const tries = [
+      `echo no > ${world.root}/package.json`,
+      `echo no > ${world.root}/new.txt`,
+      `echo no > ${world.root}/.git/hooks/pre-commit`,
+      `echo no > ${world.root}/.git/config`,
+      `echo no > ${world.folder}/notes.txt`,
+      `echo no > ${world.folder}/new.txt`,
+      `echo no > ${world.folder}/work2`,
+      'echo no > src/notes',
+      'echo no > src/etc/planfold-was-here',
+      `cat ${world.folder}/home/.ssh/id_key`,
+      'cat /etc/shadow',
+      `cat ${world.root}/.planfold/planfold.db`,
+      `mv ${world.root}/.git ${world.root}/src/git`,
+      'echo no > /usr/planfold-was-here',
+      'mount -o remount,rw /usr',
+      'mount -t tmpfs none /mnt',
+      'unshare -Ur true',
+      `kill -9 ${process.pid}`,
+      'echo core > /proc/sys/kernel/core_pattern',
+      'ls /var/run/docker.sock /run/dbus/system_bus_socket /run/systemd',
+      `node -e 'require("net").connect(${port}, "127.0.0.1").on("connect", () => process.exit(0)).on("error", () => process.exit(1))'`,
+      'cat /proc/1/environ | tr "\\0" "\\n" | grep SECRET_OF_PLANFOLD',
+    ]
+    const lines = tries.map((line, at) => `if ( ${line} ) >/dev/null 2>&1; then echo "got out: ${at}"; fi`)
+    const { out } = await world.plan(one('outside', [...lines, 'echo tried']), { SECRET_OF_PLANFOLD: 'x' })
+    expect(out).toContain('tried')
+    expect(out.match(/got out: \d+/g) ?? []).toEqual([])
+    expect(world.outside()).toEqual(before)
+    expect(existsSync('/usr/planfold-was-here') || existsSync('/etc/planfold-was-here')).toBe(false)
+    expect(reached).toBe(heard)
+  })
+
+  test('that makes files beside those it declares fails, and they are moved away', async () => {
+    const world = new World('beside', USERS[0]!)
+    const text = one('beside', [
+      'echo new > README.md',
+      'sed -i s/new/newer/ README.md',
+      'echo x > extra.txt',
+      'mkdir .vscode',
+    ])
+    const { code, out } = await world.plan(text.replace('src/**', 'README.md'))
+    expect(code).toBe(1)
+    expect(out).toContain("it wrote beyond what it may: '.vscode', 'extra.txt'")
+    expect(existsSync(join(world.root, 'extra.txt')) || existsSync(join(world.root, '.vscode'))).toBe(false)
+    expect(execFileSync('find', [join(world.root, '.planfold/outside-scope')]).toString()).toContain('extra.txt')
+  })
+
+  test('may write a folder that is not there yet, and mounting makes nothing', async () => {
+    const world = new World('absent', USERS[0]!)
+    const made = await world.plan(one('absent', ['mkdir -p dist/a', 'echo x > dist/a/b']).replace('src/**', 'dist/**'))
+    expect(made.code, made.out).toBe(0)
+    expect(readFileSync(join(world.root, 'dist/a/b'), 'utf8')).toBe('x\n')
+    const unmade = await world.plan(one('unmade', ['true']).replace('src/**', 'lib/deep/**'))
+    expect(unmade.code, unmade.out).toBe(0)
+    expect(existsSync(join(world.root, 'lib'))).toBe(false)
+  })
+
+  test('of a plan that came from another format is shut in, whatever the plan says', async () => {
+    const world = new World('import', USERS[0]!)
+    writeFileSync(join(world.root, 'todo.md'), '# Todo\n\n- [ ] one\n')
+    const { out } = await world.run(['import', 'todo.md', '--name', 'todo'])
+    expect(out).toContain('todo')
+    const log = await world.run(['export', 'todo', '--to', 'journal'])
+    expect(log.out).toContain('"outside":true')
+  })
+})
+
+describe('without a sandbox', () => {
+  // This machine, with nothing where bubblewrap is.
+  const hidden = standing.ok
+    ? [standing.program, '--dev-bind', '/', '/', '--ro-bind', '/dev/null', realpathSync(standing.program)]
+    : []
+  test('`required` refuses with the hint, `preferred` says what is weaker', async () => {
+    const world = new World('none', USERS[0]!)
+    const strict = await world.plan(`${one('strict', ['echo ran'])}policy: { sandbox: required }\n`, {}, hidden)
+    expect(strict.code, strict.out).toBe(1)
+    expect(strict.out).toContain('bubblewrap (bwrap) is not installed')
+    expect(strict.out).not.toContain('│ ran')
+    const weak = await world.plan(one('weak', ['echo ran']), {}, hidden)
+    expect(weak.code, weak.out).toBe(0)
+    const log = await world.run(['log', 'weak', '--output'])
+    expect(log.out).toContain('this command runs with your permissions')
+  })
+})
