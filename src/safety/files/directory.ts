@@ -96,13 +96,16 @@ export class Directory {
     await fs.symlink(target, this.at(name))
   }
 
-  /** Changes the mode of a regular file or directory, which (on Linux) need not be readable. */
-  async chmod(name: Name, mode: number): Promise<void> {
+  /** Changes the mode of a regular file or directory, which (on Linux) need not be readable. `links`: may it have other names? */
+  async chmod(name: Name, mode: number, links: 'any' | 'refuse' = 'any'): Promise<void> {
     const which = this.#via === 'descriptors' ? O_PATH : O_RDONLY | O_NONBLOCK
     const handle = await fs.open(this.at(name), which | O_NOFOLLOW)
     try {
       const stat = await handle.stat()
       if (!stat.isFile() && !stat.isDirectory()) refuse('policy', 'only files and directories have a mode to change')
+      // Looked at through the descriptor, so no other file can be put in its place before its mode is changed.
+      if (links === 'refuse' && stat.isFile() && stat.nlink > 1)
+        refuse('policy', `${JSON.stringify(name.toString())} is a hard link`, 'copy it first')
       await (which === O_PATH ? fs.chmod(`/proc/self/fd/${handle.fd}`, mode) : handle.chmod(mode))
     } finally {
       await handle.close()

@@ -79,11 +79,7 @@ export class PathGate {
       if ((mode & ~0o777) !== 0) {
         refuse('policy', `the mode ${mode.toString(8)} is not allowed`, 'use permission bits only, at most 777')
       }
-      await this.#within(components, 'find', async (parent, name) => {
-        const stat = await parent.look(name)
-        if (stat !== null && stat.nlink > 1) refuse('policy', `${JSON.stringify(path)} is a hard link`, 'copy it first')
-        await parent.chmod(name, mode)
-      })
+      await this.#within(components, 'find', (parent, name) => parent.chmod(name, mode, 'refuse'))
     })
   }
 

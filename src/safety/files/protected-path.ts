@@ -7,6 +7,10 @@ export function protectedBy(components: readonly string[], state: readonly strin
   const folded = components.map(fold)
   const named = folded.find(name => NAMES.has(name))
   if (named !== undefined) return named
+  for (const name of folded) {
+    const family = HEADS.has(name.slice(0, 2)) ? FAMILIES.find(([form]) => form.test(name)) : undefined
+    if (family !== undefined) return family[1]
+  }
   if (state !== null && startsWith(folded, state)) return 'the state folder of Planfold'
   for (const path of PATHS) {
     for (let at = 0; at < folded.length; at++) if (startsWith(folded.slice(at), path)) return path.join('/')
@@ -14,15 +18,21 @@ export function protectedBy(components: readonly string[], state: readonly strin
   return null
 }
 
-/** One component in the form in which careless file systems compare it. Folding too much only protects too much. */
+/**
+ * One component in the form in which careless file systems compare it. Folding too much only protects too much: full-width letters
+ * and other forms of the same letter count as that letter.
+ */
 export function fold(component: string): string {
+  // Most names are plain, and a scan looks at hundreds of thousands.
+  if (/^[\w./-]*[\w-]$/.test(component)) return component.toLowerCase()
   const folded = component
-    .normalize('NFC')
+    .normalize('NFKC')
     .replace(/\p{Default_Ignorable_Code_Point}|\p{Cf}/gu, '')
     .toUpperCase()
     .toLowerCase()
-    .normalize('NFC')
-    .replace(/[. ]+$/u, '')
+    .normalize('NFKC')
+    // Windows and its shares drop these at the end, and take `name::$DATA` for the file itself.
+    .replace(/(?:::?\$[a-z_]+.*)?[. ]*$/u, '')
   return folded === 'git~1' ? '.git' : folded
 }
 
@@ -34,13 +44,33 @@ const NAMES = new Set([
   ...['.git', '.gitmodules', '.gitattributes', '.gitconfig', '.husky', '.planfold'],
   ...['.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.bash_aliases', '.profile', '.login', '.logout'],
   ...['.zshrc', '.zshenv', '.zprofile', '.zlogin', '.zlogout', '.kshrc', '.cshrc', '.tcshrc', '.inputrc', '.envrc'],
-  ...['.vscode', '.idea', '.devcontainer', '.mcp.json', '.claude', '.codex', '.cursor', '.cursorrules'],
+  // Keys, and what package managers and editors read before anything else.
+  ...['.ssh', '.gnupg', '.netrc', '.npmrc', '.pnpmrc', '.pypirc', '.pnpmfile.cjs', '.pre-commit-config.yaml'],
+  ...['.pre-commit-config.yml', '.vimrc', '.gvimrc', '.exrc', '.nvimrc', '.nvim.lua', '.dir-locals.el'],
+  ...['.vscode', '.idea', '.devcontainer', '.devcontainer.json', '.zed', '.fleet', '.nova', '.sublime-project'],
+  // Agents: their settings, commands, hooks and rules.
+  ...['.mcp.json', '.claude', '.claude.json', '.codex', '.cursor', '.cursorrules', '.gemini', '.qwen', '.opencode'],
+  ...['opencode.json', 'opencode.jsonc', '.grok', '.kimi', '.cline', '.clinerules', '.roo', '.roorules', '.roomodes'],
+  ...['.kilocode', '.kilocodemodes', '.aiderignore', '.continue', '.continuerules', '.windsurf', '.windsurfrules'],
+  ...['.amp', '.amazonq', '.kiro', '.junie', '.goose', '.goosehints', '.crush', 'crush.json', '.crush.json', '.agents'],
   ...['.gitlab-ci.yml', '.circleci', '.travis.yml', '.drone.yml', '.buildkite', '.woodpecker', '.woodpecker.yml'],
-  ...['azure-pipelines.yml', 'bitbucket-pipelines.yml', 'appveyor.yml', '.appveyor.yml', 'jenkinsfile'],
+  ...['azure-pipelines.yml', 'bitbucket-pipelines.yml', 'appveyor.yml', '.appveyor.yml', 'jenkinsfile', '.cirrus.yml'],
 ])
+/** Names that come with endings. */
+const FAMILIES: readonly (readonly [RegExp, string])[] = [
+  [/^\.yarnrc(\..*)?$/, '.yarnrc*'],
+  [/^\.?lefthook(-local)?\.(ya?ml|toml|jsonc?)$/, 'lefthook'],
+  [/^\.lefthook/, '.lefthook*'],
+  [/^\.aider/, '.aider*'],
+]
+/** How one of them can begin. */
+const HEADS = new Set(['.y', '.l', 'le', '.a'])
 const PATHS = [
   ['.github', 'workflows'],
   ['.github', 'actions'],
   ['.gitea', 'workflows'],
   ['.forgejo', 'workflows'],
+  ['.config', 'git'],
+  ['.yarn', 'releases'],
+  ['.yarn', 'plugins'],
 ]
