@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, lstatSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Hint } from '../../domain/hint.ts'
 import type { Models } from '../../models/model.ts'
 import type { Variables } from '../../safety/environment.ts'
 import { findProgram, foreignFolders, helperPath } from '../../safety/find-program.ts'
@@ -18,7 +19,7 @@ export interface Finding {
   readonly status: 'ok' | 'warning' | 'problem'
   readonly message: string
   /** What to do about it; null when there is nothing to do. */
-  readonly repair: string | null
+  readonly repair: Hint | null
 }
 
 export type DoctorPart =
@@ -41,7 +42,7 @@ export interface DoctorReport {
 
 export type Tried<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly message: string; readonly hint: string | null }
+  | { readonly ok: false; readonly message: string; readonly hint: Hint | null }
 
 export interface DoctorRooms {
   readonly root: string
@@ -73,7 +74,7 @@ export async function examine(rooms: DoctorRooms): Promise<DoctorReport> {
 
 const finding =
   (status: Finding['status']) =>
-  (part: DoctorPart, message: string, repair: string | null = null): Finding => ({ part, status, message, repair })
+  (part: DoctorPart, message: string, repair: Hint | null = null): Finding => ({ part, status, message, repair })
 const fine = finding('ok')
 const warning = finding('warning')
 const problem = finding('problem')
@@ -128,9 +129,8 @@ async function sandboxFindings(rooms: DoctorRooms): Promise<readonly Finding[]> 
   const sandbox = rooms.sandbox ?? bubblewrap({ environment, outside: foreignFolders(root, environment.HOME) })
   const standing = await sandbox.check()
   if (!standing.ok) {
-    const { message, hint } = standing.failure
-    const repair = typeof hint === 'string' ? hint : 'install bubblewrap 0.8 or newer'
-    return [warning('sandbox', `commands cannot be shut in: ${message}`, repair)]
+    const { message, hint = 'install bubblewrap 0.8 or newer' } = standing.failure
+    return [warning('sandbox', `commands cannot be shut in: ${message}`, hint)]
   }
   const holds = fine('sandbox', `bubblewrap ${standing.version} (${standing.program}) holds`)
   const trial = await tryConnection(sandbox, environment)
@@ -150,6 +150,7 @@ async function sandboxFindings(rooms: DoctorRooms): Promise<readonly Finding[]> 
 const NODE_INSIDE = 'put the folder of the node program on PATH, so that it can be seen inside'
 
 const MEGABYTE = 1_000_000
+const FREE_SPACE: Hint = ['free some space, or remove old plans: ', { next: 'prune', quoted: true }]
 const FREE_MIN_BYTES = 100 * MEGABYTE
 const FREE_GOOD_BYTES = 1_000 * MEGABYTE
 
@@ -159,7 +160,7 @@ function diskFinding({ stateDir }: DoctorRooms): Finding {
     const { bavail, bsize } = statfsSync(folder)
     const free = bavail * bsize
     const said = `${Math.floor(free / MEGABYTE)} MB free at ${folder}`
-    if (free < FREE_MIN_BYTES) return problem('disk', said, 'free some space, or remove old plans: `planfold prune`')
+    if (free < FREE_MIN_BYTES) return problem('disk', said, FREE_SPACE)
     if (free < FREE_GOOD_BYTES) return warning('disk', said, 'free some space before long plans')
     return fine('disk', said)
   } catch (error) {
@@ -173,6 +174,11 @@ const EARLIEST = Date.UTC(2026, 0, 1)
 const AHEAD_MS = 60_000
 const SET_CLOCK =
   'set the clock of this machine, for instance by turning on NTP; the order of entries is kept meanwhile'
+
+const COPY_FIRST: Hint = [
+  'keep a copy of the folder before you change anything, then see ',
+  { next: 'check', quoted: true },
+]
 
 async function stateFindings({ stateDir, now, readStore }: DoctorRooms): Promise<readonly Finding[]> {
   const time = now()
@@ -191,7 +197,7 @@ async function stateFindings({ stateDir, now, readStore }: DoctorRooms): Promise
         ? problem('clock', `the state was last written ${shownAhead(written - time)} after now`, SET_CLOCK)
         : fine('clock', 'the clock is not behind the last entry')
   if (read.ok) return [clock, fine('state', `the state at ${stateDir} can be read`)]
-  const repair = read.hint ?? 'see `planfold check`; keep a copy of the folder before you change anything'
+  const repair = read.hint ?? COPY_FIRST
   return [clock, problem('state', `the state at ${stateDir} cannot be read: ${read.message}`, repair)]
 }
 

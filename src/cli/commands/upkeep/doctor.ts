@@ -1,11 +1,12 @@
 // `planfold doctor`: what is missing or wrong on this machine and in this state folder, each with its repair.
 
 import { locate, modelsAt } from '../../../compose.ts'
-import { type DoctorRooms, examine, type Finding, type Tried } from '../../../operations/upkeep/doctor.ts'
+import { type DoctorRooms, examine, type Tried } from '../../../operations/upkeep/doctor.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { complaintOf, EXIT } from '../../exit.ts'
+import { hintText } from '../../text/hint-text.ts'
 
 export async function doctor(context: Context): Promise<number> {
   const { cwd, environment, now, settings, paint } = context
@@ -24,10 +25,14 @@ export async function doctor(context: Context): Promise<number> {
       ),
     makeStore: folder => tried(() => withState(context, { create: true, dir: folder }, async () => null)),
   }
-  const report = await examine(rooms)
+  const { ok, findings } = await examine(rooms)
+  const report = {
+    ok,
+    findings: findings.map(each => ({ ...each, repair: each.repair === null ? null : hintText(each.repair) })),
+  }
   const marks = { ok: paint.green('✔'), warning: paint.yellow('!'), problem: paint.red('✖') }
   answer(context, report, () => [
-    ...report.findings.flatMap(({ part, status, message, repair }: Finding) => [
+    ...report.findings.flatMap(({ part, status, message, repair }) => [
       `${marks[status]} ${part.padEnd(11)} ${escapeForTerminal(message)}`,
       ...(repair === null ? [] : [`  ${paint.cyan('repair')}: ${escapeForTerminal(repair)}`]),
     ]),
