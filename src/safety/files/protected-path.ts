@@ -2,6 +2,8 @@
 // itself, in editors, shells, git, agents and build services, and Planfold's own state. Compared folded, because some
 // file systems take `.GIT`, `.g\u200cit` or `git~1` for `.git`.
 
+import { foldName } from '../../domain/plan-rules/instruction-file.ts'
+
 /** The rule a path runs into, or null. `state` is the folded path of the state folder inside the workspace, if it is there. */
 export function protectedBy(components: readonly string[], state: readonly string[] | null): string | null {
   const folded = components.map(fold)
@@ -18,21 +20,9 @@ export function protectedBy(components: readonly string[], state: readonly strin
   return null
 }
 
-/**
- * One component in the form in which careless file systems compare it. Folding too much only protects too much: full-width letters
- * and other forms of the same letter count as that letter.
- */
+/** One component as it is compared; `git~1` is the short name that Windows gives `.git`. */
 export function fold(component: string): string {
-  // Most names are plain, and a scan looks at hundreds of thousands.
-  if (/^[\w./-]*[\w-]$/.test(component)) return component.toLowerCase()
-  const folded = component
-    .normalize('NFKC')
-    .replace(/\p{Default_Ignorable_Code_Point}|\p{Cf}/gu, '')
-    .toUpperCase()
-    .toLowerCase()
-    .normalize('NFKC')
-    // Windows and its shares drop these at the end, and take `name::$DATA` for the file itself.
-    .replace(/(?:::?\$[a-z_]+.*)?[. ]*$/u, '')
+  const folded = foldName(component)
   return folded === 'git~1' ? '.git' : folded
 }
 
