@@ -121,6 +121,9 @@ export class PathGate {
 
   /** Walks down, holding one descriptor at a time. */
   async #enter(components: readonly string[], missing: 'find' | 'make'): Promise<Directory> {
+    const found = this.#root.descend(components.map(component => Buffer.from(component)))
+    if (found !== null) return await found
+    // Something is missing or in the way: step by step, to make it or to say what it is.
     let here = await this.#root.reopen()
     for (const component of components) {
       const name = Buffer.from(component)
