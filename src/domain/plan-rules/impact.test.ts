@@ -109,7 +109,15 @@ describe('what is hard to take back', () => {
 
   it('asks before a file is written that coding agents read as instructions, however it is spelt', () => {
     for (const path of [
-      ...['AGENTS.md', 'packages/web/AGENTS.md', 'agents.MD', './CLAUDE.md', 'CLAUDE.local.md', 'GEMINI.md', 'QWEN.md'],
+      ...[
+        'AGENTS.md',
+        'packages/core/AGENTS.md',
+        'agents.MD',
+        './CLAUDE.md',
+        'CLAUDE.local.md',
+        'GEMINI.md',
+        'QWEN.md',
+      ],
       ...[
         '.github/copilot-instructions.md',
         '.github/instructions/x.md',
