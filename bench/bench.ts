@@ -7,6 +7,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { chainBench } from './lanes.ts'
 import { pagingBench } from './paging.ts'
+import { pathGateBench } from './path-gate.ts'
 import { resumeBench } from './resume.ts'
 import { serviceBench } from './service.ts'
 import { LARGE, USUAL, workspaceBench } from './workspace.ts'
@@ -51,6 +52,7 @@ const rows = SHAPES.map(([shape]) => {
   }
 })
 console.table(rows)
+await pathGateBench()
 await chainBench(program())
 console.log(`fan-out ÷ chain: ${ratio(middle('planfold fan-out').perSecond, middle('planfold chain').perSecond)}`)
 const long = candidate('planfold', 'chain', 10_000)

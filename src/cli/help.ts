@@ -75,8 +75,8 @@ export const TOPICS: { readonly [name: string]: Topic } = {
     commands: ['serve', 'token'],
   },
   admin: {
-    about: 'emergency stop, store checks, cleanup, shell completion',
-    commands: ['halt', 'check', 'prune', 'completion'],
+    about: 'emergency stop, checks of machine and store, cleanup, shell completion',
+    commands: ['halt', 'doctor', 'check', 'prune', 'completion'],
   },
   'exit-codes': {
     about: 'what each exit code means',

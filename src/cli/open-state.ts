@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { BadConfiguration, type Composed, type ComposeOptions, compose, locate } from '../compose.ts'
 import { ACTOR_MAX, type Actor, isActor } from '../domain/id.ts'
 import { type Caller, trusted } from '../engine/roles.ts'
+import { findProgram, foreignFolders, helperPath } from '../safety/find-program.ts'
 
 export interface OpenOptions extends Omit<ComposeOptions, 'caller'> {
   /** `--as`: who acts. */
@@ -57,8 +58,13 @@ function rootOf(options: Omit<OpenOptions, 'as'>): string | undefined {
 
 async function gitEmail(root: string | undefined, environment: Environment): Promise<string | undefined> {
   try {
-    const env = { PATH: environment.PATH, HOME: environment.HOME, GIT_CONFIG_NOSYSTEM: '1' }
-    const { stdout } = await promisify(execFile)('git', ['config', '--get', 'user.email'], {
+    // The folder may hold a program called `git`, and PATH may lead into it.
+    const outside = foreignFolders(root ?? process.cwd(), environment.HOME)
+    const PATH = helperPath(environment.PATH, outside)
+    const git = findProgram('git', { path: PATH, outside, usual: 'no' })
+    if (git === null) return undefined
+    const env = { PATH, HOME: environment.HOME, GIT_CONFIG_NOSYSTEM: '1' }
+    const { stdout } = await promisify(execFile)(git, ['config', '--get', 'user.email'], {
       cwd: root,
       env,
       timeout: 2_000,

@@ -37,6 +37,7 @@ export interface StepFields {
   readonly formats: Nothing
   readonly validate: Nothing
   readonly prune: Nothing
+  readonly doctor: Nothing
   readonly check: { readonly readData?: true }
   readonly import: { readonly start?: true }
   readonly 'new-from-template': Nothing

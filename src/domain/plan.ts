@@ -74,7 +74,7 @@ export interface GatePolicy {
 }
 
 /** What is hard or impossible to take back, by the names `policy.gates.before` has for it. */
-export type GatedImpact = 'push' | 'deploy' | 'delete' | 'migrate' | 'spend' | 'outside'
+export type GatedImpact = 'push' | 'deploy' | 'delete' | 'migrate' | 'spend' | 'outside' | 'instructions'
 
 /** `unknown`: it runs code that cannot be read from the plan, and may do any of these. */
 export type Impact = GatedImpact | 'unknown'

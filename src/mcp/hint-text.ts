@@ -83,6 +83,7 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>) => string } = {
   formats: () => 'the formats guide',
   validate: read('plan'),
   prune: person('prune the store'),
+  doctor: person('have the machine looked at by the doctor'),
   check: person('check the store'),
   import: person('import it'),
   'new-from-template': write('create', { template: '…' }),

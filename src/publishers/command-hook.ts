@@ -4,6 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { CommandLine } from '../domain/plan.ts'
 import { inheritedEnvironment, type Variables } from '../safety/environment.ts'
+import { foreignFolders, helperPath } from '../safety/find-program.ts'
 import { type Message, PUBLISH_MAX_MS, type Published } from './publisher.ts'
 
 export interface HookOptions {
@@ -26,7 +27,10 @@ export async function tellCommand(
   let child: ChildProcess
   try {
     const marks = { PLANFOLD_OWNER: owner, PLANFOLD_NOTICE: kind, PLANFOLD_NOTICE_ID: id }
-    const env = { ...inheritedEnvironment(environment), ...marks }
+    const inherited = inheritedEnvironment(environment)
+    // A word alone is a program of this machine; one of the workspace is named by its path.
+    const PATH = helperPath(inherited.PATH, foreignFolders(root, inherited.HOME))
+    const env = { ...inherited, PATH, ...marks }
     child = spawn(file, args, { cwd: root, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
   } catch (error) {
     return cannotStart(file, error)

@@ -1,18 +1,23 @@
 // Where one of our own helpers (git, gh, sh, bwrap) is: an absolute file, never found through a relative entry of PATH and never
 // inside a folder that others may fill. A repository with a program called `git` in it must not be asked for its status.
 
-import { accessSync, constants, realpathSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, constants, lstatSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 
 const USUAL = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
 
-/** The first executable file of that name; null when there is none. `outside`: folders it must not be in, however it is reached. */
-export function findProgram(
-  name: string,
-  options: { readonly path: string | undefined; readonly outside: readonly string[] },
-): string | null {
+export interface ProgramSearch {
+  readonly path: string | undefined
+  /** Folders it must not be in, however it is reached. */
+  readonly outside: readonly string[]
+  /** Look in the usual folders too, after those of PATH; that is so unless `no`. */
+  readonly usual?: 'no'
+}
+
+/** The first executable file of that name; null when there is none. */
+export function findProgram(name: string, options: ProgramSearch): string | null {
   const outside = options.outside.map(realOrSame)
-  for (const folder of [...(options.path ?? '').split(':'), ...USUAL]) {
+  for (const folder of [...(options.path ?? '').split(':'), ...(options.usual === 'no' ? [] : USUAL)]) {
     if (!folder.startsWith('/')) continue
     const file = join(folder, name)
     const real = executable(file)
@@ -21,6 +26,57 @@ export function findProgram(
     return file
   }
   return null
+}
+
+/**
+ * A PATH for our own helpers and the programs they start in turn: absolute folders only, none inside one of `outside`. Where none is
+ * left it is the usual ones: an empty PATH would mean the working directory.
+ */
+export function helperPath(path: string | undefined, outside: readonly string[]): string {
+  const held = outside.map(realOrSame)
+  const folders = (path ?? '').split(':').filter(folder => {
+    return folder.startsWith('/') && ![folder, realOrSame(folder)].some(place => held.some(one => isWithin(place, one)))
+  })
+  return (folders.length === 0 ? USUAL : folders).join(':')
+}
+
+/**
+ * The folders that hold what others wrote, around a folder we work in: itself, every repository around it, and the one it is a
+ * worktree of. A home is nobody else's, also when it is a repository.
+ */
+export function foreignFolders(folder: string, home: string | undefined): readonly string[] {
+  const real = realOrSame(folder)
+  const own = home === undefined ? null : realOrSame(home)
+  const found = new Set([real])
+  for (let at = real; ; at = dirname(at)) {
+    const git = lookAt(join(at, '.git'))
+    if (git !== null) {
+      found.add(at)
+      if (git.isFile()) found.add(repositoryOf(at))
+    }
+    if (at === dirname(at)) break
+  }
+  // Everything is inside the root, so it says nothing about who wrote it.
+  return [...found].filter(each => each !== '/' && (each === real || own === null || !isWithin(own, each)))
+}
+
+function lookAt(path: string): Stats | null {
+  try {
+    return lstatSync(path)
+  } catch {
+    return null
+  }
+}
+
+/** The repository a worktree belongs to, as its `.git` file says; the worktree itself when that says nothing. */
+function repositoryOf(worktree: string): string {
+  try {
+    const named = /^gitdir: (.+)$/m.exec(readFileSync(join(worktree, '.git'), 'utf8').slice(0, 4_096))?.[1]
+    const at = named === undefined ? -1 : resolve(worktree, named).indexOf('/.git/worktrees/')
+    return named === undefined || at <= 0 ? worktree : realOrSame(resolve(worktree, named).slice(0, at))
+  } catch {
+    return worktree
+  }
 }
 
 /** Is it this folder, or below it? Both absolute and without links. */

@@ -86,6 +86,7 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>, at: Paths) => string 
   formats: () => 'docs/formats/dialects.md',
   validate: get('analyze'),
   prune: () => 'a prune where the service runs',
+  doctor: () => 'the doctor where the service runs',
   check: ({ readData }) => `a check of ${readData === true ? 'all stored data' : 'the store'} where the service runs`,
   import: ({ start }) => (start === true ? 'POST /tasks/claim' : 'an import where the service runs'),
   'new-from-template': () => 'POST /templates/NAME/plans',

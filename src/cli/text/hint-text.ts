@@ -64,6 +64,7 @@ const COMMANDS: { readonly [N in Exclude<StepName, 'unsafe-work'>]: (step: StepO
   formats: () => ['formats'],
   validate: () => ['validate'],
   prune: () => ['prune'],
+  doctor: () => ['doctor'],
   check: ({ readData }) => ['check', ...flag('read-data', readData)],
   import: ({ start }) => ['import', ...flag('start', start)],
   'new-from-template': () => ['template new NAME'],

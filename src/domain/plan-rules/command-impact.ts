@@ -71,7 +71,7 @@ function isFar(name: string): boolean {
   return parts.length === 0 || parts.includes('..') || parts[0] === '*' || parts[0] === '.*'
 }
 
-export type CommandImpact = Exclude<Impact, 'outside' | 'spend'>
+export type CommandImpact = Exclude<Impact, 'outside' | 'instructions' | 'spend'>
 
 /** Of several, the first of these is told. */
 const ORDER: readonly CommandImpact[] = ['delete', 'push', 'deploy', 'migrate', 'unknown']

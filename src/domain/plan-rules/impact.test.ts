@@ -107,6 +107,38 @@ describe('what is hard to take back', () => {
     expect(at(deploy, { gates: { before: [] } }, { policies: { requireGateForProd: true } })).toBe('deploy')
   })
 
+  it('asks before a file is written that coding agents read as instructions, however it is spelt', () => {
+    for (const path of [
+      ...[
+        'AGENTS.md',
+        'packages/core/AGENTS.md',
+        'agents.MD',
+        './CLAUDE.md',
+        'CLAUDE.local.md',
+        'GEMINI.md',
+        'QWEN.md',
+      ],
+      ...[
+        '.github/copilot-instructions.md',
+        '.github/instructions/x.md',
+        'ＡＧＥＮＴＳ.md',
+        'AGEN\u200bTS.md',
+        'AGENTS.md.',
+      ],
+    ]) {
+      expect([path, of(task('a', { write: [path] }))]).toEqual([path, 'instructions'])
+      expect([path, of(external('a', { write: [path] }))]).toEqual([path, 'instructions'])
+      expect([path, of(edit('a', path))]).toEqual([path, 'instructions'])
+    }
+    for (const path of ['docs/**', 'docs/agents.txt', 'src/agents.md/x.ts', 'AGENTS', '.github/CODEOWNERS'])
+      expect([path, of(task('a', { write: [path] }))]).toEqual([path, null])
+    const moved = edit('a', 'x')
+    const to = { ...moved, action: { type: 'edit', edits: [{ type: 'move', file: 'x', to: 'AGENTS.md' }] } } as const
+    expect(of(to)).toBe('instructions')
+    const one = edit('a', 'AGENTS.md')
+    expect(gatedImpact(plan('p', one, { policy: { gates: { before: ['push'] } } }), one)).toBe(null)
+  })
+
   it('is looked at once for each definition, and anew in another plan', () => {
     const one = external('a', { kind: 'deploy' })
     expect(of(one)).toBe('deploy')

@@ -6,6 +6,7 @@ import type { Json } from '../json.ts'
 import type { CommandLine, Impact, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { commandImpact, isDeleting } from './command-impact.ts'
 import { effectOf } from './effect.ts'
+import { asksFirst } from './instruction-file.ts'
 
 /** As the end of a sentence that begins with the task. */
 export const IMPACT_WORDS: Readonly<Record<Impact, string>> = {
@@ -15,6 +16,7 @@ export const IMPACT_WORDS: Readonly<Record<Impact, string>> = {
   migrate: 'migrates data',
   spend: 'spends money',
   outside: "may write outside the workspace or the plan's policy.write",
+  instructions: 'writes a file that coding agents read as instructions',
   unknown: 'runs code that cannot be read from the plan',
 }
 
@@ -33,6 +35,7 @@ function findImpact(plan: PlanDefinition, task: TaskDefinition): Impact | null {
   const danger = dangerOf(task) ?? (demandsGate(plan.extra) ? productionOf(task) : null)
   if (danger !== null) return danger
   if (isBeyond(plan, task)) return 'outside'
+  if (isInstructing(task)) return 'instructions'
   return isUnreadable(task) && effectOf(plan, task) === 'unsafe' ? 'unknown' : null
 }
 
@@ -100,7 +103,7 @@ function at(command: string): RegExp {
   return new RegExp(`(^|[\\s;&|(/])${command}\\b`)
 }
 
-export type Danger = Exclude<Impact, 'outside' | 'unknown'>
+export type Danger = Exclude<Impact, 'outside' | 'instructions' | 'unknown'>
 
 /** What it does that cannot be taken back, by its own words. A gate does nothing. */
 export function dangerOf(task: TaskDefinition): Danger | null {
@@ -199,6 +202,16 @@ function isBeyond({ policy }: PlanDefinition, { action, write }: TaskDefinition)
   if (action.type !== 'run' || write === undefined || policy?.write === undefined) return false
   const allowed = policy.write.map(partsOf)
   return !write.every(pattern => allowed.some(around => holds(around, partsOf(pattern))))
+}
+
+/** It names such a file itself; what a wildcard may stand for nobody can tell from here. */
+function isInstructing({ action, write = [] }: TaskDefinition): boolean {
+  if (action.type === 'gate') return false
+  if (write.some(asksFirst)) return true
+  return (
+    action.type === 'edit' &&
+    action.edits.some(edit => asksFirst(edit.file) || (edit.type === 'move' && asksFirst(edit.to)))
+  )
 }
 
 /** Absolute, or more steps up than down. What `**` stands for may be nothing. */

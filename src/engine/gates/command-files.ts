@@ -6,9 +6,9 @@ import {
   accessSync,
   closeSync,
   constants,
+  fstatSync,
   openSync,
   readdirSync,
-  readFileSync,
   readSync,
   realpathSync,
   statSync,
@@ -17,6 +17,7 @@ import { isAbsolute, join, relative, resolve } from 'node:path'
 import type { ShownFile } from '../../domain/gates/consent.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import { inheritedEnvironment, type Variables } from '../../safety/environment.ts'
+import { readPlainFileNow } from '../../safety/files/plain-file.ts'
 
 /** Beyond this nobody says what a command names, and so it is not begun. */
 const NAMES_MAX = 50_000
@@ -98,7 +99,8 @@ function fileAt(root: string, from: string, name: string, onlyInside: boolean): 
   const shown = isWithin(root, path) ? relative(root, path) : path
   try {
     if (stat.size > KEPT_MAX) return { path: shown, sha256: hashOf(real), bytes: stat.size, bytesThere: null }
-    const bytes = readFileSync(real)
+    const bytes = readPlainFileNow(real, KEPT_MAX)
+    if (bytes === null) throw new Error('unreadable')
     return { path: shown, sha256: sha256(bytes), bytes: bytes.length, bytesThere: isInside ? bytes : null }
   } catch {
     // Nobody here may read it, and so nobody can say what it is.
@@ -193,11 +195,7 @@ function configOfWorktree(folder: string): string | null {
 }
 
 function textOf(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return null
-  }
+  return readPlainFileNow(path, KEPT_MAX)?.toString('utf8') ?? null
 }
 
 /** What stands at a path of the workspace: the hash of a file, else what it is; null when nothing does. */
@@ -229,8 +227,9 @@ export const sha256 = (bytes: Uint8Array | string): Sha256 => createHash('sha256
 
 function hashOf(path: string): Sha256 {
   const hash = createHash('sha256')
-  const file = openSync(path, 'r')
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
+    if (!fstatSync(file).isFile()) throw new Error('it is no file any more')
     const chunk = Buffer.allocUnsafe(CHUNK)
     for (;;) {
       const read = readSync(file, chunk, 0, CHUNK, null)

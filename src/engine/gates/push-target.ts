@@ -2,10 +2,11 @@
 // hook that git runs first. Read from the files of the repository without starting git, because a repository's configuration makes
 // git run commands. Too much is bound rather than too little: settings count also where git would not look at them.
 
-import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { ShownPush } from '../../domain/gates/consent.ts'
 import type { Variables } from '../../safety/environment.ts'
+import { readPlainFileNow } from '../../safety/files/plain-file.ts'
 import { scriptWords, sha256 } from './command-files.ts'
 
 /** `from`: the folder the command runs in. Null where there is no repository. */
@@ -209,7 +210,8 @@ function hookOf(
   try {
     const real = realpathSync(file)
     const path = real.startsWith(`${folder}/`) ? real.slice(folder.length + 1) : real
-    return { path, sha256: sha256(readFileSync(real)), bytes: statSync(real).size }
+    const bytes = readPlainFileNow(real, CONFIG_MAX_BYTES)
+    return bytes === null ? null : { path, sha256: sha256(bytes), bytes: bytes.length }
   } catch {
     return null
   }
@@ -220,9 +222,8 @@ function isFolder(path: string): boolean {
 }
 
 function textOf(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return null
-  }
+  return readPlainFileNow(path, CONFIG_MAX_BYTES)?.toString('utf8') ?? null
 }
+
+/** Packed refs of a large repository are the largest of these files. */
+const CONFIG_MAX_BYTES = 256 * 1024 * 1024

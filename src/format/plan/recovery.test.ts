@@ -301,7 +301,7 @@ describe('what is wrong with them is told in place', () => {
       'an impact nobody knows',
       HEAD('policy: { gates: { before: [deplo] } }'),
       [
-        "2:29 unknown value \"deplo\" for 'before' (did you mean 'deploy'? known: push, deploy, delete, migrate, spend, outside)",
+        "2:29 unknown value \"deplo\" for 'before' (did you mean 'deploy'? known: push, deploy, delete, migrate, spend, outside, instructions)",
       ],
     ],
     [
@@ -390,7 +390,9 @@ describe('what is wrong with them is told in place', () => {
     [
       'an impact that is no word',
       HEAD('policy: { gates: { before: [true] } }'),
-      ["2:29 item 1 of 'before' must be text, not true (write one of: push, deploy, delete, migrate, spend, outside)"],
+      [
+        "2:29 item 1 of 'before' must be text, not true (write one of: push, deploy, delete, migrate, spend, outside, instructions)",
+      ],
     ],
     [
       'a rule that asks nobody',

@@ -32,6 +32,7 @@ export const IMPACTS = [
   'migrate',
   'spend',
   'outside',
+  'instructions',
 ] as const satisfies readonly GatedImpact[]
 export const FAILURE_KINDS = [
   'transient',

@@ -53,7 +53,8 @@ function dangerInWords({ id, title = '', instruction = '' }: TaskDefinition): Da
   return null
 }
 
-const kindOf = (impact: Impact): Danger['kind'] => (impact === 'outside' || impact === 'unknown' ? null : impact)
+const kindOf = (impact: Impact): Danger['kind'] =>
+  impact === 'outside' || impact === 'instructions' || impact === 'unknown' ? null : impact
 
 /** What is wrong with running this unseen, as the end of a sentence; null when it only does what the repository's own commands do. */
 export function commandFault(command: CommandLine, ground: Ground): string | null {

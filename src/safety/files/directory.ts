@@ -1,6 +1,6 @@
 // Folders that are opened and made step by step, without following links.
 
-import { type BigIntStats, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { type BigIntStats, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { ignoring, refuse } from '../safety-refusal.ts'
@@ -40,6 +40,42 @@ export class Directory {
   async enter(name: Name): Promise<Directory> {
     const path = this.at(name)
     return new Directory(await fs.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path, this.#via)
+  }
+
+  /**
+   * Goes down several directories at once, each from the one before it, as `enter` does; null where that is not possible, for whatever
+   * reason. Without waiting: each step takes a few microseconds, and waiting for each would take a hundred.
+   */
+  descend(names: readonly Name[]): Promise<Directory> | null {
+    if (this.#via !== 'descriptors' || names.length < 2) return null
+    let held: number | null = null
+    try {
+      for (const name of names.slice(0, -1)) {
+        const next = openSync(held === null ? this.at(name) : within(held, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        if (held !== null) closeSync(held)
+        held = next
+      }
+      const path = within(held!, names.at(-1)!)
+      const last = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+      closeSync(held!)
+      held = last
+      // The same directory as a handle, which is what everything else here works with.
+      const opened = fs.open(`/proc/self/fd/${last}`, O_RDONLY | O_DIRECTORY)
+      held = null
+      return opened.then(
+        handle => {
+          closeSync(last)
+          return new Directory(handle, path, this.#via)
+        },
+        error => {
+          closeSync(last)
+          throw error
+        },
+      )
+    } catch {
+      if (held !== null) closeSync(held)
+      return null
+    }
   }
 
   /** Enters, making the directory first where it is missing. */
@@ -96,17 +132,30 @@ export class Directory {
     await fs.symlink(target, this.at(name))
   }
 
-  /** Changes the mode of a regular file or directory, which (on Linux) need not be readable. */
-  async chmod(name: Name, mode: number): Promise<void> {
+  /** Changes the mode of a regular file or directory, which (on Linux) need not be readable. `links`: may it have other names? */
+  async chmod(name: Name, mode: number, links: 'any' | 'refuse' = 'any'): Promise<void> {
     const which = this.#via === 'descriptors' ? O_PATH : O_RDONLY | O_NONBLOCK
     const handle = await fs.open(this.at(name), which | O_NOFOLLOW)
     try {
       const stat = await handle.stat()
       if (!stat.isFile() && !stat.isDirectory()) refuse('policy', 'only files and directories have a mode to change')
+      if (links === 'refuse' && stat.isFile()) await this.#demandOnlyName(name, handle)
       await (which === O_PATH ? fs.chmod(`/proc/self/fd/${handle.fd}`, mode) : handle.chmod(mode))
     } finally {
       await handle.close()
     }
+  }
+
+  /**
+   * Is the open file the one of this name, and has it no other? Both are told by one look at the name, after it was opened: a file
+   * that had a second name a moment ago may be one of somebody else, whose name here is gone already.
+   */
+  async #demandOnlyName(name: Name, handle: fs.FileHandle): Promise<void> {
+    const own = await handle.stat({ bigint: true })
+    const here = await this.look(name)
+    if (here === null || here.ino !== own.ino || here.dev !== own.dev)
+      refuse('logic', `${JSON.stringify(name.toString())} was replaced meanwhile`, 'look at it and try again')
+    if (here.nlink > 1n) refuse('policy', `${JSON.stringify(name.toString())} is a hard link`, 'copy it first')
   }
 
   /** Makes what was renamed, linked or removed here durable. */
@@ -118,17 +167,22 @@ export class Directory {
   /** A path that names this directory, or a name in it, while it is open; null asks for the directory. */
   at(name: Name | null): Buffer {
     const here = this.#via === 'descriptors' ? Buffer.from(`/proc/self/fd/${this.#handle.fd}`) : this.#path
-    if (name === null) return here
-    // A bug of ours, not a refusal: whoever calls has taken the path apart.
-    if (name.length === 0 || name.includes(0x2f) || name.equals(DOT) || name.equals(DOTS)) {
-      throw new TypeError(`not a name in a directory: ${JSON.stringify(name.toString())}`)
-    }
-    return Buffer.concat([here, SLASH, name])
+    return name === null ? here : joined(here, name)
   }
 
   async close(): Promise<void> {
     await this.#handle.close()
   }
+}
+
+const within = (descriptor: number, name: Name): Buffer => joined(Buffer.from(`/proc/self/fd/${descriptor}`), name)
+
+function joined(here: Buffer, name: Name): Buffer {
+  // A bug of ours, not a refusal: whoever calls has taken the path apart.
+  if (name.length === 0 || name.includes(0x2f) || name.equals(DOT) || name.equals(DOTS)) {
+    throw new TypeError(`not a name in a directory: ${JSON.stringify(name.toString())}`)
+  }
+  return Buffer.concat([here, SLASH, name])
 }
 
 function defaultVia(): Via {

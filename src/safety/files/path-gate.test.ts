@@ -107,6 +107,21 @@ for (const via of ['descriptors', 'paths'] as const) {
       expect(await gate.chmod('fifo', 0o777)).toMatchObject({ ok: false, failure: { class: 'policy' } })
     })
 
+    test('a device is refused, as a link and as itself', async () => {
+      const { root, gate } = await setup(via)
+      fs.symlinkSync('/dev/zero', join(root, 'zero'))
+      await expectBlocked(gate, 'zero')
+      try {
+        execFileSync('mknod', [join(root, 'null'), 'c', '1', '3'], { stdio: 'ignore' })
+      } catch {
+        // Only root may make one, and not everywhere.
+        console.warn('no device could be made: only the link to one was tried')
+        return
+      }
+      expect(await gate.read('null')).toMatchObject({ ok: false, failure: { class: 'policy' } })
+      expect(await write(gate, 'null', ALPHA)).toMatchObject({ ok: false, failure: { class: 'policy' } })
+    })
+
     test('a hard link is not written, so that its other name keeps its bytes', async () => {
       const { base, root, gate } = await setup(via)
       fs.linkSync(join(base, 'outside.txt'), join(root, 'hard'))
@@ -140,6 +155,14 @@ for (const via of ['descriptors', 'paths'] as const) {
         ],
         ...['.idea/x', '.mcp.json', '.MCP.json', '.claude/settings.json', '.codex/x', '.cursor/rules'],
         ...['.github/workflows/ci.yml', '.GITHUB/Workflows/x', '.gitlab-ci.yml', 'Jenkinsfile', '.circleci/config.yml'],
+        ...['.ssh/authorized_keys', '.SSH', '.npmrc', 'packages/a/.npmrc', '.yarnrc', '.yarnrc.yml', '.YarnRC.yml'],
+        ...['.yarn/releases/yarn.cjs', '.vimrc', '.exrc', '.nvimrc', '.pre-commit-config.yaml', '.config/git/config'],
+        ...['lefthook.yml', '.lefthook.toml', '.lefthook-local.yml', '.lefthook/pre-commit/x', '.aider.conf.yml'],
+        ...['.gemini/settings.json', '.qwen/x', '.opencode/x', 'opencode.json', '.grok/x', '.kimi/x', '.cline/x'],
+        ...['.clinerules', '.continue/x', '.windsurf/x', '.envrc', '.netrc', '.zed/settings.json', '.agents/x'],
+        // Full-width, small-capital and ligature forms; characters that are not seen; streams of Windows.
+        ...['.ｇｉｔ/config', '．git/config', '.ＮＰＭＲＣ', '.ſsh/x', '.n\u00adpmrc', '.npm\ufe0frc', '.s\u2060sh/x'],
+        ...['.\u{e0067}git/x', '.git::$INDEX_ALLOCATION/config', '.npmrc::$DATA', '.npmrc. .', '.mcp.json:$DATA'],
         ...['.planfold/store.db', '.PLANFOLD/x', 'state/store.db', 'State/x', 'state'],
       ]
       for (const path of paths) {
@@ -147,7 +170,16 @@ for (const via of ['descriptors', 'paths'] as const) {
       }
       expect(fs.readdirSync(root)).toEqual(['src'])
       for (const path of ['.planfold/token', 'STATE/x']) expect(await gate.read(path)).toMatchObject({ ok: false })
-      expect((await write(gate, '.github/CODEOWNERS')).ok).toBe(true)
+      const free = [
+        '.github/CODEOWNERS',
+        '.config/app.json',
+        'npmrc',
+        '.yarn/cache/x',
+        'src/.eslintrc.json',
+        'docs/git',
+      ]
+      for (const path of [...free, 'aider.md', '.gitignore', '.env.example'])
+        expect((await write(gate, path)).ok).toBe(true)
     })
   })
 }
@@ -176,6 +208,39 @@ test('a directory swapped for a link while it is walked never leads outside', as
   swapping = false
   await swapper
   expect(fs.readdirSync(target)).toEqual([])
+})
+
+test('a file swapped for a link or a hard link while it is written never changes what is outside', async () => {
+  const { base, root, gate } = await setup()
+  const [target, file] = [join(base, 'outside.txt'), join(root, 'src/a.txt')]
+  fs.chmodSync(target, 0o644)
+  let swapping = true
+  const swapper = (async () => {
+    while (swapping) {
+      for (const step of [
+        () => fs.rmSync(file, { force: true }),
+        () => fs.symlinkSync(target, file),
+        () => fs.rmSync(file, { force: true }),
+        () => fs.linkSync(target, file),
+        () => fs.rmSync(file, { force: true }),
+        () => fs.writeFileSync(file, 'alpha', { flag: 'wx' }),
+      ]) {
+        try {
+          step()
+        } catch {}
+        await new Promise(setImmediate)
+      }
+    }
+  })()
+  for (let round = 0; round < 100; round++) {
+    await write(gate, 'src/a.txt', ALPHA)
+    await gate.chmod('src/a.txt', 0o600)
+    await write(gate, 'src/a.txt', null)
+    await gate.remove('src/a.txt', { expect: ALPHA })
+  }
+  swapping = false
+  await swapper
+  expect([fs.readFileSync(target, 'utf8'), fs.statSync(target).mode & 0o777]).toEqual(['outside', 0o644])
 })
 
 test('a new file appears whole, with its directories and no leftovers', async () => {

@@ -79,11 +79,7 @@ export class PathGate {
       if ((mode & ~0o777) !== 0) {
         refuse('policy', `the mode ${mode.toString(8)} is not allowed`, 'use permission bits only, at most 777')
       }
-      await this.#within(components, 'find', async (parent, name) => {
-        const stat = await parent.look(name)
-        if (stat !== null && stat.nlink > 1) refuse('policy', `${JSON.stringify(path)} is a hard link`, 'copy it first')
-        await parent.chmod(name, mode)
-      })
+      await this.#within(components, 'find', (parent, name) => parent.chmod(name, mode, 'refuse'))
     })
   }
 
@@ -125,6 +121,9 @@ export class PathGate {
 
   /** Walks down, holding one descriptor at a time. */
   async #enter(components: readonly string[], missing: 'find' | 'make'): Promise<Directory> {
+    const found = this.#root.descend(components.map(component => Buffer.from(component)))
+    if (found !== null) return await found
+    // Something is missing or in the way: step by step, to make it or to say what it is.
     let here = await this.#root.reopen()
     for (const component of components) {
       const name = Buffer.from(component)

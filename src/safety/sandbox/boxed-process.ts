@@ -115,9 +115,8 @@ function wrongMount(first: number, writable: readonly string[]): Failure | null 
 
 function notMade(said: string, exit: number | null): Failure {
   const why = said.trim().split('\n')[0] ?? ''
-  return failure(
-    'policy',
-    `the sandbox could not be made: ${why === '' ? `exit ${exit}` : why}`,
-    'see `planfold doctor`',
-  )
+  return failure('policy', `the sandbox could not be made: ${why === '' ? `exit ${exit}` : why}`, [
+    'see ',
+    { next: 'doctor', quoted: true },
+  ])
 }

@@ -82,6 +82,55 @@ const TRAPS: { readonly [name: string]: Trap } = {
     ['protocol.ext.allow', 'always'],
     ['url.ext::sh -c COMMAND .insteadOf', '/nonexistent/'],
   ),
+  // A26: a submodule that brings a command, an address that is one, and settings that would go into it.
+  submodules: ({ root, sh, write }, command) => {
+    sh('init', '--quiet', join(root, 'inner'))
+    shell(join(root, 'inner'), join(root, '../home'), 'commit', '--quiet', '--allow-empty', '-m', 'inner')
+    const hook = join(root, 'inner/.git/hooks/post-checkout')
+    fs.writeFileSync(hook, `#!/bin/sh\n${command}\n`, { mode: 0o755 })
+    shell(join(root, 'inner'), join(root, '../home'), 'config', 'core.fsmonitor', command)
+    write(
+      '.gitmodules',
+      `[submodule "inner"]\n\tpath = inner\n\turl = ext::sh -c ${command}\n\tupdate = !${command}\n[submodule "cr"]\n\tpath = "cr\r"\n\turl = file:///nonexistent\n`,
+    )
+    sh('add', 'inner', '.gitmodules')
+    sh('commit', '--quiet', '-m', 'with a submodule', '--', 'inner', '.gitmodules')
+    for (const [key, value] of [
+      ['submodule.inner.update', `!${command}`],
+      ['submodule.inner.url', `ext::sh -c ${command}`],
+      ['submodule.inner.active', 'true'],
+      ['submodule.recurse', 'true'],
+      ['status.submoduleSummary', 'true'],
+      ['diff.submodule', 'log'],
+      ['protocol.ext.allow', 'always'],
+      ['protocol.file.allow', 'always'],
+    ] as const)
+      sh('config', key, value)
+  },
+  'hooks written as configuration': config(
+    ['hook.evil.command', 'COMMAND'],
+    ['hook.evil.event', 'post-index-change'],
+    ['hook.evil.event', 'reference-transaction'],
+    ['hook.evil.event', 'post-checkout'],
+    ['hook.evil.event', 'pre-commit'],
+  ),
+  'commands of rarer settings': config(
+    ['core.alternateRefsCommand', 'COMMAND'],
+    ['core.gitProxy', 'COMMAND'],
+    ['trailer.x.command', 'COMMAND'],
+    ['trailer.x.cmd', 'COMMAND'],
+    ['interactive.diffFilter', 'COMMAND'],
+    ['uploadpack.packObjectsHook', 'COMMAND'],
+    ['gpg.ssh.program', 'COMMAND'],
+    ['gpg.ssh.defaultKeyCommand', 'COMMAND'],
+    ['browser.x.cmd', 'COMMAND'],
+    ['tar.tar.command', 'COMMAND'],
+    ['mergetool.x.cmd', 'COMMAND'],
+    ['difftool.x.cmd', 'COMMAND'],
+    ['web.browser', 'x'],
+    ['diff.tool', 'x'],
+    ['diff.guitool', 'x'],
+  ),
   'a partial clone that fetches': config(
     ['core.repositoryFormatVersion', '1'],
     ['extensions.partialClone', 'origin'],
@@ -210,6 +259,28 @@ describe('a hostile repository', () => {
     expect(value(await git.describe()).head.commit).toBe(sh('rev-parse', 'HEAD'))
     await work(git, 'x')
     expect(fs.readdirSync(base).sort()).toEqual(['home', 'scratch', 'work'])
+  })
+
+  test('A29 a path that leaves the workspace or leads into the repository is not committed, however it is spelt', async () => {
+    const { git, sh, base } = busySetup()
+    fs.mkdirSync(join(base, '.kube'))
+    fs.writeFileSync(join(base, '.kube/config'), 'secret')
+    await work(git)
+    const tip = sh('rev-parse', BRANCH)
+    for (const path of [
+      ...['../.kube/config', 'a/../../.kube/config', join(base, '.kube/config'), './x', 'a//b', '', '.git/config'],
+      ...[
+        '.GIT/hooks/x',
+        '.g\u200cit/config',
+        '.ｇｉｔ/config',
+        'git~1/config',
+        '.git./x',
+        'sub/.git/config',
+        '--output=x/../y',
+      ],
+    ])
+      expect([path, no(await git.commitPaths(commitOf({ [path]: text('evil') })))]).toEqual([path, expect.any(String)])
+    expect(sh('rev-parse', BRANCH)).toBe(tip)
   })
 
   test('an embedded bare repository is not taken for the repository', async () => {

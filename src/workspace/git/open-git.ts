@@ -35,7 +35,7 @@ function openStanding(options: RepositoryOptions): Standing {
     const root = await realpath(options.root)
     const place = await repositoryAround(root, options.environment.GIT_CEILING_DIRECTORIES)
     if (place === null) return null
-    const base = baseEnvironment(options.environment)
+    const base = baseEnvironment(options)
     const stamp = await stampOf(place, base)
     if (known?.stamp !== stamp) known = { stamp, settings: await readSettings(root, base) }
     const { settings } = known

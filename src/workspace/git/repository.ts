@@ -4,6 +4,7 @@
 import { mkdir, mkdtemp, realpath, rm, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { inheritedEnvironment, type Variables } from '../../safety/environment.ts'
+import { foreignFolders, helperPath } from '../../safety/find-program.ts'
 import { ignoring, refuse } from '../../safety/safety-refusal.ts'
 import type { Oid } from './git.ts'
 import { type GitOutput, type GitRun, line, runGit } from './run-git.ts'
@@ -49,7 +50,7 @@ export class Repository {
   }
 
   static async open(options: RepositoryOptions): Promise<Repository> {
-    const base = baseEnvironment(options.environment)
+    const base = baseEnvironment(options)
     const root = await realpath(options.root)
     const settings = await readSettings(root, base)
     const env = { ...base, ...settingsEnvironment(settings) }
@@ -158,8 +159,12 @@ export function demandOid(text: string): Oid {
 
 export const zeroOid = (like: Oid): Oid => '0'.repeat(like.length)
 
-export function baseEnvironment(ours: Variables): { readonly [name: string]: string } {
-  const { PATH, HOME, XDG_CONFIG_HOME, TMPDIR } = inheritedEnvironment(ours)
+/** Git starts helpers of its own, so not only git itself is never one that lies in the repository. */
+export function baseEnvironment(options: Pick<RepositoryOptions, 'root' | 'environment'>): {
+  readonly [name: string]: string
+} {
+  const { HOME, XDG_CONFIG_HOME, TMPDIR, ...rest } = inheritedEnvironment(options.environment)
+  const PATH = helperPath(rest.PATH, foreignFolders(options.root, HOME))
   const places = Object.entries({ PATH, HOME, XDG_CONFIG_HOME, TMPDIR }).filter(([, value]) => value !== undefined)
   return {
     ...(Object.fromEntries(places) as { [name: string]: string }),

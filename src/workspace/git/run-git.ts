@@ -4,6 +4,7 @@
 // settings over those of the repository, no transport at all, a deadline, and output of bounded size.
 
 import { spawn } from 'node:child_process'
+import { findProgram } from '../../safety/find-program.ts'
 import { refuse } from '../../safety/safety-refusal.ts'
 
 export interface GitRun {
@@ -80,7 +81,9 @@ const STDERR_MAX = 8 * 1024
 
 function start(argv: readonly string[], run: GitRun): Promise<GitOutput> {
   return new Promise((resolve, reject) => {
-    const child = spawn('git', argv, { cwd: run.cwd, env: run.env, stdio: ['pipe', 'pipe', 'pipe'] })
+    const program = findProgram('git', { path: run.env.PATH, outside: [run.cwd], usual: 'no' })
+    if (program === null) return reject(missing())
+    const child = spawn(program, argv, { cwd: run.cwd, env: run.env, stdio: ['pipe', 'pipe', 'pipe'] })
     const chunks: Buffer[] = []
     const max = run.outputMaxBytes ?? OUTPUT_MAX_BYTES
     let bytes = 0
@@ -126,7 +129,7 @@ function start(argv: readonly string[], run: GitRun): Promise<GitOutput> {
 
 function missing(): Error {
   try {
-    refuse('logic', 'there is no git program on the PATH', 'install git 2.38 or newer')
+    refuse('logic', 'there is no git program on the PATH, outside the workspace', 'install git 2.38 or newer')
   } catch (error) {
     return error as Error
   }

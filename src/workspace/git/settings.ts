@@ -49,6 +49,9 @@ export async function readSettings(cwd: string, env: { readonly [name: string]: 
     } else if (section === 'merge' && last === 'driver') overrides.push([utf8(key), 'false'])
     else if (section === 'diff' && ['textconv', 'command'].includes(last) && middle !== '') {
       overrides.push([utf8(key), last === 'textconv' ? 'cat' : 'false'])
+    } else if (section === 'hook' && middle !== '') {
+      // Hooks written as configuration, which newer versions of git run whatever the hooks path is.
+      overrides.push([utf8(`hook.${middle}.enabled`), 'false'])
     } else if (section === 'remote' && last === 'url') remotes.set(utf8(middle), value)
     else if (/^include(?:if)?$/i.test(section)) includes = true
     else if (key === 'core.worktree') worktree = true

@@ -3,6 +3,7 @@
 
 import { lstat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fold } from '../../safety/files/protected-path.ts'
 import { ignoring, refuse } from '../../safety/safety-refusal.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
 import { type BytePath, bytesOf } from '../snapshots/manifest.ts'
@@ -140,7 +141,7 @@ function repositoryPath(repository: Repository, text: string): BytePath {
   if (path.includes('\0')) no('holds a NUL byte')
   for (const part of path.split('/')) {
     if (part === '' || part === '.' || part === '..') no('leaves its folder or has an empty part')
-    if (/^\.git[. ]*$/i.test(part) || /^git~\d/i.test(part)) no('leads into the repository itself')
+    if (fold(pathText(part as BytePath)) === '.git' || /^git~\d/i.test(part)) no('leads into the repository itself')
   }
   return `${pathBytes(repository.prefix)}${path}`
 }

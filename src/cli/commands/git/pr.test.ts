@@ -1,8 +1,9 @@
 // The text of a pull request, and how it is made one: only when asked, only with gh, never with a push.
 
 import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { shell } from '../../../workspace/git/repository.fixture.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
 import { run } from '../plans/run.ts'
@@ -124,10 +125,10 @@ describe('planfold pr', () => {
   })
 })
 
-/** A PATH on which there is git and nothing else. */
+/** A PATH on which there is git and nothing else. Outside the workspace: programs in it are never used. */
 function gitOnly(): string {
-  const bin = join(place.folder, 'bin')
-  fs.mkdirSync(bin, { recursive: true })
+  const bin = fs.mkdtempSync(join(tmpdir(), 'planfold-bin-'))
+  onTestFinished(() => fs.rmSync(bin, { recursive: true, force: true }))
   const found = (process.env.PATH ?? '')
     .split(':')
     .map(folder => join(folder, 'git'))

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { PullRequest } from '../../../engine/engine.ts'
+import { findProgram, foreignFolders, helperPath } from '../../../safety/find-program.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, answerDocument, printDocument, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -93,9 +94,22 @@ async function createWithGh(
   { base }: PrOptions,
 ): Promise<Said | 'missing'> {
   const args = ['pr', 'create', `--title=${title}`, '--body-file=-', `--head=${branch}`]
-  const env = { ...context.environment, GH_PROMPT_DISABLED: '1', GIT_TERMINAL_PROMPT: '0', NO_COLOR: '1' }
+  // gh starts git: neither of them may be a program that lies in the repository.
+  const outside = foreignFolders(cwd, context.environment.HOME)
+  const PATH = helperPath(context.environment.PATH, outside)
+  const gh = findProgram('gh', { path: PATH, outside, usual: 'no' })
+  if (gh === null) return 'missing'
+  const quiet = quietGit(context.environment)
+  const env = {
+    ...context.environment,
+    ...quiet,
+    PATH,
+    GH_PROMPT_DISABLED: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    NO_COLOR: '1',
+  }
   return await new Promise((settle, fail) => {
-    const child = spawn('gh', base === undefined ? args : [...args, `--base=${base}`], {
+    const child = spawn(gh, base === undefined ? args : [...args, `--base=${base}`], {
       cwd,
       env,
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -112,4 +126,22 @@ async function createWithGh(
     child.on('close', code => settle({ exit: code ?? 1, ...heard }))
     child.stdin.end(body)
   })
+}
+
+/** gh asks git for the status: nothing that the repository names may run by that. */
+const QUIET = [
+  ['core.fsmonitor', 'false'],
+  ['core.hooksPath', '/dev/null'],
+  ['core.pager', 'cat'],
+] as const
+
+/** Settings for git as variables, behind those that are there. */
+function quietGit(environment: Context['environment']): { readonly [name: string]: string } {
+  const count = Number(environment.GIT_CONFIG_COUNT ?? 0)
+  const from = Number.isSafeInteger(count) && count >= 0 ? count : 0
+  const settings = QUIET.flatMap(([key, value], at) => [
+    [`GIT_CONFIG_KEY_${from + at}`, key],
+    [`GIT_CONFIG_VALUE_${from + at}`, value],
+  ])
+  return { ...Object.fromEntries(settings), GIT_CONFIG_COUNT: String(from + QUIET.length) }
 }

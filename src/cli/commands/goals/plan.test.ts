@@ -2,7 +2,8 @@
 
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type ScriptedModel, scriptedModel } from '../../../testing/scripted-model.ts'
@@ -129,6 +130,22 @@ test('the draft is edited in the editor of the person, and a mistake changes not
   await writeFile(editor, '#!/bin/sh\necho "tasks: nonsense" > "$1"\n')
   const wrong = await say('eq', RENAME, {}, { EDITOR: editor })
   expect(wrong.stderr).toContain('the draft stays as it was')
+})
+
+test('an editor that is only a name is never one that lies in the workspace', async () => {
+  const elsewhere = await mkdtemp(join(tmpdir(), 'planfold-editor-'))
+  onTestFinished(() => rm(elsewhere, { recursive: true, force: true }))
+  for (const [folder, word] of [
+    [place.folder, 'from-the-workspace'],
+    [elsewhere, 'from-elsewhere'],
+  ]) {
+    await writeFile(join(folder!, 'edit-it'), `#!/bin/sh\nsed -i.old "s/Look at the change/${word}/" "$1"\n`)
+    await chmod(join(folder!, 'edit-it'), 0o755)
+  }
+  const PATH = `.:${place.folder}:${elsewhere}:${process.env.PATH}`
+  const said = await say('eq', RENAME, {}, { EDITOR: 'edit-it', PATH })
+  expect(said.stdout).toContain('from-elsewhere')
+  expect(said.stdout).not.toContain('from-the-workspace')
 })
 
 test('a rejected draft is over, and nothing was run', async () => {

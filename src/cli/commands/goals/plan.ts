@@ -25,6 +25,7 @@ import {
   saveDraft,
 } from '../../../operations/goals/plan-goal.ts'
 import { type PlanComment, type Planner, PlanningFailure } from '../../../planners/planner.ts'
+import { foreignFolders, helperPath } from '../../../safety/find-program.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, print, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -271,7 +272,7 @@ async function edit(context: Context, composed: Composed, { plan, name }: Draft)
   const file = join(folder, `${name}.yaml`)
   try {
     await writeFile(file, printYaml(current.definition), { mode: 0o600 })
-    await openEditor(editor, file)
+    await openEditor(context, editor, file)
     const document = await parsePlanText(file, await readFile(file, 'utf8'))
     tellChange(context, name, await changeDraft(composed.engine, plan, document, 'edited by hand'))
   } catch (error) {
@@ -284,9 +285,12 @@ async function edit(context: Context, composed: Composed, { plan, name }: Draft)
 }
 
 /** The variable may hold options, so a shell splits it, as git does it. */
-async function openEditor(editor: string, file: string): Promise<void> {
+async function openEditor({ cwd, environment }: Context, editor: string, file: string): Promise<void> {
+  // `vi` must not be a program that lies in the repository.
+  const PATH = helperPath(environment.PATH, foreignFolders(cwd, environment.HOME))
   const code = await new Promise<number>((resolve, reject) => {
-    const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'editor', file], { stdio: 'inherit' })
+    const env = { ...environment, PATH }
+    const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'editor', file], { stdio: 'inherit', env })
     child.on('error', reject)
     child.on('close', status => resolve(status ?? 1))
   })

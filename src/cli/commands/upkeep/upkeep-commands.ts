@@ -1,4 +1,4 @@
-// The options and help of the commands for formats and maintenance: import, export, schema, check, prune, completion.
+// The options and help of the commands for formats and maintenance: import, export, schema, check, doctor, prune, completion.
 
 import { Argument, type Command, Option } from 'commander'
 
@@ -27,6 +27,17 @@ export function addKeeping(program: Command, act: Act): void {
     .action((options: { readData?: boolean }) =>
       act(async context => (await import('./check.ts')).check(context, options)),
     )
+
+  program
+    .command('doctor')
+    .description('check this machine and the state folder, and say how to repair what is wrong')
+    .addHelpText(
+      'after',
+      `
+Node, SQLite, git, the sandbox, disk, clock, permissions and settings are tried, not only looked up. Exit 1 when there is a problem;
+a warning alone is exit 0.`,
+    )
+    .action(() => act(async context => (await import('./doctor.ts')).doctor(context)))
 
   program
     .command('formats')

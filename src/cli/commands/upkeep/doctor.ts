@@ -1,0 +1,52 @@
+// `planfold doctor`: what is missing or wrong on this machine and in this state folder, each with its repair.
+
+import { locate, modelsAt } from '../../../compose.ts'
+import { type DoctorRooms, examine, type Tried } from '../../../operations/upkeep/doctor.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { complaintOf, EXIT } from '../../exit.ts'
+import { hintText } from '../../text/hint-text.ts'
+
+export async function doctor(context: Context): Promise<number> {
+  const { cwd, environment, now, settings, paint } = context
+  const place = locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) })
+  const rooms: DoctorRooms = {
+    ...place,
+    environment,
+    now,
+    models: modelsAt({ environment, ...place }),
+    readStore: () =>
+      tried(() =>
+        withState(context, { create: false, reading: true }, async ({ engine }) => {
+          const newest = await engine.ask({ type: 'overview', order: 'updated', limit: 1 })
+          return newest.items[0]?.updatedAt ?? null
+        }),
+      ),
+    makeStore: folder => tried(() => withState(context, { create: true, dir: folder }, async () => null)),
+  }
+  const { ok, findings } = await examine(rooms)
+  const report = {
+    ok,
+    findings: findings.map(each => ({ ...each, repair: each.repair === null ? null : hintText(each.repair) })),
+  }
+  const marks = { ok: paint.green('✔'), warning: paint.yellow('!'), problem: paint.red('✖') }
+  answer(context, report, () => [
+    ...report.findings.flatMap(({ part, status, message, repair }) => [
+      `${marks[status]} ${part.padEnd(11)} ${escapeForTerminal(message)}`,
+      ...(repair === null ? [] : [`  ${paint.cyan('repair')}: ${escapeForTerminal(repair)}`]),
+    ]),
+  ])
+  return report.ok ? EXIT.done : EXIT.failed
+}
+
+/** Whatever is thrown while a part is tried is what was found about it. */
+async function tried<T>(work: () => Promise<T>): Promise<Tried<T>> {
+  try {
+    return { ok: true, value: await work() }
+  } catch (error) {
+    const complaint = complaintOf(error)
+    if (complaint !== null) return { ok: false, message: complaint.message, hint: complaint.hint }
+    return { ok: false, message: error instanceof Error ? error.message : String(error), hint: null }
+  }
+}

@@ -1,0 +1,287 @@
+// Is this machine, and this state folder, fit for work? Each part is tried, not asked for its name: a store is made, a sandbox must
+// hold, a connection out of it must fail. Every finding that is not `ok` says what to do. Nothing of the state folder is changed, and
+// it need not be there.
+
+import { execFile } from 'node:child_process'
+import { accessSync, constants, existsSync, lstatSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Hint } from '../../domain/hint.ts'
+import type { Models } from '../../models/model.ts'
+import type { Variables } from '../../safety/environment.ts'
+import { findProgram, foreignFolders, helperPath } from '../../safety/find-program.ts'
+import { bubblewrap } from '../../safety/sandbox/bubblewrap.ts'
+import { tryConnection } from '../../safety/sandbox/connection-trial.ts'
+import type { Sandbox } from '../../safety/sandbox/sandbox.ts'
+
+export interface Finding {
+  readonly part: DoctorPart
+  readonly status: 'ok' | 'warning' | 'problem'
+  readonly message: string
+  /** What to do about it; null when there is nothing to do. */
+  readonly repair: Hint | null
+}
+
+export type DoctorPart =
+  | 'node'
+  | 'sqlite'
+  | 'git'
+  | 'sandbox'
+  | 'network'
+  | 'disk'
+  | 'clock'
+  | 'state'
+  | 'permissions'
+  | 'models'
+
+export interface DoctorReport {
+  /** No finding is a problem. */
+  readonly ok: boolean
+  readonly findings: readonly Finding[]
+}
+
+export type Tried<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly message: string; readonly hint: Hint | null }
+
+export interface DoctorRooms {
+  readonly root: string
+  readonly stateDir: string
+  readonly environment: Variables
+  readonly now: () => number
+  readonly models: Pick<Models, 'list'>
+  /** Opens the state folder only to look: when a plan was last written, null when there is none. */
+  readStore(): Promise<Tried<number | null>>
+  /** Makes a store in this folder, which is nobody else's. */
+  makeStore(folder: string): Promise<Tried<null>>
+  readonly nodeVersion?: string
+  readonly sandbox?: Sandbox
+}
+
+export async function examine(rooms: DoctorRooms): Promise<DoctorReport> {
+  const findings = [
+    nodeFinding(rooms.nodeVersion ?? process.versions.node),
+    await sqliteFinding(rooms),
+    await gitFinding(rooms),
+    ...(await sandboxFindings(rooms)),
+    diskFinding(rooms),
+    ...(await stateFindings(rooms)),
+    permissionFinding(rooms),
+    ...(await modelFindings(rooms)),
+  ]
+  return { ok: findings.every(({ status }) => status !== 'problem'), findings }
+}
+
+const finding =
+  (status: Finding['status']) =>
+  (part: DoctorPart, message: string, repair: Hint | null = null): Finding => ({ part, status, message, repair })
+const fine = finding('ok')
+const warning = finding('warning')
+const problem = finding('problem')
+
+const NODE_MIN = [20, 19] as const
+const GIT_MIN = [2, 38] as const
+
+function nodeFinding(version: string): Finding {
+  if (isAtLeast(version, NODE_MIN)) return fine('node', `Node ${version}`)
+  return problem('node', `Node ${version} is too old`, `install Node ${NODE_MIN.join('.')} or newer`)
+}
+
+/** A store of its own, with the settings and the version that every store demands. */
+async function sqliteFinding({ makeStore }: DoctorRooms): Promise<Finding> {
+  let folder: string
+  try {
+    folder = mkdtempSync(join(tmpdir(), 'planfold-doctor-'))
+  } catch (error) {
+    return problem('sqlite', `no temporary folder can be made: ${wordsOf(error)}`, 'set TMPDIR to a writable folder')
+  }
+  try {
+    const made = await makeStore(join(folder, '.planfold'))
+    if (made.ok) return fine('sqlite', 'SQLite: a store could be made and opened')
+    return problem('sqlite', `no store can be made: ${made.message}`, made.hint ?? 'install Planfold again: npm ci')
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function gitFinding({ root, environment }: DoctorRooms): Promise<Finding> {
+  const outside = foreignFolders(root, environment.HOME)
+  const PATH = helperPath(environment.PATH, outside)
+  const program = findProgram('git', { path: PATH, outside, usual: 'no' })
+  const needed = `install git ${GIT_MIN.join('.')} or newer`
+  if (program === null)
+    return warning(
+      'git',
+      'there is no git program on the PATH, so plans cannot commit',
+      `${needed}, outside the workspace`,
+    )
+  const said = await new Promise<string>(resolve =>
+    execFile(program, ['--version'], { cwd: '/', env: { PATH }, timeout: 5_000 }, (_, stdout) => resolve(stdout)),
+  )
+  const version = /(\d+\.\d+(?:\.\d+)?)/.exec(said)?.[1]
+  if (version === undefined) return problem('git', `${program} does not say its version`, needed)
+  if (!isAtLeast(version, GIT_MIN)) return problem('git', `git ${version} is too old`, needed)
+  return fine('git', `git ${version} (${program})`)
+}
+
+async function sandboxFindings(rooms: DoctorRooms): Promise<readonly Finding[]> {
+  const { root, environment } = rooms
+  const sandbox = rooms.sandbox ?? bubblewrap({ environment, outside: foreignFolders(root, environment.HOME) })
+  const standing = await sandbox.check()
+  if (!standing.ok) {
+    const { message, hint = 'install bubblewrap 0.8 or newer' } = standing.failure
+    return [warning('sandbox', `commands cannot be shut in: ${message}`, hint)]
+  }
+  const holds = fine('sandbox', `bubblewrap ${standing.version} (${standing.program}) holds`)
+  const trial = await tryConnection(sandbox, environment)
+  if ('fault' in trial)
+    return [
+      holds,
+      warning('network', `no connection could be tried from inside the sandbox: ${trial.fault}`, NODE_INSIDE),
+    ]
+  if (trial.reached)
+    return [
+      holds,
+      problem('network', 'a program in the sandbox reached a port of this machine', 'do not run plans of others here'),
+    ]
+  return [holds, fine('network', 'a connection out of the sandbox failed, as it must')]
+}
+
+const NODE_INSIDE = 'put the folder of the node program on PATH, so that it can be seen inside'
+
+const MEGABYTE = 1_000_000
+const FREE_SPACE: Hint = ['free some space, or remove old plans: ', { next: 'prune', quoted: true }]
+const FREE_MIN_BYTES = 100 * MEGABYTE
+const FREE_GOOD_BYTES = 1_000 * MEGABYTE
+
+function diskFinding({ stateDir }: DoctorRooms): Finding {
+  const folder = nearest(stateDir)
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    const free = bavail * bsize
+    const said = `${Math.floor(free / MEGABYTE)} MB free at ${folder}`
+    if (free < FREE_MIN_BYTES) return problem('disk', said, FREE_SPACE)
+    if (free < FREE_GOOD_BYTES) return warning('disk', said, 'free some space before long plans')
+    return fine('disk', said)
+  } catch (error) {
+    return problem('disk', `${folder} cannot be looked at: ${wordsOf(error)}`, 'check the disk and who may enter')
+  }
+}
+
+/** No clock that is right shows an earlier time: this program is younger. */
+const EARLIEST = Date.UTC(2026, 0, 1)
+/** Clocks of machines that share a folder differ a little. */
+const AHEAD_MS = 60_000
+const SET_CLOCK =
+  'set the clock of this machine, for instance by turning on NTP; the order of entries is kept meanwhile'
+
+const COPY_FIRST: Hint = [
+  'keep a copy of the folder before you change anything, then see ',
+  { next: 'check', quoted: true },
+]
+
+async function stateFindings({ stateDir, now, readStore }: DoctorRooms): Promise<readonly Finding[]> {
+  const time = now()
+  const early = time < EARLIEST ? 'the clock shows a time before this program was made' : null
+  const database = join(stateDir, 'planfold.db')
+  if (!existsSync(database)) {
+    const clock = early === null ? fine('clock', 'the clock is plausible') : problem('clock', early, SET_CLOCK)
+    return [clock, fine('state', `there is no state at ${stateDir} yet`)]
+  }
+  const read = await readStore()
+  const written = Math.max(changedAt(database), changedAt(`${database}-wal`), read.ok ? (read.value ?? 0) : 0)
+  const clock =
+    early !== null
+      ? problem('clock', early, SET_CLOCK)
+      : written > time + AHEAD_MS
+        ? problem('clock', `the state was last written ${shownAhead(written - time)} after now`, SET_CLOCK)
+        : fine('clock', 'the clock is not behind the last entry')
+  if (read.ok) return [clock, fine('state', `the state at ${stateDir} can be read`)]
+  const repair = read.hint ?? COPY_FIRST
+  return [clock, problem('state', `the state at ${stateDir} cannot be read: ${read.message}`, repair)]
+}
+
+function changedAt(file: string): number {
+  try {
+    return statSync(file).mtimeMs
+  } catch {
+    return 0
+  }
+}
+
+const shownAhead = (ms: number): string =>
+  ms < 3_600_000 ? `${Math.ceil(ms / 60_000)} minutes` : `${Math.ceil(ms / 3_600_000)} hours`
+
+/** Only its owner may read the state: it holds what commands printed. */
+function permissionFinding({ stateDir }: DoctorRooms): Finding {
+  try {
+    const stat = lstatSync(stateDir, { throwIfNoEntry: false })
+    if (stat === undefined) return folderFinding(nearest(stateDir))
+    if (stat.isSymbolicLink() && !existsSync(stateDir))
+      return problem('permissions', `${stateDir} is a link that leads nowhere`, 'remove the link')
+    const folder = statSync(stateDir)
+    if (!folder.isDirectory())
+      return problem('permissions', `${stateDir} is no folder`, 'move it away; a folder is made in its place')
+    const mine = process.getuid?.()
+    if (mine !== undefined && mine !== folder.uid)
+      return problem(
+        'permissions',
+        `${stateDir} belongs to another user`,
+        `run as that user, or: chown -R ${mine} ${stateDir}`,
+      )
+    const written = folderFinding(stateDir)
+    if (written.status !== 'ok') return written
+    if ((folder.mode & 0o022) !== 0)
+      return problem(
+        'permissions',
+        `others may write into ${stateDir} (mode ${shownMode(folder.mode)})`,
+        only(stateDir),
+      )
+    if ((folder.mode & 0o055) !== 0)
+      return warning('permissions', `others may look into ${stateDir} (mode ${shownMode(folder.mode)})`, only(stateDir))
+    const above = statSync(dirname(stateDir))
+    if ((above.mode & 0o002) !== 0 && (above.mode & 0o1000) === 0)
+      return warning(
+        'permissions',
+        `everybody may write into ${dirname(stateDir)}, and so put another folder in place of the state`,
+        `chmod o-w ${dirname(stateDir)}`,
+      )
+    return written
+  } catch (error) {
+    return problem('permissions', `${stateDir} cannot be looked at: ${wordsOf(error)}`, 'check owner and mode')
+  }
+}
+
+function folderFinding(folder: string): Finding {
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    return fine('permissions', `${folder} can be written`)
+  } catch {
+    return problem('permissions', `${folder} cannot be written`, 'check owner and mode, or use --dir')
+  }
+}
+
+const only = (folder: string): string => `chmod 700 ${folder}`
+const shownMode = (mode: number): string => (mode & 0o777).toString(8)
+
+async function modelFindings({ models }: DoctorRooms): Promise<readonly Finding[]> {
+  const { file, faults, models: named } = await models.list()
+  const where = file === null ? 'no settings file' : file
+  if (faults.length > 0)
+    return faults.map(({ message, hint }) => problem('models', `settings of models: ${message}`, hint))
+  return [fine('models', `settings of models: ${named.length} named (${where})`)]
+}
+
+/** The folder itself, or the nearest one above it that is there. */
+function nearest(folder: string): string {
+  let at = folder
+  while (!existsSync(at) && at !== dirname(at)) at = dirname(at)
+  return at
+}
+
+function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {
+  const [first = 0, second = 0] = version.split('.').map(Number)
+  return first > major || (first === major && second >= minor)
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

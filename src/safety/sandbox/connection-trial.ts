@@ -1,0 +1,73 @@
+// One more wall, tried for real: a program in the sandbox tries to connect to a port of this machine at which somebody listens.
+
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inheritedEnvironment, type Variables } from '../environment.ts'
+import { spawnBoxed } from './boxed-process.ts'
+import type { Sandbox, SandboxNetwork } from './sandbox.ts'
+
+export type ConnectionTrial = { readonly reached: boolean } | { readonly fault: string }
+
+const TRIAL_MAX_MS = 20_000
+
+/** Says how it went; whoever listens outside is asked too, so that nobody has to be believed. */
+const CONNECT = `
+const socket = require('net').connect({ host: '127.0.0.1', port: Number(process.argv[1]) })
+socket.on('connect', () => { console.log('connected'); socket.destroy() })
+socket.on('error', error => console.log('refused ' + error.code))
+socket.setTimeout(5000, () => { console.log('refused late'); socket.destroy() })
+`
+
+/** `network`: `host` only to show that the trial itself works. */
+export async function tryConnection(
+  sandbox: Sandbox,
+  environment: Variables,
+  network: SandboxNetwork = 'none',
+): Promise<ConnectionTrial> {
+  const folder = mkdtempSync(join(tmpdir(), 'planfold-connection-'))
+  let heard = false
+  const listener = createServer(socket => {
+    heard = true
+    socket.destroy()
+  })
+  try {
+    const port = await new Promise<number>((resolve, reject) => {
+      listener.once('error', reject)
+      listener.listen(0, '127.0.0.1', () => {
+        const address = listener.address()
+        resolve(typeof address === 'object' && address !== null ? address.port : 0)
+      })
+    })
+    const root = join(folder, 'workspace')
+    mkdirSync(root)
+    const wrapped = await sandbox.wrap({
+      root,
+      stateDir: join(folder, 'state'),
+      cwd: root,
+      write: [],
+      network,
+      argv: [process.execPath, '-e', CONNECT, String(port)],
+      env: inheritedEnvironment(environment),
+    })
+    if (!wrapped.ok) return { fault: wrapped.failure.message }
+    let said = ''
+    const { child, exited } = spawnBoxed(wrapped.value, { stdin: 'ignore' })
+    const timer = setTimeout(() => child.kill('SIGKILL'), TRIAL_MAX_MS)
+    child.stdout?.on('data', chunk => {
+      said += String(chunk)
+    })
+    child.stderr?.on('data', () => {})
+    const exit = await exited
+    clearTimeout(timer)
+    if (heard || said.includes('connected')) return { reached: true }
+    if (said.includes('refused ')) return { reached: false }
+    return { fault: exit.failure?.message ?? 'the program in the sandbox could not try it' }
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) }
+  } finally {
+    listener.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
