@@ -106,7 +106,7 @@ function raisePolicy(policy: Policy): JsonObject {
   } = policy
   return written({
     write,
-    network,
+    network: network as Json | undefined,
     budget: budget && raiseBudget(budget),
     checkpoints: checkpoints && written({ ...checkpoints }),
     on_failure: onFailure,

@@ -106,7 +106,7 @@ const gitUse = z
 const policy = z
   .strictObject({
     write: value.scope.optional(),
-    network: value.oneOrLines.optional(),
+    network: value.network.optional(),
     budget: budget.optional(),
     checkpoints: z
       .strictObject({
@@ -177,7 +177,7 @@ export const task = z.strictObject({
     .meta({ examples: [{ report: { file: 'report.json' } }] }),
   write: value.scope.optional().meta({ description: 'Globs of the files the task may write; one alone, or a list.' }),
   read: value.scope.optional(),
-  network: value.oneOrLines.optional(),
+  network: value.network.optional(),
   env: z
     .record(envName, value.scalar)
     .optional()
