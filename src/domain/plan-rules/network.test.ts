@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { plan, task } from '../../testing/plan.ts'
 import { effectOf } from './effect.ts'
-import { isOffline, networkOf, networkWords, reachedBeyond, readNetwork } from './network.ts'
+import { isOffline, networkOf, networkWords, reachedBeyond, readNetwork, withOwnRules } from './network.ts'
 
 const ASKS = { allow: ['https://a.example'], unknown: 'ask' } as const
 
@@ -40,3 +40,8 @@ it.each([
   [readNetwork(['https://a.example']), ASKS, 'others when a person allows them'],
   [ASKS, readNetwork(['https://b.example']), 'https://b.example'],
 ] as const)('beyond %j, %j reaches %j', (limit, use, beyond) => expect(reachedBeyond(limit, use)).toBe(beyond))
+
+it('the rules of the person are added, but not for who reaches nothing', () => {
+  expect(withOwnRules(ASKS, ['b.example'])).toEqual({ ...ASKS, allow: ['https://a.example', 'b.example'] })
+  expect(withOwnRules(readNetwork([]), ['b.example'])).toEqual({ allow: [], unknown: 'deny' })
+})

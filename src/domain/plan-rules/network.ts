@@ -29,6 +29,11 @@ export function isOffline(network: NetworkUse | null): boolean {
   return network !== null && network.allow.length === 0 && network.unknown === 'deny'
 }
 
+/** With the person's own rules. Who says that it reaches nothing is taken at its word. */
+export function withOwnRules(use: NetworkUse, own: readonly string[]): NetworkUse {
+  return isOffline(use) || own.length === 0 ? use : { ...use, allow: [...new Set([...use.allow, ...own])] }
+}
+
 /** For people: the addresses, and that others are asked about. */
 export function networkWords({ allow, unknown }: NetworkUse): readonly string[] {
   return unknown === 'ask' ? [...allow, OTHERS] : allow

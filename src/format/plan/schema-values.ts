@@ -29,7 +29,7 @@ const address = line.transform(
     return parsed.ok ? { ok: true, value } : parsed
   }),
 )
-const addresses = z.union([address.transform(one => [one]), z.array(address)])
+export const addresses = z.union([address.transform(one => [one]), z.array(address)])
 /** A list alone means what may be reached; so does an object that says nothing else. */
 export const network = z
   .union([
