@@ -137,13 +137,14 @@ describe('what is not', () => {
   it('a host with NUL in it never gets further than the parser', async () => {
     const { say, told } = await opened({ allow: ['*'], lookup: nowhere })
     expect(await say('CONNECT evil.example\0.example.org:443 HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400/)
-    expect(told).toEqual([])
+    expect(told).toMatchObject([{ allowed: false, why: 'it is no request that can be understood' }])
   })
 
   it('https in a plain request, other schemes and requests without a host are refused', async () => {
-    const { get } = await opened({ allow: ['*'], lookup: nowhere })
+    const { get, told } = await opened({ allow: ['*'], lookup: nowhere })
     for (const url of ['https://example.org/', 'file:///etc/passwd', 'gopher://example.org/', '/', '*'])
       expect(await get(url), url).toMatch(/^HTTP\/1\.1 400/)
+    expect(told.map(({ host, allowed }) => `${host} ${allowed}`)).toContain('file:///etc/passwd false')
   })
 })
 
@@ -370,6 +371,26 @@ describe('smuggled requests', () => {
     const { get } = await opened({ allow: [`127.0.0.1:${port}`] })
     expect(await get(`http://127.0.0.1:${port}/`)).not.toMatch(/^set-cookie/im)
   })
+})
+
+it('an answer to a client of HTTP/1.0 comes without chunks', async () => {
+  const { port } = await site((_request, response) => {
+    response.write('a')
+    response.end('b')
+  })
+  const { say } = await opened({ allow: [`127.0.0.1:${port}`] })
+  const said = await say(`GET http://127.0.0.1:${port}/ HTTP/1.0\r\n\r\n`)
+  expect(said.slice(said.indexOf('\r\n\r\n') + 4)).toBe('ab')
+})
+
+it('a refused tunnel is ended, also when its client stays', async () => {
+  const { tunnel } = await opened({ allow: [], limits: { headerMs: 50 } })
+  const { socket } = await tunnel('example.org:443')
+  const broken = new Promise(resolve => socket.once('error', resolve))
+  // The other side is gone when writing fails.
+  const write = (): void => void socket.write('x', error => (error == null ? setImmediate(write) : undefined))
+  write()
+  await broken
 })
 
 describe('the folder', () => {

@@ -155,12 +155,18 @@ class FilteringProxy implements NetworkProxy {
     this.#server.maxConnections = connections
     this.#server.timeout = idleMs
     this.#server.on('connection', socket => this.#track(socket))
-    this.#server.on('request', (request, response) => void this.#plain(request, response))
-    this.#server.on('connect', (request, socket, head) => void this.#tunnel(request, socket, head))
+    // Whatever a hostile program makes us stumble over ends its own connection, never the process that runs the plans.
+    this.#server.on('request', (request, response) => {
+      this.#plain(request, response).catch(() => response.destroy())
+    })
+    this.#server.on('connect', (request, socket, head) => {
+      this.#tunnel(request, socket, head).catch(() => socket.destroy())
+    })
     this.#server.on('clientError', (error, socket) => {
       const status =
         'code' in error && error.code === 'HPE_HEADER_OVERFLOW' ? '431 Header Too Large' : '400 Bad Request'
-      socket.end(message(status, 'this is no request that the proxy understands'))
+      this.#unusable('', '', 'it is no request that can be understood')
+      this.#hangUp(socket, message(status, 'this is no request that the proxy understands'))
     })
   }
 
@@ -195,14 +201,17 @@ class FilteringProxy implements NetworkProxy {
 
   async #tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
     const target = placeIn(request.url ?? '')
-    if (target === null) return void client.end(message('400 Bad Request', 'CONNECT needs a host and a port'))
+    if (target === null) {
+      this.#unusable('CONNECT', request.url ?? '', 'CONNECT needs a host and a port')
+      return this.#hangUp(client, message('400 Bad Request', 'CONNECT needs a host and a port'))
+    }
     const verdict = await this.#decide({ ...target, request: null }, 'CONNECT')
     if (verdict.is !== 'allowed')
-      return void client.end(message(...this.#refusal({ ...target, request: null }, verdict)))
+      return this.#hangUp(client, message(...this.#refusal({ ...target, request: null }, verdict)))
     if (client.destroyed) return
     const server = await this.#connect(verdict.addresses, target.port)
     if (server === null)
-      return void client.end(message('502 Bad Gateway', `${place(target)} is allowed, but does not answer`))
+      return this.#hangUp(client, message('502 Bad Gateway', `${place(target)} is allowed, but does not answer`))
     if (client.destroyed) return void server.destroy()
     client.write('HTTP/1.1 200 Connection established\r\n\r\n')
     if (head.length > 0) server.write(head)
@@ -221,10 +230,14 @@ class FilteringProxy implements NetworkProxy {
     response.on('error', () => {})
     request.on('error', () => {})
     const asked = plainTarget(request)
-    if (typeof asked === 'string') return answer(response, '400 Bad Request', asked)
+    if (typeof asked === 'string') {
+      this.#unusable(request.method ?? '', request.url ?? '', asked)
+      return answer(response, '400 Bad Request', asked)
+    }
     const { target, path } = asked
     const verdict = await this.#decide(target, request.method ?? 'GET')
     if (verdict.is !== 'allowed') return answer(response, ...this.#refusal(target, verdict))
+    if (response.destroyed) return
     const server = await this.#connect(verdict.addresses, target.port)
     if (server === null) return answer(response, '502 Bad Gateway', `${place(target)} is allowed, but does not answer`)
     if (response.destroyed) return void server.destroy()
@@ -234,7 +247,12 @@ class FilteringProxy implements NetworkProxy {
       method: request.method ?? 'GET',
       path,
       setHost: false,
-      headers: { ...passedOn(request), host: target.port === 80 ? target.host : place(target), connection: 'close' },
+      headers: {
+        ...passedOn(request),
+        ...framing(request),
+        host: target.port === 80 ? target.host : place(target),
+        connection: 'close',
+      },
       maxHeaderSize: this.#limits.headerBytes,
     })
     request.on('data', (chunk: Buffer) => this.#count(chunk.length, socket, server))
@@ -271,6 +289,20 @@ class FilteringProxy implements NetworkProxy {
       ...decided(verdict),
     })
     return verdict
+  }
+
+  /** What was asked for is shown as far as it can be. */
+  #unusable(method: string, text: string, why: string): void {
+    const host = text.slice(0, 200).replace(/[^\x21-\x7e]/g, '?')
+    this.#decisions.note({ host, port: 0, method, allowed: false, why })
+  }
+
+  /** Says it and ends; whatever the client still sends is read and dropped, so that it hears the answer. */
+  #hangUp(client: Duplex, text: string): void {
+    client.end(text)
+    client.resume()
+    const timer = setTimeout(() => client.destroy(), this.#limits.headerMs)
+    client.once('close', () => clearTimeout(timer))
   }
 
   #used(target: NetworkTarget): Verdict {
@@ -383,16 +415,18 @@ const OF_ONE_CONNECTION = new Set([
 
 function passedOn(message: IncomingMessage): OutgoingHttpHeaders {
   const named = (message.headers.connection ?? '').split(',').map(name => name.trim().toLowerCase())
+  const isChunked = message.headers['transfer-encoding'] !== undefined
   const headers: OutgoingHttpHeaders = {}
-  for (const [name, values] of Object.entries(message.headersDistinct))
-    if (values !== undefined && !OF_ONE_CONNECTION.has(name) && !named.includes(name)) headers[name] = values
-  // Node frames a body of its own accord only for some methods; without this the body of another would be a request of its own.
-  if (message.headers['transfer-encoding'] !== undefined) {
-    delete headers['content-length']
-    headers['transfer-encoding'] = 'chunked'
+  for (const [name, values] of Object.entries(message.headersDistinct)) {
+    if (values === undefined || OF_ONE_CONNECTION.has(name) || named.includes(name)) continue
+    if (name !== 'content-length' || !isChunked) headers[name] = values
   }
   return headers
 }
+
+/** Node frames a body of its own accord only for some methods; without this the body of another would be a request of its own. */
+const framing = ({ headers }: IncomingMessage): OutgoingHttpHeaders =>
+  headers['transfer-encoding'] === undefined ? {} : { 'transfer-encoding': 'chunked' }
 
 function message(status: string, text: string): string {
   const body = `planfold: ${text}\n`
