@@ -16,6 +16,7 @@ itself; a task with \`network: []\` still reaches nothing.
 
 Examples:
   planfold policy show
+  planfold policy show fetch-and-test
   planfold policy allow network https://example.org
   planfold policy allow network tcp://127.0.0.1:5432 --project
   planfold policy forbid network https://example.org`,
@@ -24,8 +25,9 @@ Examples:
 
   policy
     .command('show', { isDefault: true })
-    .description('list your rules, and where each comes from')
-    .action(() => act(async context => (await import('./policy.ts')).showPolicy(context)))
+    .description('list your rules, with a plan also its own, and where each comes from')
+    .argument('[plan]', 'a plan, by name or UUID')
+    .action((plan: string | undefined) => act(async context => (await import('./policy.ts')).showPolicy(context, plan)))
 
   policy
     .command('allow')

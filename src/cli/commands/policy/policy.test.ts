@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { userNetworkRules } from '../../../safety/network/user-rules.ts'
 import { newPlace, type Said } from '../../place.fixture.ts'
+import { run } from '../plans/run.ts'
 import { allow, forbid, showPolicy } from './policy.ts'
 
 let place: Awaited<ReturnType<typeof newPlace>>
@@ -55,6 +56,24 @@ describe('rules of the person', () => {
     expect((await say(context => forbid(context, 'a.example', {}))).stdout).toBe(
       'took back a.example in all workspaces\n',
     )
+  })
+
+  it('are shown beside those of a plan', async () => {
+    await place.write(
+      'p.yaml',
+      'planfold: 1\nname: p\npolicy: { network: { allow: [b.example], unknown: ask } }\ntasks: [{ id: a, network: [] }, { id: b }]\n',
+    )
+    await place.say(context => run(context, 'p.yaml', { start: false }), { environment: environment() })
+    await place.say(context => allow(context, 'a.example', {}), options())
+    const { stdout } = await place.say(context => showPolicy(context, 'p'), { environment: environment() })
+    expect(stdout.split('\n').map(line => line.trim().split(/ {2,}/))).toEqual([
+      ['what', 'allowed', 'where'],
+      ['network', 'b.example', 'the plan'],
+      ['network', 'others when a person allows them', 'the plan'],
+      ['network', 'nothing', 'task a'],
+      ['network', 'a.example', 'all workspaces'],
+      [''],
+    ])
   })
 
   it('that cannot be read, or are not there, are refused with a hint', async () => {
