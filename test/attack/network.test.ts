@@ -189,7 +189,7 @@ test('what goes round the proxy has no route', async () => {
     })()`
   const { said, decisions } = await run(
     `${node(code)}; ${hasCurl ? `curl -sS --noproxy '*' http://site.example:${sitePort}/ 2>&1 | grep -c hello` : 'echo 0'}`,
-    [`http://site.example:${sitePort}`, `127.0.0.1:${sitePort}`],
+    [`http://site.example:${sitePort}`, `http://127.0.0.1:${sitePort}`],
   )
   expect(said.split('\n')).toEqual([
     'tcp: ENETUNREACH',

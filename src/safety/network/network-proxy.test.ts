@@ -425,6 +425,23 @@ it('tcp rules are told to whoever makes the sandbox', async () => {
   ])
 })
 
+it('so are other rules that name a port of the loopback, once for each port', async () => {
+  const allow = [
+    'localhost:3000',
+    '127.0.0.1:3000',
+    'https://[::1]:8443',
+    'http://127.0.0.1:9000',
+    'localhost',
+    'a.example:4000',
+  ]
+  const { proxy } = await opened({ allow: [...allow, 'tcp://0x7f.1:5432', 'tcp://127.0.0.1:5432'] })
+  expect(proxy.tcp).toEqual([
+    { host: '127.0.0.1', port: 5432 },
+    { host: 'localhost', port: 3000 },
+    { host: '[::1]', port: 8443 },
+  ])
+})
+
 it('says what a program without a proxy can expect', () => {
   expect(proxyNotice(['https://example.org'])).toContain('may reach https://example.org only through the proxy')
 })

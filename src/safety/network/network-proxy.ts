@@ -131,11 +131,7 @@ class FilteringProxy implements NetworkProxy {
     this.folder = options.folder
     this.#options = options
     this.#limits = { ...PROXY_LIMITS, ...options.limits }
-    this.tcp = rules.flatMap(({ scheme, host, ports }) =>
-      scheme === 'tcp' && host.is === 'exactly' && ports !== 'all'
-        ? ports.map(port => ({ host: host.host, port }))
-        : [],
-    )
+    this.tcp = forwardedPorts(rules)
     this.#judge = new NetworkJudge({
       rules,
       ask: options.ask ?? null,
@@ -335,6 +331,25 @@ class FilteringProxy implements NetworkProxy {
     if (this.#bytes > this.#limits.bytes) for (const socket of sockets) socket.destroy()
   }
 }
+
+/** Programs do not send loopback addresses to a proxy, so a rule that names one with a port is forwarded, too. */
+function forwardedPorts(rules: readonly NetworkRule[]): NetworkProxy['tcp'] {
+  const found = new Map<string, { readonly host: string; readonly port: number }>()
+  const places = rules.flatMap(({ scheme, host, ports }) =>
+    host.is === 'exactly' && ports !== 'all' ? ports.map(port => ({ scheme, host: host.host, port })) : [],
+  )
+  for (const { scheme, host, port } of places) if (scheme === 'tcp') found.set(`${host}:${port}`, { host, port })
+  for (const { scheme, host, port } of places) {
+    const isTaken = [...found.values()].some(other => other.port === port)
+    if (scheme === 'http' || port < PORT_MIN || isTaken || !LOOPBACK.test(host)) continue
+    found.set(`${host}:${port}`, { host, port })
+  }
+  return [...found.values()]
+}
+
+const LOOPBACK = /^(localhost|127\..*|\[::1\])$/
+/** Lower ones cannot be listened on without rights. */
+const PORT_MIN = 1024
 
 async function allAddresses(host: string): Promise<readonly string[]> {
   return (await resolveName(host, { all: true, verbatim: true })).map(({ address }) => address)
