@@ -31,7 +31,19 @@ export interface Topic {
 export const TOPICS: { readonly [name: string]: Topic } = {
   people: {
     about: 'approvals, questions and decisions',
-    commands: ['inbox', 'approve', 'reject', 'push-back', 'choose', 'answer', 'review', 'skip', 'release', 'note'],
+    commands: [
+      'inbox',
+      'approve',
+      'reject',
+      'push-back',
+      'choose',
+      'answer',
+      'review',
+      'skip',
+      'release',
+      'note',
+      'policy',
+    ],
   },
   agents: {
     about: 'work on external tasks; Planfold in a coding agent; language models',

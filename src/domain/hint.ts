@@ -44,6 +44,8 @@ export interface StepFields {
   readonly 'lift-halt': Nothing
   readonly 'list-tokens': Nothing
   readonly 'revoke-token': { readonly name: string }
+  /** A rule of the person's own, for every plan. */
+  readonly 'allow-network': { readonly address: string }
 
   readonly show: OfPlan
   readonly status: OfPlan

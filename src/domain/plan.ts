@@ -146,7 +146,7 @@ export interface TaskDefinition {
   readonly outputs?: { readonly [name: string]: OutputSource }
   readonly write?: readonly string[]
   readonly read?: readonly string[]
-  readonly network?: readonly string[]
+  readonly network?: Network
   readonly env?: { readonly [name: string]: string }
   readonly cwd?: string
   readonly effect?: EffectClass
@@ -216,7 +216,7 @@ export const TASK_FIELDS = {
   outputs: { value: 'outputs', change: 'data', work: true, relates: true },
   write: { value: 'lines', change: 'scope', inherit: 'moved' },
   read: { value: 'lines', change: 'scope', inherit: 'moved' },
-  network: { value: 'lines', change: 'scope', inherit: 'moved' },
+  network: { value: 'network', change: 'scope', inherit: 'moved' },
   env: { value: 'environment', change: 'action', work: true },
   cwd: { value: 'template', change: 'action', inherit: 'copied', work: true },
   effect: { value: 'effect', change: 'scope' },
@@ -298,6 +298,7 @@ export interface TaskValues {
   readonly modes: readonly FailureMode[]
   readonly name: TaskName
   readonly names: readonly TaskName[]
+  readonly network: Network
   readonly number: number
   readonly outputs: { readonly [name: string]: OutputSource }
   /** For people; `${{ … }}` is resolved in it when the task is begun or claimed. */
@@ -485,9 +486,12 @@ export interface Budget {
   readonly attempts?: number
 }
 
+/** Rules as `plan-rules/network-rule.ts` reads them: a list of what may be reached, or also what is done about all else. */
+export type Network = readonly string[] | { readonly allow: readonly string[]; readonly unknown: 'ask' | 'deny' }
+
 export interface Policy {
   readonly write?: readonly string[]
-  readonly network?: readonly string[]
+  readonly network?: Network
   /** Whether commands are shut in; of a plan that came from elsewhere they are, whatever it says. */
   readonly sandbox?: SandboxMode
   readonly budget?: Budget

@@ -90,6 +90,7 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>) => string } = {
   'lift-halt': person('lift the halt'),
   'list-tokens': person('look at the tokens'),
   'revoke-token': person('revoke the token'),
+  'allow-network': ({ address }) => `ask the person to allow ${address}`,
 
   show: read('plan'),
   status: read('plan'),

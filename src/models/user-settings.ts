@@ -1,9 +1,6 @@
 // The user's settings for models: the file, the environment, and what is known without either. Nothing of it is ever read from the
 // workspace: whoever writes there could send the user's key to an address of their own.
 
-import { constants } from 'node:fs'
-import { open, realpath } from 'node:fs/promises'
-import { isAbsolute, join, relative, sep } from 'node:path'
 import {
   isModelName,
   isPlainUrl,
@@ -12,7 +9,7 @@ import {
   type ProviderSettings,
   readModelSettings,
 } from '../format/settings/model-settings.ts'
-import { codeOf } from '../safety/safety-refusal.ts'
+import { readPrivateFile, settingsFile } from '../safety/files/private-file.ts'
 import type { ModelCaps, ProviderType } from './model.ts'
 
 export interface SettingsRoom {
@@ -105,10 +102,11 @@ export async function readSettings(room: SettingsRoom): Promise<Settings> {
 }
 
 /** `PLANFOLD_MODELS`, else `planfold/models.yaml` in the user's folder for settings. */
-function fileOf({ PLANFOLD_MODELS, XDG_CONFIG_HOME, HOME }: SettingsRoom['environment']): string | null {
-  if (PLANFOLD_MODELS !== undefined && PLANFOLD_MODELS !== '') return PLANFOLD_MODELS
-  if (XDG_CONFIG_HOME?.startsWith('/') === true) return join(XDG_CONFIG_HOME, 'planfold', 'models.yaml')
-  return HOME?.startsWith('/') === true ? join(HOME, '.config', 'planfold', 'models.yaml') : null
+function fileOf(environment: SettingsRoom['environment']): string | null {
+  const { PLANFOLD_MODELS } = environment
+  return PLANFOLD_MODELS !== undefined && PLANFOLD_MODELS !== ''
+    ? PLANFOLD_MODELS
+    : settingsFile(environment, 'models.yaml')
 }
 
 interface ReadFile {
@@ -120,7 +118,7 @@ interface ReadFile {
 const NO_FILE: ReadFile = { found: false, settings: { providers: {}, models: {}, caps: {} }, faults: [] }
 
 async function readFileOf(path: string, room: SettingsRoom): Promise<ReadFile> {
-  const text = await readPrivate(path, 'the settings file', room)
+  const text = await readPrivateFile(path, { what: 'the settings file', outside: room.outside, elsewhere: ELSEWHERE })
   if (!text.ok) {
     const isNamed = room.environment.PLANFOLD_MODELS === path
     return text.missing && !isNamed ? NO_FILE : { ...NO_FILE, faults: [text.fault] }
@@ -170,7 +168,7 @@ async function keyOf(
     return { key: null }
   }
   if ('value' in key) return { key: { value: key.value, from: 'the settings file' } }
-  const read = await readPrivate(key.file, 'the key file', room)
+  const read = await readPrivateFile(key.file, { what: 'the key file', outside: room.outside, elsewhere: ELSEWHERE })
   if (!read.ok) return read.fault
   const value = read.value.trim()
   return value === ''
@@ -187,54 +185,5 @@ function addressOf(type: ProviderType, text: string): string | null {
   return type === 'google' && !isVersioned ? `${url}/v1beta` : url
 }
 
-type Private =
-  | { readonly ok: true; readonly value: string }
-  | { readonly ok: false; readonly missing: boolean; readonly fault: Fault }
-
-const FILE_MAX_BYTES = 1024 * 1024
-
-/** A file that only its owner may read or change, outside the workspace. What is looked at is what is read. */
-async function readPrivate(path: string, what: string, { outside }: SettingsRoom): Promise<Private> {
-  const no = (message: string, hint: string, missing = false): Private => ({
-    ok: false,
-    missing,
-    fault: { message, hint },
-  })
-  let real: string
-  try {
-    real = await realpath(path)
-  } catch (error) {
-    return no(
-      `${what} '${path}' cannot be found`,
-      'write the path of a file that is there',
-      codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR',
-    )
-  }
-  for (const { folder, is } of outside)
-    if (isInside(real, await realpath(folder).catch(() => folder)))
-      return no(
-        `${what} '${path}' lies in ${is}, and is not used`,
-        'keep it elsewhere, and name it with PLANFOLD_MODELS: a task that writes there could change where your key is sent',
-      )
-  const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
-  if (file === null) return no(`${what} '${path}' cannot be read`, `look at it: ls -l ${path}`)
-  try {
-    const stat = await file.stat()
-    if (!stat.isFile() || stat.size > FILE_MAX_BYTES) return no(`'${path}' is no settings file`, 'move it away')
-    if (typeof process.getuid === 'function' && stat.uid !== process.getuid())
-      return no(`${what} '${path}' belongs to somebody else`, 'make one of your own')
-    if ((stat.mode & 0o077) !== 0)
-      return no(
-        `${what} '${path}' may be read or changed by others (mode ${(stat.mode & 0o777).toString(8)})`,
-        `keep it to yourself: chmod 600 ${path}`,
-      )
-    return { ok: true, value: await file.readFile('utf8') }
-  } finally {
-    await file.close()
-  }
-}
-
-function isInside(path: string, folder: string): boolean {
-  const way = relative(folder, path)
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
-}
+const ELSEWHERE =
+  'keep it elsewhere, and name it with PLANFOLD_MODELS: a task that writes there could change where your key is sent'

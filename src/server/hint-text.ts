@@ -93,6 +93,7 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>, at: Paths) => string 
   'lift-halt': () => 'DELETE /halt',
   'list-tokens': () => 'GET /tokens',
   'revoke-token': ({ name }) => `DELETE /tokens/${encodeURIComponent(name)}`,
+  'allow-network': ({ address }) => `a rule for ${address} where the service runs`,
 
   show: get('board'),
   status: get('status'),

@@ -134,6 +134,8 @@ describe('what somebody agrees to', () => {
     expect(reads).toContain('  network   not declared (can reach anything)')
     const edits = await tell({ ...TASK, effect: 'workspace', network: null, does: { type: 'edit', diff: '+a' } })
     expect(edits).toContain('  network   none')
+    const asks = await tell({ ...TASK, network: ['a.example'], unknown: 'ask', does: argv })
+    expect(asks).toContain('  network   a.example, others when a person allows them')
   })
 
   it('shows what whoever claims a task is told, behind a bar', async () => {

@@ -71,6 +71,7 @@ const COMMANDS: { readonly [N in Exclude<StepName, 'unsafe-work'>]: (step: StepO
   'lift-halt': () => ['halt --lift'],
   'list-tokens': () => ['token list'],
   'revoke-token': ({ name }) => ['token revoke', name],
+  'allow-network': ({ address }) => ['policy allow network', shellWord(address)],
 
   show: ofPlan('show'),
   status: ofPlan('status'),

@@ -3,6 +3,7 @@
 
 import type { Edit, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { heldScope, literalOf } from '../plan-rules/effect.ts'
+import { networkOf, reachedBeyond, readNetwork } from '../plan-rules/network.ts'
 
 import type { Finding } from './finding.ts'
 import type { Ground, Look } from './lint-input.ts'
@@ -107,12 +108,11 @@ export function* environment({ graph, options: { environment: allowed } }: Groun
 }
 
 export function* networks({ graph }: Ground): Iterable<Finding> {
-  const allowed = graph.definition.policy?.network
-  if (allowed === undefined) return
-  const hosts = new Set(allowed.map(hostOf))
+  const limit = networkOf(graph.definition, {})
   for (const task of graph.tasks) {
-    const beyond = task.network?.find(place => !hosts.has('*') && !hosts.has(hostOf(place)))
-    if (beyond === undefined) continue
+    if (task.network === undefined) continue
+    const beyond = reachedBeyond(limit, readNetwork(task.network))
+    if (beyond === null) continue
     yield {
       code: 'network-beyond',
       severity: 'error',
@@ -199,12 +199,4 @@ function filesOf({ action }: TaskDefinition): readonly string[] {
 }
 
 /** Without scheme, port and path: policies are written by host. */
-function hostOf(place: string): string {
-  const [host = ''] = place.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').split(/[/?#]/)
-  return host
-    .replace(/^[^@]*@/, '')
-    .replace(/:\d+$/, '')
-    .toLowerCase()
-}
-
 const short = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text)

@@ -51,6 +51,8 @@ export interface ShownTask {
   readonly write: readonly string[] | null
   /** Places it says it reaches; null when it does not say. */
   readonly network: readonly string[] | null
+  /** A person is asked about any other place, while it runs. */
+  readonly unknown?: 'ask'
   /** Hosts that are named anywhere in it. */
   readonly hosts: readonly string[]
   /** In words. */

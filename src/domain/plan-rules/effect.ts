@@ -2,6 +2,7 @@
 // declare another class, and then answers for it.
 
 import type { Action, EffectClass, PlanDefinition, TaskDefinition } from '../plan.ts'
+import { isOffline, type NetworkUse, networkOf } from './network.ts'
 
 // Do two write scopes overlap? Conservative and cheap: two patterns overlap when the literal part before the first wildcard
 // of one is a prefix, by whole path components, of the other's. Case is folded, because some disks fold it.
@@ -31,7 +32,7 @@ export function literalOf(pattern: string): readonly string[] {
 
 export function effectOf(plan: PlanDefinition, task: TaskDefinition): EffectClass {
   if (task.effect !== undefined) return task.effect
-  return defaultEffect(task.action, scopeOf(plan, task), task.network ?? plan.policy?.network)
+  return defaultEffect(task.action, scopeOf(plan, task), networkOf(plan, task))
 }
 
 /** The paths a task says it may write: its own list, else what its edits name, else the plan's policy. */
@@ -79,16 +80,12 @@ export function isWatched(
   return effectOf(state.definition, task) !== 'pure' && !capturesFiles(state.definition, task)
 }
 
-function defaultEffect(
-  action: Action,
-  scope: readonly string[] | null,
-  network: readonly string[] | undefined,
-): EffectClass {
+function defaultEffect(action: Action, scope: readonly string[] | null, network: NetworkUse | null): EffectClass {
   switch (action.type) {
     case 'edit':
       return 'workspace'
     case 'run':
-      return scope !== null && network?.length === 0 ? 'workspace' : 'unsafe'
+      return scope !== null && isOffline(network) ? 'workspace' : 'unsafe'
     case 'decide':
     case 'gate':
     case 'verify':

@@ -15,6 +15,7 @@ import type { Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Action, Approvers, Budget, CommandLine, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { effectOf, scopeOf } from '../../domain/plan-rules/effect.ts'
+import { type NetworkUse, networkOf } from '../../domain/plan-rules/network.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
 import type { Attempt } from '../../runners/runner.ts'
@@ -66,7 +67,7 @@ export async function bindTask(
   const push =
     impact === 'push' ? pushTarget(folder, [...words, ...given], inheritedEnvironment(rooms.environment)) : null
   const effect = effectOf(plan, definition)
-  const network = networkOf(plan, definition)
+  const network = reachedBy(plan, definition)
   const shown: ShownTask = {
     type: 'task',
     plan: state.id,
@@ -94,10 +95,11 @@ export async function bindTask(
     besides: besidesOf(definition),
     // What is declared to only read writes nothing, whatever the policy would allow.
     write: effect === 'pure' && definition.write === undefined ? [] : scopeOf(plan, definition),
-    network,
+    network: network?.allow ?? null,
+    ...(network?.unknown === 'ask' ? { unknown: 'ask' } : {}),
     hosts: hostsIn([
       ...words,
-      ...(network ?? []),
+      ...(network?.allow ?? []),
       ...Object.values(remotes),
       ...addressesIn(push),
       JSON.stringify(inputs),
@@ -111,8 +113,9 @@ export async function bindTask(
 }
 
 /** Edits and git actions are carried out by us, and reach nobody. */
-function networkOf({ policy }: PlanDefinition, { action, network }: TaskDefinition): readonly string[] | null {
-  return action.type === 'edit' || action.type === 'git' ? [] : (network ?? policy?.network ?? null)
+function reachedBy(plan: PlanDefinition, task: TaskDefinition): NetworkUse | null {
+  const { type } = task.action
+  return type === 'edit' || type === 'git' ? { allow: [], unknown: 'deny' } : networkOf(plan, task)
 }
 
 /** Where a setting of git may lead: the rest of its key is an address, or its value. */

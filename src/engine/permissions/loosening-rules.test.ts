@@ -107,6 +107,11 @@ describe('an agent may not, in a plan of a person,', () => {
     ],
     ['tell nobody', revise(shape(WORK, { notify: [] })), 'notify of the plan would change'],
     ['reach more', revise(shape({ ...WORK, network: ['b.example'] })), 'more of the network (b.example)'],
+    [
+      'reach what a person allows',
+      revise(shape({ ...WORK, network: { allow: [], unknown: 'ask' } })),
+      'others when a person',
+    ],
   ])('%s', async (_, order, why) => {
     const id = await make(engine)
     const before = await engine.ask({ type: 'summary', plan: id })

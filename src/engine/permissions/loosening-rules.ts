@@ -17,6 +17,7 @@ import type {
 } from '../../domain/plan.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { effectOf } from '../../domain/plan-rules/effect.ts'
+import { networkOf, reachedBeyond } from '../../domain/plan-rules/network.ts'
 import { refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
@@ -94,7 +95,7 @@ function looserTask(was: TaskDefinition, is: TaskDefinition): string | null {
   if (changed !== null) return `could change more without being noticed (${changed})`
   const seen = firstWider(was.read, is.read)
   if (seen !== null) return `could read more (${seen})`
-  const host = firstAdded(was.network, is.network)
+  const host = reachedBeyond(networkOf({}, was), networkOf({}, is))
   if (host !== null) return `could reach more of the network (${host})`
   const isLonger = TIMES.some(key => isRaised(was[key], is[key])) || isRaised(was.retry?.attempts, is.retry?.attempts)
   if (isLonger || isDearer(was.budget, is.budget)) return 'would have a larger budget'
@@ -176,7 +177,7 @@ function looserPolicy(before: PlanDefinition, after: PlanDefinition): string | n
   const { policy: is = {} } = after
   const path = firstWider(was.write, is.write)
   if (path !== null) return `the plan could write more (${path})`
-  const host = firstAdded(was.network, is.network)
+  const host = reachedBeyond(networkOf(before, {}), networkOf(after, {}))
   if (host !== null) return `the plan could reach more of the network (${host})`
   if (STRICT[is.sandbox ?? 'preferred'] < STRICT[was.sandbox ?? 'preferred'])
     return 'commands would be shut in less (policy.sandbox)'
@@ -214,11 +215,6 @@ function isWithin(pattern: string, outer: string): boolean {
   if (pattern === outer || outer === '**') return true
   const folder = /^([^*?]+\/)(?:\*\*)?$/.exec(outer)?.[1]
   return folder !== undefined && pattern.startsWith(folder)
-}
-
-function firstAdded(was: readonly string[] | undefined, is: readonly string[] | undefined): string | null {
-  if (was === undefined) return null
-  return is === undefined ? ANYWHERE : (is.find(one => !was.includes(one)) ?? null)
 }
 
 const isRaised = (was: number | undefined, is: number | undefined): boolean =>

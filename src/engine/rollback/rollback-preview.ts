@@ -8,6 +8,7 @@ import type { Actor, TaskName } from '../../domain/id.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import { effectOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
+import { isOffline, networkOf } from '../../domain/plan-rules/network.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { type Meaning, meaningFor, meaningOf } from '../../domain/rollback/rollback-plan.ts'
 import { evolve } from '../../domain/state/evolve.ts'
@@ -291,7 +292,7 @@ function staying(
     if (own !== undefined && task.status !== 'completed') return []
     if (effect === 'unsafe' || effect === 'idempotent' || effect === 'probed')
       return [{ task: name, why: `declares the effect ${effect} and no \`compensate\``, declared: true }]
-    const isRun = action.type === 'run' && effect === undefined && task.definition.network?.length !== 0
+    const isRun = action.type === 'run' && effect === undefined && !isOffline(networkOf({}, task.definition))
     return isRun
       ? [{ task: name, why: 'may have changed external systems; only its files are reverted', declared: false }]
       : []

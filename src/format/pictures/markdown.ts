@@ -18,6 +18,7 @@ import type {
   ValueKind,
 } from '../../domain/plan.ts'
 import { gitOf } from '../../domain/plan-rules/expand.ts'
+import { networkWords, readNetwork } from '../../domain/plan-rules/network.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import type { TaskStatus } from '../../domain/status.ts'
 import { printDuration } from '../text/units.ts'
@@ -35,7 +36,7 @@ export function markdown(definition: PlanDefinition, statuses: Statuses = new Ma
     ['Owner', owner === undefined ? null : text(owner)],
     ['Stakeholders', stakeholders === undefined ? null : stakeholders.map(text).join(', ')],
     ['May write', policy?.write === undefined ? null : codes(policy.write)],
-    ['May reach', policy?.network === undefined ? null : codes(policy.network)],
+    ['May reach', policy?.network === undefined ? null : codes(networkWords(readNetwork(policy.network)))],
     ['Git', git === undefined ? null : gitUse(git)],
     ['Checkpoints', checkpoints(policy)],
     ['When it fails', policy?.onFailure === undefined ? null : FAILING[policy.onFailure]],

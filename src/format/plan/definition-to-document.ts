@@ -107,7 +107,7 @@ function raisePolicy(policy: Policy): JsonObject {
   } = policy
   return written({
     write,
-    network,
+    network: network as Json | undefined,
     sandbox,
     budget: budget && raiseBudget(budget),
     checkpoints: checkpoints && written({ ...checkpoints }),

@@ -172,6 +172,19 @@ describe('a document becomes a definition', () => {
     ])
   })
 
+  test('a network is a list, or says what becomes of any other address', () => {
+    const read = (network: string) => parsed(task(`run: [ls]\nnetwork: ${network}`)).definition.tasks[0]?.network
+    expect(read('{ allow: [a.example] }')).toEqual(['a.example'])
+    expect(read('{ allow: a.example, unknown: deny }')).toEqual({ allow: ['a.example'], unknown: 'deny' })
+    expect(read('{ unknown: ask }')).toEqual({ allow: [], unknown: 'ask' })
+    expect(complaints(task('run: [ls]\nnetwork: [a.example, ftp://b.example]'))).toEqual([
+      "5:26 'ftp://b.example': the scheme 'ftp' is not known here (write http, https or tcp)",
+    ])
+    expect(complaints(task('run: [ls]\nnetwork: { allow: ["user@b.example"], unknown: ask }'))).toEqual([
+      "5:24 'user@b.example' names a user (leave out what stands before the @)",
+    ])
+  })
+
   test('what people are advised to write earns no warning', () => {
     expect(parsed(EXAMPLE).warnings).toEqual([])
     expect(parsed(task('run: [ls]\nnetwork: []\nwrite: [out/**]\nbudget: { attempts: 3 }')).warnings).toEqual([])

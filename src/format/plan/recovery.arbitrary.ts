@@ -23,6 +23,7 @@ import {
   line,
   lines,
   milliseconds,
+  network,
   retry,
   sparse,
   taskName,
@@ -115,7 +116,7 @@ const gates: fc.Arbitrary<GatePolicy> = sparse({
 
 export const policy: fc.Arbitrary<Policy> = sparse({
   write: lines,
-  network: lines,
+  network,
   sandbox: fc.constantFrom('required' as const, 'preferred' as const, 'off' as const),
   budget,
   checkpoints: sparse({

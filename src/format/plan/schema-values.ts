@@ -15,14 +15,39 @@ import {
 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { DURATION_MAX_MS, TIMEOUT_MAX_MS } from '../../domain/limits.ts'
+import type { Network } from '../../domain/plan.ts'
+import { parseNetworkRule } from '../../domain/plan-rules/network-rule.ts'
 import { FORM_HINTS } from '../text/schema-messages.ts'
 import { type Read, readDuration, readDurationRange, readMoney } from '../text/units.ts'
 
 export const text = z.string()
 export const line = z.string().min(1)
 export const lines = z.array(line)
-/** A list, or one alone. */
-export const oneOrLines = z.union([line.transform(one => [one]), lines])
+const address = line.transform(
+  measure(value => {
+    const parsed = parseNetworkRule(value)
+    return parsed.ok ? { ok: true, value } : parsed
+  }),
+)
+export const addresses = z.union([address.transform(one => [one]), z.array(address)])
+/** A list alone means what may be reached; so does an object that says nothing else. */
+export const network = z
+  .union([
+    addresses,
+    z
+      .strictObject({
+        allow: addresses.optional(),
+        unknown: z
+          .enum(['ask', 'deny'])
+          .optional()
+          .meta({ description: 'What is done about any other address; deny when not said.' }),
+      })
+      .transform(({ allow = [], unknown }): Network => (unknown === undefined ? allow : { allow, unknown })),
+  ])
+  .meta({
+    description: 'Addresses that may be reached: a host, host:port, https://host, http://host/path*, tcp://host:port.',
+    examples: [['https://example.org'], { allow: ['https://example.org'], unknown: 'ask' }],
+  })
 /** Patterns of paths. One name alone is a file or a folder with all that lies in it: nobody can see from the name which it is. */
 export const scope = z
   .union([line.transform(one => (/[*?]|\/$/.test(one) ? [one] : [one, `${one}/**`])), lines])

@@ -106,7 +106,7 @@ const gitUse = z
 const policy = z
   .strictObject({
     write: value.scope.optional(),
-    network: value.oneOrLines.optional(),
+    network: value.network.optional(),
     sandbox: z.enum(['required', 'preferred', 'off']).optional().meta({
       description:
         'Commands are shut in: always, or where this machine can, or not at all. Plans that came from elsewhere always are.',
@@ -181,7 +181,7 @@ export const task = z.strictObject({
     .meta({ examples: [{ report: { file: 'report.json' } }] }),
   write: value.scope.optional().meta({ description: 'Globs of the files the task may write; one alone, or a list.' }),
   read: value.scope.optional(),
-  network: value.oneOrLines.optional(),
+  network: value.network.optional(),
   env: z
     .record(envName, value.scalar)
     .optional()

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { isPlanName, isTaskName, type PlanName, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
-import type { Budget, CommandLine, Criterion, Retry } from '../../domain/plan.ts'
+import type { Budget, CommandLine, Criterion, Network, Retry } from '../../domain/plan.ts'
 
 const RESERVED = new Set(['__proto__', 'constructor', 'prototype', '<<'])
 
@@ -66,6 +66,21 @@ export const anyText = fc
   .filter(text => !text.includes('\0') && !text.includes('${{') && !/\p{Surrogate}/u.test(text))
 export const line = anyText.filter(text => text.length > 0)
 export const lines = fc.array(line, { maxLength: 3 })
+const addresses = fc.array(
+  fc.constantFrom(
+    'example.org',
+    'https://a.example',
+    '*.b.example:8443',
+    'tcp://127.0.0.1:5432',
+    'GET http://c.example/d*',
+    '*',
+  ),
+  { maxLength: 3 },
+)
+export const network: fc.Arbitrary<Network> = fc.oneof(
+  addresses,
+  fc.record({ allow: addresses, unknown: fc.constantFrom('ask' as const, 'deny' as const) }),
+)
 export const word = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/)
 export const milliseconds = fc.oneof(
   fc.integer({ min: 1, max: 30 * 86_400_000 }),

@@ -5,6 +5,7 @@ import type { Event } from '../../domain/event.ts'
 import type { Millis, PlanId, TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
+import { networkWords, readNetwork } from '../../domain/plan-rules/network.ts'
 import { ENDED, SATISFIES } from '../../domain/status.ts'
 import type { Briefing, Card } from '../../domain/views/board.ts'
 import { askedSentence, proposalSentence, questionSentence } from '../../domain/views/gate-text.ts'
@@ -265,7 +266,7 @@ function rulesOf({ policy = {}, done = [] }: PlanDefinition): readonly string[] 
   const listed = (values: readonly string[]): string => (values.length === 0 ? 'nothing' : values.join(', '))
   return [
     ...(write === undefined ? [] : [`write only in ${listed(write)}`]),
-    ...(network === undefined ? [] : [`network: ${listed(network)}`]),
+    ...(network === undefined ? [] : [`network: ${listed(networkWords(readNetwork(network)))}`]),
     ...(gates?.before === undefined ? [] : [`a person approves before: ${listed(gates.before)}`]),
     ...(replan === undefined ? [] : [REPLAN[replan]]),
     ...(limits?.attempts === undefined ? [] : [`at most ${limits.attempts} attempts in all`]),

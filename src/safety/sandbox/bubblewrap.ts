@@ -5,11 +5,18 @@ import { execFile } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { findProgram, isWithin } from '../find-program.ts'
-import { answering, failure } from '../safety-refusal.ts'
+import { answering, failure, refuse } from '../safety-refusal.ts'
 import { canary } from './canary.ts'
 import { isSystem, systemMounts, toolchainMounts } from './host-folders.ts'
 import { ARGUMENTS, INFO, launching } from './launcher.ts'
-import { INSTALL_HINT, type Sandbox, type SandboxRequest, type SandboxStanding, type Wrapped } from './sandbox.ts'
+import {
+  INSTALL_HINT,
+  type ProxiedNetwork,
+  type Sandbox,
+  type SandboxRequest,
+  type SandboxStanding,
+  type Wrapped,
+} from './sandbox.ts'
 import { workspaceMounts } from './workspace-mounts.ts'
 
 const TMP_MAX_BYTES = 4 * 1024 ** 3
@@ -108,7 +115,12 @@ async function wrapped(program: string, request: SandboxRequest) {
       ...['--remount-ro', '/', '--chdir', request.cwd],
     ]
     const forwarding = proxied
-      ? { node: process.execPath, port: network.port, socket: join(socket, 'proxy.sock') }
+      ? {
+          node: process.execPath,
+          port: network.port,
+          socket: join(socket, 'proxy.sock'),
+          tcp: portsOf(network),
+        }
       : null
     return {
       file: program,
@@ -119,6 +131,22 @@ async function wrapped(program: string, request: SandboxRequest) {
       lookAfter: async () => workspace.lookAfter(),
     }
   })
+}
+
+/** Each port stands for one address. */
+function portsOf({ port, tcp = [] }: ProxiedNetwork): NonNullable<ProxiedNetwork['tcp']> {
+  const taken = new Map<number, string>([[port, 'the proxy']])
+  for (const to of tcp) {
+    const by = taken.get(to.port)
+    if (by !== undefined)
+      refuse(
+        'policy',
+        `port ${to.port} is wanted for ${to.host} and for ${by}`,
+        'a tcp:// rule needs a port of its own',
+      )
+    taken.set(to.port, to.host)
+  }
+  return tcp
 }
 
 /** A home of its own at the usual place, unless the workspace is that place or around it. */

@@ -20,31 +20,71 @@ read -r end <&${LIFELINE}
 exit 137
 `
 
-/** Passes connections to a port of the sandbox's loopback on to a socket, and starts the command when it listens. */
+/**
+ * Passes connections to a port of the sandbox's loopback on to the socket of the proxy, and starts the command when it listens. A
+ * connection to one of the other ports becomes a tunnel to the address it stands for; whether there is one is up to the proxy.
+ */
 const FORWARD = `
 const net = require('net'), { spawn } = require('child_process'), { constants } = require('os')
-const [port, socket, file, ...args] = process.argv.slice(1)
-const server = net.createServer({ allowHalfOpen: true }, here => {
+const [told, file, ...args] = process.argv.slice(1)
+const { port, socket, tcp } = JSON.parse(told)
+const open = (here, begin) => {
   const there = net.connect({ path: socket, allowHalfOpen: true })
-  here.pipe(there).pipe(here)
   here.on('error', () => there.destroy())
   there.on('error', () => here.destroy())
+  begin(there)
+}
+const join = (here, there) => { here.pipe(there).pipe(here) }
+const tunnel = (to, here, there) => {
+  let head = Buffer.alloc(0)
+  const hear = chunk => {
+    head = Buffer.concat([head, chunk])
+    const end = head.indexOf('\\r\\n\\r\\n')
+    if (end < 0 && head.length < 65536) return
+    there.off('data', hear)
+    there.pause()
+    if (!/^HTTP\\/1\\.1 200 /.test(head.toString('latin1', 0, 13))) { here.destroy(); there.destroy(); return }
+    if (head.length > end + 4) there.unshift(head.subarray(end + 4))
+    join(here, there)
+  }
+  there.on('data', hear)
+  there.once('close', () => here.destroy())
+  there.write('CONNECT ' + to + ' HTTP/1.1\\r\\nHost: ' + to + '\\r\\n\\r\\n')
+}
+const listen = (at, serve) => new Promise((resolve, reject) => {
+  const server = net.createServer({ allowHalfOpen: true }, serve)
+  server.once('error', reject)
+  server.listen(at, '127.0.0.1', resolve)
 })
-server.listen(Number(port), '127.0.0.1', () => {
+const failed = (at, error) => console.error('planfold: port ' + at + ' cannot be forwarded (' + error.code + ')')
+const run = () => {
   const child = spawn(file, args, { stdio: 'inherit' })
   child.on('error', error => { console.error(file + ': ' + (error.code === 'ENOENT' ? 'command not found' : error.message)); process.exit(error.code === 'ENOENT' ? 127 : 126) })
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
-})
+}
+Promise.all([
+  listen(port, here => open(here, there => join(here, there))).catch(error => failed(port, error)),
+  ...tcp.map(to => listen(to.port, here => open(here, there => tunnel(to.host + ':' + to.port, here, there))).catch(error => failed(to.port, error))),
+]).then(run)
 `
 
 export interface Forwarding {
   readonly node: string
   readonly port: number
   readonly socket: string
+  readonly tcp: readonly { readonly host: string; readonly port: number }[]
 }
 
 export function launching(argv: readonly string[], forwarding: Forwarding | null): readonly string[] {
-  const command =
-    forwarding === null ? argv : [forwarding.node, '-e', FORWARD, String(forwarding.port), forwarding.socket, ...argv]
-  return ['/bin/sh', '-c', LAUNCH, 'planfold', ...command]
+  return ['/bin/sh', '-c', LAUNCH, 'planfold', ...(forwarding === null ? argv : forwarded(forwarding, argv))]
 }
+
+const forwarded = ({ node, ...told }: Forwarding, argv: readonly string[]): readonly string[] => [
+  node,
+  '-e',
+  FORWARD,
+  // Nothing behind it is an option of Node.
+  '--',
+  JSON.stringify(told),
+  ...argv,
+]

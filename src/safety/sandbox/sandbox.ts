@@ -31,8 +31,17 @@ export interface SandboxRequest {
   readonly env: { readonly [name: string]: string }
 }
 
-/** `host`: that of this machine. `none`: no address can be reached. A folder holds the socket of our proxy, and nothing else. */
-export type SandboxNetwork = 'host' | 'none' | { readonly proxyFolder: string; readonly port: number }
+/** `host`: that of this machine. `none`: no address can be reached. */
+export type SandboxNetwork = 'host' | 'none' | ProxiedNetwork
+
+export interface ProxiedNetwork {
+  /** Holds the socket of our proxy, and nothing else. */
+  readonly proxyFolder: string
+  /** Of the sandbox's loopback, where the proxy is found. */
+  readonly port: number
+  /** Addresses that are found at the same port of the sandbox's loopback: for programs that know no proxy. The proxy judges them. */
+  readonly tcp?: readonly { readonly host: string; readonly port: number }[]
+}
 
 /** A command as it is to be started, and what is looked at when it has ended. */
 export interface Wrapped {

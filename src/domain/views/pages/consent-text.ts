@@ -6,6 +6,7 @@ import type { Shown, ShownChange, ShownGate, ShownTask, ShownWords } from '../..
 import type { Sha256 } from '../../id.ts'
 import { numberOf } from '../../phrases.ts'
 import { IMPACT_WORDS } from '../../plan-rules/impact.ts'
+import { networkWords } from '../../plan-rules/network.ts'
 import type { Releases } from '../gate-releases.ts'
 
 /** A line of it: plain text, and text that a face may set apart. */
@@ -228,9 +229,10 @@ function writesOf({ write, effect }: ShownTask, say: SafeText): string {
 }
 
 /** We carry out edits and git actions ourselves, and neither reaches out. */
-function networkOf({ network, does }: ShownTask, say: SafeText): string {
+function networkOf({ network, unknown, does }: ShownTask, say: SafeText): string {
   if (does.type === 'edit' || does.type === 'git') return 'none'
-  return network === null ? 'not declared (can reach anything)' : listOf(network, 'none', say)
+  if (network === null) return 'not declared (can reach anything)'
+  return listOf(networkWords({ allow: network, unknown: unknown ?? 'deny' }), 'none', say)
 }
 
 const listOf = (words: readonly string[], none: string, { visible }: SafeText): string =>

@@ -1,0 +1,130 @@
+// Says whether a target may be reached, and at which addresses. A name is resolved once, here, after a rule has allowed it; every
+// address it has is looked at, and the connection is made to one of those, so a second answer of the name server changes nothing.
+
+import { isIP } from 'node:net'
+import {
+  covers,
+  isAddress,
+  type NetworkRule,
+  type NetworkTarget,
+  parseNetworkRule,
+  ruleFor,
+} from '../../domain/plan-rules/network-rule.ts'
+import { deniedAs, hostOfAddress, isLoopback } from './address-check.ts'
+
+/** All addresses of a name; throws when there are none. */
+export type Lookup = (host: string) => Promise<readonly string[]>
+
+export interface JudgeOptions {
+  readonly rules: readonly NetworkRule[]
+  /** Called once for each target that no rule covers; null: such a target is refused. */
+  readonly ask: ((target: NetworkTarget) => Promise<boolean>) | null
+  readonly holdMs: number
+  readonly lookup: Lookup
+}
+
+export type Verdict =
+  | { readonly is: 'allowed'; readonly rule: string; readonly addresses: readonly string[] }
+  /** A rule allows it, but the name has no address. */
+  | { readonly is: 'unknown-name'; readonly rule: string }
+  | { readonly is: 'refused'; readonly why: string; readonly allowWith: string; readonly asked?: true }
+
+/** A program that asks for ever new hosts must not fill somebody's inbox. */
+const QUESTIONS_MAX = 20
+
+export class NetworkJudge {
+  readonly #options: JudgeOptions
+  readonly #answered: NetworkRule[] = []
+  readonly #asked = new Map<string, Promise<boolean>>()
+
+  constructor(options: JudgeOptions) {
+    this.#options = options
+  }
+
+  async judge(target: NetworkTarget): Promise<Verdict> {
+    const allowWith = ruleFor(target)
+    let rule = this.#ruleFor(target)
+    if (rule === null) {
+      const { ask, holdMs } = this.#options
+      if (ask === null) return { is: 'refused', why: 'no rule allows it', allowWith }
+      if (this.#asked.size >= QUESTIONS_MAX && !this.#asked.has(allowWith))
+        return { is: 'refused', why: `${QUESTIONS_MAX} other addresses were asked about already`, allowWith }
+      const answer = await within(this.#answer(ask, target), holdMs)
+      if (answer === null)
+        return { is: 'refused', why: 'a person was asked, and has not answered yet', allowWith, asked: true }
+      if (!answer) return { is: 'refused', why: 'a person was asked, and said no', allowWith }
+      rule = this.#ruleFor(target)
+      if (rule === null) return { is: 'refused', why: 'no rule allows it', allowWith }
+    }
+    const addresses = await this.#addressesOf(target.host)
+    if (addresses.length === 0) return { is: 'unknown-name', rule: rule.text }
+    for (const address of addresses) {
+      const is = deniedAs(address)
+      if (is === null || this.#isNamed(target, address)) continue
+      const host = hostOfAddress(address)
+      const why =
+        host === target.host
+          ? `it is ${is}, and no rule names the address`
+          : `it leads to ${address} (${is}), and no rule names that address`
+      return { is: 'refused', why, allowWith: ruleFor({ ...target, host }) }
+    }
+    return { is: 'allowed', rule: rule.text, addresses }
+  }
+
+  #ruleFor(target: NetworkTarget): NetworkRule | null {
+    const rules = [...this.#options.rules, ...this.#answered]
+    // A rule that names the host says more than one that names many.
+    const found = rules.filter(rule => covers(rule, target))
+    return found.find(rule => rule.host.is === 'exactly') ?? found[0] ?? null
+  }
+
+  /** By its address, or as `localhost`, which is a name for nothing else. */
+  #isNamed(target: NetworkTarget, address: string): boolean {
+    const exact = [...this.#options.rules, ...this.#answered].filter(rule => rule.host.is === 'exactly')
+    if (exact.some(rule => covers(rule, { ...target, host: hostOfAddress(address) }))) return true
+    const isLocalName = target.host === 'localhost' || target.host.endsWith('.localhost')
+    return isLocalName && isLoopback(address) && exact.some(rule => covers(rule, target))
+  }
+
+  /** One question for a target, however many connections wait for it; a late yes counts for the next try. */
+  #answer(ask: (target: NetworkTarget) => Promise<boolean>, target: NetworkTarget): Promise<boolean> {
+    const text = ruleFor(target)
+    const open = this.#asked.get(text)
+    if (open !== undefined) return open
+    const asked = (async () => {
+      let answer = false
+      try {
+        answer = await ask(target)
+      } catch {
+        // Whoever should have been asked could not be: that is no yes.
+      }
+      const parsed = parseNetworkRule(text)
+      if (answer && parsed.ok) this.#answered.push(parsed.rule)
+      return answer
+    })()
+    this.#asked.set(text, asked)
+    return asked
+  }
+
+  async #addressesOf(host: string): Promise<readonly string[]> {
+    if (isAddress(host)) return [host.replace(/^\[|\]$/g, '')]
+    try {
+      const found = await this.#options.lookup(host)
+      return [...new Set(found)].filter(address => isIP(address) !== 0)
+    } catch {
+      return []
+    }
+  }
+}
+
+async function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<null>(resolve => {
+    timer = setTimeout(resolve, ms, null)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
