@@ -58,7 +58,7 @@ const PAGES: readonly {
   },
   { name: 'failed', path: '/ui/plans/nightly-build', ready: 'compile' },
   { name: 'inbox', path: '/ui/inbox', ready: 'look' },
-  { name: 'consent', path: 'look', ready: 'The plan has changed' },
+  { name: 'consent', path: 'look', ready: 'were changed' },
   { name: 'question', path: 'place', ready: 'Host' },
   { name: 'decision', path: 'store', ready: 'Choose one' },
   { name: 'new-goal', path: '/ui/new', ready: 'What do you want done?' },
