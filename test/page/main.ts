@@ -62,7 +62,7 @@ const PAGES: readonly {
   { name: 'question', path: 'place', ready: 'Host' },
   { name: 'decision', path: 'store', ready: 'Choose one' },
   { name: 'new-goal', path: '/ui/new', ready: 'What do you want done?' },
-  { name: 'new-template', path: '/ui/new?from=template', ready: 'From a template' },
+  { name: 'new-template', path: '/ui/new?from=template', ready: 'feature-with-tests' },
   { name: 'new-text', path: '/ui/new?from=text', ready: 'The plan' },
   {
     name: 'palette',
@@ -182,6 +182,7 @@ async function look(context: BrowserContext, ids: ReadonlyMap<string, string>): 
         await page.goto(service.address + (path.startsWith('/') ? path : `/ui/inbox/${ids.get(path)}`))
         await page.getByText(ready).filter({ visible: true }).first().waitFor()
         await open?.(page)
+        await page.getByText('Live', { exact: true }).waitFor({ state: 'attached' })
         await page.evaluate('document.fonts.ready.then(() => new Promise(requestAnimationFrame))')
         if (wants('shots')) await page.screenshot({ path: join(OUT, `${name}-${theme}-${sizeName}.png`) })
         if (!wants('axe')) continue

@@ -117,6 +117,14 @@ interface Moved {
 export const createFromGoal = (goal: string): Promise<Moved> => http('POST', '/plans', { goal })
 export const createFromText = (text: string, start: boolean): Promise<Moved> =>
   http('POST', `/plans${start ? '?start=true' : ''}`, text, 'application/yaml')
+/** What would be made of the text; nothing is written. What is wrong with it is thrown, each fault with its place. */
+export interface CheckedPlan {
+  readonly name: string
+  readonly tasks: number
+  readonly warnings: readonly { readonly message: string; readonly hint?: string }[]
+}
+export const checkText = (text: string): Promise<CheckedPlan> =>
+  http('POST', '/plans?dry_run=true', text, 'application/yaml')
 
 export interface TemplateItem {
   readonly name: string
@@ -212,6 +220,21 @@ export const tryRevision = (plan: string, document: string): Promise<Revised> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/revisions`, { document, dry_run: true })
 export const revise = (plan: string, document: string, rationale: string, revision: number): Promise<Revised> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/revisions`, { document, rationale, expected_revision: revision })
+export interface DraftComment {
+  /** All of the draft when null. */
+  readonly task: string | null
+  readonly text: string
+}
+/** The next draft, which follows what was said; nothing is written. */
+export interface Redraft extends Revised {
+  readonly revision: number
+  readonly changed: boolean
+  readonly document: string
+  readonly rationale: string
+  readonly unfollowed: readonly (DraftComment & { readonly why: string })[]
+}
+export const redraft = (plan: string, comments: readonly DraftComment[]): Promise<Redraft> =>
+  http('POST', `/plans/${encodeURIComponent(plan)}/redraft`, { comments })
 /** Yes, with a plan that was changed before it goes on. */
 export const approveWithEdits = (plan: string, gate: string, body: object): Promise<unknown> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/gates/${encodeURIComponent(gate)}/approve`, body)
