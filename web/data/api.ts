@@ -81,17 +81,25 @@ export const signOut = (): Promise<void> => http('POST', '/auth/logout')
 
 // ── plans ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export type PlanRow = AnswerOf<'plans'>['items'][number]
+export type PlanRow = AnswerOf<'overview'>['items'][number]
 export type InboxEntry = AnswerOf<'inbox'>['items'][number]
 
-export async function listPlans(): Promise<readonly PlanRow[]> {
+export interface PlansAsked {
+  readonly order?: 'newest' | 'updated' | 'name' | 'cost'
+  /** Changed then or later. */
+  readonly since?: number
+  /** In name, title or goal. */
+  readonly text?: string
+}
+export async function listPlans(asked: PlansAsked = {}): Promise<readonly PlanRow[]> {
   const rows: PlanRow[] = []
   let cursor: string | undefined
   do {
     const page = await engine.ask({
-      type: 'plans',
+      type: 'overview',
       archived: false,
       limit: 200,
+      ...asked,
       ...(cursor === undefined ? {} : { cursor }),
     })
     rows.push(...shown(page.items))
@@ -101,12 +109,6 @@ export async function listPlans(): Promise<readonly PlanRow[]> {
 }
 
 const PLANS_MAX = 1_000
-
-export type Counts = Readonly<Record<string, number>>
-export async function planCounts(plan: string): Promise<Counts | null> {
-  const found = await engine.ask({ type: 'summary', plan })
-  return found === null ? null : found.progress.counts
-}
 
 interface Moved {
   readonly plan_id?: string
