@@ -11,7 +11,13 @@ export class Problem extends Error {
   override readonly name = 'Problem'
   readonly status: number
   readonly hint: string | null
-  readonly faults: readonly { readonly path: string; readonly message: string; readonly hint?: string }[]
+  readonly faults: readonly {
+    readonly path: string
+    readonly message: string
+    readonly hint?: string
+    /** From 1; of a text. */
+    readonly line?: number
+  }[]
 
   constructor(status: number, detail: string, hint: string | null, faults: Problem['faults'] = []) {
     super(detail)

@@ -25,6 +25,7 @@ export function Faults({ error }: { readonly error: unknown }) {
       {error.faults.slice(0, 20).map((fault, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: they are in order.
         <li key={at}>
+          {fault.line !== undefined && <span className="num">line {fault.line}: </span>}
           <code>{fault.path}</code> {fault.message}
           {fault.hint !== undefined && <small className="dim">{fault.hint}</small>}
         </li>
