@@ -245,6 +245,12 @@ async function openAsked(name: string, task: string): Promise<void> {
     .click()
   await page.getByRole('article').waitFor()
 }
+/** Presses a button that answers, and waits until the service has taken the answer. */
+async function answer(button: RegExp): Promise<void> {
+  const taken = page.waitForResponse(response => response.url().endsWith('/answer'))
+  await page.getByRole('button', { name: button }).click()
+  expect((await taken).ok()).toBe(true)
+}
 const started = (text: string): Promise<void> => post('/plans?start=true', text, 'application/yaml')
 
 test('pasted text is checked while it is written, each fault with its place and a hint', async context_ => {
@@ -295,7 +301,7 @@ test('a question is answered in its form, and an approval given with edits', asy
   await page.getByText('planfold answer asked host').waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('textbox', { name: 'Host' }).fill('shop.example')
-  await page.getByRole('button', { name: /^Answer/ }).click()
+  await answer(/^Answer/)
   await openAsked('asked', 'look')
   await page.getByRole('button', { name: 'Approve with edits' }).click()
   const text = page.getByLabel('The plan as text')
@@ -314,15 +320,15 @@ test('work is pushed back with words on a single line, and rejected', async cont
     `planfold: 1\nname: pushed\npolicy: { write: [pushed/**] }\ntasks:\n  - { id: write, write: [pushed/**], network: [], run: [sh, -c, "mkdir -p pushed; echo one >> pushed/a.md"] }\n  - { id: look, needs: write, gate: { type: approval, show: [diff] } }\n  - { id: last, needs: look, run: [echo, a], effect: pure }\n`,
   )
   await openAsked('pushed', 'look')
-  expect(await page.getByText('1 file was changed').isVisible()).toBe(true)
+  await page.getByText('1 file was changed').waitFor()
   await page.getByRole('button', { name: 'Comment on pushed/a.md:1' }).click()
   await page.getByLabel('What is to be changed in pushed/a.md:1').fill('say two')
-  await page.getByRole('button', { name: /^Push back/ }).click()
+  await answer(/^Push back/)
   await page.goto(`${service.address}/ui/plans/pushed?task=look&tab=attempts`)
   await page.getByText('pushed/a.md:1: say two').first().waitFor()
   await openAsked('pushed', 'look')
   await page.getByLabel('Comment', { exact: true }).fill('not like this')
-  await page.getByRole('button', { name: /^Reject/ }).click()
+  await answer(/^Reject/)
   await expect.poll(() => stateOf('pushed'), { timeout: 60_000 }).toBe('failed')
   expect(complaints).toEqual([])
 })

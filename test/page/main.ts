@@ -76,6 +76,24 @@ const PAGES: readonly {
   { name: 'missing', path: '/ui/plans/nothing', ready: 'There is no such plan' },
 ]
 
+/** The pictures of README and docs/guide/page.md, from the same real run. */
+const PICTURES: readonly {
+  readonly name: string
+  readonly path: string
+  readonly ready: string
+  readonly theme?: 'dark'
+  readonly size?: keyof typeof SIZES
+}[] = [
+  { name: 'plans', path: '/ui/', ready: 'rename-total' },
+  { name: 'graph', path: '/ui/plans/rename-total?view=graph&task=watch', ready: 'Try it under load' },
+  { name: 'graph-dark', path: '/ui/plans/rename-total?view=graph&task=money', ready: 'Criteria', theme: 'dark' },
+  { name: 'board', path: '/ui/plans/rename-total?view=board', ready: 'Waits for you' },
+  { name: 'consent', path: 'look', ready: 'were changed' },
+  { name: 'phone', path: '/ui/plans/rename-total?view=outline', ready: 'Try it under load', size: 'phone' },
+  { name: 'report', path: 'report.html', ready: 'Graph' },
+]
+const PICTURES_MAX_BYTES = 1.5 * 1024 * 1024
+
 const started = await browserOrReason()
 if (typeof started === 'string') {
   console.log(`skipped: ${started}`)
@@ -117,6 +135,8 @@ try {
   await makePlans()
   const ids = await questionIds()
   if (wants('shots') || wants('axe')) await look(context, ids)
+  // Only when it is asked for: it writes into docs/.
+  if (wanted.has('pictures')) await pictures(context, ids)
   if (wants('size')) await size(context)
   if (wants('nasty')) await nasty(context, ids)
   if (wants('tabs')) await tabs(context)
@@ -182,7 +202,7 @@ async function look(context: BrowserContext, ids: ReadonlyMap<string, string>): 
         await page.goto(service.address + (path.startsWith('/') ? path : `/ui/inbox/${ids.get(path)}`))
         await page.getByText(ready).filter({ visible: true }).first().waitFor()
         await open?.(page)
-        await page.getByText('Live', { exact: true }).waitFor({ state: 'attached' })
+        await page.getByText('Connecting', { exact: true }).waitFor({ state: 'detached' })
         await page.evaluate('document.fonts.ready.then(() => new Promise(requestAnimationFrame))')
         if (wants('shots')) await page.screenshot({ path: join(OUT, `${name}-${theme}-${sizeName}.png`) })
         if (!wants('axe')) continue
@@ -196,6 +216,28 @@ async function look(context: BrowserContext, ids: ReadonlyMap<string, string>): 
   if (wants('axe')) tell('axe, serious findings', String(findings), findings === 0)
   tell('complaints of the pages', JSON.stringify(complaints), complaints.length === 0)
   await page.close()
+}
+
+async function pictures(context: BrowserContext, ids: ReadonlyMap<string, string>): Promise<void> {
+  const out = 'docs/pictures'
+  mkdirSync(out, { recursive: true })
+  let bytes = 0
+  const { stdout } = await folder.planfold('export', 'rename-total', '--to', 'html')
+  await folder.write('report.html', stdout)
+  for (const { name, path, ready, theme = 'light', size = 'desk' } of PICTURES) {
+    const page = await context.newPage()
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' })
+    await page.setViewportSize(SIZES[size])
+    const address = service.address + (path.startsWith('/') ? path : `/ui/inbox/${ids.get(path)}`)
+    // The report opens from disk, as it does for whoever it was sent to.
+    await page.goto(name === 'report' ? `file://${join(folder.folder, path)}` : address)
+    await page.getByText(ready).filter({ visible: true }).first().waitFor()
+    await page.getByText('Connecting', { exact: true }).waitFor({ state: 'detached' })
+    await page.evaluate('document.fonts.ready.then(() => new Promise(requestAnimationFrame))')
+    bytes += (await page.screenshot({ path: join(out, `${name}.png`) })).length
+    await page.close()
+  }
+  tell('pictures', `${PICTURES.length} of ${(bytes / 1024).toFixed(0)} KB`, bytes <= PICTURES_MAX_BYTES)
 }
 
 interface Finding {

@@ -561,7 +561,12 @@ async function printPlan(call: Call<unknown>, plan: PlanId, as: string): Promise
     const text = await printReport(engine, plan)
     return text === null
       ? notFound('the plan has gone')
-      : { status: 200, raw: { type: 'text/html; charset=utf-8', data: text } }
+      : {
+          status: 200,
+          // Opened from disk it has its styles; the policy of the service allows none that stand in a document.
+          headers: { 'content-disposition': 'attachment; filename="report.html"' },
+          raw: { type: 'text/html; charset=utf-8', data: text },
+        }
   }
   const dialect = formatCalled(as)
   if (isProblem(dialect)) return dialect
