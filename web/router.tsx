@@ -22,9 +22,16 @@ export type View = (typeof VIEWS)[number]
 export const TABS = ['overview', 'changes', 'log', 'data', 'attempts'] as const
 export type Tab = (typeof TABS)[number]
 
+const SORTS = ['updated', 'name', 'cost'] as const
+const SINCE = ['day', 'week', 'month'] as const
+
 export interface PlansSearch {
   readonly q?: string
   readonly status?: string
+  /** Newest first when not said. */
+  readonly sort?: (typeof SORTS)[number]
+  /** Only what changed so lately. */
+  readonly since?: (typeof SINCE)[number]
 }
 /** Where in a plan: which view, which task, what of it, which attempt and which line of its log. */
 export interface PlanSearch {
@@ -51,7 +58,12 @@ const plans = createRoute({
   getParentRoute: () => root,
   path: '/',
   validateSearch: (search: Record<string, unknown>): PlansSearch =>
-    said({ q: text(search.q), status: text(search.status) }) as PlansSearch,
+    said({
+      q: text(search.q),
+      status: text(search.status),
+      sort: oneOf(SORTS, search.sort),
+      since: oneOf(SINCE, search.since),
+    }) as PlansSearch,
   component: lazyRouteComponent(() => import('./pages/plans-page.tsx')),
 })
 const plan = createRoute({

@@ -86,3 +86,20 @@ it('all plans are found, however many there are', async () => {
   expect(all).toHaveLength(201)
   expect(all).toContain(targets[0]!.plan)
 })
+
+it('as HTML, it is a report that opens from disk: no script, no address, and hostile words stay words', async () => {
+  const hostile = `<img src=x onerror=alert(1)>"'&<script>alert(2)</script>\u202e`
+  const definition = { ...PLAN, title: hostile, goal: hostile, tasks: [{ ...PLAN.tasks[0]!, title: hostile }] }
+  const made = await engine.submit(null, { type: 'create', definition })
+  if (!made.ok) throw new Error(made.refusal.message)
+  await engine.submit(made.plan, { type: 'note', text: hostile })
+  const text = textOf(await exportPlan(engine, { plan: made.plan, name: made.name }, 'html'))
+  expect(text).toMatch(/^<!doctype html>/)
+  for (const part of ['<h2>Graph</h2>', '<svg ', '<h2>Tasks</h2>', '<h2>Notes</h2>', '<h2>Revisions</h2>'])
+    expect(text).toContain(part)
+  expect(text).toContain("default-src 'none'")
+  expect(text).not.toMatch(/<(img|script|iframe|link|object|foreignObject|a)\b/i)
+  expect(text).not.toMatch(/\s(on\w+|href|src)="/i)
+  expect(text).not.toContain('\u202e')
+  expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;')
+})

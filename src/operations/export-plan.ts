@@ -55,10 +55,16 @@ async function print(
     const { printJson, printYaml } = await import('../format/plan/print.ts')
     return { status: 'printed', text: format === 'json' ? printJson(definition) : printYaml(definition), lost: [] }
   }
+  if (format === 'html') {
+    const text = await printReport(engine, plan)
+    return text === null
+      ? { status: 'refused', message: 'the plan has gone', hint: 'list them' }
+      : { status: 'printed', text, lost: [] }
+  }
   const { DIALECTS, dialectNamed } = await import('../format/dialects/dialect-list.ts')
   const dialect = dialectNamed(format)
   if (dialect === null) {
-    const near = suggest(format, ['yaml', 'json', 'journal', ...DIALECTS.map(one => one.name)])
+    const near = suggest(format, ['yaml', 'json', 'html', 'journal', ...DIALECTS.map(one => one.name)])
     return { status: 'no-format', near }
   }
   const { printDocument, readDocument } = await import('./read-document.ts')
@@ -69,6 +75,40 @@ async function print(
   const again = readDocument(printed.text, { dialect, fallbackName: definition.name, check: null })
   return again.ok ? printed : { status: 'unreadable', message: again.diagnostics[0]?.message ?? null }
 }
+
+/** How a plan went, as one HTML file that opens from disk; null when the plan has gone. */
+export async function printReport(engine: Asking, plan: PlanId): Promise<string | null> {
+  const [current, handoff] = [
+    await engine.ask({ type: 'definition', plan }),
+    await engine.ask({ type: 'handoff', plan, links: false }),
+  ]
+  if (current === null || handoff === null) return null
+  const changes: { task: string; files: readonly FilePatch[]; more: number }[] = []
+  const used: { tokens: number | null; cost: number | null }[] = []
+  for (const { task, paths, attempts } of handoff.tasks) {
+    if (attempts > 0) {
+      const page = await engine.ask({ type: 'taskPage', plan, task })
+      for (const attempt of page?.attempts ?? []) if (attempt.used != null) used.push(attempt.used)
+    }
+    if (paths === 0 || changes.length >= CHANGES_MAX) continue
+    const changed = await engine.ask({ type: 'taskChanges', plan, task })
+    if (changed !== null) changes.push({ task, files: changed.files, more: changed.more })
+  }
+  const { report } = await import('../format/pictures/report.ts')
+  const sum = (key: 'tokens' | 'cost'): number | null => {
+    const known = used.flatMap(one => (one[key] === null ? [] : [one[key]]))
+    return known.length === 0 ? null : known.reduce((all, one) => all + one, 0)
+  }
+  return report({ definition: current.definition, handoff, changes, tokens: sum('tokens'), cost: sum('cost') })
+}
+
+interface FilePatch {
+  readonly path: string
+  readonly patch: readonly string[] | null
+}
+
+/** Changes of more tasks are counted, not shown line by line. */
+const CHANGES_MAX = 50
 
 export type OriginalExport =
   | { readonly status: 'exported'; readonly document: ExportedPlan }

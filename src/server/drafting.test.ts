@@ -211,3 +211,35 @@ test('an agent over HTTP names a model in plan_write', async () => {
   expect(await call({ model: 'nobody/x' })).toContain("there is no provider 'nobody'")
   expect(await call({ model: MODEL, tasks: [] })).toContain('a model drafts a plan for a goal')
 })
+
+describe('a draft that is commented', () => {
+  test('is drafted again and told as a difference; nothing is written until it is kept', async () => {
+    const made = await post('/plans', { goal: 'Rename `greet` to `salute`' })
+    const { name, id } = made.body
+    const before = await service.ask('GET', `/plans/${id}?as=planfold`)
+    const body = { comments: [{ task: 'review', text: 'leave this out' }, { text: 'be careful with greet.sh' }] }
+    const drafted = await post(`/plans/${name}/redraft`, body)
+    expect(drafted).toMatchObject({ status: 200, body: { name, revision: 1, changed: true, plan_id: id } })
+    expect(drafted.body.diff.removed.map(({ task }: { task: string }) => task)).toEqual(['review'])
+    expect(drafted.body.rationale).toBe('drafted again: leave this out; be careful with greet.sh')
+    expect((await service.ask('GET', `/plans/${id}?as=planfold`)).body).toBe(before.body)
+    const { document, rationale, revision } = drafted.body
+    const kept = await post(`/plans/${id}/revisions`, { document, rationale, expected_revision: revision })
+    expect(kept).toMatchObject({ status: 201, body: { revision: 2, changed: true } })
+    // What was said before counts for the next draft as well.
+    const next = await post(`/plans/${id}/redraft`, { comments: [{ text: 'mind the README' }] })
+    expect(next.body.document).not.toContain('id: review')
+  })
+
+  test('only while it is a draft, with a goal, and with words', async () => {
+    const made = await post('/plans', { planfold: 1, name: 'no-goal', tasks: [{ id: 'a' }] })
+    const comments = [{ text: 'else' }]
+    expect((await post(`/plans/${made.body.id}/redraft`, { comments })).body.detail).toContain('what the draft is for')
+    expect((await post(`/plans/${made.body.id}/redraft`, { comments: [] })).status).toBe(422)
+    await post(`/plans/${made.body.id}/execute`, {})
+    expect(await post(`/plans/${made.body.id}/redraft`, { comments })).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('only a draft is drafted again') },
+    })
+  })
+})

@@ -29,6 +29,7 @@ const WITHOUT: { readonly [path: string]: string } = {
   '/auth/logout': 'nothing is left to be ended the second time',
   '/tokens': 'a token is a secret, and is not kept to be told again; its name is taken the second time',
   '/engine/queries': 'changes nothing',
+  '/plans/:plan/redraft': 'changes nothing',
   '/halt': 'who said it first stands',
   '/memory': 'is not there yet',
   ...Object.fromEntries(

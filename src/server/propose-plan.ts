@@ -8,6 +8,7 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
 import { choosePlanner, HEURISTIC, type PlannerChoice } from '../operations/goals/choose-planner.ts'
 import { type ProposedPlan, pastPlans, proposedPlan } from '../operations/goals/plan-goal.ts'
+import type { RedraftRequest } from '../operations/goals/redraft-plan.ts'
 import { type GoalAnalysis, type Planner, PlanningFailure, type Wish } from '../planners/planner.ts'
 import { openRepositoryView } from '../workspace/repository-view.ts'
 import type { DocumentPool } from './documents/document-pool.ts'
@@ -25,15 +26,16 @@ export async function proposeFor(
   call: Drafting,
   goal: string,
   choice: PlannerChoice = {},
+  earlier: Pick<RedraftRequest, 'comments' | 'draft'> | null = null,
 ): Promise<ProposedPlan | Problem> {
   const planner = plannerFor(call, choice)
   if (isProblem(planner)) return planner
   const past = await pastPlans(call.engine)
-  if (planner.name === HEURISTIC) return await call.rooms.documents.propose({ goal, past, ...placeOf(call) })
-  return await unlessFailed(
-    async () =>
-      await proposedPlan({ planner, repository: openRepositoryView(placeOf(call)), past }, goal, using(call, choice)),
-  )
+  const comments = earlier?.comments ?? []
+  if (planner.name === HEURISTIC) return await call.rooms.documents.propose({ goal, past, comments, ...placeOf(call) })
+  const rooms = { planner, repository: openRepositoryView(placeOf(call)), past }
+  const choices = { ...using(call, choice), ...(earlier === null ? {} : earlier) }
+  return await unlessFailed(async () => await proposedPlan(rooms, goal, choices))
 }
 
 /** A draft, and how it came about. */

@@ -234,3 +234,163 @@ test('what happens while a plan is being loaded is shown as well', async context
   expect(held).toBe(1)
   await tab.close()
 })
+
+/** Makes and starts a plan as another program would, and opens what waits in it. */
+async function openAsked(name: string, task: string): Promise<void> {
+  await page.goto(`${service.address}/ui/plans/${name}?view=outline`)
+  await page.getByRole('region', { name: 'Waits for you' }).getByText(task, { exact: true }).waitFor()
+  await page
+    .getByRole('link', { name: /Review/ })
+    .first()
+    .click()
+  await page.getByRole('article').waitFor()
+}
+/** Presses a button that answers, and waits until the service has taken the answer. */
+async function answer(button: RegExp): Promise<void> {
+  const taken = page.waitForResponse(response => response.url().endsWith('/answer'))
+  await page.getByRole('button', { name: button }).click()
+  expect((await taken).ok()).toBe(true)
+}
+const started = (text: string): Promise<void> => post('/plans?start=true', text, 'application/yaml')
+
+test('pasted text is checked while it is written, each fault with its place and a hint', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await page.goto(`${service.address}/ui/new?from=text`)
+  await page.getByLabel('The plan').fill('planfold: 1\nname: typed\ntasks:\n  - { id: a, neds: b, run: [echo, a] }\n')
+  const faults = page.getByRole('list', { name: 'What is wrong with it' })
+  await faults.getByText(/neds/).first().waitFor()
+  expect(await faults.innerText()).toMatch(/needs/)
+  expect(await faults.innerText()).toMatch(/line 4/)
+  await page
+    .getByLabel('The plan')
+    .fill('planfold: 1\nname: typed\ntasks:\n  - { id: a, run: [echo, a], effect: pure }\n')
+  await page.getByText(/A plan of 1 task, called/).waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('a plan is made from a template; its draft is commented, drafted again and shown as a difference before anything is kept', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await page.goto(`${service.address}/ui/new?from=template`)
+  await page.getByRole('link', { name: /^feature-with-tests/ }).click()
+  await page.getByLabel(/^feature/).fill('Notes can be exported')
+  await page.getByRole('button', { name: 'Make the plan' }).click()
+  await page.waitForURL(/\/ui\/plans\//)
+  await page.getByText('Notes can be exported').first().waitFor()
+  await page.goto(`${service.address}/ui/new`)
+  await page.getByLabel('What do you want done?').fill('Rename `greet` to `salute`')
+  await page.getByRole('button', { name: /Draft the plan/ }).click()
+  await page.getByRole('button', { name: 'Comment', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('About').selectOption('review')
+  await dialog.getByRole('textbox', { name: 'Comment' }).fill('leave this out')
+  await dialog.getByRole('button', { name: 'Draft again' }).click()
+  await dialog.getByText('− review').waitFor()
+  await page.getByText('r1', { exact: true }).waitFor()
+  await dialog.getByRole('button', { name: 'Keep this draft' }).click()
+  await page.getByText('r2', { exact: true }).waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('a question is answered in its form, and an approval given with edits', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await started(
+    'planfold: 1\nname: asked\ntasks:\n  - id: host\n    gate: { type: question, question: Where to?, form: [{ name: host, type: text, label: Host }, { name: port, type: number, default: 443, label: Port }] }\n  - { id: look, needs: host, gate: approval }\n  - { id: last, needs: look, run: [echo, first words], effect: pure }\n',
+  )
+  await openAsked('asked', 'host')
+  await page.keyboard.press('Control+k')
+  await page.getByText('planfold answer asked host').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('textbox', { name: 'Host' }).fill('shop.example')
+  await answer(/^Answer/)
+  await openAsked('asked', 'look')
+  await page.getByRole('button', { name: 'Approve with edits' }).click()
+  const text = page.getByLabel('The plan as text')
+  await text.fill((await text.inputValue()).replace('first words', 'other words'))
+  await page.getByRole('dialog').getByText('other words').last().waitFor()
+  await page.getByRole('button', { name: 'Approve it so' }).click()
+  await expect.poll(() => stateOf('asked'), { timeout: 60_000 }).toBe('completed')
+  await page.goto(`${service.address}/ui/plans/asked?task=last&tab=log&line=1`)
+  await page.getByRole('log').getByText('other words', { exact: true }).waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('work is pushed back with words on a single line, and rejected', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await started(
+    `planfold: 1\nname: pushed\npolicy: { write: [pushed/**] }\ntasks:\n  - { id: write, write: [pushed/**], network: [], run: [sh, -c, "mkdir -p pushed; echo one >> pushed/a.md"] }\n  - { id: look, needs: write, gate: { type: approval, show: [diff] } }\n  - { id: last, needs: look, run: [echo, a], effect: pure }\n`,
+  )
+  await openAsked('pushed', 'look')
+  await page.getByText('1 file was changed').waitFor()
+  await page.getByRole('button', { name: 'Comment on pushed/a.md:1' }).click()
+  await page.getByLabel('What is to be changed in pushed/a.md:1').fill('say two')
+  await answer(/^Push back/)
+  await page.goto(`${service.address}/ui/plans/pushed?task=look&tab=attempts`)
+  await page.getByText('pushed/a.md:1: say two').first().waitFor()
+  await openAsked('pushed', 'look')
+  await page.getByLabel('Comment', { exact: true }).fill('not like this')
+  await answer(/^Reject/)
+  await expect.poll(() => stateOf('pushed'), { timeout: 60_000 }).toBe('failed')
+  expect(complaints).toEqual([])
+})
+
+test('what failed is tried again, or skipped; a plan is paused, resumed and cancelled, seven tabs in step', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await started(
+    'planfold: 1\nname: failing\ntasks:\n  - { id: a, run: [test, -f, go], effect: pure }\n  - { id: b, needs: a, run: ["false"], effect: pure }\n  - { id: c, needs: b, run: [echo, c], effect: pure }\n',
+  )
+  await expect.poll(() => stateOf('failing'), { timeout: 60_000 }).toBe('failed')
+  // The page opens on what failed.
+  await page.goto(`${service.address}/ui/plans/failing`)
+  await page.getByRole('complementary', { name: 'a' }).waitFor()
+  await folder.write('go', '')
+  await page.getByRole('button', { name: 'Retry' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
+  await page.getByText('a runs again').waitFor()
+  await page.goto(`${service.address}/ui/plans/failing?task=b`)
+  await page.getByRole('complementary', { name: 'b' }).getByText('Why it failed').waitFor()
+  await page.getByRole('button', { name: 'Skip' }).click()
+  await page.getByRole('dialog').getByLabel('Why').fill('not needed')
+  await page.getByRole('dialog').getByRole('button', { name: 'Skip it' }).click()
+  await expect.poll(() => stateOf('failing'), { timeout: 60_000 }).toBe('completed')
+  await started(
+    'planfold: 1\nname: long\ntasks:\n  - { id: a, run: [node, -e, "setInterval(() => {}, 1000)"], effect: pure }\n',
+  )
+  const tabs = [page]
+  while (tabs.length < 7) tabs.push(await context.newPage())
+  for (const tab of tabs) {
+    await tab.goto(`${service.address}/ui/plans/long?view=outline`)
+    await tab.getByRole('button', { name: 'Pause', exact: true }).waitFor()
+  }
+  await page.getByRole('button', { name: 'Pause', exact: true }).click()
+  await Promise.all(tabs.map(tab => tab.getByRole('button', { name: 'Resume', exact: true }).waitFor()))
+  await tabs[6]!.getByRole('button', { name: 'Resume', exact: true }).click()
+  await Promise.all(tabs.map(tab => tab.getByRole('button', { name: 'Pause', exact: true }).waitFor()))
+  await page.getByRole('button', { name: 'More' }).click()
+  await page.getByRole('button', { name: 'Cancel the plan' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel the plan' }).click()
+  await Promise.all(tabs.map(tab => tab.getByText('Cancelled').first().waitFor()))
+  await Promise.all(tabs.slice(1).map(tab => tab.close()))
+  expect(complaints).toEqual([])
+})
+
+test('plans are sorted and filtered by the address; a report opens from disk and does nothing', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await page.goto(`${service.address}/ui/`)
+  await page.getByLabel('Sort by').selectOption('Name')
+  await page.getByLabel('Changed').selectOption('Last day')
+  await page.getByLabel('Search plans').fill('gat')
+  await page.getByRole('link', { name: /failing/ }).waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: /gated/ }).waitFor()
+  expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({ q: 'gat', sort: 'name', since: 'day' })
+  const { stdout } = await folder.planfold('export', 'gated', '--to', 'html')
+  await folder.write('report.html', stdout)
+  const tab = await context.newPage()
+  const address = `file://${folder.folder}/report.html`
+  const others = complaintsOf(tab, address)
+  await tab.goto(address)
+  await tab.getByRole('heading', { name: 'Decisions' }).waitFor()
+  expect(await tab.getByText(HOSTILE).count()).toBeGreaterThan(1)
+  expect(await tab.locator('svg').count()).toBe(1)
+  await tab.close()
+  expect([...complaints, ...others]).toEqual([])
+})

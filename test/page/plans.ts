@@ -171,11 +171,11 @@ tasks:
 `
 
 /** Layers of tasks, each led to by one of the layer before; all but the last are expressions, so that the engine is as quick as it can be. */
-export function large(tasks: number, wide = 25): string {
+export function large(tasks: number, { wide = 25, name = 'large' } = {}): string {
   const lines = Array.from({ length: tasks }, (_, at) =>
     at + wide < tasks
       ? `  - { id: t${at}, title: Number ${at}, decide: "'next'", on: { next: t${at + wide} } }`
       : `  - { id: t${at}, title: Number ${at}, run: ["true"], effect: pure }`,
   )
-  return `planfold: 1\nname: large\ntitle: A thousand tasks\nconcurrency: 64\ntasks:\n${lines.join('\n')}\n`
+  return `planfold: 1\nname: ${name}\ntitle: A thousand tasks\nconcurrency: 64\ntasks:\n${lines.join('\n')}\n`
 }

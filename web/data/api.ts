@@ -11,7 +11,13 @@ export class Problem extends Error {
   override readonly name = 'Problem'
   readonly status: number
   readonly hint: string | null
-  readonly faults: readonly { readonly path: string; readonly message: string; readonly hint?: string }[]
+  readonly faults: readonly {
+    readonly path: string
+    readonly message: string
+    readonly hint?: string
+    /** From 1; of a text. */
+    readonly line?: number
+  }[]
 
   constructor(status: number, detail: string, hint: string | null, faults: Problem['faults'] = []) {
     super(detail)
@@ -81,17 +87,25 @@ export const signOut = (): Promise<void> => http('POST', '/auth/logout')
 
 // ── plans ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export type PlanRow = AnswerOf<'plans'>['items'][number]
+export type PlanRow = AnswerOf<'overview'>['items'][number]
 export type InboxEntry = AnswerOf<'inbox'>['items'][number]
 
-export async function listPlans(): Promise<readonly PlanRow[]> {
+export interface PlansAsked {
+  readonly order?: 'newest' | 'updated' | 'name' | 'cost'
+  /** Changed then or later. */
+  readonly since?: number
+  /** In name, title or goal. */
+  readonly text?: string
+}
+export async function listPlans(asked: PlansAsked = {}): Promise<readonly PlanRow[]> {
   const rows: PlanRow[] = []
   let cursor: string | undefined
   do {
     const page = await engine.ask({
-      type: 'plans',
+      type: 'overview',
       archived: false,
       limit: 200,
+      ...asked,
       ...(cursor === undefined ? {} : { cursor }),
     })
     rows.push(...shown(page.items))
@@ -102,12 +116,6 @@ export async function listPlans(): Promise<readonly PlanRow[]> {
 
 const PLANS_MAX = 1_000
 
-export type Counts = Readonly<Record<string, number>>
-export async function planCounts(plan: string): Promise<Counts | null> {
-  const found = await engine.ask({ type: 'summary', plan })
-  return found === null ? null : found.progress.counts
-}
-
 interface Moved {
   readonly plan_id?: string
   readonly id?: string
@@ -117,6 +125,14 @@ interface Moved {
 export const createFromGoal = (goal: string): Promise<Moved> => http('POST', '/plans', { goal })
 export const createFromText = (text: string, start: boolean): Promise<Moved> =>
   http('POST', `/plans${start ? '?start=true' : ''}`, text, 'application/yaml')
+/** What would be made of the text; nothing is written. What is wrong with it is thrown, each fault with its place. */
+export interface CheckedPlan {
+  readonly name: string
+  readonly tasks: number
+  readonly warnings: readonly { readonly message: string; readonly hint?: string }[]
+}
+export const checkText = (text: string): Promise<CheckedPlan> =>
+  http('POST', '/plans?dry_run=true', text, 'application/yaml')
 
 export interface TemplateItem {
   readonly name: string
@@ -212,6 +228,21 @@ export const tryRevision = (plan: string, document: string): Promise<Revised> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/revisions`, { document, dry_run: true })
 export const revise = (plan: string, document: string, rationale: string, revision: number): Promise<Revised> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/revisions`, { document, rationale, expected_revision: revision })
+export interface DraftComment {
+  /** All of the draft when null. */
+  readonly task: string | null
+  readonly text: string
+}
+/** The next draft, which follows what was said; nothing is written. */
+export interface Redraft extends Revised {
+  readonly revision: number
+  readonly changed: boolean
+  readonly document: string
+  readonly rationale: string
+  readonly unfollowed: readonly (DraftComment & { readonly why: string })[]
+}
+export const redraft = (plan: string, comments: readonly DraftComment[]): Promise<Redraft> =>
+  http('POST', `/plans/${encodeURIComponent(plan)}/redraft`, { comments })
 /** Yes, with a plan that was changed before it goes on. */
 export const approveWithEdits = (plan: string, gate: string, body: object): Promise<unknown> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/gates/${encodeURIComponent(gate)}/approve`, body)

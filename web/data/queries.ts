@@ -39,7 +39,14 @@ export const identity = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
   retry: false,
 })
-export const plans = queryOptions({ queryKey: ['plans'], queryFn: api.listPlans })
+export const plans = queryOptions({ queryKey: ['plans'], queryFn: () => api.listPlans() })
+/** As somebody asks for them: `plans` when they ask for nothing. */
+export const plansBy = (asked: api.PlansAsked) =>
+  queryOptions({
+    queryKey: Object.keys(asked).length === 0 ? ['plans'] : ['plans', asked],
+    queryFn: () => api.listPlans(asked),
+    placeholderData: (before: readonly api.PlanRow[] | undefined) => before,
+  })
 export const inbox = queryOptions({ queryKey: ['inbox'], queryFn: api.listInbox })
 export const templates = queryOptions({ queryKey: ['templates'], queryFn: api.listTemplates })
 

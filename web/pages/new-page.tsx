@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import {
+  checkText,
   createFromGoal,
   createFromTemplate,
   createFromText,
@@ -12,8 +13,11 @@ import {
   type TemplateParameter,
 } from '../data/api.ts'
 import { templates, useRights } from '../data/queries.ts'
+import { Faults, useRested } from '../parts/checked-text.tsx'
 import { CommandLine, commandOf, withKey } from '../parts/command.tsx'
+import { Glyph } from '../parts/glyph.tsx'
 import { AwayBar, LivePill, Skeleton, Trouble } from '../parts/states.tsx'
+import { count } from '../parts/words.ts'
 
 const WAYS = [
   { from: 'goal', word: 'From a goal' },
@@ -248,6 +252,13 @@ tasks:
 function FromText() {
   const { busy, error, create } = useCreating()
   const [text, setText] = useState('')
+  const rested = useRested(text)
+  const checked = useQuery({
+    queryKey: ['checked', rested],
+    queryFn: () => checkText(rested),
+    enabled: rested.trim() !== '',
+    retry: false,
+  })
   return (
     <form
       className="new-form"
@@ -267,10 +278,32 @@ function FromText() {
           onChange={event => setText(event.target.value)}
         />
         <small>
-          YAML or JSON in the format of Planfold, or any format that `planfold formats` lists, Markdown checklists too.
+          YAML or JSON in the format of Planfold, or any format that <code>planfold formats</code> lists, Markdown
+          checklists too.
         </small>
       </label>
-      {error !== null && <Trouble error={error} />}
+      <div aria-live="polite">
+        {error !== null ? (
+          <Trouble error={error} />
+        ) : rested.trim() === '' ? null : checked.error !== null ? (
+          <Faults error={checked.error} />
+        ) : checked.data === undefined ? (
+          <p className="dim">Checking…</p>
+        ) : (
+          <>
+            <p className="checked">
+              <Glyph sign="completed" /> A plan of {count(checked.data.tasks, 'task')}, called{' '}
+              <code>{checked.data.name}</code>
+            </p>
+            {checked.data.warnings.map(({ message, hint }) => (
+              <p key={message} className="dim">
+                {message}
+                {hint === undefined ? '' : ` (${hint})`}
+              </p>
+            ))}
+          </>
+        )}
+      </div>
       <div className="new-acts">
         <button type="submit" className="button main" disabled={busy || text.trim() === ''}>
           Make the plan

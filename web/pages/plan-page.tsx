@@ -255,7 +255,7 @@ function Head({ plan }: { readonly plan: LivePlan }) {
         Find or do
         <kbd>{withKey('K')}</kbd>
       </button>
-      <PlanVerbs head={head} />
+      <PlanVerbs plan={plan} />
     </header>
   )
 }

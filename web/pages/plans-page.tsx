@@ -1,18 +1,19 @@
 // All plans: what needs somebody first, then what runs, then what is over.
 
 import '../styles/plans.css'
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Plus, Search } from 'lucide-react'
 import { useCallback, useEffect, useMemo, useRef } from 'react'
-import { type Counts, type PlanRow, planCounts } from '../data/api.ts'
-import { inbox, plans } from '../data/queries.ts'
+import type { PlanRow, PlansAsked } from '../data/api.ts'
+import { inbox, plansBy } from '../data/queries.ts'
+import { useRested } from '../parts/checked-text.tsx'
 import { useNow } from '../parts/clock.ts'
 import { Glyph, signOfPlan } from '../parts/glyph.tsx'
 import { CountRibbon } from '../parts/ribbon.tsx'
 import { isPlain } from '../parts/shell.tsx'
 import { AwayBar, Empty, LivePill, Skeleton, Trouble } from '../parts/states.tsx'
-import { ago, clock, count, planWord } from '../parts/words.ts'
+import { ago, clock, count, dollars, planWord } from '../parts/words.ts'
 import type { PlansSearch } from '../router.tsx'
 
 const GROUPS: readonly { readonly title: string; readonly has: (status: string, waits: number) => boolean }[] = [
@@ -25,15 +26,32 @@ const GROUPS: readonly { readonly title: string; readonly has: (status: string, 
 ]
 const ENDED = new Set(['completed', 'failed', 'cancelled'])
 const FILTERS = ['waiting', 'active', 'failed', 'paused', 'draft', 'completed', 'cancelled'] as const
-/** So many plans are looked at more closely at first. */
-const COUNTED_MAX = 40
+const SORT_WORDS: { readonly [sort: string]: string } = { updated: 'Changed last', name: 'Name', cost: 'Cost' }
+const SINCE_WORDS: { readonly [since: string]: string } = { day: 'Last day', week: 'Last week', month: 'Last month' }
+const DAYS: { readonly [since: string]: number } = { day: 1, week: 7, month: 30 }
+const DAY = 86_400_000
+
+/** What the service is asked for. The time is kept, so that looking again asks for the same. */
+function useAsked({ q, sort, since }: PlansSearch): PlansAsked {
+  const text = useRested(q ?? '').trim()
+  return useMemo(
+    () => ({
+      ...(sort === undefined ? {} : { order: sort }),
+      ...(since === undefined ? {} : { since: Date.now() - DAYS[since]! * DAY }),
+      ...(text === '' ? {} : { text }),
+    }),
+    [sort, since, text],
+  )
+}
 
 export default function PlansPage() {
-  const { data, error } = useQuery(plans)
+  const search = useSearch({ from: '/' })
+  const { data, error } = useQuery(plansBy(useAsked(search)))
   const waiting = useQuery(inbox).data
-  const { q = '', status } = useSearch({ from: '/' })
+  const { q = '', status, sort, since } = search
   const navigate = useNavigate({ from: '/' })
   const field = useRef<HTMLInputElement>(null)
+  const isAll = q === '' && since === undefined
   const waits = useMemo(() => {
     const found = new Map<string, number>()
     for (const item of waiting ?? []) found.set(item.plan, (found.get(item.plan) ?? 0) + 1)
@@ -66,7 +84,6 @@ export default function PlansPage() {
     addEventListener('keydown', key)
     return () => removeEventListener('keydown', key)
   }, [])
-  const counts = useCounts(shown)
   const left = [...shown]
   const groups = GROUPS.map(({ title, has }) => {
     const rows = left.filter(row => has(row.status, waits.get(row.id) ?? 0))
@@ -140,11 +157,26 @@ export default function PlansPage() {
             </button>
           )
         })}
+        <span className="space" />
+        <Chosen
+          label="Changed"
+          none="Any time"
+          words={SINCE_WORDS}
+          value={since}
+          onChange={value => void navigate({ to: '/', search: with_('since', value), replace: true })}
+        />
+        <Chosen
+          label="Sort by"
+          none="Newest"
+          words={SORT_WORDS}
+          value={sort}
+          onChange={value => void navigate({ to: '/', search: with_('sort', value), replace: true })}
+        />
       </fieldset>
       <div className="plans">
         {error !== null && <Trouble error={error} />}
         {data === undefined && error === null && [0, 1, 2, 3].map(row => <Skeleton key={row} height={52} />)}
-        {data?.length === 0 && (
+        {data?.length === 0 && isAll && (
           <Empty title="No plans yet">
             <p>Say what you want, and Planfold drafts the steps. Nothing runs before you say so.</p>
             <Link to="/new" className="button main">
@@ -154,7 +186,7 @@ export default function PlansPage() {
             <code className="code">planfold run plan.yaml</code>
           </Empty>
         )}
-        {data !== undefined && data.length > 0 && shown.length === 0 && (
+        {data !== undefined && (data.length > 0 || !isAll) && shown.length === 0 && (
           <Empty title="No plan fits">
             <p>{q === '' ? 'No plan is in this state.' : `No plan has "${q}" in its name, title or goal.`}</p>
             <Link to="/" search={{}} className="button">
@@ -169,7 +201,7 @@ export default function PlansPage() {
             </h2>
             <ul>
               {rows.map(row => (
-                <Row key={row.id} row={row} waits={waits.get(row.id) ?? 0} counts={counts.get(row.id) ?? null} />
+                <Row key={row.id} row={row} waits={waits.get(row.id) ?? 0} />
               ))}
             </ul>
           </section>
@@ -179,24 +211,50 @@ export default function PlansPage() {
   )
 }
 
-function Row({
-  row,
-  waits,
-  counts,
+/** The address with another value of one key. */
+const with_ =
+  (key: 'sort' | 'since', value: string | null) =>
+  ({ [key]: _, ...rest }: PlansSearch): PlansSearch =>
+    (value === null ? rest : { ...rest, [key]: value }) as PlansSearch
+
+function Chosen({
+  label,
+  none,
+  words,
+  value,
+  onChange,
 }: {
-  readonly row: PlanRow
-  readonly waits: number
-  readonly counts: Counts | null
+  readonly label: string
+  readonly none: string
+  readonly words: { readonly [value: string]: string }
+  readonly value: string | undefined
+  readonly onChange: (value: string | null) => void
 }) {
+  return (
+    <select
+      className="chip"
+      aria-label={label}
+      value={value ?? ''}
+      onChange={event => onChange(event.target.value || null)}
+    >
+      <option value="">{none}</option>
+      {Object.entries(words).map(([one, word]) => (
+        <option key={one} value={one}>
+          {word}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function Row({ row, waits }: { readonly row: PlanRow; readonly waits: number }) {
   const now = useNow()
   const { status } = row
   const took = row.startedAt === null ? null : (row.endedAt ?? now) - row.startedAt
-  const ribbon =
-    counts ??
-    (status === 'completed' ? { completed: row.done } : { completed: row.done, pending: row.tasks - row.done })
+  const { counts, cost } = row
   const isWaiting = waits > 0 && !ENDED.has(status)
   // Nothing turns where nothing runs: something is ready, and waits for somebody to claim it or for a process to run it.
-  const isIdle = status === 'active' && counts !== null && (counts.running ?? 0) === 0
+  const isIdle = status === 'active' && (counts.running ?? 0) === 0
   return (
     <li className={`plan-row ${status}`}>
       <Link to="/plans/$plan" params={{ plan: row.name }}>
@@ -209,30 +267,16 @@ function Row({
           <span>{row.title ?? row.goal ?? ''}</span>
         </span>
         {isWaiting && <span className="asks">{waits === 1 ? '1 question' : `${waits} questions`}</span>}
-        <CountRibbon counts={ribbon} />
+        <CountRibbon counts={counts} />
         <span className="num plan-count">
           <b>{row.done}</b> of {row.tasks}
         </span>
         <span className="num dim plan-took" title={count(row.tasks, 'task')}>
           {took === null ? '' : clock(took)}
         </span>
+        <span className="num dim plan-cost">{cost === null ? '' : dollars(cost)}</span>
         <span className="num dim plan-when">{ago(row.updatedAt, now)}</span>
       </Link>
     </li>
   )
-}
-
-/** By state; asked again when a plan has another version. */
-function useCounts(rows: readonly PlanRow[]): ReadonlyMap<string, Counts> {
-  const open = rows.filter(({ status }) => status !== 'completed' && status !== 'draft').slice(0, COUNTED_MAX)
-  return useQueries({
-    queries: open.map(({ id, version }) => ({
-      queryKey: ['counts', id, version],
-      queryFn: () => planCounts(id),
-      staleTime: Number.POSITIVE_INFINITY,
-      placeholderData: (before: Counts | null | undefined) => before,
-    })),
-    combine: results =>
-      new Map(results.flatMap(({ data }, at) => (data == null ? [] : [[open[at]!.id as string, data] as const]))),
-  })
 }

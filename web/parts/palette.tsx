@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { Copy } from 'lucide-react'
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { orderPlan, orderTask } from '../data/api.ts'
+import { type InboxEntry, orderPlan, orderTask } from '../data/api.ts'
 import { live } from '../data/live.ts'
 import { inbox, plans } from '../data/queries.ts'
 import { shownText } from '../data/shown.ts'
@@ -125,6 +125,20 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
+/** The command that answers it; a list of all that can be said where the page cannot know. */
+function answerCommand({ id, name, task, asks }: InboxEntry): string {
+  const word = ANSWERED_BY[asks.type]
+  return task === null || word === undefined ? commandOf('inbox', 'answer', id) : commandOf(word, name, task)
+}
+
+const ANSWERED_BY: { readonly [asks: string]: string } = {
+  approval: 'approve',
+  consent: 'approve',
+  verdict: 'approve',
+  decision: 'choose',
+  question: 'answer',
+}
+
 function useItems(): readonly Item[] {
   const navigate = useNavigate()
   const { plan: name } = useParams({ strict: false })
@@ -197,7 +211,7 @@ function useItems(): readonly Item[] {
         text: `Review ${item.task ?? item.name}`,
         more: item.name,
         sign: 'waiting' as const,
-        command: item.task === null ? 'planfold inbox' : commandOf('approve', item.name, item.task),
+        command: answerCommand(item),
         run: go(`/inbox/${item.id}`),
       })),
       ...here,

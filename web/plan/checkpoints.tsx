@@ -30,6 +30,13 @@ export default function Checkpoints({ plan }: { readonly plan: LivePlan }) {
     queryFn: () => listCheckpoints(id),
     placeholderData: before => before,
   })
+  // Only a rollback that can be taken back is offered to be.
+  const undo = useQuery({
+    queryKey: ['rollback', id, 'undo', version],
+    queryFn: () => previewUndo(id),
+    enabled: operate,
+    placeholderData: before => before,
+  }).data
   const [open, setOpen] = useState<string | null>(null)
   const [back, setBack] = useState<{ readonly to: string } | { readonly undo: true } | null>(null)
   if (error !== null) return <Trouble error={error} />
@@ -52,10 +59,12 @@ export default function Checkpoints({ plan }: { readonly plan: LivePlan }) {
             Going back changes files and opens tasks again. You see what would happen first, and can undo it.
           </p>
           <span className="space" />
-          <button type="button" className="button" onClick={() => setBack({ undo: true })}>
-            <Undo2 size={14} aria-hidden="true" />
-            Undo the last
-          </button>
+          {undo?.ok === true && (
+            <button type="button" className="button" onClick={() => setBack({ undo: true })}>
+              <Undo2 size={14} aria-hidden="true" />
+              Undo the last
+            </button>
+          )}
         </div>
       )}
       <ul>
@@ -70,11 +79,11 @@ export default function Checkpoints({ plan }: { readonly plan: LivePlan }) {
                   {one.task === null ? '' : `: ${one.task}`}
                 </span>
               </span>
-              <span className="num dim">{one.paths === null ? '' : count(one.paths, 'file')}</span>
-              <span className="num dim" title={dateOf(one.at)}>
-                {ago(one.at, now)}
+              <span className="checkpoint-facts num dim">
+                {one.paths !== null && <span>{count(one.paths, 'file')}</span>}
+                <span title={dateOf(one.at)}>{ago(one.at, now)}</span>
+                <span className="wide">entry {one.version}</span>
               </span>
-              <span className="num dim wide">entry {one.version}</span>
               <button
                 type="button"
                 className="button small"
@@ -261,7 +270,7 @@ function BackDialog({
             disabled={busy || data?.ok !== true || (conflicts.length > 0 && every === null)}
             onClick={() => void go()}
           >
-            {isUndo ? 'Undo' : `Go back to ${back.to}`}
+            {isUndo ? 'Undo' : 'Go back'}
           </button>
         </div>
       </div>

@@ -4,9 +4,10 @@ import '../styles/drawer.css'
 import '../styles/inbox.css'
 import '../styles/edit-plan.css'
 import { useQuery } from '@tanstack/react-query'
-import { useDeferredValue, useEffect, useRef, useState } from 'react'
-import { Problem, planText, tryRevision } from '../data/api.ts'
+import { useEffect, useRef, useState } from 'react'
+import { planText, tryRevision } from '../data/api.ts'
 import { DiffByMeaning } from '../inbox/proposal-shown.tsx'
+import { Faults, useRested } from '../parts/checked-text.tsx'
 import { Skeleton, Trouble } from '../parts/states.tsx'
 
 export interface EditPlanProps {
@@ -18,18 +19,6 @@ export interface EditPlanProps {
   readonly onClose: () => void
   /** Keeps it; what it throws is shown here. */
   readonly onDone: (text: string) => Promise<void>
-}
-
-const WAIT_MS = 400
-
-/** What somebody has written, a moment after they stopped. */
-function useRested(text: string): string {
-  const [rested, setRested] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(text), WAIT_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  return useDeferredValue(rested)
 }
 
 export default function EditPlan({ plan, revision, title, yes, onClose, onDone }: EditPlanProps) {
@@ -117,21 +106,5 @@ function Editor({
         </button>
       </div>
     </>
-  )
-}
-
-/** What is wrong with a text, each with its place. */
-export function Faults({ error }: { readonly error: unknown }) {
-  if (!(error instanceof Problem) || error.faults.length === 0) return <Trouble error={error} />
-  return (
-    <ul className="faults" aria-label="What is wrong with it">
-      {error.faults.slice(0, 20).map((fault, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are in order.
-        <li key={at}>
-          <code>{fault.path}</code> {fault.message}
-          {fault.hint !== undefined && <small className="dim">{fault.hint}</small>}
-        </li>
-      ))}
-    </ul>
   )
 }

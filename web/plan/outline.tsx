@@ -92,8 +92,7 @@ function lineOf({ title, look, asks, reason, by }: TaskView): string {
 function When({ task }: { readonly task: TaskView }) {
   const now = useNow()
   if (task.since !== null && task.status === 'waiting') return span(now - task.since)
-  if (task.look === 'retrying' && task.retryAt !== null)
-    return `in ${Math.max(0, Math.ceil((task.retryAt - now) / 1000))} s`
+  if (task.look === 'retrying' && task.retryAt !== null) return `in ${span(task.retryAt - now)}`
   if (task.look === 'running' && task.startedAt !== null) return clock(now - task.startedAt)
   return task.startedAt === null || task.endedAt === null ? '' : took(task.endedAt - task.startedAt)
 }

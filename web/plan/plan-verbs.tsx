@@ -1,10 +1,9 @@
 // What can be ordered about a whole plan: start, pause, resume, cancel.
 
-import { Ban, Copy, Ellipsis, FlagTriangleRight, Pause, PencilLine, Play } from 'lucide-react'
+import { Ban, Copy, Ellipsis, FlagTriangleRight, MessageSquareText, Pause, PencilLine, Play } from 'lucide-react'
 import { lazy, Suspense, useId, useRef, useState } from 'react'
 import { order, orderPlan, revise } from '../data/api.ts'
-import { useConnection } from '../data/live.ts'
-import type { PlanHead } from '../data/live-messages.ts'
+import { type LivePlan, useConnection } from '../data/live.ts'
 import { useRights } from '../data/queries.ts'
 import { commandOf, copyCommand } from '../parts/command.tsx'
 import { useConfirm } from '../parts/confirm.tsx'
@@ -12,7 +11,10 @@ import { attempt, toast } from '../parts/toasts.tsx'
 
 const EditPlan = lazy(() => import('./edit-plan.tsx'))
 
-export function PlanVerbs({ head }: { readonly head: PlanHead }) {
+const Redraft = lazy(() => import('./redraft.tsx'))
+
+export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
+  const { head } = plan
   const { operate } = useRights()
   const isAway = useConnection().is === 'away'
   const menu = useId()
@@ -20,6 +22,7 @@ export function PlanVerbs({ head }: { readonly head: PlanHead }) {
   const [confirm, dialog] = useConfirm()
   const { name, status } = head
   const [isEditing, setEditing] = useState(false)
+  const [isCommenting, setCommenting] = useState(false)
   const isOpen = status === 'active' || status === 'blocked'
   const close = (): void => popover.current?.hidePopover()
   const cancel = async (): Promise<void> => {
@@ -70,6 +73,12 @@ export function PlanVerbs({ head }: { readonly head: PlanHead }) {
         <button type="button" className="button wide" disabled={isAway} onClick={() => setEditing(true)}>
           <PencilLine size={14} aria-hidden="true" />
           <span>Edit</span>
+        </button>
+      )}
+      {operate && status === 'draft' && head.goal !== null && (
+        <button type="button" className="button" disabled={isAway} onClick={() => setCommenting(true)}>
+          <MessageSquareText size={14} aria-hidden="true" />
+          <span>Comment</span>
         </button>
       )}
       {operate && status === 'paused' && (
@@ -141,6 +150,11 @@ export function PlanVerbs({ head }: { readonly head: PlanHead }) {
         )}
       </div>
       {dialog}
+      {isCommenting && (
+        <Suspense fallback={null}>
+          <Redraft plan={plan} onClose={() => setCommenting(false)} />
+        </Suspense>
+      )}
       {isEditing && (
         <Suspense fallback={null}>
           <EditPlan

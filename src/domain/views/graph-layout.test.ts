@@ -99,7 +99,7 @@ describe('the layout of a graph', () => {
         },
       ],
       width: 632,
-      height: 66,
+      height: 78,
     })
     expect(layoutGraph([])).toEqual({ nodes: [], edges: [], width: 0, height: 0 })
   })

@@ -51,7 +51,7 @@ export const LAYOUT = {
   height: 48,
   /** The diamond of a gate, and the room for its name below. */
   gate: 44,
-  label: 20,
+  label: 32,
   columnGap: 64,
   rowGap: 20,
   /** The room of an edge that passes a column. */

@@ -8,7 +8,7 @@ import { COLOURS, type Item, oneLine, pictureOf, type Scene, type Statuses } fro
 const MARGIN = 24
 const HEAD = 40
 const NAME_MAX = 21
-const TITLE_MAX = 26
+const TITLE_MAX = 22
 const LABEL_MAX = 24
 const INK = '#1b1d23'
 const FAINT = '#646872'

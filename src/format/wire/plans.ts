@@ -236,7 +236,11 @@ export const listQuery = wire(
   }),
 )
 export const oneQuery = wire(
-  z.strictObject({ as: reference.optional().meta({ description: 'Print it in this format instead.' }) }),
+  z.strictObject({
+    as: reference
+      .optional()
+      .meta({ description: 'Print it in this format instead; `html` is a report of how it went.' }),
+  }),
 )
 export const deleteQuery = wire(
   z.strictObject({

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { document, moved, page, reason, time, whole } from './field-schemas.ts'
-import { unsafeWork } from './plans.ts'
+import { plannerChoice, unsafeWork } from './plans.ts'
 import { wire } from './wire.ts'
 
 const fields = {
@@ -72,4 +72,38 @@ const told = {
 }
 export const revised = wire(
   z.strictObject({ revision: z.int(), changed: z.boolean(), dry_run: z.boolean(), ...told, ...moved }),
+)
+
+const COMMENTS_MAX = 200
+
+export const redraftBody = wire(
+  z.strictObject({
+    comments: z
+      .array(
+        z.strictObject({
+          task: z.string().min(1).max(300).nullish().meta({ description: 'All of the draft when not said.' }),
+          text: z.string().min(1).max(10_000),
+          field: z.string().min(1).max(100).optional(),
+          line: z.int().min(1).max(1_000_000).optional(),
+        }),
+      )
+      .min(1)
+      .max(COMMENTS_MAX),
+    ...plannerChoice,
+  }),
+)
+export const redraft = wire(
+  z.strictObject({
+    plan_id: z.string(),
+    name: z.string(),
+    revision: z.int().meta({ description: 'The one it was made from: send it as `expected_revision`.' }),
+    changed: z.boolean(),
+    ...changes,
+    document: z.string().meta({ description: 'The whole next draft, for POST /plans/PLAN/revisions.' }),
+    rationale: z.string(),
+    unfollowed: z
+      .array(z.strictObject({ task: z.string().nullable(), text: z.string(), why: z.string() }))
+      .meta({ description: 'What was said and could not be followed.' }),
+  }),
+  'Redraft',
 )

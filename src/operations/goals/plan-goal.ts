@@ -79,9 +79,9 @@ export interface ProposedPlan {
 export async function proposedPlan(
   rooms: PlanningRooms,
   goal: string,
-  choices: PlanningChoices = {},
+  { comments = [], ...choices }: PlanningChoices & Pick<PlanRequest, 'comments'> = {},
 ): Promise<ProposedPlan> {
-  const { proposal, document } = await proposePlan(rooms, goal, [], choices)
+  const { proposal, document } = await proposePlan(rooms, goal, comments, choices)
   const { definition, source } = createOrder(document)
   return { proposal, definition, source }
 }
@@ -140,7 +140,7 @@ export function withoutRecording(definition: PlanDefinition): PlanDefinition {
 }
 
 /** How a draft came about changes with each drafting, and is not what will be done. */
-function withoutPlanning(definition: PlanDefinition): PlanDefinition {
+export function withoutPlanning(definition: PlanDefinition): PlanDefinition {
   const { planning: _, ...extra } = definition.extra ?? {}
   return { ...definition, extra }
 }

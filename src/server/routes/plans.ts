@@ -17,6 +17,7 @@ import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../form
 import { planWord } from '../../format/wire/planstore-fields.ts'
 import { archivePlan as archive } from '../../operations/archive-plan.ts'
 import { createPlan } from '../../operations/create-plan.ts'
+import { printReport } from '../../operations/export-plan.ts'
 import type { PlanTarget } from '../../operations/find-target.ts'
 import { activePlan } from '../../operations/session-plans.ts'
 import type { MetricRow } from '../../stores/store.ts'
@@ -388,7 +389,7 @@ export const planRoutes = [
         about: 'the plan; its document as text when a format was asked for',
         body: wire.plan,
         tag: true,
-        texts: ['application/yaml', 'text/plain'],
+        texts: ['application/yaml', 'text/plain', 'text/html'],
       },
     },
     handle: async call => {
@@ -555,9 +556,20 @@ async function make(call: MakeCall): Promise<Answer> {
 }
 
 async function printPlan(call: Call<unknown>, plan: PlanId, as: string): Promise<Answer> {
+  const { engine } = call
+  if (as === 'html') {
+    const text = await printReport(engine, plan)
+    return text === null
+      ? notFound('the plan has gone')
+      : {
+          status: 200,
+          // Opened from disk it has its styles; the policy of the service allows none that stand in a document.
+          headers: { 'content-disposition': 'attachment; filename="report.html"' },
+          raw: { type: 'text/html; charset=utf-8', data: text },
+        }
+  }
   const dialect = formatCalled(as)
   if (isProblem(dialect)) return dialect
-  const { engine } = call
   const [current, board] = [await engine.ask({ type: 'definition', plan }), await engine.ask({ type: 'board', plan })]
   if (current === null || board === null) return notFound('the plan has gone')
   const printed = await call.rooms.documents.runOn('print', {

@@ -4,19 +4,22 @@ import type { Event } from '../../domain/event.ts'
 import type { PlanId } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Fate, MergeMode } from '../../domain/revisions/merge.ts'
-import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
+import { isEmpty, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 
 import type { Order } from '../../engine/engine.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import { explainDiff } from '../../format/plan/diff-text.ts'
 import type { Revision } from '../../format/plan/revisions.ts'
 import * as wire from '../../format/wire/revisions.ts'
+import { redraftPlan } from '../../operations/goals/redraft-plan.ts'
 import { readRevisions } from '../../operations/read-journal.ts'
 import { type PreparedRevision, readCurrentPlan } from '../../operations/revise-plan.ts'
 import type { ReadDocument } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
+import { presentFields } from '../planstore/patch.ts'
 import { isProblem, notFound, type Problem, refused } from '../problem.ts'
+import { proposeFor } from '../propose-plan.ts'
 import { options } from '../request.ts'
 import { type AnyRoute, created, ok, route } from '../route.ts'
 import { type Accepted, type Asking, answerOf, gone, submit, withNewer, withPlan } from '../submit-order.ts'
@@ -203,6 +206,52 @@ export const revisionRoutes: readonly AnyRoute[] = [
         return event === undefined
           ? ok(body, moved.version)
           : created(body, `/plans/${plan}/revisions/${event.revision}`, moved.version)
+      }),
+  }),
+  route({
+    method: 'POST',
+    path: '/plans/:plan/redraft',
+    right: 'operate',
+    noun,
+    about:
+      'Drafts a draft again, by what people say about it, and tells what would be different. Nothing is written: keep its document as the next revision.',
+    body: wire.redraftBody,
+    answers: { 200: { about: 'the next draft, and how it differs', body: wire.redraft } },
+    handle: async call =>
+      await withPlan(call, async ({ plan, name }) => {
+        const { comments, ...choice } = call.body
+        const said = comments.map(({ task = null, text, field, line }) => ({
+          task,
+          text,
+          ...(field === undefined && line === undefined ? {} : { place: presentFields({ field, line }) }),
+        }))
+        const asked = { plan, said, choice: presentFields(choice) }
+        const drafted = await redraftPlan(call.engine, asked, async ({ goal, choice, ...earlier }) => {
+          const proposed = await proposeFor(call, goal, choice, earlier)
+          return isProblem(proposed) ? { problem: proposed } : proposed.proposal
+        })
+        switch (drafted.status) {
+          case 'failed':
+            return drafted.problem
+          case 'refused':
+            return refused(drafted.refusal, { plan })
+          case 'drafted': {
+            const { revision, text, diff, summary, rationale, unfollowed } = drafted.redraft
+            return ok({
+              plan_id: plan,
+              name,
+              revision,
+              changed: !isEmpty(diff),
+              summary,
+              diff: onWire(diff),
+              document: text,
+              rationale,
+              unfollowed: unfollowed.map(({ comment: { task, text }, why }) => ({ task, text, why })),
+            })
+          }
+          default:
+            return drafted satisfies never
+        }
       }),
   }),
 ]

@@ -1,0 +1,110 @@
+// A draft that people commented on, drafted again: what the next one would say, and how it differs. Nothing is written. Whoever reads
+// it keeps it as the next revision, or leaves the draft as it is.
+
+import type { PlanId } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
+import { printYaml } from '../../format/plan/print.ts'
+import type { PlanComment, PlanProposal } from '../../planners/planner.ts'
+import type { CallerEngine } from '../run-plan.ts'
+import type { PlannerChoice } from './choose-planner.ts'
+import { withoutPlanning } from './plan-goal.ts'
+
+/** What a planner is asked for. */
+export interface RedraftRequest {
+  readonly goal: string
+  /** Everything that was said so far, not only now: a draft is made anew from it. */
+  readonly comments: readonly PlanComment[]
+  readonly draft: PlanDefinition
+  /** Who made the first one, where nobody else is named. */
+  readonly choice: PlannerChoice
+}
+
+export interface Redraft {
+  /** The revision it was made from. */
+  readonly revision: number
+  /** The whole next draft. */
+  readonly text: string
+  readonly diff: SemanticDiff
+  readonly summary: string
+  /** For the journal, when it is kept. */
+  readonly rationale: string
+  readonly unfollowed: PlanProposal['unfollowed']
+}
+
+export type Redrafted<Problem> =
+  | { readonly status: 'drafted'; readonly redraft: Redraft }
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+  /** The planner had no plan; in the words of whoever asked it. */
+  | { readonly status: 'failed'; readonly problem: Problem }
+
+const RATIONALE_MAX = 2_000
+
+export async function redraftPlan<Problem>(
+  engine: Pick<CallerEngine, 'ask'>,
+  {
+    plan,
+    said,
+    choice,
+  }: { readonly plan: PlanId; readonly said: readonly PlanComment[]; readonly choice: PlannerChoice },
+  propose: (
+    request: RedraftRequest,
+  ) => Promise<Pick<PlanProposal, 'definition' | 'unfollowed'> | { readonly problem: Problem }>,
+): Promise<Redrafted<Problem>> {
+  const [current, summary] = [
+    await engine.ask({ type: 'definition', plan }),
+    await engine.ask({ type: 'summary', plan }),
+  ]
+  if (current === null || summary === null)
+    return { status: 'refused', refusal: refuse('not-found', 'the plan has gone') }
+  const { definition: draft, revision } = current
+  if (summary.status !== 'draft')
+    return {
+      status: 'refused',
+      refusal: refuse(
+        'illegal-transition',
+        `the plan is ${summary.status}: only a draft is drafted again`,
+        'propose a revision instead',
+      ),
+    }
+  if (draft.goal === undefined)
+    return {
+      status: 'refused',
+      refusal: refuse('invalid', 'nothing says what the draft is for', 'give it a goal, or edit it'),
+    }
+  const comments = [...commentsOn(draft), ...said]
+  const proposed = await propose({ goal: draft.goal, comments, draft, choice: { ...plannerOf(draft), ...choice } })
+  if ('problem' in proposed) return { status: 'failed', problem: proposed.problem }
+  const next = { ...proposed.definition, name: draft.name }
+  const diff = semanticDiff(withoutPlanning(draft), withoutPlanning(next))
+  const rationale = `drafted again: ${said.map(({ text }) => text).join('; ')}`.slice(0, RATIONALE_MAX)
+  const { unfollowed } = proposed
+  return {
+    status: 'drafted',
+    redraft: { revision, text: printYaml(next), diff, summary: summarise(diff), rationale, unfollowed },
+  }
+}
+
+const planningOf = ({ extra = {} }: PlanDefinition): JsonObject => {
+  const { planning } = extra
+  return planning === null || typeof planning !== 'object' || Array.isArray(planning) ? {} : (planning as JsonObject)
+}
+
+/** What the draft remembers of what was said about those before it. */
+function commentsOn(draft: PlanDefinition): readonly PlanComment[] {
+  const { comments } = planningOf(draft)
+  if (!Array.isArray(comments)) return []
+  return comments.flatMap(one => {
+    if (one === null || typeof one !== 'object' || Array.isArray(one)) return []
+    const { task = null, text } = one as JsonObject
+    return typeof text === 'string' && (task === null || typeof task === 'string') ? [{ task, text }] : []
+  })
+}
+
+function plannerOf(draft: PlanDefinition): PlannerChoice {
+  const { planner, template } = planningOf(draft)
+  if (planner === 'template' && typeof template === 'string') return { template }
+  return planner === 'model' ? { planner } : {}
+}

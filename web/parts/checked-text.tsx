@@ -1,0 +1,35 @@
+// Text that is checked while somebody writes it: a moment after the last key, and what is wrong stands there with its place.
+
+import '../styles/edit-plan.css'
+import { useDeferredValue, useEffect, useState } from 'react'
+import { Problem } from '../data/api.ts'
+import { Trouble } from './states.tsx'
+
+const WAIT_MS = 400
+
+/** What somebody has written, a moment after they stopped. */
+export function useRested(text: string): string {
+  const [rested, setRested] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(text), WAIT_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  return useDeferredValue(rested)
+}
+
+/** What is wrong with a text, each with its place. */
+export function Faults({ error }: { readonly error: unknown }) {
+  if (!(error instanceof Problem) || error.faults.length === 0) return <Trouble error={error} />
+  return (
+    <ul className="faults" aria-label="What is wrong with it">
+      {error.faults.slice(0, 20).map((fault, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are in order.
+        <li key={at}>
+          {fault.line !== undefined && <span className="num">line {fault.line}: </span>}
+          <code>{fault.path}</code> {fault.message}
+          {fault.hint !== undefined && <small className="dim">{fault.hint}</small>}
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,125 @@
+// A draft is commented, drafted again and shown as a difference. Nothing is kept, and nothing runs, before somebody says so.
+
+import '../styles/drawer.css'
+import '../styles/inbox.css'
+import '../styles/edit-plan.css'
+import { Plus } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { type DraftComment, type Redraft as Drafted, redraft, revise } from '../data/api.ts'
+import type { LivePlan } from '../data/live.ts'
+import { DiffByMeaning } from '../inbox/proposal-shown.tsx'
+import { Trouble } from '../parts/states.tsx'
+import { toast } from '../parts/toasts.tsx'
+
+const EMPTY: DraftComment = { task: null, text: '' }
+
+export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; readonly onClose: () => void }) {
+  const { name } = plan.head
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [comments, setComments] = useState<readonly DraftComment[]>([EMPTY])
+  const [drafted, setDrafted] = useState<Drafted | null>(null)
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  const said = comments.filter(({ text }) => text.trim() !== '')
+  const change = (at: number, next: DraftComment): void => {
+    setComments(comments.map((one, index) => (index === at ? next : one)))
+    setDrafted(null)
+  }
+  const doing = async (work: () => Promise<void>): Promise<void> => {
+    setBusy(true)
+    setError(null)
+    try {
+      await work()
+    } catch (trouble) {
+      setError(trouble)
+    }
+    setBusy(false)
+  }
+  const again = (): Promise<void> => doing(async () => setDrafted(await redraft(name, said)))
+  const keep = ({ document, rationale, revision }: Drafted): Promise<void> =>
+    doing(async () => {
+      await revise(name, document, rationale, revision)
+      toast('The draft is changed')
+      onClose()
+    })
+  return (
+    <dialog ref={dialog} className="edit-plan" aria-labelledby="redraft-title" onClose={onClose}>
+      <div className="dialog-body">
+        <h2 id="redraft-title">What should be different in {name}?</h2>
+        <div className="edit-plan-both redraft">
+          <div className="redraft-said">
+            {comments.map((comment, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: they stay in their order.
+              <fieldset key={at}>
+                <legend className="hidden">Comment {at + 1}</legend>
+                <select
+                  className="field"
+                  aria-label="About"
+                  value={comment.task ?? ''}
+                  onChange={event => change(at, { ...comment, task: event.target.value || null })}
+                >
+                  <option value="">all of it</option>
+                  {plan.tasks.map(task => (
+                    <option key={task.name} value={task.name}>
+                      {task.name}
+                    </option>
+                  ))}
+                </select>
+                <textarea
+                  className="field"
+                  aria-label="Comment"
+                  rows={3}
+                  value={comment.text}
+                  placeholder="e.g. leave this out, ask first, only src/"
+                  onChange={event => change(at, { ...comment, text: event.target.value })}
+                />
+              </fieldset>
+            ))}
+            <button type="button" className="button small" onClick={() => setComments([...comments, EMPTY])}>
+              <Plus size={13} aria-hidden="true" /> Another comment
+            </button>
+          </div>
+          <div className="edit-plan-told" aria-live="polite">
+            {drafted === null ? (
+              <p className="dim">The next draft stands here, as what it changes. You keep it, or leave the old one.</p>
+            ) : (
+              <>
+                <p>
+                  <b>{drafted.changed ? drafted.summary : 'The next draft is the same.'}</b>
+                </p>
+                <DiffByMeaning diff={drafted.diff} />
+                {drafted.unfollowed.map(({ task, text, why }) => (
+                  <p key={`${task}${text}`} className="impact">
+                    Could not be followed: {task === null ? '' : `${task}: `}
+                    {text} ({why})
+                  </p>
+                ))}
+              </>
+            )}
+          </div>
+        </div>
+        {error !== null && <Trouble error={error} />}
+        <div className="dialog-acts">
+          <button type="button" className="button" onClick={onClose}>
+            Leave it as it is
+          </button>
+          {drafted?.changed === true ? (
+            <button type="button" className="button main" disabled={busy} onClick={() => void keep(drafted)}>
+              Keep this draft
+            </button>
+          ) : (
+            <button
+              type="button"
+              className="button main"
+              disabled={busy || said.length === 0}
+              onClick={() => void again()}
+            >
+              {busy ? 'Drafting…' : 'Draft again'}
+            </button>
+          )}
+        </div>
+      </div>
+    </dialog>
+  )
+}
