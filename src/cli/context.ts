@@ -59,6 +59,8 @@ export async function withState<T>(
     readonly root?: string
     /** Only look: nothing in the state folder can change, and nothing is mirrored. */
     readonly reading?: boolean
+    /** Plans that are made come from elsewhere. */
+    readonly outside?: true
   },
   body: (composed: Composed) => Promise<T>,
 ): Promise<T> {
@@ -70,6 +72,7 @@ export async function withState<T>(
     word: partText,
     create: options.create,
     reading: options.reading,
+    outside: options.outside,
     dir,
     root: options.root,
     as,

@@ -178,8 +178,6 @@ export type Order =
       /** `number` makes `name-2`, `name-3` … when the name is taken. */
       readonly taken?: 'refuse' | 'number'
       readonly source?: PlanSource
-      /** It came from elsewhere, although this process does not show it: a model has written it. */
-      readonly outside?: true
       readonly imported?: readonly ImportedTask[]
     }
   | {

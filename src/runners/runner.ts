@@ -8,7 +8,8 @@ import type { ModelUse } from '../domain/model-use.ts'
 import type { Action, ActionType, Edit, TaskDefinition } from '../domain/plan.ts'
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { Failure } from '../domain/result.ts'
-import type { Sandbox, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
+import type { Answer } from '../safety/safety-refusal.ts'
+import type { OpenNetwork, Sandbox, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
 
 export interface Runner {
   readonly action: ActionType
@@ -56,7 +57,8 @@ export interface RunnerTools {
   /** The sandbox commands are shut in; absent: they run with the rights of this process. */
   readonly sandbox?: {
     readonly room: Sandbox
-    readonly network: SandboxNetwork
+    /** The network it has, or how a way out is opened for one command. */
+    readonly network: SandboxNetwork | ((log: RunnerTools['log']) => Promise<Answer<OpenNetwork>>)
     /** Without one nothing runs; else what is weaker is told. */
     readonly isRequired: boolean
   }

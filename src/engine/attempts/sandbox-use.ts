@@ -1,11 +1,17 @@
 // Whether a command is shut in, and with which network. What a plan says may make it stricter; a plan that came from elsewhere cannot
 // make it weaker. The person says otherwise for this machine with PLANFOLD_SANDBOX.
 
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { quoted } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
-import type { PlanDefinition, SandboxMode, TaskDefinition } from '../../domain/plan.ts'
+import type { SandboxMode, TaskDefinition } from '../../domain/plan.ts'
+import { isOffline, type NetworkUse, networkOf, withOwnRules } from '../../domain/plan-rules/network.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { RunnerTools } from '../../runners/runner.ts'
-import type { SandboxNetwork } from '../../safety/sandbox/sandbox.ts'
+import type { Answer } from '../../safety/safety-refusal.ts'
+import type { OpenNetwork } from '../../safety/sandbox/sandbox.ts'
 import type { Entry } from '../../stores/store.ts'
 import type { Rooms } from '../rooms.ts'
 
@@ -42,12 +48,46 @@ export function sandboxMode({ definition, sandbox }: Pick<PlanState, 'definition
 export function sandboxFor(rooms: Rooms, state: PlanState, task: TaskDefinition): Pick<RunnerTools, 'sandbox'> {
   const mode = sandboxMode(state)
   if (rooms.sandbox === undefined || mode === 'off') return {}
-  const network = networkFor(state.definition, task, mode)
-  return { sandbox: { room: rooms.sandbox, network, isRequired: mode === 'required' } }
+  const isRequired = mode === 'required'
+  const declared = networkOf(state.definition, task)
+  // Whoever wrote the plan here and says nothing of the network has always had it.
+  if (declared === null && !isRequired) return { sandbox: { room: rooms.sandbox, network: 'host', isRequired } }
+  if (declared !== null && isOffline(declared)) return { sandbox: { room: rooms.sandbox, network: 'none', isRequired } }
+  return { sandbox: { room: rooms.sandbox, network: log => openNetwork(rooms, declared, log), isRequired } }
 }
 
-function networkFor(plan: PlanDefinition, task: TaskDefinition, mode: SandboxMode): SandboxNetwork {
-  const allowed = task.network ?? plan.policy?.network
-  if (allowed === undefined) return mode === 'required' ? 'none' : 'host'
-  return allowed.length === 0 ? 'none' : 'host'
+const PORT = 3128
+
+/** The way out for one command: our proxy, which lets through what the plan and the person allow, and tells every decision. */
+async function openNetwork(
+  { environment, root, stateDir, word }: Rooms,
+  declared: NetworkUse | null,
+  log: RunnerTools['log'],
+): Promise<Answer<OpenNetwork>> {
+  const { openProxy } = await import('../../safety/network/network-proxy.ts')
+  const { userNetworkRules } = await import('../../safety/network/user-rules.ts')
+  const own = await userNetworkRules({ environment, root, stateDir })
+  const allow = declared === null ? own : withOwnRules(declared, own).allow
+  const folder = mkdtempSync(join(tmpdir(), 'pfn-'))
+  const howToAllow =
+    word === undefined ? undefined : (rule: string): string => word(quoted('allow-network', { address: rule }))
+  const opened = await openProxy({
+    folder,
+    allow,
+    onDecision: ({ host, port, allowed, why, allowWith }) => {
+      const how = allowWith === undefined ? why : `allow with ${howToAllow?.(allowWith) ?? allowWith}`
+      const said = allowed ? 'allowed' : `not allowed; ${how}`
+      log('engine', Buffer.from(`asked for ${host}:${port}: ${said}\n`))
+    },
+    ...(howToAllow === undefined ? {} : { howToAllow }),
+  })
+  if (!opened.ok) return opened
+  const proxy = opened.value
+  return {
+    ok: true,
+    value: {
+      network: { proxyFolder: proxy.folder, port: PORT, tcp: proxy.tcp },
+      close: () => proxy.close(),
+    },
+  }
 }

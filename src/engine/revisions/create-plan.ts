@@ -71,8 +71,12 @@ export async function startOf(rooms: Rooms, plan: PlanId): Promise<Omit<CommandO
   return { rules: RULES, ...files, ...sandbox, ...stamp }
 }
 
-/** Another format is as foreign as another machine: who runs it has not written it. */
-const isFromElsewhere = (
+/** Another format is as foreign as another machine, and so is a model: who runs it has not written it. */
+function isFromElsewhere(
   { outside }: Rooms,
-  { outside: said, source }: Extract<Order, { readonly type: 'create' }>,
-): boolean => outside === true || said === true || (source !== undefined && source.dialect !== 'planfold')
+  { definition, source }: Extract<Order, { readonly type: 'create' }>,
+): boolean {
+  if (outside === true || (source !== undefined && source.dialect !== 'planfold')) return true
+  const planning = definition.extra?.planning
+  return typeof planning === 'object' && planning !== null && 'planner' in planning && planning.planner === 'model'
+}

@@ -19,7 +19,7 @@ import type { Directory } from '../../safety/files/directory.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { type Answer, codeOf, failure, failureOf } from '../../safety/safety-refusal.ts'
 import { type Boxed, spawnBoxed } from '../../safety/sandbox/boxed-process.ts'
-import type { Wrapped } from '../../safety/sandbox/sandbox.ts'
+import type { OpenNetwork, Wrapped } from '../../safety/sandbox/sandbox.ts'
 import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools } from '../runner.ts'
 import { OutputTap } from './output.ts'
 import { startOf } from './process-table.ts'
@@ -261,8 +261,12 @@ export function runRunner(options: RunOptions): Runner {
         onOutput: (stream, chunk) => taps[stream].write(chunk),
       })
       await cwd.value.close()
-      if (child instanceof Error) return { type: 'failed', failure: spawnFailure(child, argv), begun: false }
+      if (child instanceof Error) {
+        await wrapped?.value.close()
+        return { type: 'failed', failure: spawnFailure(child, argv), begun: false }
+      }
       const ending = await follow(child, attempt, tools, stop.signal, options)
+      await wrapped?.value.close()
       taps.stdout.end()
       taps.stderr.end()
       if (ending.why === 'interrupted') return { type: 'interrupted' }
@@ -279,7 +283,7 @@ async function shutIn(
   { sandbox, root, stateDir, write, log }: RunnerTools,
   argv: readonly string[],
   env: { readonly [name: string]: string },
-): Promise<Answer<Wrapped> | null> {
+): Promise<Answer<Shut> | null> {
   if (sandbox === undefined) return null
   const { room, network, isRequired } = sandbox
   if (!isRequired) {
@@ -289,16 +293,24 @@ async function shutIn(
       return null
     }
   }
-  return await room.wrap({
+  const open = typeof network === 'function' ? await network(log) : ({ ok: true, value: { network, close } } as const)
+  if (!open.ok) return open
+  const wrapped = await room.wrap({
     root,
     stateDir,
     cwd: join(realpathSync(root), attempt.definition.cwd ?? '.'),
     write,
-    network,
+    network: open.value.network,
     argv,
     env,
   })
+  if (wrapped.ok) return { ok: true, value: { ...wrapped.value, close: open.value.close } }
+  await open.value.close()
+  return wrapped
 }
+
+type Shut = Wrapped & Pick<OpenNetwork, 'close'>
+const close = async () => {}
 
 interface Ending {
   readonly why: 'exited' | 'interrupted' | 'timed out'

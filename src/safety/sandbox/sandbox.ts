@@ -43,6 +43,12 @@ export interface ProxiedNetwork {
   readonly tcp?: readonly { readonly host: string; readonly port: number }[]
 }
 
+/** A way out that lasts as long as one command. */
+export interface OpenNetwork {
+  readonly network: SandboxNetwork
+  close(): Promise<void>
+}
+
 /** A command as it is to be started, and what is looked at when it has ended. */
 export interface Wrapped {
   readonly file: string

@@ -84,7 +84,7 @@ class State {
 
   async #openFolder(create: boolean): Promise<Composed> {
     const { cwd, environment, settings, openState } = this.#context
-    return await openState({ cwd, environment, word: partText, create, dir: settings.dir })
+    return await openState({ cwd, environment, word: partText, create, dir: settings.dir, outside: true })
   }
 
   async close(): Promise<void> {
