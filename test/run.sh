@@ -15,6 +15,10 @@ if [ -z "${PLANFOLD_CHROMIUM:-}" ] && ! command -v chromium >/dev/null && ! comm
   && [ ! -d node_modules/@sparticuz/chromium/bin ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
   (apt-get update -qq && apt-get install -y -qq chromium) >/dev/null 2>&1 || echo "no browser could be installed; the tests of the page will say that they skip"
 fi
+# bubblewrap shuts commands in. Installed when missing and allowed; else the tests of the sandbox say that they skip.
+if ! command -v bwrap >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+  (apt-get update -qq && apt-get install -y -qq bubblewrap) >/dev/null 2>&1 || echo "bubblewrap could not be installed; the tests of the sandbox will say that they skip"
+fi
 # git is needed by the demo and its tests.
 if ! command -v git >/dev/null; then
   if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then (apt-get update -qq && apt-get install -y -qq git) >/dev/null 2>&1; fi

@@ -9,13 +9,12 @@ import type {
   GateVerdict,
   ImportedTask,
   NotePlace,
-  PlanSource,
   Proposal,
   Question,
 } from './event.ts'
 import type { CheckpointName, Millis, PlanId, PlanName, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
-import type { NoticeKind, PlanDefinition, SandboxMode, TaskDefinition } from './plan.ts'
+import type { NoticeKind, PlanDefinition, PlanSource, SandboxMode, TaskDefinition } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict, Wrote } from './result.ts'
 import type { Shortage } from './shortage.ts'

@@ -15,6 +15,7 @@ import type {
   NoticeKind,
   Option,
   PlanDefinition,
+  PlanSource,
   Recovery,
   SandboxMode,
   TaskDefinition,
@@ -194,9 +195,7 @@ export type Event =
       readonly source?: PlanSource
       /** It came from elsewhere: over the network, from another format, from a model or an agent. */
       readonly outside?: true
-      /** The folder it works in, relative to the workspace. */
       readonly place?: string
-      /** The entry of `origin` it goes on from. */
       readonly forkedAt?: number
       /** All files of the folder the fork begins in. */
       readonly start?: Sha256
@@ -220,7 +219,6 @@ export type Event =
       readonly type: 'plan.started'
       readonly rules: number
       readonly files?: 'seen'
-      /** How commands are shut in where the plan says nothing stricter; absent where there is no sandbox to be had. */
       readonly sandbox?: SandboxMode
       readonly stamp?: Standing
     }
@@ -506,13 +504,6 @@ export function tasksOf(event: Event): readonly TaskName[] {
   if (event.type === 'task.added') return event.tasks.map(({ id }) => id)
   if ('tasks' in event && event.tasks !== undefined) return event.tasks
   return 'task' in event && event.task !== undefined ? [event.task] : []
-}
-
-/** The text a definition was read from, verbatim, when somebody wrote it in words of their own. */
-export interface PlanSource {
-  /** The dialect; `planfold` for the canonical format. */
-  readonly dialect: string
-  readonly text: string
 }
 
 /** A task that had ended when the plan was written, by the word of whoever brought it. */

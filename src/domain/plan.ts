@@ -516,6 +516,13 @@ export interface Policy {
   readonly retention?: { readonly restoredMs?: number }
 }
 
+/** The text a definition was read from, verbatim, when somebody wrote it in words of their own. */
+export interface PlanSource {
+  /** The dialect; `planfold` for the canonical format. */
+  readonly dialect: string
+  readonly text: string
+}
+
 /** `required`: no command runs without one. `preferred`: where there is one, it is used. `off`: commands run with the person's rights. */
 export type SandboxMode = 'required' | 'preferred' | 'off'
 

@@ -3,10 +3,10 @@
 // and to the wire (format/wire/orders.ts). One that changes a plan in a new way is also a command of the domain (domain/command.ts).
 
 import type { CommandOf, Decide, UnsafeWork } from '../domain/command.ts'
-import type { Event, ImportedTask, PlanSource } from '../domain/event.ts'
+import type { Event, ImportedTask } from '../domain/event.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
-import type { Field, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import type { Field, PlanDefinition, PlanSource, TaskDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Result } from '../domain/result.ts'
 import type { PlanChanges, TaskChanges } from '../domain/revisions/merge.ts'

@@ -5,10 +5,10 @@
 //   failed ──► goes on, with the document as a revision when it differs: what is done stays done
 
 import type { UnsafeWork } from '../domain/command.ts'
-import type { ImportedTask, PlanSource } from '../domain/event.ts'
+import type { ImportedTask } from '../domain/event.ts'
 import { advise, next } from '../domain/hint.ts'
 import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
-import type { PlanDefinition } from '../domain/plan.ts'
+import type { PlanDefinition, PlanSource } from '../domain/plan.ts'
 import { keepItems } from '../domain/plan-rules/for-each.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import { isOtherWork } from '../domain/rules/reopen.ts'

@@ -125,17 +125,12 @@ export function* networks({ graph }: Ground): Iterable<Finding> {
 }
 
 /** What a plan may say and nothing holds it to yet. Told by `validate` and `analyze`, not whenever the plan runs. */
-export function recordedKeys({ policy, tasks }: PlanDefinition): readonly ('network' | 'budget')[] {
-  const says = (key: 'network' | 'budget') => isSaid(policy?.[key]) || tasks.some(task => isSaidBy(task, key))
-  return (['network', 'budget'] as const).filter(says)
+export function recordedKeys({ policy, tasks }: PlanDefinition): readonly 'budget'[] {
+  return policy?.budget !== undefined || tasks.some(hasBudget) ? ['budget'] : []
 }
 
-const isSaidBy = (task: TaskDefinition, key: 'network' | 'budget'): boolean =>
-  isSaid(task[key]) || (task.action.type === 'subplan' && task.action.tasks.some(one => isSaidBy(one, key)))
-
-/** That there is no network is the author's word about the task, and decides what is done after a crash. */
-const isSaid = (value: object | undefined): boolean =>
-  value !== undefined && !(Array.isArray(value) && value.length === 0)
+const hasBudget = (task: TaskDefinition): boolean =>
+  task.budget !== undefined || (task.action.type === 'subplan' && task.action.tasks.some(hasBudget))
 
 export function* recordedOnly({ graph }: Look): Iterable<Finding> {
   const keys = recordedKeys(graph.definition)
@@ -144,7 +139,7 @@ export function* recordedOnly({ graph }: Look): Iterable<Finding> {
     code: 'not-enforced',
     severity: 'info',
     key: 'policy',
-    message: `${keys.map(key => `'${key}'`).join(' and ')} ${keys.length === 1 ? 'is' : 'are'} recorded, not yet enforced`,
+    message: "'budget' is recorded, not yet enforced",
     hint: 'nothing stops a task that goes beyond it',
   }
 }

@@ -13,6 +13,7 @@ import type { RunnerTools } from '../../runners/runner.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
 import type { OpenNetwork } from '../../safety/sandbox/sandbox.ts'
 import type { Entry } from '../../stores/store.ts'
+import { lazy } from '../lazy-imports.ts'
 import type { Rooms } from '../rooms.ts'
 
 const MODES: ReadonlySet<string> = new Set<SandboxMode>(['required', 'preferred', 'off'])
@@ -64,8 +65,8 @@ async function openNetwork(
   declared: NetworkUse | null,
   log: RunnerTools['log'],
 ): Promise<Answer<OpenNetwork>> {
-  const { openProxy } = await import('../../safety/network/network-proxy.ts')
-  const { userNetworkRules } = await import('../../safety/network/user-rules.ts')
+  const { openProxy } = await lazy.networkProxy()
+  const { userNetworkRules } = await lazy.userRules()
   const own = await userNetworkRules({ environment, root, stateDir })
   const allow = declared === null ? own : withOwnRules(declared, own).allow
   const folder = mkdtempSync(join(tmpdir(), 'pfn-'))

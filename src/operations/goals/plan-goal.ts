@@ -1,10 +1,9 @@
 // From a goal to a draft: a planner proposes a plan, it is checked as every plan is, and kept as a draft that nobody has approved yet.
 // What people say about it is written down in its journal and answered by the next draft, which is shown as a difference.
 
-import type { PlanSource } from '../../domain/event.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import type { PlanDefinition } from '../../domain/plan.ts'
+import type { PlanDefinition, PlanSource } from '../../domain/plan.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import { printYaml } from '../../format/plan/print.ts'

@@ -22,6 +22,7 @@ import { type Boxed, spawnBoxed } from '../../safety/sandbox/boxed-process.ts'
 import type { OpenNetwork, Wrapped } from '../../safety/sandbox/sandbox.ts'
 import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools } from '../runner.ts'
 import { OutputTap } from './output.ts'
+import { runsOutside } from './outside-git.ts'
 import { startOf } from './process-table.ts'
 
 // A started child process and its two ends: it has exited, and later its pipes are closed. Ends and output are listened to
@@ -284,7 +285,7 @@ async function shutIn(
   argv: readonly string[],
   env: { readonly [name: string]: string },
 ): Promise<Answer<Shut> | null> {
-  if (sandbox === undefined) return null
+  if (sandbox === undefined || runsOutside(argv)) return null
   const { room, network, isRequired } = sandbox
   if (!isRequired) {
     const standing = await room.check()

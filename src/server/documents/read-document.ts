@@ -1,7 +1,7 @@
 // A plan document that came with a request, as the service answers about it: every fault at its place, as one problem.
 
-import type { ImportedTask, PlanSource } from '../../domain/event.ts'
-import type { PlanDefinition } from '../../domain/plan.ts'
+import type { ImportedTask } from '../../domain/event.ts'
+import type { PlanDefinition, PlanSource } from '../../domain/plan.ts'
 import type { Dialect } from '../../format/dialects/dialect.ts'
 import type { Told } from '../../format/plan/parse.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'

@@ -193,12 +193,7 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
         ]),
     ...(recorded.length === 0
       ? []
-      : [
-          '',
-          paint.dim(
-            `${recorded.map(key => `\`${key}\``).join(' and ')} ${recorded.length === 1 ? 'is' : 'are'} recorded, not yet enforced: nothing stops a task that goes beyond.`,
-          ),
-        ]),
+      : ['', paint.dim('`budget` is recorded, not yet enforced: nothing stops a task that goes beyond.')]),
     ...(told.sketch.length === 0
       ? []
       : [

@@ -1,8 +1,7 @@
 // `planfold revise PLAN [FILE]`: a rewritten plan, or single changes by name, become the next revision. What changes, and what
 // becomes of every task, is told; with --dry-run nothing else happens.
 
-import type { PlanSource } from '../../../domain/event.ts'
-import type { PlanDefinition } from '../../../domain/plan.ts'
+import type { PlanDefinition, PlanSource } from '../../../domain/plan.ts'
 import type { MergeMode, MergeNote } from '../../../domain/revisions/merge.ts'
 import { PLAN_ENDED } from '../../../domain/status.ts'
 import type { Engine } from '../../../engine/engine.ts'
