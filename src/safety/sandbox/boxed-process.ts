@@ -2,11 +2,11 @@
 // its end. The lifeline is ours alone, so when this process dies it is cut.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import type { Failure } from '../../domain/result.ts'
 import { failure } from '../safety-refusal.ts'
-import { ARGUMENTS, INFO, LIFELINE, STATUS } from './launcher.ts'
+import { ARGUMENTS, LIFELINE, STATUS } from './launcher.ts'
 import type { Wrapped } from './sandbox.ts'
 
 export interface Boxed {
@@ -35,17 +35,15 @@ export function spawnBoxed(
     cwd: '/',
     env: wrapped.env,
     detached: true,
-    stdio: [options.stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: [options.stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
   })
   const streams: readonly unknown[] = child.stdio
   const lifeline = streams[LIFELINE] as Writable | null
   const status = streams[STATUS] as Readable | null
-  const info = streams[INFO] as Readable | null
   const args = streams[ARGUMENTS] as Writable | null
-  for (const stream of [lifeline, status, info, args]) stream?.on('error', () => {})
+  for (const stream of [lifeline, status, args]) stream?.on('error', () => {})
   args?.end(`${wrapped.mounts.join('\0')}\0`)
 
-  let told = ''
   let first: number | null = null
   let ready = false
   let code: number | null = null
@@ -57,19 +55,13 @@ export function spawnBoxed(
   }
   child.stderr?.on('data', hear)
   const begin = (): void => {
-    if (!ready || first === null || lifeline?.destroyed) return
-    refused = wrongMount(first, wrapped.writable)
+    if (lifeline?.destroyed) return
+    first = childOf(child.pid ?? 0)
+    refused = first === null ? UNSEEN : wrongMount(first, wrapped.writable)
     if (refused !== null) return void cut()
-    options.onGo?.(first)
+    if (first !== null) options.onGo?.(first)
     lifeline?.write('go\n')
   }
-  info?.on('data', (chunk: Buffer) => {
-    told = `${told}${chunk.toString('utf8')}`.slice(0, SAID_MAX)
-    const pid = /"child-pid"\s*:\s*(\d+)/.exec(told)?.[1]
-    if (pid === undefined || first !== null) return
-    first = Number(pid)
-    begin()
-  })
   let line = ''
   status?.on('data', (chunk: Buffer) => {
     line += chunk.toString('utf8')
@@ -100,6 +92,22 @@ export function spawnBoxed(
     })
   })
   return { child, exited, first: () => first }
+}
+
+const UNSEEN = failure('policy', 'the sandbox cannot be looked at from outside', 'is /proc mounted?')
+
+/** Bubblewrap's only child is process 1 inside. It is not asked for it: it would die of telling a parent that is gone, half-way. */
+function childOf(wall: number): number | null {
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+      if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === wall) return Number(name)
+    } catch {
+      // Gone meanwhile.
+    }
+  }
+  return null
 }
 
 /** Is each writable folder inside the one that was meant? A path could have been swapped for a link while it was mounted. */

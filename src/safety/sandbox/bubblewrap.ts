@@ -8,7 +8,7 @@ import { findProgram, isWithin } from '../find-program.ts'
 import { answering, failure, refuse } from '../safety-refusal.ts'
 import { canary } from './canary.ts'
 import { isSystem, systemMounts, toolchainMounts } from './host-folders.ts'
-import { ARGUMENTS, INFO, launching } from './launcher.ts'
+import { ARGUMENTS, launching } from './launcher.ts'
 import {
   INSTALL_HINT,
   type ProxiedNetwork,
@@ -124,7 +124,7 @@ async function wrapped(program: string, request: SandboxRequest) {
       : null
     return {
       file: program,
-      args: ['--info-fd', String(INFO), '--args', String(ARGUMENTS), '--', ...launching(request.argv, forwarding)],
+      args: ['--args', String(ARGUMENTS), '--', ...launching(request.argv, forwarding)],
       env: environmentInside(env, own, proxied ? network.port : null),
       mounts,
       writable: workspace.writable,

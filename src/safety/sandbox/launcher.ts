@@ -6,8 +6,7 @@
 
 export const LIFELINE = 3
 export const STATUS = 4
-export const INFO = 5
-export const ARGUMENTS = 6
+export const ARGUMENTS = 5
 
 /** The command keeps its own three streams and gets none of ours; process 1 holds none of the command's. */
 const LAUNCH = `
