@@ -57,6 +57,18 @@ console.log(
   `   dist/build.txt has ${build.length} parts (the half-built one was set back first), released.txt ${released.length} line`,
 )
 execFileSync(process.execPath, [cli, 'check'], { cwd: scratch, stdio: 'inherit' })
+
+const { findings } = ask(['doctor']) as { findings: { part: string; status: string; message: string }[] }
+const sandbox = findings.find(({ part }) => part === 'sandbox')
+if (sandbox?.status === 'ok') {
+  say('6', 'planfold run walls.yaml — a task that writes outside, and one that calls a host nobody allowed')
+  cpSync(resolve(import.meta.dirname, 'walls.yaml'), join(scratch, 'walls.yaml'))
+  await run(['run', 'walls.yaml'])
+  const said = execFileSync(process.execPath, [cli, 'log', 'walls', '--output'], { cwd: scratch, encoding: 'utf8' })
+  if (!/Read-only file system/.test(said)) give('the write outside was not stopped')
+  if (!/asked for example\.org:443: not allowed/.test(said)) give('the connection was not stopped')
+  console.log(said.match(/^.*asked for example.*$/m)?.[0]?.replace(/^/, '   │ '))
+} else console.log(`\n6. no sandbox here, so nothing is shown of it: ${sandbox?.message ?? 'unknown'}`)
 console.log(
   `   the journal lies in ${join(scratch, '.planfold/planfold.db')}; look at it with: cd ${scratch} && planfold log repair-sum`,
 )

@@ -225,6 +225,26 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
   })
 })
 
+describe.skipIf(!standing.ok)('the network of a command that is shut in', () => {
+  test('is what it declares; what else it asks for is told, with the command that allows it', async () => {
+    const world = new World('network', USERS[0]!)
+    const call = ['git', 'ls-remote', 'https://example.org/repository.git'].join(' ')
+    const { code } = await world.plan(one('network', [call]).replace('[]', '["https://git.example.com"]'))
+    expect(code).toBe(1)
+    const log = await world.run(['log', 'network', '--output'])
+    expect(log.out).toContain(
+      'asked for example.org:443: not allowed; allow with `planfold policy allow network https://example.org`',
+    )
+  })
+
+  test('`off` is told when the plan begins', async () => {
+    const world = new World('off', USERS[0]!)
+    const { code, out } = await world.plan(`${one('off', ['echo ran'])}policy: { sandbox: off }\n`)
+    expect(code).toBe(0)
+    expect(out).toContain('policy.sandbox is off: commands of this plan run with your permissions')
+  })
+})
+
 describe('without a sandbox', () => {
   // This machine, with nothing where bubblewrap is.
   const hidden = standing.ok

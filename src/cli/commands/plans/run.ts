@@ -65,6 +65,8 @@ export async function run(context: Context, word: string, options: RunOptions): 
     const { printDiagnostics } = await import('../../text/diagnostics.ts')
     for (const line of printDiagnostics(context.paint, file.warnings)) printNote(context, line)
   }
+  if (file.definition.policy?.sandbox === 'off')
+    printNote(context, 'warning: policy.sandbox is off: commands of this plan run with your permissions')
   if (file.definition.policy?.gates !== undefined) {
     const { unaskedLines } = await import('../../text/inbox-text.ts')
     for (const line of unaskedLines(file.definition)) printNote(context, line)
