@@ -56,8 +56,10 @@ describe('a program of the repository is not taken for a helper of ours', () => 
     const { root, base, home, ran } = hostile()
     const env = { PATH: paths(root, base)[way], HOME: home, TMPDIR: base }
     for (const cwd of [root, join(root, 'inner/deep')]) {
-      const main = join(import.meta.dirname, '../../src/cli/main.ts')
-      const args = ['--import', import.meta.resolve('tsx'), main]
+      // The built program where there is one: it starts ten times as fast.
+      const built = join(import.meta.dirname, '../../dist/cli/main.js')
+      const source = ['--import', import.meta.resolve('tsx'), join(import.meta.dirname, '../../src/cli/main.ts')]
+      const args = fs.existsSync(built) ? [built] : source
       for (const words of [['status'], ['list'], ['log']]) {
         const child = spawn(process.execPath, [...args, ...words], { cwd, env, stdio: 'ignore' })
         await new Promise(resolve => child.once('close', resolve))

@@ -14,11 +14,11 @@ beforeAll(async () => {
 afterEach(endAll)
 afterAll(() => scene.close())
 
-/** Behind a commit the ordinary run takes every seventh one, before it every eighth; `npm run crash` takes all. */
+/** Behind a commit the ordinary run takes every eleventh one, before it every twelfth; `npm run crash` takes all. */
 const ALL = process.env.PLANFOLD_CRASH === 'all'
 const STEPS: { readonly [point: string]: number } = {
-  'store.commit:before': ALL ? 1 : 8,
-  'store.commit:after': ALL ? 1 : 7,
+  'store.commit:before': ALL ? 1 : 12,
+  'store.commit:after': ALL ? 1 : 11,
 }
 
 const killAt = (point: string, step = 1) =>
