@@ -416,8 +416,9 @@ function sentence(criterion: Json): string {
 }
 
 function indented(text: string): readonly string[] {
+  // Only the end of the line: a value may end in a blank that YAML does not take for one, such as U+2000.
   return text
-    .trimEnd()
+    .replace(/\n+$/, '')
     .split('\n')
     .map(line => (line === '' ? '' : `    ${line}`))
 }

@@ -48,6 +48,14 @@ describe.each([planNodes, planSketch, taskYaml, planDsl])('$name', dialect => {
   })
 })
 
+test('plan-dsl: a value that ends in a blank which is none for YAML comes through', () => {
+  const task = { id: 'a', action: { type: 'external' }, inputs: { '': '$\u2000' } }
+  const definition = { name: 'p', tasks: [task] } as unknown as PlanDefinition
+  const printed = planDsl.print!(definition, () => 'pending')
+  expect(printed.lost).toEqual([])
+  expect(read(printed.text, planDsl)).toEqual(definition)
+})
+
 function read(text: string, dialect: Dialect): PlanDefinition {
   const parsed = parsePlan(text, { dialect, fallbackName: 'unnamed' })
   if (!parsed.ok) throw new Error(`${JSON.stringify(parsed.diagnostics, null, 2)}\n${text}`)
