@@ -195,6 +195,7 @@ export type Event =
       readonly source?: PlanSource
       /** It came from elsewhere: over the network, from another format, from a model or an agent. */
       readonly outside?: true
+      /** The folder it works in, relative to the workspace; and the entry of `origin` it goes on from. */
       readonly place?: string
       readonly forkedAt?: number
       /** All files of the folder the fork begins in. */

@@ -205,6 +205,19 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     expect(execFileSync('find', [join(world.root, '.planfold/outside-scope')]).toString()).toContain('extra.txt')
   })
 
+  test('leaves protected places that were there, links too, and finds new ones below a declared folder', async () => {
+    const world = new World('stood', USERS[0]!)
+    mkdirSync(join(world.root, '.idea'))
+    symlinkSync('.idea', join(world.root, '.vscode'))
+    const all = await world.plan(one('all', ['echo x > any']).replace('    write: [src/**]\n', ''))
+    expect(all.code, all.out).toBe(0)
+    expect(lstatSync(join(world.root, '.vscode')).isSymbolicLink()).toBe(true)
+    const deep = one('deep', ['mkdir -p src/a/.vscode', 'echo x > README.md']).replace('src/**', 'README.md, src/**')
+    const { code, out } = await world.plan(deep)
+    expect(code).toBe(1)
+    expect(out).toContain("it wrote beyond what it may: 'src/a/.vscode'")
+  })
+
   test('may write a folder that is not there yet, and mounting makes nothing', async () => {
     const world = new World('absent', USERS[0]!)
     const made = await world.plan(one('absent', ['mkdir -p dist/a', 'echo x > dist/a/b']).replace('src/**', 'dist/**'))

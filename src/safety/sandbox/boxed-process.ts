@@ -26,11 +26,8 @@ export interface BoxedExit {
 
 const SAID_MAX = 2_000
 
-/** Throws what `spawn` throws. `onGo` is called when all is ready, before the command begins. */
-export function spawnBoxed(
-  wrapped: Wrapped,
-  options: { readonly stdin: 'ignore' | 'pipe'; readonly onGo?: (first: number) => void },
-): Boxed {
+/** Throws what `spawn` throws. */
+export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore' | 'pipe' }): Boxed {
   const child = spawn(wrapped.file, wrapped.args, {
     cwd: '/',
     env: wrapped.env,
@@ -59,7 +56,6 @@ export function spawnBoxed(
     first = childOf(child.pid ?? 0)
     refused = first === null ? UNSEEN : wrongMount(first, wrapped.writable)
     if (refused !== null) return void cut()
-    if (first !== null) options.onGo?.(first)
     lifeline?.write('go\n')
   }
   let line = ''

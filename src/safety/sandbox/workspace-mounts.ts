@@ -79,8 +79,10 @@ class Survey {
   readonly closed: string[] = []
   /** Folders that hold declared files beside others, with the names they had and where their links led. */
   readonly #partly = new Map<string, ReadonlyMap<string, string | null>>()
-  /** Protected places inside what is writable as a whole. */
-  readonly #guarded = new Set<string>()
+  /** Folders that are writable as a whole, and were looked through. */
+  readonly #guarded: string[] = []
+  /** What may not be written and was there before: it is never taken for new. */
+  readonly #stood = new Set<string>()
 
   constructor(root: string, write: Patterns) {
     this.#root = root
@@ -123,16 +125,7 @@ class Survey {
   /** All of a folder is writable, but for what is protected in it. */
   #open(folder: string): void {
     this.writable.push(folder)
-    let seen = 0
-    const open = [folder]
-    for (let at = open.pop(); at !== undefined; at = open.pop()) {
-      for (const entry of this.#entries(at)) {
-        if (++seen > LOOKED_AT_MAX) return
-        const path = below(at, entry.name)
-        if (this.#isProtected(path)) this.#close(path, entry)
-        else if (entry.isDirectory() && entry.name !== 'node_modules') open.push(path)
-      }
-    }
+    this.#guard(folder)
   }
 
   /** A folder with declared files in it: the others are closed one by one. */
@@ -151,17 +144,32 @@ class Survey {
   }
 
   #guard(folder: string): void {
-    for (const entry of this.#entries(folder)) {
-      const path = below(folder, entry.name)
-      if (this.#isProtected(path)) this.#close(path, entry)
+    const { places, isWhole } = this.#protectedIn(folder)
+    for (const [path, entry] of places) this.#close(path, entry)
+    // Where not all could be looked at, nobody can tell afterwards what is new.
+    if (isWhole) this.#guarded.push(folder)
+  }
+
+  #protectedIn(folder: string): { readonly places: readonly [string, Dirent][]; readonly isWhole: boolean } {
+    const places: [string, Dirent][] = []
+    let seen = 0
+    const open = [folder]
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      for (const entry of this.#entries(at)) {
+        if (++seen > LOOKED_AT_MAX) return { places, isWhole: false }
+        const path = below(at, entry.name)
+        if (this.#isProtected(path)) places.push([path, entry])
+        else if (entry.isDirectory() && entry.name !== 'node_modules') open.push(path)
+      }
     }
+    return { places, isWhole: true }
   }
 
   #close(path: string, entry: Dirent): void {
-    // A link cannot be mounted over; where it leads is compared afterwards.
+    this.#stood.add(path)
+    // A link cannot be mounted over; beside declared files, where it leads is compared afterwards.
     if (entry.isSymbolicLink()) return
     this.closed.push(path)
-    if (this.#isProtected(path)) this.#guarded.add(path)
     if (this.closed.length > MOUNTS_MAX)
       refuse(
         'policy',
@@ -181,9 +189,8 @@ class Survey {
         else if (was !== null && linkAt(join(this.#root, path)) !== was) found.push(path)
       }
     }
-    for (const folder of this.writable) {
-      if (!this.#partly.has(folder)) this.#findProtected(folder, found)
-    }
+    for (const folder of this.#guarded)
+      for (const [path] of this.#protectedIn(folder).places) if (!this.#stood.has(path)) found.push(path)
     return found
   }
 
@@ -193,20 +200,6 @@ class Survey {
     else if (mayHold(this.#write, path)) {
       for (const inner of this.#entries(path)) this.#judgeNew(below(path, inner.name), inner, found)
     } else found.push(path)
-  }
-
-  /** Protected places that were not there before. */
-  #findProtected(folder: string, found: string[]): void {
-    let seen = 0
-    const open = [folder]
-    for (let at = open.pop(); at !== undefined; at = open.pop()) {
-      for (const entry of this.#entries(at)) {
-        if (++seen > LOOKED_AT_MAX) return
-        const path = below(at, entry.name)
-        if (this.#isProtected(path)) this.#guarded.has(path) || this.closed.includes(path) || found.push(path)
-        else if (entry.isDirectory() && entry.name !== 'node_modules') open.push(path)
-      }
-    }
   }
 
   #isProtected(path: string): boolean {
