@@ -193,9 +193,8 @@ export type Event =
       /** Who is to carry it out. */
       readonly agent?: string
       readonly source?: PlanSource
-      /** It came from elsewhere: over the network, from another format, from a model or an agent. */
+      /** It came from elsewhere: see the command. `place` is the folder it works in, relative to the workspace. */
       readonly outside?: true
-      /** The folder it works in, relative to the workspace; and the entry of `origin` it goes on from. */
       readonly place?: string
       readonly forkedAt?: number
       /** All files of the folder the fork begins in. */
