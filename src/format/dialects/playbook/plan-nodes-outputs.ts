@@ -49,7 +49,7 @@ export function printOutputs(task: TaskDefinition, shared: readonly JsonObject[]
   if (outputs === undefined) return {}
   const entries = Object.entries(outputs)
   const paths = entries.flatMap(([, source]) => (source.from === 'file' ? [source.file] : []))
-  if (paths.length === entries.length && paths.length > 0 && sameNames(namedPaths(paths), entries))
+  if (paths.length === entries.length && paths.length > 0 && readAsWritten(namedPaths(paths), entries))
     return { outputs: paths }
   const known = new Set(shared.filter(one => isReport(outputs[one.name as string], one)).map(({ name }) => name))
   const aliases = isMap(extra?.outputs) ? extra.outputs : {}
@@ -140,8 +140,13 @@ function isReport(source: OutputSource | undefined, artifact: JsonObject): boole
   return source?.from === 'report' && source.type === artifact.type && source.retention === artifact.retention
 }
 
-function sameNames(named: Outputs, entries: readonly (readonly [string, unknown])[]): boolean {
-  return Object.keys(named).join('\n') === entries.map(([name]) => name).join('\n')
+/** Whether a list of paths alone would be read as these outputs again: names and files. */
+function readAsWritten(named: Outputs, entries: readonly (readonly [string, OutputSource])[]): boolean {
+  const names = Object.keys(named)
+  return (
+    names.length === entries.length &&
+    entries.every(([name], index) => names[index] === name && isMap(named[name]) && Object.hasOwn(named[name], 'file'))
+  )
 }
 
 function sameSource(a: OutputSource | undefined, b: OutputSource): boolean {

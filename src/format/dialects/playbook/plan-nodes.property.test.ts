@@ -56,6 +56,17 @@ test('plan-dsl: a value that ends in a blank which is none for YAML comes throug
   expect(read(printed.text, planDsl)).toEqual(definition)
 })
 
+test.each([planNodes, planSketch, taskYaml])(
+  '$name: a file without an end, named like its output, stays a file',
+  dialect => {
+    const task = { id: 'a', action: { type: 'external' }, outputs: { report: { from: 'file', file: 'report' } } }
+    const definition = { name: 'a', tasks: [task] } as unknown as PlanDefinition
+    const printed = dialect.print!(definition, () => 'pending')
+    expect(printed.lost).toEqual([])
+    expect(read(printed.text, dialect)).toEqual(definition)
+  },
+)
+
 function read(text: string, dialect: Dialect): PlanDefinition {
   const parsed = parsePlan(text, { dialect, fallbackName: 'unnamed' })
   if (!parsed.ok) throw new Error(`${JSON.stringify(parsed.diagnostics, null, 2)}\n${text}`)
