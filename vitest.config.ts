@@ -7,7 +7,19 @@ import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 
 const RULES = ['src/domain/**/*.test.ts', 'src/format/**/!(stall).test.ts']
 const FACES = ['operations', 'server', 'client', 'cli'].map(room => `src/${room}/**/*.test.ts`)
-const ALL = ['src/**/*.test.ts', 'test/*.test.ts', 'test/attack/**/*.test.ts', 'sim/**/*.test.ts']
+const ENGINE = ['safety', 'stores', 'workspace', 'runners', 'publishers', 'models', 'planners', 'engine', 'mcp'].map(
+  room => `src/${room}/**/*.test.ts`,
+)
+/** Tests of these rooms that change their process, count its time or replace its clock. */
+const OF_THEIR_OWN = [
+  'src/engine/{loop/many-plans,replay/replay}.test.ts',
+  'src/runners/run/deadline.test.ts',
+  'src/safety/files/secret-file.test.ts',
+  'src/stores/sqlite/{store-sqlite-readonly,store-sqlite}.test.ts',
+  'src/workspace/{git/histories,git/killed-process,not-root}.test.ts',
+  'src/workspace/rollback/{human-edits,interrupted-restore,interrupted-rollback}.test.ts',
+]
+const TOP = ['test/*.test.ts', 'test/attack/**/*.test.ts', 'sim/**/*.test.ts']
 
 const project = (
   groupOrder: number,
@@ -32,9 +44,10 @@ export default defineConfig({
     projects: [
       project(0, 'unit:rules', { include: RULES, isolate: false, maxWorkers: 2 }),
       project(1, 'unit:faces', { include: FACES, isolate: false, maxWorkers: 2 }),
-      project(2, 'unit:alone', { include: ALL, exclude: [...RULES, ...FACES], maxWorkers: 2 }),
-      project(3, 'e2e', { include: ['test/e2e/**/*.test.ts'], maxWorkers: 3 }),
-      project(4, 'crash', { include: ['test/crash/**/*.test.ts'], maxWorkers: 3 }),
+      project(2, 'unit:engine', { include: ENGINE, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 2 }),
+      project(3, 'unit:alone', { include: [...OF_THEIR_OWN, ...TOP], maxWorkers: 2 }),
+      project(4, 'e2e', { include: ['test/e2e/**/*.test.ts'], maxWorkers: 3 }),
+      project(5, 'crash', { include: ['test/crash/**/*.test.ts'], maxWorkers: 3 }),
     ],
   },
 })
