@@ -1,4 +1,4 @@
-// Drives a plan under a lease of LEASE_MS whose only task keeps the event loop busy for BUSY_MS, without a single turn; or, with
+// Drives a plan under a lease of LEASE_MS whose only task keeps the event loop for BUSY_MS, without a single turn; or, with
 // UNTIL=FILE, waits for a file while nobody renews the lease and nothing tells that it is lost. Made of the built package's
 // rooms, because only a runner and a store of our own can do that.
 
@@ -24,8 +24,7 @@ const runner = {
   async attempt() {
     process.stdout.write('busy\n')
     while (file !== undefined && !existsSync(file)) await setTimeout(5)
-    const until = performance.now() + Number(process.env.BUSY_MS ?? 0)
-    while (performance.now() < until);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(process.env.BUSY_MS ?? 0))
     process.stdout.write('free\n')
     return { type: 'done' }
   },

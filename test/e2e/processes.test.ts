@@ -2,6 +2,7 @@
 // pause; whoever lost its lease cannot write. Promises P15, P16, P17, P20; regressions 13, 18, 19 and 27.
 
 import { resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import {
   driverEnd,
@@ -47,7 +48,7 @@ describe('several processes start the same plan', () => {
         if (made) expect((await ground.runPlan({}, ['--no-start']).end()).code).toBe(0)
         const runners = await Promise.all(
           Array.from({ length: processes }, async () => {
-            await new Promise(begin => setTimeout(begin, Math.random() * 150))
+            await setTimeout(Math.random() * 150)
             return ground.runPlan()
           }),
         )
@@ -157,16 +158,18 @@ describe('an owner that is stopped for longer than its lease', () => {
   test('but one whose event loop is busy for four times its lease keeps it', async () => {
     const ground = new Ground(waiting('unused'))
     const busy = new Real([process.execPath, resolve(import.meta.dirname, 'busy.mjs'), ground.path('.planfold')], {
-      env: { LEASE_MS: '600', BUSY_MS: '2400' },
+      env: { LEASE_MS: '3000', BUSY_MS: '12000' },
     })
     await busy.says(/busy\n/)
     // Asked until it is free again: never another owner.
     const answers: (number | null)[] = []
-    while (!busy.out.includes('free')) answers.push((await ground.planfold(['resume', 'busy']).end()).code)
+    do {
+      answers.push((await ground.planfold(['resume', 'busy']).end()).code)
+      await setTimeout(1000)
+    } while (!busy.out.includes('free'))
     expect((await busy.end()).out).toContain('{"status":"rested","rest":"ended"}')
     // The last one may have found the plan ended, before or while it asked for it; all others were refused.
     expect(answers.slice(0, -1).filter(code => code !== 3)).toEqual([])
-    expect(answers.length).toBeGreaterThan(0)
     expect(
       new Set(
         ground
