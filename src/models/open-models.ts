@@ -2,6 +2,7 @@
 // the first question is asked.
 
 import { isModelName } from '../format/settings/model-settings.ts'
+import { secretsIn } from '../safety/secrets/redaction.ts'
 import { CallList } from './call-list.ts'
 import { NOTHING_SPENT } from './meter.ts'
 import type { ListedModel, ModelCaps, ModelList, Models, Opened, OpenRequest } from './model.ts'
@@ -9,7 +10,6 @@ import { modelFailure } from './model-failure.ts'
 import { openSession, type SessionRoom } from './model-session.ts'
 import { priceOf } from './price-table.ts'
 import { type RateClock, RateLimit } from './rate-limit.ts'
-import { secretsIn } from './redaction.ts'
 import { type Provider, readSettings, type Settings, type SettingsRoom } from './user-settings.ts'
 import { recordingWire, replayWire } from './wire.ts'
 

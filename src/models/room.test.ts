@@ -3,10 +3,10 @@
 import { chmodSync, copyFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { streamRedactor } from '../safety/secrets/redaction.ts'
 import { folder, KEY, setup } from './models.fixture.ts'
 import { costOf, isLocal, priceOf } from './price-table.ts'
 import { RateLimit } from './rate-limit.ts'
-import { streamRedactor } from './redaction.ts'
 
 const ask = (text: string) => ({ messages: [{ role: 'user' as const, text }] })
 const code = async (opening: ReturnType<Awaited<ReturnType<typeof setup>>['models']['open']>) => {

@@ -3,9 +3,9 @@
 
 import type { Json, JsonObject } from '../domain/json.ts'
 import { stableText } from '../domain/json.ts'
+import { redactor, streamRedactor } from '../safety/secrets/redaction.ts'
 import type { ModelExchange, ModelRecording } from './model.ts'
 import { ModelError, modelFailure } from './model-failure.ts'
-import { redactor, streamRedactor } from './redaction.ts'
 
 export interface Wire {
   readonly fetch: typeof globalThis.fetch

@@ -1,0 +1,188 @@
+// Secrets never leave in a prompt and never arrive in a journal, a log or a recording: every text that is sent, stored or shown passes
+// here. What is found in any of the forms of `written-forms.ts`, or as a part of one, is replaced. This is a net, not a wall: a program
+// that has a secret can always write it in a way nobody thought of.
+
+import { StringDecoder } from 'node:string_decoder'
+import type { Json } from '../../domain/json.ts'
+import { type WrittenForm, writtenForms } from './written-forms.ts'
+
+export const REDACTED = '[redacted]'
+const MARK = Buffer.from(REDACTED)
+
+/** Shorter values would be found everywhere. */
+export const SECRET_MIN_BYTES = 4
+
+export type Redact = (text: string) => string
+
+export interface RedactOptions {
+  /** Also parts of a secret, which now and then is an ordinary word; for what is only read by people. */
+  readonly parts?: boolean
+}
+
+/** Text that comes in parts. What could be the beginning of a secret is held back until more is known. */
+export interface Redacting<T> {
+  next(part: T): T
+  end(): T
+}
+
+const SECRET_NAME = /_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i
+/** A path or a sentence under such a name is no secret, and would be cut out of many texts. */
+const SECRET_VALUE = /^[^\s/]{12,}$/
+
+/** What in the environment is called like a secret and looks like one. */
+export function secretsIn(environment: { readonly [name: string]: string | undefined }): readonly string[] {
+  return Object.entries(environment).flatMap(([name, value]) =>
+    value !== undefined && SECRET_NAME.test(name) && SECRET_VALUE.test(value) ? [value] : [],
+  )
+}
+
+export function redactor(secrets: readonly string[], options?: RedactOptions): Redact {
+  const search = new Search(secrets, options)
+  return text => {
+    if (search.isEmpty || text === '') return text
+    const bytes = Buffer.from(text)
+    const clean = search.clean(bytes)
+    return clean === bytes ? text : clean.toString('utf8')
+  }
+}
+
+/** The same for bytes; those without a secret come back as they are. */
+export function byteRedactor(secrets: readonly string[], options?: RedactOptions): (bytes: Buffer) => Buffer {
+  const search = new Search(secrets, options)
+  return bytes => search.clean(bytes)
+}
+
+/** All texts of a value, its keys too. */
+export function redactJson<T extends Json | undefined>(value: T, redact: Redact): T {
+  if (typeof value === 'string') return redact(value) as T
+  if (Array.isArray(value)) return value.map(item => redactJson(item as Json, redact)) as unknown as T
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([key, item]) => [redact(key), redactJson(item as Json, redact)] as const)
+  return Object.fromEntries(entries) as T
+}
+
+export function streamRedactor(secrets: readonly string[], options?: RedactOptions): Redacting<string> {
+  const bytes = byteStreamRedactor(secrets, options)
+  const decoder = new StringDecoder('utf8')
+  return {
+    next: part => decoder.write(bytes.next(Buffer.from(part))),
+    end: () => decoder.end(bytes.end()),
+  }
+}
+
+export function byteStreamRedactor(secrets: readonly string[], options?: RedactOptions): Redacting<Buffer> {
+  const search = new Search(secrets, options)
+  let held: Buffer = Buffer.alloc(0)
+  /** So many bytes of what is held belong to a secret whose mark was given out already. */
+  let marked = 0
+  const take = (all: Buffer, end: number): Buffer => {
+    if (end === 0) return all.subarray(0, 0)
+    const parts: Buffer[] = []
+    let at = 0
+    let beyond = 0
+    for (const { from, to } of search.find(all, marked)) {
+      if (from >= end) break
+      parts.push(all.subarray(at, from))
+      if (from > 0 || marked === 0) parts.push(MARK)
+      at = Math.min(to, end)
+      beyond = to - end
+    }
+    parts.push(all.subarray(at, end))
+    marked = Math.max(0, beyond)
+    return Buffer.concat(parts)
+  }
+  return {
+    next(part) {
+      if (search.isEmpty) return part
+      const all = held.length === 0 ? part : Buffer.concat([held, part])
+      const end = all.length - search.openEnd(all)
+      const out = take(all, end)
+      held = Buffer.from(all.subarray(end))
+      return out
+    },
+    end() {
+      const out = take(held, held.length)
+      held = Buffer.alloc(0)
+      return out
+    },
+  }
+}
+
+interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+/** Finds every part of every form. A pair of bytes that begins no part is passed over at once, which is nearly all of a text. */
+class Search {
+  readonly #begins = new Uint8Array(65_536)
+  readonly #parts = new Map<number, Set<string>>()
+  readonly #forms: WrittenForm[] = []
+  readonly isEmpty: boolean
+
+  constructor(secrets: readonly string[], { parts = false }: RedactOptions = {}) {
+    for (const secret of secrets) {
+      if (Buffer.byteLength(secret) < SECRET_MIN_BYTES) continue
+      this.#forms.push(...writtenForms(secret, parts))
+    }
+    for (const { bytes, part } of this.#forms)
+      for (let at = 0; at + part <= bytes.length; at++) this.#add(bytes.subarray(at, at + part))
+    this.isEmpty = this.#parts.size === 0
+  }
+
+  #add(part: Buffer): void {
+    this.#begins[(part[0]! << 8) | part[1]!] = 1
+    const same = this.#parts.get(part.length) ?? new Set()
+    this.#parts.set(part.length, same.add(part.toString('latin1')))
+  }
+
+  clean(bytes: Buffer): Buffer {
+    const covered = this.find(bytes)
+    if (covered.length === 0) return bytes
+    const parts: Buffer[] = []
+    let at = 0
+    for (const { from, to } of covered) {
+      parts.push(bytes.subarray(at, from), MARK)
+      at = to
+    }
+    return Buffer.concat([...parts, bytes.subarray(at)])
+  }
+
+  /** In order, those that overlap joined. The first `known` bytes are part of one. */
+  find(bytes: Buffer, known = 0): readonly Span[] {
+    if (this.isEmpty) return []
+    const found: { from: number; to: number }[] = known === 0 ? [] : [{ from: 0, to: known }]
+    for (let at = 0; at + 1 < bytes.length; at++) {
+      if (this.#begins[(bytes[at]! << 8) | bytes[at + 1]!] === 0) continue
+      const length = this.#partAt(bytes, at)
+      if (length === 0) continue
+      const last = found.at(-1)
+      if (last !== undefined && at < last.to) last.to = Math.max(last.to, at + length)
+      else found.push({ from: at, to: at + length })
+    }
+    return found
+  }
+
+  /** How many bytes at the end could be the beginning of a part. */
+  openEnd(bytes: Buffer): number {
+    const longest = Math.max(0, ...this.#parts.keys()) - 1
+    for (let length = Math.min(bytes.length, longest); length > 0; length--) {
+      const end = bytes.subarray(bytes.length - length)
+      if (length > 1 && this.#begins[(end[0]! << 8) | end[1]!] === 0) continue
+      const begins = ({ bytes: form, part }: WrittenForm) => {
+        const at = length < part ? form.indexOf(end) : -1
+        return at >= 0 && at + part <= form.length
+      }
+      if (this.#forms.some(begins)) return length
+    }
+    return 0
+  }
+
+  #partAt(bytes: Buffer, at: number): number {
+    let longest = 0
+    for (const [length, parts] of this.#parts)
+      if (length > longest && at + length <= bytes.length && parts.has(bytes.latin1Slice(at, at + length)))
+        longest = length
+    return longest
+  }
+}
