@@ -148,6 +148,8 @@ export interface TaskDefinition {
   readonly read?: readonly string[]
   readonly network?: Network
   readonly env?: { readonly [name: string]: string }
+  /** Names of secrets its command gets in its environment; their values come from the user's settings. */
+  readonly secrets?: readonly string[]
   readonly cwd?: string
   readonly effect?: EffectClass
   readonly probe?: CommandLine
@@ -218,6 +220,7 @@ export const TASK_FIELDS = {
   read: { value: 'lines', change: 'scope', inherit: 'moved' },
   network: { value: 'network', change: 'scope', inherit: 'moved' },
   env: { value: 'environment', change: 'action', work: true },
+  secrets: { value: 'variables', change: 'scope', inherit: 'moved', label: 'Secrets' },
   cwd: { value: 'template', change: 'action', inherit: 'copied', work: true },
   effect: { value: 'effect', change: 'scope' },
   probe: { value: 'command', change: 'action' },
@@ -309,6 +312,8 @@ export interface TaskValues {
   readonly template: string
   readonly text: string
   readonly undo: Action | CompensatingTask
+  /** Names of variables. */
+  readonly variables: readonly string[]
 }
 
 /** The kinds that a value of this type may have. */

@@ -66,6 +66,8 @@ export interface RunnerTools {
   readonly write: readonly string[] | null
   /** The environment the process was started with, read once in compose; runners pass on an allowlist of it. */
   readonly environment: { readonly [name: string]: string | undefined }
+  /** The secrets the task names, for the environment of its commands; they are kept out of all that is given back. */
+  readonly secrets?: { readonly [name: string]: string }
   /** Planfold, Node and platform, in a few words; logged with every command. */
   readonly about: string
   /** Evaluates an expression over the plan's outputs; null where expressions make no sense. */

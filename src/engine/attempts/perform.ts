@@ -13,6 +13,7 @@ import { shortageIn } from '../../domain/shortage.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { traceparent } from '../../domain/views/trace.ts'
 import type { Attempt, ModelReport, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
+import type { Answer } from '../../safety/safety-refusal.ts'
 import { moveBeyond } from '../files/beyond-scope.ts'
 import { withOverwritten } from '../files/overwritten-edits.ts'
 import { consentObjection } from '../gates/consent.ts'
@@ -243,7 +244,11 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
     })
   const attempt = resolved.value
   const { probe } = attempt.definition
-  const plain = toolsFor(rooms, state, attempt, options.owner, logbook)
+  const bare = toolsFor(rooms, state, attempt, options.owner, logbook)
+  const given =
+    attempt.definition.secrets === undefined ? null : await withSecrets(rooms, attempt.definition.secrets, bare)
+  if (given?.ok === false) return failed(given.failure)
+  const plain = given?.value ?? bare
   const { type } = attempt.action
   const tools = type === 'decide' || type === 'git' ? await moreTools(rooms, state, attempt, plain) : plain
   if (probes && probe !== undefined) {
@@ -277,7 +282,11 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
                 retryable: false,
               },
             }
-          : await runner.attempt(attempt, tools, options.stop)
+          : tools.secrets === undefined
+            ? await runner.attempt(attempt, tools, options.stop)
+            : await (await lazy.secretFiles()).withoutSecretFiles(rooms, tools, () =>
+                runner.attempt(attempt, tools, options.stop),
+              )
   // As a rule it is known at once.
   const told = classifyEnd(rooms, state, attempt, tools, options, outcome)
   const ended = withGit(told instanceof Promise ? await told : told, outcome)
@@ -441,7 +450,8 @@ async function judged(
       }
   }
   const run = rooms.runners.get('run')
-  const court = { state, attempt, context, run, tools, signal: options.stop.signal }
+  // Checks look at what was done; they need nobody's secrets.
+  const court = { state, attempt, context, run, tools: { ...tools, secrets: undefined }, signal: options.stop.signal }
   const verdicts = await heldOrThrow(rooms, options, () => judgeWork(definition, court))
   if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
   const heard = verdicts.length === 0 ? {} : { verdicts }
@@ -469,6 +479,17 @@ function toolsFor(rooms: Rooms, state: PlanState, attempt: Attempt, owner: strin
     monotonic: rooms.clock.monotonic,
     ...sandboxFor(rooms, state, attempt.definition),
   }
+}
+
+/** Fetched for each attempt anew, and known to nobody else. */
+async function withSecrets(
+  { environment, root, stateDir }: Rooms,
+  names: readonly string[],
+  tools: RunnerTools,
+): Promise<Answer<RunnerTools>> {
+  const { fetchSecrets } = await lazy.secretSources()
+  const secrets = await fetchSecrets({ environment, root, stateDir }, names)
+  return secrets.ok ? { ok: true, value: { ...tools, secrets: secrets.value } } : secrets
 }
 
 const nothing = () => ({ ok: false as const, message: 'this action evaluates nothing' })

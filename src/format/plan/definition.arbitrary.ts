@@ -193,6 +193,7 @@ const VALUES: { readonly [K in Exclude<ValueKind, 'bound'>]: fc.Arbitrary<TaskVa
   template: line,
   text: anyText,
   undo: fc.oneof(doing, fc.record({ type: fc.constant('task' as const), task: taskName })),
+  variables: fc.array(fc.stringMatching(/^[A-Z]{1,8}$/), { maxLength: 2 }),
 }
 const fields = Object.fromEntries(
   WRITTEN.filter(({ name }) => !['id', 'action', 'instruction'].includes(name)).map(({ name, value }) => [

@@ -186,6 +186,10 @@ export const task = z.strictObject({
     .record(envName, value.scalar)
     .optional()
     .meta({ examples: [{ NODE_ENV: 'test' }] }),
+  secrets: z
+    .array(envName)
+    .optional()
+    .meta({ description: 'Names of secrets the command gets in its environment.', examples: [['NPM_TOKEN']] }),
   cwd: value.line.optional(),
   effect: z.enum(EFFECT_CLASSES as readonly [EffectClass, ...EffectClass[]]).optional(),
   probe: command.optional().meta({ description: 'A command that tells, by exit 0, that the effect has happened.' }),

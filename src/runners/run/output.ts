@@ -1,6 +1,7 @@
 // The output of a child: live to the log up to a bound, and its head and tail in memory for whoever judges the attempt.
 
 import { TASK_OUTPUT_MAX_BYTES } from '../../domain/limits.ts'
+import { byteStreamRedactor, type Redacting } from '../../safety/secrets/redaction.ts'
 import type { RunnerTools } from '../runner.ts'
 
 // Output of unknown length, kept as a head and a tail of bounded size. What lies between is counted, not kept, so a task
@@ -94,15 +95,21 @@ export class OutputTap {
   readonly #log: RunnerTools['log']
   readonly #returned = new BoundedOutput({ headMax: RETURNED_MAX_BYTES / 2, tailMax: RETURNED_MAX_BYTES / 2 })
   readonly #logTail = new BoundedOutput({ headMax: 0, tailMax: LOG_TAIL_MAX_BYTES })
+  readonly #redacting: Redacting<Buffer> | null
   #loggedBytes = 0
   #unfinished: Buffer = Buffer.alloc(0)
 
-  constructor(stream: 'stdout' | 'stderr', log: RunnerTools['log']) {
+  constructor(stream: 'stdout' | 'stderr', log: RunnerTools['log'], secrets: readonly string[] = []) {
     this.#stream = stream
     this.#log = log
+    this.#redacting = secrets.length === 0 ? null : byteStreamRedactor(secrets, { parts: true })
   }
 
   write(chunk: Buffer): void {
+    this.#take(this.#redacting === null ? chunk : this.#redacting.next(chunk))
+  }
+
+  #take(chunk: Buffer): void {
     this.#returned.write(chunk)
     const now = chunk.subarray(0, LOG_HEAD_MAX_BYTES - this.#loggedBytes)
     this.#loggedBytes += now.length
@@ -112,6 +119,7 @@ export class OutputTap {
 
   /** After the last chunk: sends what was held back. */
   end(): void {
+    if (this.#redacting !== null) this.#take(this.#redacting.end())
     const missing = this.#logTail.leftOut
     if (missing === 0) {
       this.#send(Buffer.concat([this.#unfinished, this.#logTail.tail()]))

@@ -118,6 +118,11 @@ function argvOf(command: CommandLine): readonly string[] {
   return 'argv' in command ? command.argv : ['/bin/sh', '-eu', '-c', command.script]
 }
 
+/** What it leaves in memory when it dies is not written into the workspace. */
+function withoutCore(argv: readonly string[]): readonly string[] {
+  return ['/bin/sh', '-c', 'ulimit -c 0; exec "$@"', 'sh', ...argv]
+}
+
 function shownCommand(command: CommandLine): string {
   return 'argv' in command ? command.argv.map(quoted).join(' ') : command.script
 }
@@ -166,7 +171,7 @@ function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{ readon
     ...(tools.traceparent === undefined ? {} : { TRACEPARENT: tools.traceparent }),
     ...(attempt.feedback === undefined ? {} : { PLANFOLD_FEEDBACK: handed(attempt.feedback) }),
   }
-  return { ok: true, value: { ...inheritedEnvironment(tools.environment), ...attempt.env, ...marks } }
+  return { ok: true, value: { ...inheritedEnvironment(tools.environment), ...attempt.env, ...tools.secrets, ...marks } }
 }
 
 /** A person's words, as far as a process can be handed them. */
@@ -240,7 +245,8 @@ export function runRunner(options: RunOptions): Runner {
       const cwd = await gate.value.directory(attempt.definition.cwd ?? '.')
       await gate.value.close()
       if (!cwd.ok) return { type: 'failed', failure: cwd.failure, begun: false }
-      const argv = argvOf(attempt.action.command)
+      const secrets = Object.values(tools.secrets ?? {})
+      const argv = secrets.length === 0 ? argvOf(attempt.action.command) : withoutCore(argvOf(attempt.action.command))
       const wrapped = await shutIn(attempt, tools, argv, environment.value)
       if (wrapped !== null && !wrapped.ok) {
         await cwd.value.close()
@@ -252,7 +258,10 @@ export function runRunner(options: RunOptions): Runner {
           `$ ${shownCommand(attempt.action.command)}  (in ${attempt.definition.cwd ?? '.'}; ${tools.about})\n`,
         ),
       )
-      const taps = { stdout: new OutputTap('stdout', tools.log), stderr: new OutputTap('stderr', tools.log) }
+      const taps = {
+        stdout: new OutputTap('stdout', tools.log, secrets),
+        stderr: new OutputTap('stderr', tools.log, secrets),
+      }
       const child = await startChild({
         argv,
         stdin: attempt.action.stdin,

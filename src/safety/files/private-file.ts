@@ -2,9 +2,9 @@
 // decide what the user has allowed.
 
 import { constants } from 'node:fs'
-import { open, realpath } from 'node:fs/promises'
-import { isAbsolute, join, relative, sep } from 'node:path'
-import { codeOf } from '../safety-refusal.ts'
+import { mkdir, open, realpath, rename, rm } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { codeOf, ignoring, refuse } from '../safety-refusal.ts'
 
 /** Folders that no setting may come from, and what they are. */
 export type Outside = readonly { readonly folder: string; readonly is: string }[]
@@ -72,4 +72,33 @@ export async function readPrivateFile(
 export function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
+}
+
+/** Whole or not at all, and for the owner alone. A link to the file stays one. */
+export async function writePrivateFile(
+  file: string,
+  text: string,
+  { outside, elsewhere }: { readonly outside: Outside; readonly elsewhere: string },
+): Promise<void> {
+  const demandOutside = async (path: string): Promise<void> => {
+    for (const { folder, is } of outside)
+      if (isInside(path, folder) || isInside(path, await realpath(folder).catch(() => folder)))
+        refuse('policy', `the file '${file}' lies in ${is}, and is not used`, elsewhere)
+  }
+  await demandOutside(file)
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const real = (await ignoring(['ENOENT'], () => realpath(file))) ?? join(await realpath(dirname(file)), basename(file))
+  await demandOutside(real)
+  const temporary = `${real}.${process.pid}.tmp`
+  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+  await rm(temporary, { force: true })
+  const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+  try {
+    await handle.chmod(0o600)
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(temporary, real)
 }

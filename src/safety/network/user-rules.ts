@@ -1,17 +1,15 @@
 // The network rules of the user, in their folder for settings: for all workspaces, or for one. They are read for every plan and changed
 // only by the person at the command line; a task never gets to write them.
 
-import { constants } from 'node:fs'
-import { mkdir, open, realpath, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { realpath } from 'node:fs/promises'
 import {
   NO_RULES,
   type PolicySettings,
   printPolicySettings,
   readPolicySettings,
 } from '../../format/settings/policy-settings.ts'
-import { isInside, type Outside, readPrivateFile, settingsFile } from '../files/private-file.ts'
-import { type Answer, answering, ignoring, refuse } from '../safety-refusal.ts'
+import { type Outside, readPrivateFile, settingsFile, writePrivateFile } from '../files/private-file.ts'
+import { type Answer, answering, refuse } from '../safety-refusal.ts'
 
 export interface UserRulesPlace {
   readonly environment: { readonly [name: string]: string | undefined }
@@ -65,7 +63,7 @@ export async function changeUserRules(
       change.for === 'user'
         ? { ...settings, network: after }
         : { ...settings, projects: { ...settings.projects, [root]: after } }
-    await write(file, printPolicySettings(changed), outsideOf(place))
+    await writePrivateFile(file, printPolicySettings(changed), { outside: outsideOf(place), elsewhere: ELSEWHERE })
     return true
   })
 }
@@ -93,29 +91,4 @@ async function settingsIn(file: string, place: UserRulesPlace): Promise<PolicySe
     `${file}:${first?.line}:${first?.column}: ${first?.message}`,
     first?.hint ?? 'repair the file',
   )
-}
-
-/** Whole or not at all, and for the owner alone. A link to the file stays one. */
-async function write(file: string, text: string, outside: Outside): Promise<void> {
-  const demandOutside = async (path: string): Promise<void> => {
-    for (const { folder, is } of outside)
-      if (isInside(path, folder) || isInside(path, await realpath(folder).catch(() => folder)))
-        refuse('policy', `the file '${file}' lies in ${is}, and is not used`, ELSEWHERE)
-  }
-  await demandOutside(file)
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const real = (await ignoring(['ENOENT'], () => realpath(file))) ?? join(await realpath(dirname(file)), 'policy.json')
-  await demandOutside(real)
-  const temporary = `${real}.${process.pid}.tmp`
-  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
-  await rm(temporary, { force: true })
-  const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-  try {
-    await handle.chmod(0o600)
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await rename(temporary, real)
 }

@@ -181,7 +181,7 @@ class Search {
   #partAt(bytes: Buffer, at: number): number {
     let longest = 0
     for (const [length, parts] of this.#parts)
-      if (length > longest && at + length <= bytes.length && parts.has(bytes.latin1Slice(at, at + length)))
+      if (length > longest && at + length <= bytes.length && parts.has(bytes.toString('latin1', at, at + length)))
         longest = length
     return longest
   }

@@ -70,7 +70,7 @@ function texts(secret: string): ReadonlySet<string> {
     percent(secret),
     percent(secret).replaceAll('%20', '+'),
     percent(secret).replace(/%../g, code => code.toLowerCase()),
-    encodeURI(secret.toWellFormed()),
+    encodeURI(wellFormed(secret)),
     percent(percent(secret)),
     secret.replaceAll("'", "'\\''"),
     secret.replaceAll("'", `'"'"'`),
@@ -88,8 +88,11 @@ function texts(secret: string): ReadonlySet<string> {
   return new Set(all.filter(text => text !== ''))
 }
 
+/** Half a character cannot be written in an address. */
+const wellFormed = (text: string): string => Buffer.from(text).toString('utf8')
+
 const percent = (text: string): string =>
-  encodeURIComponent(text.toWellFormed()).replace(/[!'()*]/g, one => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
+  encodeURIComponent(wellFormed(text)).replace(/[!'()*]/g, one => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
 
 const html = (text: string): string =>
   text

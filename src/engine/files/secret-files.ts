@@ -1,0 +1,79 @@
+// A task that was given secrets must not leave them in files: what it changed is looked through before anything of it is kept, and what
+// is found is replaced there and fails the attempt. No snapshot, output or fork ever holds the value.
+
+import type { Dirent } from 'node:fs'
+import { lstat, readdir } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { numberOf } from '../../domain/phrases.ts'
+import type { Outcome, RunnerTools } from '../../runners/runner.ts'
+import { openGate } from '../../safety/files/path-gate.ts'
+import { failure } from '../../safety/safety-refusal.ts'
+import { inScope, mayHold } from '../../safety/scope.ts'
+import { byteRedactor } from '../../safety/secrets/redaction.ts'
+import type { Rooms } from '../rooms.ts'
+
+/** Clocks of file systems tick coarsely. */
+const TICK_MS = 2_000
+const FILE_MAX_BYTES = 64 * 1024 * 1024
+const NAMED = 3
+
+/** Carries it out, and looks through what it changed, however it ended. */
+export async function withoutSecretFiles(
+  rooms: Pick<Rooms, 'root' | 'stateDir'>,
+  { secrets = {}, write }: Pick<RunnerTools, 'secrets' | 'write'>,
+  carryOut: () => Promise<Outcome>,
+): Promise<Outcome> {
+  const since = Date.now() - TICK_MS
+  const outcome = await carryOut()
+  const found = await redactChanged(rooms, write, since, Object.values(secrets))
+  if (found.length === 0 || outcome.type === 'interrupted') return outcome
+  const more = found.length - NAMED
+  const names = found.slice(0, NAMED).map(name => `'${name}'`)
+  const files = `${names.join(', ')}${more > 0 ? ` and ${numberOf(more, 'more file', 'more files')}` : ''}`
+  const message = `it left a secret in ${files}; the value was replaced there`
+  return { type: 'failed', failure: failure('policy', message, 'hand the secret on by the environment, not in a file') }
+}
+
+/** The files below the workspace that were changed since then and held a secret; they hold it no more. */
+async function redactChanged(
+  { root, stateDir }: Pick<Rooms, 'root' | 'stateDir'>,
+  write: readonly string[] | null,
+  since: number,
+  secrets: readonly string[],
+): Promise<readonly string[]> {
+  const redact = byteRedactor(secrets)
+  const gate = await openGate({ root, stateDir })
+  if (!gate.ok) return []
+  const found: string[] = []
+  try {
+    for await (const path of filesBelow(root, stateDir, write)) {
+      const stat = await lstat(join(root, path)).catch(() => null)
+      if (stat === null || stat.ctimeMs < since || stat.size > FILE_MAX_BYTES) continue
+      const read = await gate.value.read(path, { maxBytes: FILE_MAX_BYTES })
+      if (!read.ok || read.value === null) continue
+      const bytes = Buffer.from(read.value.bytes)
+      const clean = redact(bytes)
+      if (clean === bytes) continue
+      const { sha256, mode } = read.value
+      const written = await gate.value.write(path, clean, { expect: sha256, mode })
+      if (written.ok) found.push(path)
+      else throw new Error(`a secret in '${path}' could not be replaced: ${written.failure.message}`)
+    }
+  } finally {
+    await gate.value.close()
+  }
+  return found
+}
+
+async function* filesBelow(root: string, stateDir: string, write: readonly string[] | null): AsyncIterable<string> {
+  const folders = ['']
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    const entries: Dirent[] = await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])
+    for (const entry of entries) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      const isOurs = entry.name === '.git' || relative(stateDir, join(root, path)) === ''
+      if (entry.isDirectory() && !isOurs && mayHold(write, path)) folders.push(path)
+      else if (entry.isFile() && inScope(write, path)) yield path
+    }
+  }
+}

@@ -1,0 +1,164 @@
+// The secrets a task names, fetched when it begins from where the user's settings say. Nothing of a value is ever written down.
+
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import {
+  printSecretSettings,
+  readSecretSettings,
+  type SecretSettings,
+  type SecretSource,
+} from '../../format/settings/secret-settings.ts'
+import { inheritedEnvironment, VALUE_MAX_BYTES } from '../environment.ts'
+import { type Outside, readPrivateFile, settingsFile, writePrivateFile } from '../files/private-file.ts'
+import { type Answer, answering, refuse } from '../safety-refusal.ts'
+import { SECRET_MIN_BYTES } from './redaction.ts'
+
+export interface SecretsPlace {
+  readonly environment: { readonly [name: string]: string | undefined }
+  /** The workspace. */
+  readonly root: string
+  readonly stateDir: string
+}
+
+export interface Secrets {
+  readonly [name: string]: string
+}
+
+const COMMAND_MAX_MS = 60_000
+
+/** Where each comes from, and the file that says so. */
+export async function readSecretSources(
+  place: SecretsPlace,
+): Promise<Answer<{ readonly file: string; readonly sources: SecretSettings }>> {
+  return await answering('reading where your secrets come from', async () => {
+    const file = fileOf(place)
+    return { file, sources: await settingsIn(file, place) }
+  })
+}
+
+/** Null takes it away. False: nothing was different from what was there. */
+export async function changeSecretSource(
+  place: SecretsPlace,
+  name: string,
+  source: SecretSource | null,
+): Promise<Answer<boolean>> {
+  return await answering('changing where your secrets come from', async () => {
+    const file = fileOf(place)
+    const { [name]: before, ...others } = await settingsIn(file, place)
+    if (JSON.stringify(before ?? null) === JSON.stringify(source)) return false
+    const text = printSecretSettings(source === null ? others : { ...others, [name]: source })
+    const read = readSecretSettings(text)
+    if (!read.ok) refuse('logic', read.diagnostics[0]?.message ?? 'this is no source', read.diagnostics[0]?.hint)
+    await writePrivateFile(file, text, { outside: outsideOf(place), elsewhere: ELSEWHERE })
+    return true
+  })
+}
+
+/** The values of these names. One that cannot be had is told without a word of any value. */
+export async function fetchSecrets(place: SecretsPlace, names: readonly string[]): Promise<Answer<Secrets>> {
+  return await answering('reading your secrets', async () => {
+    const sources = await settingsIn(fileOf(place), place)
+    const values: { [name: string]: string } = {}
+    for (const name of names) {
+      const source = Object.hasOwn(sources, name) ? sources[name] : undefined
+      if (source === undefined)
+        return refuse(
+          'policy',
+          `nobody said where the secret '${name}' comes from`,
+          `say it: planfold secrets set ${name} --env ${name} (or --file PATH, or --command PROGRAM …)`,
+        )
+      const value = await secretFrom(name, source, place)
+      if (Buffer.byteLength(value) < SECRET_MIN_BYTES)
+        return refuse(
+          'policy',
+          `the secret '${name}' is shorter than ${SECRET_MIN_BYTES} bytes, and could not be kept out of the output`,
+          'use a longer one',
+        )
+      if (value.includes('\0') || Buffer.byteLength(value) > VALUE_MAX_BYTES)
+        return refuse('policy', `the secret '${name}' is too long, or holds a NUL byte`, 'pass its path instead')
+      values[name] = value
+    }
+    return values
+  })
+}
+
+async function secretFrom(name: string, source: SecretSource, place: SecretsPlace): Promise<string> {
+  if ('env' in source) {
+    const value = place.environment[source.env]
+    if (value !== undefined && value !== '') return value
+    return refuse(
+      'policy',
+      `the secret '${name}' is to come from the environment variable ${source.env}, which is not set`,
+      `set it where planfold is started, or say another source: planfold secrets set ${name} …`,
+    )
+  }
+  if ('file' in source) {
+    const path = source.file.startsWith('~/') ? join(place.environment.HOME ?? '/', source.file.slice(2)) : source.file
+    const read = await readPrivateFile(path, {
+      what: `the file of the secret '${name}'`,
+      outside: outsideOf(place),
+      elsewhere: 'keep it elsewhere: whoever writes there could read or change it',
+    })
+    return read.ok ? withoutNewline(read.value) : refuse('policy', read.fault.message, read.fault.hint)
+  }
+  return await printedBy(name, source.command, place)
+}
+
+/** Run with the person's rights and outside the sandbox, in the root folder: what lies in the workspace has no say in it. */
+function printedBy(name: string, [program = '', ...words]: readonly string[], place: SecretsPlace): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const env = {
+      ...inheritedEnvironment(place.environment),
+      ...Object.fromEntries(
+        PASSED_ON.flatMap(one => (place.environment[one] === undefined ? [] : [[one, place.environment[one]]])),
+      ),
+    }
+    const options = { cwd: '/', env, timeout: COMMAND_MAX_MS, maxBuffer: VALUE_MAX_BYTES * 2 }
+    const child = execFile(program, words, options, (error, stdout) => {
+      try {
+        if (error === null) return resolve(withoutNewline(stdout))
+        const how = typeof error.code === 'number' ? `exit ${error.code}` : (error.code ?? error.signal ?? 'it failed')
+        refuse('policy', `the command for the secret '${name}' gave no value (${how})`, 'run it yourself, and look')
+      } catch (refused) {
+        reject(refused)
+      }
+    })
+    child.stdin?.end()
+  })
+}
+
+/** What password stores need beside the usual. */
+const PASSED_ON: readonly string[] = [
+  'GNUPGHOME',
+  'GPG_TTY',
+  'PASSWORD_STORE_DIR',
+  'DBUS_SESSION_BUS_ADDRESS',
+  'OP_SERVICE_ACCOUNT_TOKEN',
+]
+
+const withoutNewline = (text: string): string => text.replace(/\r?\n$/, '')
+
+function fileOf({ environment }: SecretsPlace): string {
+  const file = settingsFile(environment, 'secrets.json')
+  return file ?? refuse('logic', 'you have no folder for settings', 'set HOME or XDG_CONFIG_HOME to a folder of yours')
+}
+
+const outsideOf = ({ root, stateDir }: SecretsPlace): Outside => [
+  { folder: root, is: 'the workspace' },
+  { folder: stateDir, is: 'the state folder' },
+]
+
+const ELSEWHERE = 'set XDG_CONFIG_HOME to a folder elsewhere: a task that writes there could ask for any secret'
+
+async function settingsIn(file: string, place: SecretsPlace): Promise<SecretSettings> {
+  const read = await readPrivateFile(file, { what: 'the file', outside: outsideOf(place), elsewhere: ELSEWHERE })
+  if (!read.ok) return read.missing ? {} : refuse('policy', read.fault.message, read.fault.hint)
+  const settings = readSecretSettings(read.value)
+  if (settings.ok) return settings.settings
+  const [first] = settings.diagnostics
+  return refuse(
+    'policy',
+    `${file}:${first?.line}:${first?.column}: ${first?.message}`,
+    first?.hint ?? 'repair the file',
+  )
+}
