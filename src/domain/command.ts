@@ -14,7 +14,7 @@ import type {
 } from './event.ts'
 import type { CheckpointName, Millis, PlanId, PlanName, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
-import type { NetworkEvent } from './network-decision.ts'
+import type { NetworkDecided } from './network-decision.ts'
 import type { NoticeKind, PlanDefinition, PlanSource, SandboxMode, TaskDefinition } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict, Wrote } from './result.ts'
@@ -175,7 +175,7 @@ export type Command =
   | { readonly type: 'place'; readonly operations: readonly GitOperation[] }
   | Rollback
   /** What the proxy of a sandbox answered to commands of a task. */
-  | ({ readonly type: 'network' } & Omit<NetworkEvent, 'type'>)
+  | ({ readonly type: 'network' } & NetworkDecided)
 
 /**
  * Of a plan that goes on: what becomes of completed work that is unsafe to repeat and would run again, because it was changed or

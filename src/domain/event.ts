@@ -5,7 +5,7 @@
 import type { ForkAdopted, Rollback, RollbackOutcome } from './command.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
-import type { AskedAddress, NetworkEvent } from './network-decision.ts'
+import type { AskedAddress, NetworkDecided } from './network-decision.ts'
 import type {
   Action,
   Approvers,
@@ -187,7 +187,8 @@ export interface Feedback {
 export type Event =
   | JudgementEvent
   | ClientEvent
-  | NetworkEvent
+  /** What commands asked the proxy of their sandbox for. */
+  | ({ readonly type: 'network.decided' } & NetworkDecided)
   | {
       readonly type: 'plan.created'
       readonly plan: PlanId

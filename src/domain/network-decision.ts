@@ -30,8 +30,7 @@ export interface CountedDecision extends NetworkDecision {
  * What commands of an attempt asked for. The same answer about the same host and port is told once when it is given first, with the
  * method and path of then, and once more when the command has ended, with how often it was given since: all counts add up.
  */
-export interface NetworkEvent {
-  readonly type: 'network.decided'
+export interface NetworkDecided {
   readonly task: TaskName
   readonly visit: number
   /** 0: a check before the first attempt. */

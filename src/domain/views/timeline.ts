@@ -3,7 +3,7 @@
 import { type Event, type EventOf, type JudgementEvent, tasksOf } from '../event.ts'
 import { next, type Step, type Wording } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
-import { decisionWords, type NetworkEvent } from '../network-decision.ts'
+import { decisionWords, type NetworkDecided } from '../network-decision.ts'
 import { numberOf } from '../phrases.ts'
 import type { LostOutput } from '../result.ts'
 import { countedVisits } from '../state/state.ts'
@@ -265,7 +265,7 @@ export function sentence(event: Event, words?: PlanWording): string {
   }
 }
 
-function networkLine({ task, decisions, more = 0 }: NetworkEvent): string {
+function networkLine({ task, decisions, more = 0 }: NetworkDecided): string {
   const told = decisions.slice(0, DECISIONS_SHOWN).map(decisionWords)
   const left = decisions.length - told.length + more
   return `${task} ${[...told, ...(left === 0 ? [] : [`and ${left} more`])].join('; ')}`
