@@ -327,7 +327,12 @@ const tasksIn = (definition: PlanDefinition): Map<TaskName, TaskDefinition> =>
 
 /** What nobody asked for: the loop's own turns, and the end of a claim whose heartbeats stopped. */
 const isOfTheEngine = ({ type }: Command): boolean =>
-  type === 'turn' || type === 'recover' || type === 'lapse' || type === 'place' || type === 'adopted'
+  type === 'turn' ||
+  type === 'recover' ||
+  type === 'lapse' ||
+  type === 'place' ||
+  type === 'adopted' ||
+  type === 'network'
 
 /** Plain words of the command. Tokens are rights, and definitions and results stand in the events. */
 function askedOf(command: Command): Pick<AuditLine, 'task' | 'text' | 'facts'> {

@@ -16,7 +16,7 @@ import { MemoryDisk } from '../../stores/memory/memory-disk.ts'
 import type { Caller } from '../engine.ts'
 import { EngineLocal } from '../engine-local.ts'
 import { WorkerLocal } from '../loop/worker.ts'
-import { agentCaller, RIGHTS } from '../roles.ts'
+import { agentCaller, RIGHTS, trusted } from '../roles.ts'
 import { exited, ME, name, type Script, setup } from '../rooms.fixture.ts'
 import { DecisionJournal } from './network-use.ts'
 
@@ -229,6 +229,19 @@ it('different answers are listed up to a number, and counted beyond it', async (
   expect(new Set(decisions.map(({ host }) => host)).size).toBe(100)
   expect(decisions.reduce((sum, { count }) => sum + count, 0)).toBe(110)
   expect(told.reduce((sum, { more = 0 }) => sum + more, 0)).toBe(30)
+})
+
+it('a plan from elsewhere is recorded as such, and needs a sandbox whatever it says', async () => {
+  const { rooms } = world(async () => exited(0), { has: false })
+  const engine = new EngineLocal({ ...rooms, outside: true }, trusted(ME))
+  const task: TaskDefinition = { id: name('get'), action: { type: 'run', command: { argv: ['true'] } } }
+  const definition = { name: 'p' as PlanName, policy: { sandbox: 'off' as const }, tasks: [task] }
+  const made = await engine.submit(null, { type: 'create', definition })
+  if (!made.ok) throw new Error(made.refusal.message)
+  expect(made.events[0]).toMatchObject({ type: 'plan.created', outside: true })
+  const started = await engine.submit(made.plan, { type: 'start' })
+  expect(started.ok && started.events[0]).toEqual(expect.objectContaining({ sandbox: 'required' }))
+  expect(started.ok && started.events[0]).not.toHaveProperty('sandboxOff')
 })
 
 describe('a machine without a sandbox', () => {
