@@ -1,6 +1,6 @@
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 
-// Projects run one after the other: quick tests (`unit:…`), tests that start real processes (`e2e`), tests that kill them
+// Quick tests (`unit:…`) run first, one project after the other; then those that start real processes (`e2e`) beside those that kill them
 // (`crash`). Files of a `shared` project are run by the same two processes, so each module is read once; a test that changes
 // its process, measures its own time or starts many others belongs in `unit:alone`. Time limits are there only to end what hangs: a test that is
 // right on an idle machine is right on a busy one.
@@ -47,7 +47,7 @@ export default defineConfig({
       project(2, 'unit:engine', { include: ENGINE, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 2 }),
       project(3, 'unit:alone', { include: [...OF_THEIR_OWN, ...TOP], maxWorkers: 2 }),
       project(4, 'e2e', { include: ['test/e2e/**/*.test.ts'], maxWorkers: 3 }),
-      project(5, 'crash', { include: ['test/crash/**/*.test.ts'], maxWorkers: 3 }),
+      project(4, 'crash', { include: ['test/crash/**/*.test.ts'], maxWorkers: 3 }),
     ],
   },
 })

@@ -43,6 +43,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
       'release',
       'note',
       'policy',
+      'secrets',
     ],
   },
   agents: {

@@ -10,6 +10,7 @@ import { addModels } from './commands/models/models-commands.ts'
 import { addAsking, addDeciding } from './commands/people/people-commands.ts'
 import { addDriving, addLooking } from './commands/plans/plans-commands.ts'
 import { addPolicy } from './commands/policy/policy-commands.ts'
+import { addSecrets } from './commands/policy/secrets-commands.ts'
 import { addAuditing } from './commands/records/records-commands.ts'
 import { addReplanning, addRevisions } from './commands/revisions/revisions-commands.ts'
 import { addServing } from './commands/service/service-commands.ts'
@@ -48,6 +49,7 @@ export function buildProgram(version: string, act: Act): Command {
   addServing(program, act)
   addModels(program, act)
   addPolicy(program, act)
+  addSecrets(program, act)
   addKeeping(program, act)
   nameInErrors(program, 'planfold')
   return program

@@ -14,6 +14,7 @@ import type {
 } from './event.ts'
 import type { CheckpointName, Millis, PlanId, PlanName, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { NetworkDecided } from './network-decision.ts'
 import type { NoticeKind, PlanDefinition, PlanSource, SandboxMode, TaskDefinition } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict, Wrote } from './result.ts'
@@ -173,6 +174,8 @@ export type Command =
   /** The worktree the plan works in was made. */
   | { readonly type: 'place'; readonly operations: readonly GitOperation[] }
   | Rollback
+  /** What the proxy of a sandbox answered to commands of a task. */
+  | ({ readonly type: 'network' } & NetworkDecided)
 
 /**
  * Of a plan that goes on: what becomes of completed work that is unsafe to repeat and would run again, because it was changed or
@@ -185,6 +188,8 @@ export interface Start {
   readonly rules: number
   readonly files?: 'seen'
   readonly sandbox?: SandboxMode
+  /** There is no sandbox here, and nobody has said that commands may run without one: the id of the question that asks first. */
+  readonly asks?: string
   readonly stamp?: Standing
 }
 

@@ -119,6 +119,11 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
       emit(draft, { type: 'files.restored', ...restored })
       return undefined
     }
+    case 'network': {
+      const { type: _, ...told } = command
+      emit(draft, { type: 'network.decided', ...told })
+      return undefined
+    }
     case 'note':
       if (command.text.trim() === '') return refuse('invalid', 'the note is empty', 'write something')
       if (command.task !== undefined && !draft.state.tasks.has(command.task)) return unknownTask(draft, command.task)

@@ -5,6 +5,7 @@
 import type { ForkAdopted, Rollback, RollbackOutcome } from './command.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { AskedAddress, NetworkDecided } from './network-decision.ts'
 import type {
   Action,
   Approvers,
@@ -138,6 +139,10 @@ export interface Question {
   readonly form: readonly Field[]
   readonly task?: TaskName
   readonly by: string
+  /** Planfold asks: a command of the task wants to reach this. */
+  readonly network?: AskedAddress
+  /** Planfold asks: may commands run without a sandbox, where this machine has none? The plan waits for it. */
+  readonly sandbox?: true
 }
 
 /** A revision that has not taken effect. It counts only while `base` is the plan's hash. */
@@ -182,6 +187,8 @@ export interface Feedback {
 export type Event =
   | JudgementEvent
   | ClientEvent
+  /** What commands asked the proxy of their sandbox for. */
+  | ({ readonly type: 'network.decided' } & NetworkDecided)
   | {
       readonly type: 'plan.created'
       readonly plan: PlanId
@@ -220,6 +227,8 @@ export type Event =
       readonly rules: number
       readonly files?: 'seen'
       readonly sandbox?: SandboxMode
+      /** The plan says `policy.sandbox: off`, and that holds: commands run with the person's permissions. */
+      readonly sandboxOff?: true
       readonly stamp?: Standing
     }
   | { readonly type: 'plan.paused'; readonly reason: string; readonly force?: true; readonly cause?: Shortage }
@@ -415,88 +424,6 @@ export interface NotePlace {
 
 export type EventType = Event['type']
 export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
-
-/** What an event is about; the audit trail is sorted by it. */
-export type EventKind =
-  | 'revision'
-  | 'decision'
-  | 'plan'
-  | 'task'
-  | 'attempt'
-  | 'files'
-  | 'checkpoint'
-  | 'rollback'
-  | 'git'
-  | 'compensation'
-  | 'recovery'
-  | 'note'
-
-/** Every event there is, and its kind. Null: bookkeeping that the audit trail leaves out. The compiler checks that none is missing. */
-export const EVENT_KINDS: { readonly [T in EventType]: EventKind | null } = {
-  'plan.created': 'revision',
-  'plan.revised': 'revision',
-  'plan.started': 'plan',
-  'plan.paused': 'plan',
-  'plan.resumed': 'plan',
-  'plan.cancelled': 'plan',
-  'plan.finished': 'plan',
-  'plan.reopened': 'plan',
-  'plan.archived': 'plan',
-  'plan.compensating': 'compensation',
-  'plan.aborted': 'plan',
-  'plan.annotated': 'note',
-  'task.imported': 'task',
-  'task.added': 'revision',
-  'task.annotated': 'note',
-  'task.evaluated': 'decision',
-  'task.readied': null,
-  'task.skipped': 'task',
-  'task.blocked': null,
-  'task.unblocked': null,
-  'task.abandoned': 'task',
-  'task.failed': 'task',
-  'task.reopened': 'task',
-  'task.routed': 'task',
-  'task.substituted': 'recovery',
-  'task.escalated': 'recovery',
-  'attempt.started': 'attempt',
-  'attempt.succeeded': 'attempt',
-  'attempt.failed': 'attempt',
-  'attempt.lost': 'attempt',
-  'attempt.parked': 'attempt',
-  'report.refused': 'attempt',
-  'retry.scheduled': 'attempt',
-  'recovery.chosen': 'recovery',
-  'breaker.opened': 'recovery',
-  'breaker.closed': 'recovery',
-  'gate.opened': 'decision',
-  'gate.voted': 'decision',
-  'gate.decided': 'decision',
-  'consent.voided': 'decision',
-  'question.asked': 'decision',
-  'question.answered': 'decision',
-  'revision.proposed': 'revision',
-  'revision.declined': 'decision',
-  'assessment.made': 'decision',
-  'outputs.checked': 'files',
-  'criterion.judged': 'decision',
-  'workspace.restored': 'files',
-  'files.restored': 'files',
-  'compensation.started': 'compensation',
-  'compensation.finished': 'compensation',
-  'compensation.retried': 'compensation',
-  'checkpoint.taken': 'checkpoint',
-  'git.committed': 'git',
-  'place.made': 'git',
-  'fork.adopted': 'rollback',
-  'rollback.started': 'rollback',
-  'rollback.finished': 'rollback',
-  'rollback.stopped': 'rollback',
-  'notice.sent': 'note',
-  'note.added': 'note',
-}
-
-export const EVENT_TYPES = Object.keys(EVENT_KINDS) as readonly EventType[]
 
 /** The tasks an event is about. */
 export function tasksOf(event: Event): readonly TaskName[] {

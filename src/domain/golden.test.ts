@@ -26,6 +26,7 @@ import type { Command, CommandOf, Decide, RollbackOutcome } from './command.ts'
 import { decide } from './decide.ts'
 import type { EventType, GateQuestion, GateVerdict } from './event.ts'
 import type { CheckpointName, PlanName } from './id.ts'
+import { NETWORK_FORM } from './network-decision.ts'
 import type { PlanDefinition } from './plan.ts'
 import { bindItems } from './plan-rules/for-each.ts'
 import type { Prepared } from './result.ts'
@@ -777,6 +778,35 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     journal.succeed('ship')
     return journal
   },
+  'asked-addresses': () => {
+    const network = { allow: ['git.example.com'], unknown: 'ask' } as const
+    const journal = begin(plan('asked-addresses', task('fetch', { network }), task('more', { network })), {
+      ...START,
+      sandbox: 'preferred',
+      asks: 'n1',
+    })
+    journal.must({ type: 'answer', id: 'n1', answers: { run: 'yes' }, by: 'ana' })
+    journal.turn()
+    const ask = (id: string, of: string, host: string): void => {
+      const asked = { rule: `https://${host}`, host, port: 443 }
+      const text = `task '${of}' asks for ${host}:443`
+      journal.must({ type: 'ask', id, text, form: NETWORK_FORM, task: name(of), by: 'planfold', network: asked })
+    }
+    const told = { type: 'network', task: name('fetch'), visit: 1, attempt: 1 } as const
+    const allowed = { host: 'git.example.com', port: 443, method: 'CONNECT', allowed: true, why: 'a rule allows it' }
+    journal.must({ ...told, decisions: [{ ...allowed, rule: 'git.example.com', count: 1 }] })
+    ask('q1', 'fetch', 'a.example')
+    ask('q2', 'fetch', 'b.example')
+    ask('q3', 'more', 'c.example')
+    journal.must({ type: 'answer', id: 'q1', answers: { allow: 'task' }, by: 'ana' })
+    journal.must({ type: 'answer', id: 'q2', answers: { allow: 'no' }, by: 'ana' })
+    const refused = { host: 'b.example', port: 443, method: 'CONNECT', allowed: false, why: 'said no' }
+    journal.must({ ...told, decisions: [{ ...refused, allowWith: 'https://b.example', count: 12 }], more: 3 })
+    journal.succeed('fetch')
+    journal.must({ type: 'answer', id: 'q3', answers: { allow: 'plan' }, by: 'ana' })
+    journal.succeed('more')
+    return journal
+  },
   'lost-output': () => {
     const outputs = { report: { from: 'file', file: 'report.json' } } as const
     const scope = { write: ['report.json'], network: [], outputs }
@@ -900,6 +930,7 @@ describe('the golden journals', () => {
       'revision.declined': true,
       'assessment.made': true,
       'notice.sent': true,
+      'network.decided': true,
       'task.added': true,
       'plan.annotated': true,
       'task.annotated': true,

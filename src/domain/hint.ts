@@ -46,6 +46,7 @@ export interface StepFields {
   readonly 'revoke-token': { readonly name: string }
   /** A rule of the person's own, for every plan. */
   readonly 'allow-network': { readonly address: string }
+  readonly 'name-secret': { readonly name: string }
 
   readonly show: OfPlan
   readonly status: OfPlan

@@ -12,7 +12,7 @@ import { answer } from './answer-query.ts'
 import { claim, heartbeat, report, withClaim } from './attempts/claims.ts'
 import { releaseClaim, sweepClaims } from './attempts/lapsed-claims.ts'
 import type { AnyQuery, Engine, EngineInProcess, KillSwitch, RollbackAsk, SubmitOptions } from './engine.ts'
-import { newQuestionId } from './gates/inbox.ts'
+import { newQuestionId } from './gates/inbox-id.ts'
 import { refuseGroundless, roomsOf } from './git/plan-worktree.ts'
 import { lazy } from './lazy-imports.ts'
 import { noteOrder } from './loop/attendant.ts'
@@ -205,11 +205,22 @@ export class EngineLocal implements EngineInProcess {
       case 'evaluate':
       case 'finish':
         return await (await lazy.editTasks()).keep(rooms, plan, order, writing)
-      case 'ask':
-        return await write(rooms, plan, { ...order, id: newQuestionId(rooms.random), by }, writing)
+      case 'ask': {
+        const { text, form, task } = order
+        return await write(rooms, plan, { type: 'ask', text, form, task, id: newQuestionId(rooms.random), by }, writing)
+      }
       case 'decide':
         return await this.#decide(plan, order, writing)
-      case 'answer':
+      case 'answer': {
+        const state = await rooms.store.state(plan)
+        const isOurs = state?.questions.some(({ id, network, sandbox }) => id === order.id && (network ?? sandbox))
+        const refusal =
+          state === null || isOurs !== true
+            ? null
+            : await (await lazy.machineAnswer()).keepForMachine(rooms, this.caller, state, order)
+        if (refusal !== null) return { ok: false, refusal }
+        return await write(rooms, plan, { ...order, by }, writing)
+      }
       case 'retry':
       case 'skip':
         return await write(rooms, plan, { ...order, by }, writing)

@@ -91,6 +91,7 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>) => string } = {
   'list-tokens': person('look at the tokens'),
   'revoke-token': person('revoke the token'),
   'allow-network': ({ address }) => `ask the person to allow ${address}`,
+  'name-secret': ({ name }) => `a person must say where the secret ${name} comes from`,
 
   show: read('plan'),
   status: read('plan'),

@@ -94,6 +94,7 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>, at: Paths) => string 
   'list-tokens': () => 'GET /tokens',
   'revoke-token': ({ name }) => `DELETE /tokens/${encodeURIComponent(name)}`,
   'allow-network': ({ address }) => `a rule for ${address} where the service runs`,
+  'name-secret': ({ name }) => `a source for the secret ${name} where the service runs`,
 
   show: get('board'),
   status: get('status'),

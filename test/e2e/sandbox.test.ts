@@ -11,6 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer as createHttp } from 'node:http'
 import { createServer, type Server } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -117,6 +118,14 @@ class World {
     }
     walk('')
     return seen
+  }
+}
+
+/** Asks again until there is an answer. */
+async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const found = await look()
+    if (found !== undefined) return found
   }
 }
 
@@ -235,6 +244,9 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     expect(out).toContain('todo')
     const log = await world.run(['export', 'todo', '--to', 'journal'])
     expect(log.out).toContain('"outside":true')
+    await world.run(['run', 'todo'])
+    const started = await world.run(['export', 'todo', '--to', 'journal'])
+    expect(started.out).toMatch(/"type":"plan.started"[^}]*"sandbox":"required"/)
   })
 })
 
@@ -250,11 +262,54 @@ describe.skipIf(!standing.ok)('the network of a command that is shut in', () => 
     )
   })
 
+  test('is asked about where the plan says so: a person answers, the connection goes on, and all of it is journaled', async () => {
+    const world = new World('asked', USERS[0]!)
+    const site = createHttp((_request, response) => response.end('from outside\n'))
+    await new Promise<void>(resolve => site.listen(0, '127.0.0.1', resolve))
+    const address = `127.0.0.1:${(site.address() as { port: number }).port}`
+    try {
+      // Without --noproxy, programs do not send this machine's addresses to a proxy.
+      const get = `curl -sS --noproxy '' http://${address}/a`
+      const text = one('asked', [get, get, get]).replace('network: []', 'network: { allow: [], unknown: ask }')
+      const running = world.plan(text)
+      const id = await until(async () => {
+        const { out } = await world.run(['inbox', '--json'])
+        return (JSON.parse(out) as { data?: { items: { id: string }[] } }).data?.items[0]?.id
+      })
+      const agent = await world.run(['answer', 'asked', id, 'allow=task'], { PLANFOLD_KEY: 'x/y/1' })
+      expect(agent.out).toContain('a task may not answer this')
+      expect((await world.run(['answer', 'asked', id, 'allow=task'])).code).toBe(0)
+      const { code, out } = await running
+      expect(code, out).toBe(0)
+      expect(out.match(/from outside/g)).toHaveLength(3)
+      const log = await world.run(['log', 'asked'])
+      expect(log.out).toContain(`planfold asks: task 'asked' asks for ${address}. Allow it?`)
+      expect(log.out).toContain(`asked asked for ${address} (GET /a): allowed by http://${address}`)
+      expect(log.out).toContain(`asked asked for ${address} 2 times: allowed`)
+      const shown = await world.run(['show', 'asked', 'asked'])
+      expect(shown.out).toContain(`asked for ${address} 3 times: allowed by http://${address}`)
+    } finally {
+      site.close()
+    }
+  })
+
+  test('is told of to a program that ignores the proxy', async () => {
+    const world = new World('ignores', USERS[0]!)
+    const { code } = await world.plan(
+      one('ignores', ["node -e 'fetch(`https://git.example.com`)'"]).replace('[]', '["https://git.example.com"]'),
+    )
+    expect(code).toBe(1)
+    const log = await world.run(['log', 'ignores', '--output'])
+    expect(log.out).toContain('a program that ignores these variables reaches nothing')
+  })
+
   test('`off` is told when the plan begins', async () => {
     const world = new World('off', USERS[0]!)
     const { code, out } = await world.plan(`${one('off', ['echo ran'])}policy: { sandbox: off }\n`)
     expect(code).toBe(0)
     expect(out).toContain('policy.sandbox is off: commands of this plan run with your permissions')
+    const log = await world.run(['log', 'off'])
+    expect(log.out).toContain('plan started; policy.sandbox is off: its commands run with your permissions')
   })
 })
 
@@ -263,14 +318,26 @@ describe('without a sandbox', () => {
   const hidden = standing.ok
     ? [standing.program, '--dev-bind', '/', '/', '--ro-bind', '/dev/null', realpathSync(standing.program)]
     : []
-  test('`required` refuses with the hint, `preferred` says what is weaker', async () => {
+  test('`required` refuses with the hint; `preferred` asks once, and then says what is weaker', async () => {
     const world = new World('none', USERS[0]!)
     const strict = await world.plan(`${one('strict', ['echo ran'])}policy: { sandbox: required }\n`, {}, hidden)
     expect(strict.code, strict.out).toBe(1)
     expect(strict.out).toContain('bubblewrap (bwrap) is not installed')
     expect(strict.out).not.toContain('│ ran')
-    const weak = await world.plan(one('weak', ['echo ran']), {}, hidden)
+    const first = await world.plan(one('weak', ['echo ran']), {}, hidden)
+    expect(first.out).toContain('this machine has no sandbox')
+    expect(first.out).not.toContain('│ ran')
+    const id = /planfold answer weak (\w+) run=yes/.exec(first.out)?.[1] ?? ''
+    expect((await world.run(['answer', 'weak', id, 'run=yes'], {}, hidden)).code).toBe(0)
+    const weak = await world.run(['resume', 'weak'], {}, hidden)
     expect(weak.code, weak.out).toBe(0)
+    expect(weak.out).toContain('│ ran')
+    const told = await world.plan(
+      one('told', ['echo ran']),
+      { PLANFOLD_SANDBOX: 'preferred', HOME: world.root },
+      hidden,
+    )
+    expect(told.out).toContain('│ ran')
     const log = await world.run(['log', 'weak', '--output'])
     expect(log.out).toContain('this command runs with your permissions')
   })

@@ -2,6 +2,7 @@
 
 import { type AnswerOf, connect, type RemoteEngine } from '../../src/client/client.ts'
 import type { Shown } from '../../src/domain/gates/consent.ts'
+import type { CountedDecision } from '../../src/domain/network-decision.ts'
 import { shown } from './shown.ts'
 
 export const engine: RemoteEngine = connect({ url: location.origin })
@@ -276,6 +277,8 @@ export interface AttemptItem {
   readonly lost: string | null
   readonly paths: number | null
   readonly used: { readonly tokens: number | null; readonly cost: number | null } | null
+  /** What its commands asked the network for. */
+  readonly network: readonly CountedDecision[]
   /** Of the journal. */
   readonly entry: number
 }

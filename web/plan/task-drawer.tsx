@@ -5,6 +5,7 @@ import { Link, useSearch } from '@tanstack/react-router'
 import { FoldVertical, RotateCcw, SkipForward, UnfoldVertical, X } from 'lucide-react'
 import { Fragment } from 'react'
 import { aimHint } from '../../src/domain/hint.ts'
+import { decisionWords } from '../../src/domain/network-decision.ts'
 import { type InboxEntry, orderTask } from '../data/api.ts'
 import { type LivePlan, useConnection, useTaskDetail } from '../data/live.ts'
 import type { TaskDetail } from '../data/live-messages.ts'
@@ -446,6 +447,11 @@ function Attempts({
               {one.duration_ms === null ? '' : took(one.duration_ms)}
             </span>
             {(one.failure !== null || one.lost !== null) && <p className="dim">{one.failure?.message ?? one.lost}</p>}
+            {one.network.map(asked => (
+              <p key={decisionWords(asked)} className="dim">
+                {decisionWords(asked)}
+              </p>
+            ))}
           </li>
         ))}
       </ul>

@@ -72,6 +72,7 @@ const COMMANDS: { readonly [N in Exclude<StepName, 'unsafe-work'>]: (step: StepO
   'list-tokens': () => ['token list'],
   'revoke-token': ({ name }) => ['token revoke', name],
   'allow-network': ({ address }) => ['policy allow network', shellWord(address)],
+  'name-secret': ({ name }) => [`secrets set ${name} --env ${name}`],
 
   show: ofPlan('show'),
   status: ofPlan('status'),

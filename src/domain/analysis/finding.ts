@@ -44,6 +44,8 @@ export const FINDING_CODES = [
   'edit-outside',
   'cwd-outside',
   'reserved-variable',
+  'secret-name',
+  'secret-without-command',
   'network-beyond',
   'not-enforced',
   'gate-required',

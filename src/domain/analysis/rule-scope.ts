@@ -107,6 +107,33 @@ export function* environment({ graph, options: { environment: allowed } }: Groun
   }
 }
 
+/** Secrets are variables of a command's environment, and nobody else is handed any. */
+export function* secrets({ graph, options: { environment: allowed } }: Ground): Iterable<Finding> {
+  for (const { id, secrets: names = [], env = {}, action } of graph.tasks) {
+    if (names.length > 0 && action.type !== 'run')
+      yield {
+        code: 'secret-without-command',
+        severity: 'error',
+        task: id,
+        key: 'secrets',
+        message: `'${id}' names secrets, and only a command (run) gets them`,
+        hint: 'name them on the task that runs the command',
+      }
+    for (const name of names) {
+      const fault = Object.hasOwn(env, name) ? 'it sets in env as well' : (allowed?.fault(name) ?? null)
+      if (fault === null) continue
+      yield {
+        code: 'secret-name',
+        severity: 'error',
+        task: id,
+        key: 'secrets',
+        message: `'${id}' names the secret '${short(name)}', which ${fault}`,
+        hint: 'use another name',
+      }
+    }
+  }
+}
+
 export function* networks({ graph }: Ground): Iterable<Finding> {
   const limit = networkOf(graph.definition, {})
   for (const task of graph.tasks) {

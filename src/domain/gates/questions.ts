@@ -5,7 +5,7 @@ import { advise, quoted } from '../hint.ts'
 import { fillIn, formFault } from '../plan-rules/form.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
-import { illegal } from '../rules/lifecycle.ts'
+import { illegal, resume } from '../rules/lifecycle.ts'
 import { PLAN_ENDED } from '../status.ts'
 
 const QUESTIONS_MAX = 100
@@ -33,5 +33,7 @@ export function answer(draft: DecisionDraft, command: CommandOf<'answer'>): Refu
   const filled = fillIn(question.form, command.answers)
   if (!filled.ok) return filled.refusal
   emit(draft, { type: 'question.answered', id: command.id, answers: filled.answers, by: command.by })
+  // The plan waited for this and nothing else.
+  if (question.sandbox === true && filled.answers.run === 'yes') return resume(draft)
   return undefined
 }

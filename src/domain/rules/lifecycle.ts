@@ -2,8 +2,9 @@
 
 import type { CommandOf } from '../command.ts'
 import type { ImportedTask } from '../event.ts'
-import { advise, joinHints } from '../hint.ts'
+import { advise, joinHints, next } from '../hint.ts'
 import type { TaskName } from '../id.ts'
+import { SANDBOX_FORM } from '../network-decision.ts'
 import { suggest } from '../phrases.ts'
 import { LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
 import { usesTaskWorktrees } from '../plan-rules/effect.ts'
@@ -26,7 +27,7 @@ export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refu
   // Tasks may come later: an empty draft cannot be started.
   const refusal = command.definition.tasks.length === 0 ? undefined : refuseGraph(command.definition)
   if (refusal !== undefined) return refusal
-  const { plan, definition, hash, origin, session, goal, agent, source, place, forkedAt, start } = command
+  const { plan, definition, hash, origin, session, goal, agent, source, outside, place, forkedAt, start } = command
   const imported = importedTasks(definition, command.imported ?? [])
   if ('code' in imported) return imported
   emit(draft, {
@@ -39,6 +40,7 @@ export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refu
     goal,
     agent,
     source,
+    outside,
     place,
     forkedAt,
     start,
@@ -80,14 +82,26 @@ export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusa
     refuseRules(command.rules) ??
     (state.definition.tasks.length === 0 ? refuseGraph(state.definition) : refuseUnsupported(state.definition))
   if (refusal !== undefined) return refusal
-  const { type: _, ...said } = command
-  emit(draft, { type: 'plan.started', ...said })
+  const { type: _, asks, ...said } = command
+  const isOff = state.definition.policy?.sandbox === 'off' && said.sandbox !== undefined && said.sandbox !== 'required'
+  emit(draft, { type: 'plan.started', ...said, ...(isOff ? { sandboxOff: true } : {}) })
   markReady(draft, state.order)
   // Tasks that were brought along failed or abandoned.
   blockHeld(draft, state.order)
   conclude(draft)
+  if (asks !== undefined) askWithoutSandbox(draft, asks)
   return undefined
 }
+
+/** One question, and nothing runs before its answer. */
+function askWithoutSandbox(draft: DecisionDraft, id: string): void {
+  if (draft.state.status !== 'active') return
+  emit(draft, { type: 'question.asked', id, text: NO_SANDBOX, form: SANDBOX_FORM, by: 'planfold', sandbox: true })
+  emit(draft, { type: 'plan.paused', reason: 'a person must say whether commands may run without a sandbox' })
+}
+
+const NO_SANDBOX =
+  'this machine has no sandbox: commands of this plan would run with your permissions. Run them? Or install bubblewrap first (on Linux)'
 
 export const refuseRules = (rules: number): Refusal | undefined =>
   knowsRules(rules)
@@ -118,6 +132,12 @@ export function pauseForShortage(draft: DecisionDraft, cause: Shortage): void {
 export function resume(draft: DecisionDraft): Refusal | undefined {
   if (draft.state.status === 'active' || draft.state.rollback !== null) return undefined
   if (draft.state.status !== 'paused') return illegal(draft.state, 'resume', 'only a paused plan can be resumed')
+  const open = draft.state.questions.find(({ sandbox }) => sandbox === true)
+  if (open !== undefined) {
+    const plan = draft.state.definition.name
+    const step = next('answer', { plan, task: open.id, fields: ['run=yes'] })
+    return refuse('conflict', `a person must answer first: ${open.text}`, advise`${step}`)
+  }
   emit(draft, { type: 'plan.resumed' })
   conclude(draft)
   return undefined

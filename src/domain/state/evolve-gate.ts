@@ -2,6 +2,7 @@
 
 import type { EditChoice, EventOf, JudgementEvent } from '../event.ts'
 import type { Millis } from '../id.ts'
+import type { NetworkAnswer } from '../network-decision.ts'
 import { ENDED } from '../status.ts'
 import { indexAlarms } from './alarms.ts'
 import { complete, end } from './evolve-attempt.ts'
@@ -83,6 +84,7 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
       return
     }
     case 'question.answered':
+      rememberAnswer(state, event)
       state.questions = state.questions.filter(({ id }) => id !== event.id)
       return
     case 'revision.proposed': {
@@ -104,6 +106,18 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
       event satisfies never
   }
 }
+
+/** What Planfold itself asked: an address that a command may reach, or that commands may run without a sandbox. */
+function rememberAnswer(state: PlanState, { id, answers }: EventOf<'question.answered'>): void {
+  const { network, sandbox, task } = state.questions.find(question => question.id === id) ?? {}
+  if (sandbox === true && answers.run !== 'yes') state.sandbox = 'required'
+  if (network === undefined) return
+  const { rule } = network
+  const forTask = answers.allow === 'plan' || answers.allow === 'machine' || task === undefined ? {} : { task }
+  state.permits = [...state.permits, { rule, allowed: PERMITS.has(answers.allow as NetworkAnswer), ...forTask }]
+}
+
+const PERMITS: ReadonlySet<NetworkAnswer> = new Set(['task', 'plan', 'machine'])
 
 export function openGate(state: PlanState, task: TaskState, event: EventOf<'gate.opened'>, now: Millis): void {
   const { type: _, task: __, hash = null, ...question } = event

@@ -187,6 +187,8 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'plan.archived':
       state.archived = true
       return
+    case 'network.decided':
+      return
     case 'task.readied':
       for (const name of event.tasks) {
         const task = taskOf(state, name)

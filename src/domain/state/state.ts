@@ -4,6 +4,7 @@ import type { Rollback } from '../command.ts'
 import type { Claim, Consent, Evaluation, Feedback, GateQuestion, Proposal, Question, Vote } from '../event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
+import type { NetworkPermit } from '../network-decision.ts'
 import type { PlanDefinition, SandboxMode, TaskDefinition } from '../plan.ts'
 import type { LostOutput, Prepared, Result } from '../result.ts'
 import type { Shortage } from '../shortage.ts'
@@ -104,6 +105,8 @@ export interface PlanState {
   breakers: readonly { readonly capability: string; readonly failures: number; readonly until: Millis | null }[]
   /** Asked in the middle of somebody's work and not answered. */
   questions: readonly (Question & { readonly since: Millis })[]
+  /** What people answered about addresses that commands wanted to reach. */
+  permits: readonly NetworkPermit[]
   /** Neither taken nor declined. */
   proposals: readonly (Proposal & { readonly since: Millis })[]
   /** Paused by force: nothing goes on to its end. */

@@ -1,7 +1,8 @@
 // From an entry to what is announced of it, live, to whoever listens: one announcement for each event. The lists here are the one
 // contract between faces and service: a face may listen to what is named in them, and the service sends nothing else.
 
-import { EVENT_TYPES, type Event } from '../event.ts'
+import type { Event } from '../event.ts'
+import { EVENT_TYPES } from '../event-kinds.ts'
 import type { Actor, PlanId } from '../id.ts'
 
 /** An entry as it is told. */

@@ -2,7 +2,8 @@
 // the entry it stands in and that entry's hash. Bookkeeping (who became ready, who is blocked) is left to the log.
 
 import type { Command } from '../command.ts'
-import { EVENT_KINDS, type Event, type EventKind, type EventOf, tasksOf } from '../event.ts'
+import { type Event, type EventOf, tasksOf } from '../event.ts'
+import { EVENT_KINDS, type EventKind } from '../event-kinds.ts'
 import type { Millis, Sha256, TaskName } from '../id.ts'
 import { defined, type Json, type JsonObject } from '../json.ts'
 import type { Action, CompensatingTask, PlanDefinition, TaskDefinition } from '../plan.ts'
@@ -66,6 +67,10 @@ function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: HashOf)
       return defined({ why: event.why, to: event.to })
     case 'notice.sent':
       return defined({ id: event.id, kind: event.kind, to: event.to, failure: event.failure })
+    case 'network.decided': {
+      const { visit, attempt, decisions, more } = event
+      return defined({ visit, attempt, decisions: decisions.map(one => defined({ ...one })), more })
+    }
     case 'criterion.judged':
       return defined({ criterion: event.criterion, holds: event.holds, stage: event.stage })
     case 'attempt.started': {
@@ -322,7 +327,12 @@ const tasksIn = (definition: PlanDefinition): Map<TaskName, TaskDefinition> =>
 
 /** What nobody asked for: the loop's own turns, and the end of a claim whose heartbeats stopped. */
 const isOfTheEngine = ({ type }: Command): boolean =>
-  type === 'turn' || type === 'recover' || type === 'lapse' || type === 'place' || type === 'adopted'
+  type === 'turn' ||
+  type === 'recover' ||
+  type === 'lapse' ||
+  type === 'place' ||
+  type === 'adopted' ||
+  type === 'network'
 
 /** Plain words of the command. Tokens are rights, and definitions and results stand in the events. */
 function askedOf(command: Command): Pick<AuditLine, 'task' | 'text' | 'facts'> {

@@ -4,6 +4,7 @@
 import type { EventOf, GateAsks, GateVerdict } from '../event.ts'
 import { advise, type Hint, next, type Step, type StepOf } from '../hint.ts'
 import type { TaskName } from '../id.ts'
+import type { Field } from '../plan.ts'
 
 /** A word that answers it, what that means, and the step that says the same without an id. */
 export interface InboxAnswer {
@@ -101,9 +102,15 @@ export const workAnswers = (of: AskedTask): readonly InboxAnswer[] => [
   { answer: 'fail', means: 'report it as failed', step: next('fail', { ...of, reason: 'why' }) },
 ]
 
-export const questionAnswers = (plan: string, id: string): readonly InboxAnswer[] => [
-  { answer: 'answer', means: 'fill in the form', step: next('answer', { plan, task: id, fields: ['NAME=VALUE'] }) },
+export const questionAnswers = (plan: string, id: string, form: readonly Field[] = []): readonly InboxAnswer[] => [
+  { answer: 'answer', means: 'fill in the form', step: next('answer', { plan, task: id, fields: [exampleOf(form)] }) },
 ]
+
+/** One of the choices, where there is nothing else to say. */
+function exampleOf([field, ...others]: readonly Field[]): string {
+  const [first] = field?.type === 'choice' && others.length === 0 ? (field.choices ?? []) : []
+  return field === undefined || first === undefined ? 'NAME=VALUE' : `${field.name}=${first}`
+}
 
 export const proposalAnswers = (plan: string, id: string): readonly InboxAnswer[] => [
   { answer: 'accept', means: 'apply the change', step: next('accept', { plan, proposal: id, reason: 'why' }) },

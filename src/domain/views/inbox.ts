@@ -104,7 +104,7 @@ export function askedOf(state: PlanState): readonly InboxItem[] {
     task: task ?? null,
     title: task === undefined ? null : (state.tasks.get(task)?.definition.title ?? null),
     asks: { type: 'agent-question' as const, ...question },
-    answers: questionAnswers(name, question.id),
+    answers: questionAnswers(name, question.id, question.form),
   }))
   const proposals = state.proposals.map(({ since, task, definition, source: _, ...proposal }) => ({
     ...unasked(state, since),

@@ -3,6 +3,7 @@
 import { type Event, type EventOf, type JudgementEvent, tasksOf } from '../event.ts'
 import { next, type Step, type Wording } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
+import { decisionWords, type NetworkDecided } from '../network-decision.ts'
 import { numberOf } from '../phrases.ts'
 import type { LostOutput } from '../result.ts'
 import { countedVisits } from '../state/state.ts'
@@ -144,7 +145,9 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'task.imported':
       return `imported: ${names(event.tasks.map(({ task, status }) => `${task} ${status}`))}`
     case 'plan.started':
-      return 'plan started'
+      return event.sandboxOff === true
+        ? 'plan started; policy.sandbox is off: its commands run with your permissions'
+        : 'plan started'
     case 'plan.paused':
       return `plan paused${reasonUnless('paused', event.reason)}${event.cause === undefined ? '' : `. ${event.cause.hint} No task failed`}`
     case 'plan.resumed':
@@ -182,6 +185,8 @@ export function sentence(event: Event, words?: PlanWording): string {
       return `${event.task} failed${again(event)}: ${event.result.failure.message}${overwritten(event, words)}`
     case 'attempt.lost':
       return `${event.task} interrupted${again(event)}: ${event.reason}`
+    case 'network.decided':
+      return networkLine(event)
     case 'attempt.parked':
       return `${event.task}: outcome unknown, needs your decision: ${event.evidence.reason}`
     case 'outputs.checked':
@@ -259,6 +264,14 @@ export function sentence(event: Event, words?: PlanWording): string {
       return judgementLine(event)
   }
 }
+
+function networkLine({ task, decisions, more = 0 }: NetworkDecided): string {
+  const told = decisions.slice(0, DECISIONS_SHOWN).map(decisionWords)
+  const left = decisions.length - told.length + more
+  return `${task} ${[...told, ...(left === 0 ? [] : [`and ${left} more`])].join('; ')}`
+}
+
+const DECISIONS_SHOWN = 5
 
 /** Ticked criteria are annotations too, and are told by what they say. */
 function annotatedLine({ task, set, by }: EventOf<'task.annotated'>): string {

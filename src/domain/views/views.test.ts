@@ -287,6 +287,18 @@ describe('timeline', () => {
       },
       'revision 2: better',
     ],
+    'network.decided': [
+      {
+        type: 'network.decided',
+        ...attempt,
+        decisions: [
+          { host: 'b', port: 443, method: 'CONNECT', allowed: true, why: 'a rule allows it', rule: '*', count: 12 },
+          { host: 'c', port: 80, method: 'GET', path: '/x', allowed: false, why: 'no rule allows it', count: 1 },
+        ],
+        more: 2,
+      },
+      'a asked for b:443 12 times: allowed by *; asked for c:80 (GET /x): not allowed (no rule allows it); and 2 more',
+    ],
     'report.refused': [
       { type: 'report.refused', ...attempt, failure, verdicts: [] },
       'report of a not accepted, the claim stays: it said no',

@@ -244,7 +244,7 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
     })
   const attempt = resolved.value
   const { probe } = attempt.definition
-  const bare = toolsFor(rooms, state, attempt, options.owner, logbook)
+  const bare = toolsFor(rooms, state, attempt, options, logbook)
   const given =
     attempt.definition.secrets === undefined ? null : await withSecrets(rooms, attempt.definition.secrets, bare)
   if (given?.ok === false) return failed(given.failure)
@@ -464,7 +464,14 @@ async function judged(
 const isJudged = ({ expect, accept, postconditions }: TaskDefinition): boolean =>
   expect !== undefined || accept !== undefined || postconditions !== undefined
 
-function toolsFor(rooms: Rooms, state: PlanState, attempt: Attempt, owner: string, logbook: Logbook): RunnerTools {
+function toolsFor(
+  rooms: Rooms,
+  state: PlanState,
+  attempt: Attempt,
+  { owner, action }: PerformOptions,
+  logbook: Logbook,
+): RunnerTools {
+  const as = action === undefined ? 'attempt' : 'compensation'
   return {
     root: rooms.root,
     stateDir: rooms.stateDir,
@@ -477,7 +484,7 @@ function toolsFor(rooms: Rooms, state: PlanState, attempt: Attempt, owner: strin
     traceparent: rooms.tracer === undefined ? undefined : parentOf(state, attempt),
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,
-    ...sandboxFor(rooms, state, attempt.definition),
+    ...sandboxFor(rooms, state, { as, ...attempt }),
   }
 }
 

@@ -20,7 +20,7 @@ import { sandboxFor } from './sandbox-use.ts'
 export function checkTools(
   rooms: Rooms,
   state: PlanState,
-  { key, definition }: Pick<Attempt, 'key' | 'definition'>,
+  { key, definition, visit, attempt }: Pick<Attempt, 'key' | 'definition' | 'visit' | 'attempt'>,
   log: RunnerTools['log'],
 ): RunnerTools {
   return {
@@ -33,7 +33,7 @@ export function checkTools(
     evaluate: () => ({ ok: false, message: 'a check evaluates nothing' }),
     log,
     monotonic: rooms.clock.monotonic,
-    ...sandboxFor(rooms, state, definition),
+    ...sandboxFor(rooms, state, { as: 'check', definition, visit, attempt }),
   }
 }
 

@@ -6,24 +6,54 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { quoted } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
-import type { SandboxMode, TaskDefinition } from '../../domain/plan.ts'
+import type { Criterion, PlanDefinition, SandboxMode } from '../../domain/plan.ts'
 import { isOffline, type NetworkUse, networkOf, withOwnRules } from '../../domain/plan-rules/network.ts'
 import type { PlanState } from '../../domain/state/state.ts'
-import type { RunnerTools } from '../../runners/runner.ts'
+import { allTasks } from '../../domain/state/task-index.ts'
+import { PLAN_ENDED } from '../../domain/status.ts'
+import type { Attempt, RunnerTools } from '../../runners/runner.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
 import type { OpenNetwork } from '../../safety/sandbox/sandbox.ts'
 import type { Entry } from '../../stores/store.ts'
+import { newQuestionId } from '../gates/inbox-id.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { Rooms } from '../rooms.ts'
+import type { DecisionJournal, NetworkUser } from './network-use.ts'
 
 const MODES: ReadonlySet<string> = new Set<SandboxMode>(['required', 'preferred', 'off'])
 const FORKS_MAX = 50
 
-/** What is recorded when a plan starts. */
-export async function sandboxAtStart(rooms: Rooms, plan: PlanId): Promise<SandboxMode> {
+/** What is recorded when a plan starts, and asked first where commands would run without a sandbox for want of one. */
+export async function sandboxAtStart(
+  rooms: Rooms,
+  plan: PlanId,
+): Promise<{ readonly sandbox: SandboxMode; readonly asks?: string }> {
   const told = rooms.environment.PLANFOLD_SANDBOX
-  if (told !== undefined && MODES.has(told)) return told as SandboxMode
-  return (await cameFromElsewhere(rooms, plan)) ? 'required' : 'preferred'
+  if (told !== undefined && MODES.has(told)) return { sandbox: told as SandboxMode }
+  if (await cameFromElsewhere(rooms, plan)) return { sandbox: 'required' }
+  const isAsked = await lacksSandbox(rooms, plan)
+  return { sandbox: 'preferred', ...(isAsked ? { asks: newQuestionId(rooms.random) } : {}) }
+}
+
+/** It has commands that would be shut in, that cannot be done here, and nobody has said that it does not matter. */
+async function lacksSandbox({ store, sandbox, environment, root, stateDir }: Rooms, plan: PlanId): Promise<boolean> {
+  const definition = (await store.state(plan))?.definition
+  if (sandbox === undefined || definition === undefined || !hasCommands(definition)) return false
+  if ((definition.policy?.sandbox ?? 'preferred') !== 'preferred' || (await sandbox.check()).ok) return false
+  const { readUserRules } = await lazy.userRules()
+  const own = await readUserRules({ environment, root, stateDir })
+  return !own.ok || !own.value.withoutSandbox
+}
+
+function hasCommands(definition: PlanDefinition): boolean {
+  const isCheck = ({ type }: Criterion): boolean => type === 'check'
+  return (
+    (definition.done ?? []).some(isCheck) ||
+    allTasks(definition).some(
+      ({ action, probe, accept = [], preconditions = [], postconditions = [] }) =>
+        action.type === 'run' || probe !== undefined || [...accept, ...preconditions, ...postconditions].some(isCheck),
+    )
+  )
 }
 
 /** A fork is as foreign as what it was forked from. */
@@ -45,41 +75,84 @@ export function sandboxMode({ definition, sandbox }: Pick<PlanState, 'definition
   return definition.policy?.sandbox ?? sandbox ?? 'off'
 }
 
+/** Whose commands are shut in: an attempt, the compensation of a task, or a check that belongs to no attempt. */
+export interface SandboxUser extends Pick<Attempt, 'definition' | 'visit' | 'attempt'> {
+  readonly as: 'attempt' | 'compensation' | 'check'
+}
+
 /** What the runner of commands needs to know about it. */
-export function sandboxFor(rooms: Rooms, state: PlanState, task: TaskDefinition): Pick<RunnerTools, 'sandbox'> {
+export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser): Pick<RunnerTools, 'sandbox'> {
   const mode = sandboxMode(state)
   if (rooms.sandbox === undefined || mode === 'off') return {}
   const isRequired = mode === 'required'
-  const declared = networkOf(state.definition, task)
+  const declared = networkOf(state.definition, user.definition)
   // Whoever wrote the plan here and says nothing of the network has always had it.
   if (declared === null && !isRequired) return { sandbox: { room: rooms.sandbox, network: 'host', isRequired } }
   if (declared !== null && isOffline(declared)) return { sandbox: { room: rooms.sandbox, network: 'none', isRequired } }
-  return { sandbox: { room: rooms.sandbox, network: log => openNetwork(rooms, declared, log), isRequired } }
+  const who = networkUser(state.id, user)
+  let way: Promise<WayOut> | null = null
+  const network = async (log: RunnerTools['log']): Promise<Answer<OpenNetwork>> => {
+    // One for all commands of the attempt: what one of them asked for is known to the next.
+    way ??= (async () => {
+      const { DecisionJournal } = await lazy.networkUse()
+      return { journal: new DecisionJournal(rooms.store, who), who }
+    })()
+    return await openNetwork(rooms, declared, await way, log)
+  }
+  return { sandbox: { room: rooms.sandbox, network, isRequired } }
+}
+
+interface WayOut {
+  readonly journal: DecisionJournal
+  readonly who: NetworkUser
+}
+
+function networkUser(plan: PlanId, { as, definition: { id: task }, visit, attempt }: SandboxUser): NetworkUser {
+  const isWanted = (state: PlanState): boolean => {
+    if (PLAN_ENDED.has(state.status)) return false
+    if (as === 'compensation') return state.compensation !== null
+    if (state.ending !== null) return false
+    const now = state.tasks.get(task)
+    if (as === 'check') return now !== undefined && now.visit === visit
+    return now?.status === 'running' && now.visit === visit && now.attempt === attempt
+  }
+  return { plan, task, visit, attempt, isWanted }
 }
 
 const PORT = 3128
 
 /** The way out for one command: our proxy, which lets through what the plan and the person allow, and tells every decision. */
 async function openNetwork(
-  { environment, root, stateDir, word }: Rooms,
+  { environment, root, stateDir, store, word }: Rooms,
   declared: NetworkUse | null,
+  { journal, who }: WayOut,
   log: RunnerTools['log'],
 ): Promise<Answer<OpenNetwork>> {
-  const { openProxy } = await lazy.networkProxy()
+  const { openProxy, proxyNotice } = await lazy.networkProxy()
   const { userNetworkRules } = await lazy.userRules()
+  const { askForAddress, permittedRules } = await lazy.networkUse()
   const own = await userNetworkRules({ environment, root, stateDir })
-  const allow = declared === null ? own : withOwnRules(declared, own).allow
+  const asks = declared?.unknown === 'ask'
+  const state = asks ? await store.state(who.plan) : null
+  const permitted = state === null ? [] : permittedRules(state, who.task)
+  const allow = [...(declared === null ? own : withOwnRules(declared, own).allow), ...permitted]
+  const say = (text: string): void => log('engine', Buffer.from(`${text}\n`))
   const folder = mkdtempSync(join(tmpdir(), 'pfn-'))
   const howToAllow =
     word === undefined ? undefined : (rule: string): string => word(quoted('allow-network', { address: rule }))
+  const closing = new AbortController()
+  let isUsed = false
   const opened = await openProxy({
     folder,
     allow,
-    onDecision: ({ host, port, allowed, why, allowWith }) => {
+    onEach: decision => {
+      isUsed = true
+      if (!journal.note(decision)) return
+      const { host, port, allowed, why, allowWith } = decision
       const how = allowWith === undefined ? why : `allow with ${howToAllow?.(allowWith) ?? allowWith}`
-      const said = allowed ? 'allowed' : `not allowed; ${how}`
-      log('engine', Buffer.from(`asked for ${host}:${port}: ${said}\n`))
+      say(`asked for ${host}:${port}: ${allowed ? 'allowed' : `not allowed; ${how}`}`)
     },
+    ...(asks ? { ask: target => askForAddress(store, who, target, closing.signal) } : {}),
     ...(howToAllow === undefined ? {} : { howToAllow }),
   })
   if (!opened.ok) return opened
@@ -88,7 +161,14 @@ async function openNetwork(
     ok: true,
     value: {
       network: { proxyFolder: proxy.folder, port: PORT, tcp: proxy.tcp },
-      close: () => proxy.close(),
+      close: async hasFailed => {
+        closing.abort()
+        await proxy.close()
+        if (hasFailed === true && !isUsed) say(proxyNotice(allow))
+        for (const { host, port, allowed, count } of journal.repeated())
+          say(`asked for ${host}:${port} ${count} times: ${allowed ? 'allowed' : 'not allowed'}`)
+        await journal.flush()
+      },
     },
   }
 }

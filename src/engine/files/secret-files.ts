@@ -19,11 +19,11 @@ const NAMED = 3
 
 /** Carries it out, and looks through what it changed, however it ended. */
 export async function withoutSecretFiles(
-  rooms: Pick<Rooms, 'root' | 'stateDir'>,
+  rooms: Pick<Rooms, 'root' | 'stateDir' | 'clock'>,
   { secrets = {}, write }: Pick<RunnerTools, 'secrets' | 'write'>,
   carryOut: () => Promise<Outcome>,
 ): Promise<Outcome> {
-  const since = Date.now() - TICK_MS
+  const since = rooms.clock.now() - TICK_MS
   const outcome = await carryOut()
   const found = await redactChanged(rooms, write, since, Object.values(secrets))
   if (found.length === 0 || outcome.type === 'interrupted') return outcome

@@ -5,14 +5,7 @@ import type { PlanId, Sha256 } from '../../domain/id.ts'
 import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { PlanStatus } from '../../domain/status.ts'
-import {
-  type InboxItem,
-  inboxOf,
-  ownIdOf,
-  reviewsOf,
-  rollbackItem,
-  type StoppedRollback,
-} from '../../domain/views/inbox.ts'
+import { type InboxItem, inboxOf, reviewsOf, rollbackItem, type StoppedRollback } from '../../domain/views/inbox.ts'
 import { InboxPast, stoppedIn } from '../../domain/views/inbox-history.ts'
 import { type Entry, type PlanRow, type Store, StoreDamaged } from '../../stores/store.ts'
 import { sweepClaims } from '../attempts/lapsed-claims.ts'
@@ -20,23 +13,7 @@ import { withTitles } from '../attempts/resolve.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview, Overview, QueryOf } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
-
-// The short ids under which something waits for a person: easy to read aloud and to type. Most are made from the key of a
-// question, so the same question has the same id, today and on another machine; what was asked or proposed under an id of its own
-// keeps it.
-
-const ID_LENGTH = 8
-/** Without letters that look like digits or like each other, and without `u`. */
-const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
-
-export function inboxId(key: string): string {
-  return ownIdOf(key) ?? spelt(createHash('sha256').update(key).digest())
-}
-
-export const newQuestionId = (random: (bytes: number) => Uint8Array): string => spelt(random(ID_LENGTH))
-
-const spelt = (bytes: Uint8Array): string =>
-  Array.from(bytes.subarray(0, ID_LENGTH), byte => DIGITS[byte & 31]).join('')
+import { inboxId } from './inbox-id.ts'
 
 const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
 const OVER: readonly PlanStatus[] = ['completed', 'failed', 'cancelled']

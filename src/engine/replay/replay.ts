@@ -6,7 +6,8 @@
 import { createHash } from 'node:crypto'
 import type { Command, CommandType, Turn } from '../../domain/command.ts'
 import { decide } from '../../domain/decide.ts'
-import { EVENT_KINDS, type Event } from '../../domain/event.ts'
+import type { Event } from '../../domain/event.ts'
+import { EVENT_KINDS } from '../../domain/event-kinds.ts'
 import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import { newState } from '../../domain/state/fold.ts'
@@ -100,6 +101,7 @@ const COMMANDS: Readonly<Record<CommandType, true>> = {
   annotate: true,
   evaluate: true,
   finish: true,
+  network: true,
 }
 
 const PAGE = 200

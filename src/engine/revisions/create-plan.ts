@@ -66,7 +66,7 @@ export async function create(
 
 export async function startOf(rooms: Rooms, plan: PlanId): Promise<Omit<CommandOf<'start'>, 'type'>> {
   const files = rooms.snapshots === undefined ? {} : { files: 'seen' as const }
-  const sandbox = rooms.sandbox === undefined ? {} : { sandbox: await sandboxAtStart(rooms, plan) }
+  const sandbox = rooms.sandbox === undefined ? {} : await sandboxAtStart(rooms, plan)
   const stamp = await (await lazy.drift()).stampOf(rooms, plan)
   return { rules: RULES, ...files, ...sandbox, ...stamp }
 }

@@ -17,7 +17,7 @@ import { definitionHash } from '../../format/plan/hash.ts'
 import { renameTasks } from '../../format/plan/rename-tasks.ts'
 import { readTemplate } from '../../format/templates/document.ts'
 import { instantiate } from '../../format/templates/instantiate.ts'
-import { inboxId } from '../gates/inbox.ts'
+import { inboxId } from '../gates/inbox-id.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 

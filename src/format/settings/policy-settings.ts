@@ -12,6 +12,8 @@ export interface PolicySettings {
   readonly network: readonly string[]
   /** The same from one workspace, by its path. */
   readonly projects: { readonly [root: string]: readonly string[] }
+  /** Commands of the user's own plans may run where there is no sandbox. */
+  readonly withoutSandbox?: boolean
 }
 
 export type ReadPolicy =
@@ -23,6 +25,7 @@ export const NO_RULES: PolicySettings = { network: [], projects: {} }
 const layer = { network: z.strictObject({ allow: addresses.optional() }).optional() }
 const schema = z.strictObject({
   ...layer,
+  without_sandbox: z.boolean().optional(),
   projects: z.record(z.string().regex(/^\//, 'write the whole path of a workspace'), z.strictObject(layer)).optional(),
 })
 
@@ -34,16 +37,20 @@ export function readPolicySettings(text: string): ReadPolicy {
   const shaped = schema.safeParse(document.value)
   if (!shaped.success)
     return { ok: false, diagnostics: complaintsOf(schema, shaped.error, document).map(document.place) }
-  const { network, projects = {} } = shaped.data
+  const { network, projects = {}, without_sandbox: withoutSandbox = false } = shaped.data
   const rules = Object.entries(projects).map(([root, said]) => [root, said.network?.allow ?? []] as const)
-  return { ok: true, settings: { network: network?.allow ?? [], projects: Object.fromEntries(rules) } }
+  return {
+    ok: true,
+    settings: { network: network?.allow ?? [], projects: Object.fromEntries(rules), withoutSandbox },
+  }
 }
 
 /** What says nothing is left out. */
-export function printPolicySettings({ network, projects }: PolicySettings): string {
+export function printPolicySettings({ network, projects, withoutSandbox }: PolicySettings): string {
   const written = Object.entries(projects).filter(([, allow]) => allow.length > 0)
   const document = {
     ...(network.length === 0 ? {} : { network: { allow: network } }),
+    ...(withoutSandbox === true ? { without_sandbox: true } : {}),
     ...(written.length === 0
       ? {}
       : { projects: Object.fromEntries(written.map(([root, allow]) => [root, { network: { allow } }])) }),

@@ -62,6 +62,9 @@ const attempt = z.strictObject({
   changes: z.string().nullable(),
   paths: z.int().nullable().meta({ description: 'How many paths it wrote; null when nobody looked.' }),
   used: z.strictObject(used).nullable(),
+  network: z
+    .array(z.looseObject({ host: z.string(), port: z.int(), allowed: z.boolean(), why: z.string(), count: z.int() }))
+    .meta({ description: 'What its commands asked the network for, and what the proxy answered.' }),
   entry: z.int().meta({ description: 'Of the journal: where it ended, or began while it has not.' }),
 })
 const file = z.strictObject({

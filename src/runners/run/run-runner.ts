@@ -276,7 +276,7 @@ export function runRunner(options: RunOptions): Runner {
         return { type: 'failed', failure: spawnFailure(child, argv), begun: false }
       }
       const ending = await follow(child, attempt, tools, stop.signal, options)
-      await wrapped?.value.close()
+      await wrapped?.value.close(ending.exit.exit !== 0)
       taps.stdout.end()
       taps.stderr.end()
       if (ending.why === 'interrupted') return { type: 'interrupted' }

@@ -1,26 +1,7 @@
 // What was asked for and what was answered, each different question once, with how often it came. Bounded: a program in a loop makes a
 // number grow, and nothing else.
 
-export interface NetworkDecision {
-  readonly host: string
-  readonly port: number
-  /** CONNECT for a tunnel, whose inside is not seen. */
-  readonly method: string
-  /** Of plain HTTP, without its query. */
-  readonly path?: string
-  readonly allowed: boolean
-  readonly why: string
-  /** The rule that allowed it, as it was written. */
-  readonly rule?: string
-  /** When it was not allowed: the rule that would allow it. */
-  readonly allowWith?: string
-  /** Nobody has answered yet, so it waits for a person. */
-  readonly asked?: true
-}
-
-export interface CountedDecision extends NetworkDecision {
-  readonly count: number
-}
+import type { CountedDecision, NetworkDecision } from '../../domain/network-decision.ts'
 
 const DECISIONS_MAX = 200
 const PATH_MAX = 200
@@ -28,15 +9,20 @@ const PATH_MAX = 200
 export class DecisionList {
   readonly #counted = new Map<string, { decision: NetworkDecision; count: number }>()
   readonly #told: (decision: NetworkDecision) => void
+  readonly #each: (decision: NetworkDecision) => void
   #more = 0
 
-  constructor(told: (decision: NetworkDecision) => void) {
+  /** `told` hears of each different decision once, `each` of every one. */
+  constructor(told: (decision: NetworkDecision) => void, each: (decision: NetworkDecision) => void) {
     this.#told = told
+    this.#each = each
   }
 
   note(decision: NetworkDecision): void {
     const { host, port, method, path, allowed, why } = decision
     const short = path !== undefined && path.length > PATH_MAX ? `${path.slice(0, PATH_MAX)}…` : path
+    const noted = short === undefined ? decision : { ...decision, path: short }
+    this.#each(noted)
     const key = JSON.stringify([host, port, method, short, allowed, why])
     const known = this.#counted.get(key)
     if (known !== undefined) {
@@ -47,7 +33,6 @@ export class DecisionList {
       this.#more += 1
       return
     }
-    const noted = short === undefined ? decision : { ...decision, path: short }
     this.#counted.set(key, { decision: noted, count: 1 })
     this.#told(noted)
   }

@@ -12,19 +12,28 @@ import {
 } from '../../domain/plan-rules/network-rule.ts'
 import { deniedAs, hostOfAddress, isLoopback } from './address-check.ts'
 
+/** A person's word about a target; `over`: nobody can give it any more. */
+export type Ask = (target: NetworkTarget) => Promise<boolean | 'over'>
+
 /** All addresses of a name; throws when there are none. */
 export type Lookup = (host: string) => Promise<readonly string[]>
 
 export interface JudgeOptions {
   readonly rules: readonly NetworkRule[]
   /** Called once for each target that no rule covers; null: such a target is refused. */
-  readonly ask: ((target: NetworkTarget) => Promise<boolean>) | null
+  readonly ask: Ask | null
   readonly holdMs: number
   readonly lookup: Lookup
 }
 
 export type Verdict =
-  | { readonly is: 'allowed'; readonly rule: string; readonly addresses: readonly string[] }
+  | {
+      readonly is: 'allowed'
+      readonly rule: string
+      readonly addresses: readonly string[]
+      /** Somebody was asked for it. */
+      readonly byPerson?: true
+    }
   /** A rule allows it, but the name has no address. */
   | { readonly is: 'unknown-name'; readonly rule: string }
   | { readonly is: 'refused'; readonly why: string; readonly allowWith: string; readonly asked?: true }
@@ -35,7 +44,8 @@ const QUESTIONS_MAX = 20
 export class NetworkJudge {
   readonly #options: JudgeOptions
   readonly #answered: NetworkRule[] = []
-  readonly #asked = new Map<string, Promise<boolean>>()
+  /** What was asked, each with what holds back the connections that wait for the answer. */
+  readonly #asked = new Map<string, Promise<boolean | 'over' | null>>()
 
   constructor(options: JudgeOptions) {
     this.#options = options
@@ -49,9 +59,10 @@ export class NetworkJudge {
       if (ask === null) return { is: 'refused', why: 'no rule allows it', allowWith }
       if (this.#asked.size >= QUESTIONS_MAX && !this.#asked.has(allowWith))
         return { is: 'refused', why: `${QUESTIONS_MAX} other addresses were asked about already`, allowWith }
-      const answer = await within(this.#answer(ask, target), holdMs)
+      const answer = await this.#answer(ask, target, holdMs)
       if (answer === null)
         return { is: 'refused', why: 'a person was asked, and has not answered yet', allowWith, asked: true }
+      if (answer === 'over') return { is: 'refused', why: 'the plan no longer wants it', allowWith }
       if (!answer) return { is: 'refused', why: 'a person was asked, and said no', allowWith }
       rule = this.#ruleFor(target)
       if (rule === null) return { is: 'refused', why: 'no rule allows it', allowWith }
@@ -68,7 +79,7 @@ export class NetworkJudge {
           : `it leads to ${address} (${is}), and no rule names that address`
       return { is: 'refused', why, allowWith: ruleFor({ ...target, host }) }
     }
-    return { is: 'allowed', rule: rule.text, addresses }
+    return { is: 'allowed', rule: rule.text, addresses, ...(this.#answered.includes(rule) ? { byPerson: true } : {}) }
   }
 
   #ruleFor(target: NetworkTarget): NetworkRule | null {
@@ -86,24 +97,29 @@ export class NetworkJudge {
     return isLocalName && isLoopback(address) && exact.some(rule => covers(rule, target))
   }
 
-  /** One question for a target, however many connections wait for it; a late yes counts for the next try. */
-  #answer(ask: (target: NetworkTarget) => Promise<boolean>, target: NetworkTarget): Promise<boolean> {
+  /**
+   * One question for a target, however many connections wait for it. They are held back for a while after it was asked, and answered with
+   * null then, as are those that come later; a late answer counts for the next try.
+   */
+  #answer(ask: Ask, target: NetworkTarget, holdMs: number): Promise<boolean | 'over' | null> {
     const text = ruleFor(target)
     const open = this.#asked.get(text)
     if (open !== undefined) return open
     const asked = (async () => {
-      let answer = false
+      let answer: boolean | 'over' = false
       try {
         answer = await ask(target)
       } catch {
         // Whoever should have been asked could not be: that is no yes.
       }
       const parsed = parseNetworkRule(text)
-      if (answer && parsed.ok) this.#answered.push(parsed.rule)
+      if (answer === true && parsed.ok) this.#answered.push(parsed.rule)
+      this.#asked.set(text, Promise.resolve(answer))
       return answer
     })()
-    this.#asked.set(text, asked)
-    return asked
+    const held = within(asked, holdMs)
+    this.#asked.set(text, held)
+    return held
   }
 
   async #addressesOf(host: string): Promise<readonly string[]> {

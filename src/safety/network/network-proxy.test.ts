@@ -254,9 +254,14 @@ describe('a person who is asked', () => {
     const answer = new Promise<boolean>(resolve => {
       say = resolve
     })
-    const { get, told } = await opened({ allow: [], holdMs: 20, ask: async () => await answer })
+    const holdMs = 400
+    const { get, told } = await opened({ allow: [], holdMs, ask: async () => await answer })
     expect(await get(`http://127.0.0.1:${port}/`)).toContain('it waits in the inbox; try again when it is answered')
     expect(told).toMatchObject([{ allowed: false, asked: true }])
+    // The next one is not held back once more.
+    const late = performance.now()
+    expect(await get(`http://127.0.0.1:${port}/`)).toContain('it waits in the inbox')
+    expect(performance.now() - late).toBeLessThan(holdMs)
     say(true)
     await answer
     expect(await get(`http://127.0.0.1:${port}/`)).toMatch(/^HTTP\/1\.1 200/)

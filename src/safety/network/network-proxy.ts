@@ -18,6 +18,7 @@ import {
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
+import type { CountedDecision, NetworkDecision } from '../../domain/network-decision.ts'
 import {
   type NetworkRule,
   type NetworkTarget,
@@ -25,22 +26,24 @@ import {
   plainHost,
 } from '../../domain/plan-rules/network-rule.ts'
 import { type Answer, answering, refuse } from '../safety-refusal.ts'
-import { type CountedDecision, DecisionList, type NetworkDecision } from './decision-list.ts'
-import { type Lookup, NetworkJudge, type Verdict } from './network-judge.ts'
+import { DecisionList } from './decision-list.ts'
+import { type Ask, type Lookup, NetworkJudge, type Verdict } from './network-judge.ts'
 
+export type { CountedDecision, NetworkDecision } from '../../domain/network-decision.ts'
 export type { NetworkTarget } from '../../domain/plan-rules/network-rule.ts'
-export type { CountedDecision, NetworkDecision } from './decision-list.ts'
 
 export interface ProxyOptions {
   /** Made with mode 0700; holds the socket and nothing else. */
   readonly folder: string
   readonly allow: readonly string[]
   /** Decides about what no rule covers. Without it such a target is refused. */
-  readonly ask?: (target: NetworkTarget) => Promise<boolean>
+  readonly ask?: Ask
   /** How long a connection waits for that decision. */
   readonly holdMs?: number
   /** Called for each different decision, once. */
   readonly onDecision?: (decision: NetworkDecision) => void
+  /** Called for every decision, also when the same was made before. */
+  readonly onEach?: (decision: NetworkDecision) => void
   /** How the person allows it, in the words of whoever shows them. */
   readonly howToAllow?: (rule: string) => string
   readonly lookup?: Lookup
@@ -138,7 +141,10 @@ class FilteringProxy implements NetworkProxy {
       holdMs: options.holdMs ?? HOLD_MS,
       lookup: options.lookup ?? allAddresses,
     })
-    this.#decisions = new DecisionList(decision => options.onDecision?.(decision))
+    this.#decisions = new DecisionList(
+      decision => options.onDecision?.(decision),
+      decision => options.onEach?.(decision),
+    )
     const { headerBytes, headerMs, idleMs, connections } = this.#limits
     this.#server = createServer({
       maxHeaderSize: headerBytes,
@@ -159,6 +165,8 @@ class FilteringProxy implements NetworkProxy {
       this.#tunnel(request, socket, head).catch(() => socket.destroy())
     })
     this.#server.on('clientError', (error, socket) => {
+      // It has only gone away.
+      if ('code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) return void socket.destroy()
       const status =
         'code' in error && error.code === 'HPE_HEADER_OVERFLOW' ? '431 Header Too Large' : '400 Bad Request'
       this.#unusable('', '', 'it is no request that can be understood')
@@ -374,7 +382,11 @@ async function connected(host: string, port: number, timeoutMs: number): Promise
 function decided(verdict: Verdict): Pick<NetworkDecision, 'allowed' | 'why' | 'rule' | 'allowWith' | 'asked'> {
   switch (verdict.is) {
     case 'allowed':
-      return { allowed: true, why: 'a rule allows it', rule: verdict.rule }
+      return {
+        allowed: true,
+        why: verdict.byPerson === true ? 'a person was asked, and allowed it' : 'a rule allows it',
+        rule: verdict.rule,
+      }
     case 'unknown-name':
       return { allowed: true, why: 'a rule allows it, but there is no such host', rule: verdict.rule }
     case 'refused':

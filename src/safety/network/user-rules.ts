@@ -1,5 +1,5 @@
-// The network rules of the user, in their folder for settings: for all workspaces, or for one. They are read for every plan and changed
-// only by the person at the command line; a task never gets to write them.
+// The rules of the user, in their folder for settings: addresses, for all workspaces or for one, and whether commands may run where there
+// is no sandbox. They are read for every plan and changed only by the person; a task never gets to write them.
 
 import { realpath } from 'node:fs/promises'
 import {
@@ -20,6 +20,8 @@ export interface UserRulesPlace {
 
 export interface UserRules {
   readonly file: string
+  /** Commands of the user's own plans may run where there is no sandbox. */
+  readonly withoutSandbox: boolean
   readonly rules: readonly { readonly rule: string; readonly from: 'user' | 'project' }[]
 }
 
@@ -33,16 +35,29 @@ export async function userNetworkRules(place: UserRulesPlace): Promise<readonly 
 export async function readUserRules(place: UserRulesPlace): Promise<Answer<UserRules>> {
   return await answering('reading your network rules', async () => {
     const file = fileOf(place)
-    const { network, projects } = await settingsIn(file, place)
+    const { network, projects, withoutSandbox = false } = await settingsIn(file, place)
     const root = await realpath(place.root)
     const own = Object.hasOwn(projects, root) ? (projects[root] ?? []) : []
     return {
       file,
+      withoutSandbox,
       rules: [
         ...network.map(rule => ({ rule, from: 'user' as const })),
         ...own.map(rule => ({ rule, from: 'project' as const })),
       ],
     }
+  })
+}
+
+/** False: nothing was different from what was there. */
+export async function rememberWithoutSandbox(place: UserRulesPlace, isAllowed: boolean): Promise<Answer<boolean>> {
+  return await answering('changing your settings', async () => {
+    const file = fileOf(place)
+    const settings = await settingsIn(file, place)
+    if ((settings.withoutSandbox ?? false) === isAllowed) return false
+    const text = printPolicySettings({ ...settings, withoutSandbox: isAllowed })
+    await writePrivateFile(file, text, { outside: outsideOf(place), elsewhere: ELSEWHERE })
+    return true
   })
 }
 

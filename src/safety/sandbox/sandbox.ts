@@ -46,7 +46,8 @@ export interface ProxiedNetwork {
 /** A way out that lasts as long as one command. */
 export interface OpenNetwork {
   readonly network: SandboxNetwork
-  close(): Promise<void>
+  /** `hasFailed`: the command ended badly, and may have wanted out in vain. */
+  close(hasFailed?: boolean): Promise<void>
 }
 
 /** A command as it is to be started, and what is looked at when it has ended. */

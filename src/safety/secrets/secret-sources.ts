@@ -2,6 +2,7 @@
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { advise, quoted } from '../../domain/hint.ts'
 import {
   printSecretSettings,
   readSecretSettings,
@@ -65,7 +66,7 @@ export async function fetchSecrets(place: SecretsPlace, names: readonly string[]
         return refuse(
           'policy',
           `nobody said where the secret '${name}' comes from`,
-          `say it: planfold secrets set ${name} --env ${name} (or --file PATH, or --command PROGRAM …)`,
+          advise`say it, for instance with ${quoted('name-secret', { name })}`,
         )
       const value = await secretFrom(name, source, place)
       if (Buffer.byteLength(value) < SECRET_MIN_BYTES)
@@ -89,7 +90,7 @@ async function secretFrom(name: string, source: SecretSource, place: SecretsPlac
     return refuse(
       'policy',
       `the secret '${name}' is to come from the environment variable ${source.env}, which is not set`,
-      `set it where planfold is started, or say another source: planfold secrets set ${name} …`,
+      advise`set it where Planfold is started, or name another source: ${quoted('name-secret', { name })}`,
     )
   }
   if ('file' in source) {

@@ -120,18 +120,32 @@ export async function startAndDrive(
   // Going on may end it at once, when nothing is left to do; then only that is told.
   const now = await composed.engine.ask({ type: 'summary', plan: plan.plan })
   const isOver = now !== null && PLAN_ENDED.has(now.status) && now.version > plan.since
+  // Asked when it was run before, and not answered.
+  if (context.terminal !== null) await askWithoutSandbox(context, composed, plan)
   if (!isOver)
     try {
       await setMoving(context, composed, plan)
     } catch (error) {
       throw thrownShort(plan.name, error) ?? error
     }
+  await askWithoutSandbox(context, composed, plan)
   return await drive(context, composed, {
     ...plan,
     wait: options.wait === true,
     plain: options.plain === true,
     mirror: options.mirror,
   })
+}
+
+/** The plan waits because this machine has no sandbox: whoever sits at the terminal is asked here, once for the machine. */
+async function askWithoutSandbox(context: Context, composed: Composed, { plan, name }: Moved): Promise<void> {
+  const asked = (await composed.engine.ask({ type: 'questions', plan }))?.find(({ sandbox }) => sandbox === true)
+  if (asked === undefined) return
+  printNote(context, `warning: ${asked.text}`)
+  const { askYesNo } = await import('../../terminal/confirm.ts')
+  if (await askYesNo(context, 'Run commands of your plans with your permissions, on this machine?'))
+    await submit(composed, plan, { type: 'answer', id: asked.id, answers: { run: 'yes' } })
+  else printNote(context, `answer with: planfold answer ${name} ${asked.id} run=yes, then: planfold resume ${name}`)
 }
 
 export async function setMoving(context: Context, composed: Composed, { plan, name, checked, goOn }: Moved) {

@@ -4,6 +4,7 @@ import type { Composed } from '../../../compose.ts'
 import type { Shown } from '../../../domain/gates/consent.ts'
 import { aimHint } from '../../../domain/hint.ts'
 import type { PlanId, TaskName } from '../../../domain/id.ts'
+import { type CountedDecision, decisionWords } from '../../../domain/network-decision.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import type { Budget, Option, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
@@ -102,6 +103,7 @@ interface ShownTask {
   readonly card: Card
   readonly definition: TaskDefinition | null
   readonly attempts: readonly AttemptRow[]
+  readonly network: readonly (CountedDecision & { readonly visit: number; readonly attempt: number })[]
   readonly preview: string | null
   readonly briefing: Briefing | null
   readonly removed: Removed | null
@@ -125,12 +127,17 @@ async function showTask(
   const summary = await engine.ask({ type: 'summary', plan })
   const waiting = summary?.waiting.find(each => each.task === task) ?? null
   const asks = waiting === null ? [] : await askedLines(context, engine, summary!.name, waiting, options)
+  const page = removed === null ? await engine.ask({ type: 'taskPage', plan, task }) : null
+  const network = (page?.attempts ?? []).flatMap(one =>
+    one.network.map(decision => ({ visit: one.visit, attempt: one.attempt, ...decision })),
+  )
   const data = {
     task: card,
     asks: waiting,
     shown: await shownTo(engine, waiting),
     definition,
     attempts,
+    network,
     preview: preview?.text ?? null,
     briefing,
     removed: whenGone(removed),
@@ -143,6 +150,7 @@ async function showTask(
           card,
           definition,
           attempts,
+          network,
           preview: data.preview,
           briefing,
           removed,
@@ -213,7 +221,7 @@ const ATTEMPTS: { readonly [status: string]: string } = { succeeded: 'completed'
 
 function taskLines(
   context: Context,
-  { name: plan, card, definition, attempts, preview, briefing, removed, asks }: ShownTask,
+  { name: plan, card, definition, attempts, network, preview, briefing, removed, asks }: ShownTask,
 ): readonly string[] {
   const { paint, terminal } = context
   const gone =
@@ -264,6 +272,8 @@ function taskLines(
       ...table(paint, ['run', 'attempt', 'status', 'started', 'took', 'exit'], rows, terminal?.columns() ?? null),
     )
   }
+  const last = network.filter(({ visit, attempt }) => visit === card.visit && attempt === card.attempt)
+  if (last.length > 0) lines.push('', ...last.map(decision => `  ${escapeForTerminal(decisionWords(decision))}`))
   lines.push(...asks)
   if (preview !== null && preview.trim() !== '' && asks.length === 0) {
     lines.push(

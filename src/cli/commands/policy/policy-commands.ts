@@ -2,7 +2,7 @@
 
 import { Argument, type Command } from 'commander'
 import type { Act } from '../../context.ts'
-import type { RuleOptions } from './policy.ts'
+import type { Ruled, RuleOptions } from './policy.ts'
 
 export function addPolicy(program: Command, act: Act): void {
   const policy = program
@@ -19,9 +19,11 @@ Examples:
   planfold policy show fetch-and-test
   planfold policy allow network https://example.org
   planfold policy allow network tcp://127.0.0.1:5432 --project
-  planfold policy forbid network https://example.org`,
+  planfold policy forbid network https://example.org
+  planfold policy allow no-sandbox`,
     )
-  const what = (): Argument => new Argument('<what>', 'network').choices(['network'])
+  const what = (): Argument =>
+    new Argument('<what>', 'an address, or commands where there is no sandbox').choices(['network', 'no-sandbox'])
 
   policy
     .command('show', { isDefault: true })
@@ -33,19 +35,19 @@ Examples:
     .command('allow')
     .description('add a rule')
     .addArgument(what())
-    .argument('<address>', 'example.org, example.org:8443, https://host, http://host/path*, tcp://host:port, *.host')
+    .argument('[address]', 'example.org, example.org:8443, https://host, http://host/path*, tcp://host:port, *.host')
     .option('--project', 'only for this workspace (default: for all)')
-    .action((_what: string, address: string, options: RuleOptions) =>
-      act(async context => (await import('./policy.ts')).allow(context, address, options)),
+    .action((what: Ruled, address: string | undefined, options: RuleOptions) =>
+      act(async context => (await import('./policy.ts')).change(context, 'allow', what, address, options)),
     )
 
   policy
     .command('forbid')
     .description('take one of your rules back')
     .addArgument(what())
-    .argument('<address>', 'as `policy show` prints it')
+    .argument('[address]', 'as `policy show` prints it')
     .option('--project', 'the rule of this workspace (default: the one for all)')
-    .action((_what: string, address: string, options: RuleOptions) =>
-      act(async context => (await import('./policy.ts')).forbid(context, address, options)),
+    .action((what: Ruled, address: string | undefined, options: RuleOptions) =>
+      act(async context => (await import('./policy.ts')).change(context, 'forbid', what, address, options)),
     )
 }

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { userNetworkRules } from '../../../safety/network/user-rules.ts'
 import { newPlace, type Said } from '../../place.fixture.ts'
 import { run } from '../plans/run.ts'
-import { allow, forbid, showPolicy } from './policy.ts'
+import { allow, change, forbid, showPolicy } from './policy.ts'
 
 let place: Awaited<ReturnType<typeof newPlace>>
 let other: Awaited<ReturnType<typeof newPlace>>
@@ -83,9 +83,27 @@ describe('rules of the person', () => {
     expect(await place.say(context => forbid(context, 'a.example', {}), options())).toMatchObject({ exit: 'not-found' })
   })
 
+  it('say that commands may run where there is no sandbox, beside the addresses', async () => {
+    await place.say(context => allow(context, 'a.example', {}), options())
+    const set = (how: 'allow' | 'forbid') =>
+      place.say(context => change(context, how, 'no-sandbox', undefined, {}), options())
+    expect(await set('allow')).toMatchObject({ exit: 0 })
+    expect(JSON.parse(await readFile(file(), 'utf8'))).toEqual({
+      network: { allow: ['a.example'] },
+      without_sandbox: true,
+    })
+    expect(JSON.parse((await place.say(showPolicy, options())).stdout).data.withoutSandbox).toBe(true)
+    await set('forbid')
+    expect(JSON.parse(await readFile(file(), 'utf8'))).toEqual({ network: { allow: ['a.example'] } })
+    const wrong = await place.say(context => change(context, 'allow', 'network', undefined, {}), options())
+    expect(wrong).toMatchObject({ exit: 'usage' })
+  })
+
   it('are not changed by a task', async () => {
     const task = { json: true, environment: { ...environment(), PLANFOLD_KEY: 'p/t/1' } }
     expect(await place.say(context => allow(context, '*', {}), task)).toMatchObject({ exit: 'policy' })
+    const open = await place.say(context => change(context, 'allow', 'no-sandbox', undefined, {}), task)
+    expect(open).toMatchObject({ exit: 'policy' })
     expect(await rules(place.folder)).toEqual([])
   })
 })

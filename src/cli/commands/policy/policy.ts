@@ -7,6 +7,7 @@ import {
   forbidNetwork,
   type PlanNetwork,
   planNetwork,
+  setWithoutSandbox,
   showNetwork,
 } from '../../../operations/policy/network-rules.ts'
 import type { UserRulesPlace } from '../../../safety/network/user-rules.ts'
@@ -14,7 +15,7 @@ import type { Answer } from '../../../safety/safety-refusal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, notFound } from '../../exit.ts'
+import { CliError, EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { table } from '../../terminal/table.ts'
 
@@ -24,12 +25,13 @@ export interface RuleOptions {
 
 export async function showPolicy(context: Context, word?: string): Promise<number> {
   const place = placeOf(context)
-  const { file, rules } = done(await showNetwork(place))
+  const { file, rules, withoutSandbox } = done(await showNetwork(place))
   const plan = word === undefined ? null : await networkIn(context, word)
-  answer(context, { file, root: place.root, network: rules, plan }, () => {
+  answer(context, { file, root: place.root, network: rules, withoutSandbox, plan }, () => {
     const rows = [
       ...(plan === null ? [] : planRows(plan)),
       ...rules.map(({ rule, from }) => ['network', rule, FROM[from]]),
+      ...(withoutSandbox ? [['no-sandbox', 'commands run where there is no sandbox', FROM.user]] : []),
     ]
     if (rows.length === 0) return 'no rules of yours. Add one: planfold policy allow network ADDRESS'
     return table(context.paint, ['what', 'allowed', 'where'], rows, context.terminal?.columns() ?? null)
@@ -59,6 +61,34 @@ function planRows({ policy, tasks }: PlanNetwork): readonly (readonly string[])[
 
 const FROM = { user: 'all workspaces', project: 'this workspace' } as const
 
+export type Ruled = 'network' | 'no-sandbox'
+
+export async function change(
+  context: Context,
+  how: 'allow' | 'forbid',
+  what: Ruled,
+  address: string | undefined,
+  options: RuleOptions,
+): Promise<number> {
+  if (what === 'no-sandbox') {
+    if (address !== undefined || options.project === true)
+      throw usage('this holds for the whole machine', `planfold policy ${how} no-sandbox`)
+    return await withoutSandbox(context, how === 'allow')
+  }
+  if (address === undefined) throw usage('which address?', `planfold policy ${how} network https://example.org`)
+  return await (how === 'allow' ? allow : forbid)(context, address, options)
+}
+
+async function withoutSandbox(context: Context, isAllowed: boolean): Promise<number> {
+  const changed = done(await setWithoutSandbox(placeOf(context), isAllowed))
+  answer(context, { withoutSandbox: isAllowed, changed }, () =>
+    isAllowed
+      ? 'commands of your own plans run with your permissions where there is no sandbox'
+      : 'where there is no sandbox, the next plan asks first',
+  )
+  return EXIT.done
+}
+
 export async function allow(context: Context, address: string, { project }: RuleOptions): Promise<number> {
   const from = project === true ? 'project' : 'user'
   const changed = done(await allowNetwork(placeOf(context), { address, for: from }))
@@ -78,11 +108,11 @@ export async function forbid(context: Context, address: string, { project }: Rul
   return EXIT.done
 }
 
-function placeOf({ cwd, environment, settings }: Context): UserRulesPlace {
+export function placeOf({ cwd, environment, settings }: Context): UserRulesPlace {
   return { environment, ...locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) }) }
 }
 
-function done<T>(said: Answer<T>): T {
+export function done<T>(said: Answer<T>): T {
   if (said.ok) return said.value
   const { class: kind, message, hint } = said.failure
   throw kind === 'policy'

@@ -3,6 +3,7 @@
 import type { Event } from '../../event.ts'
 import type { Millis, Sha256, TaskName } from '../../id.ts'
 import type { Json, JsonObject } from '../../json.ts'
+import type { CountedDecision } from '../../network-decision.ts'
 import type { Failure, Result, Verdict } from '../../result.ts'
 
 export interface AttemptTold {
@@ -28,6 +29,8 @@ export interface AttemptTold {
   /** How many paths it wrote; null when nobody looked. */
   readonly paths: number | null
   readonly used: Used | null
+  /** What its commands asked the network for. */
+  readonly network: readonly CountedDecision[]
   /** The entry in which it ended; that in which it began while it has not. */
   readonly entry: number
 }
@@ -86,6 +89,9 @@ export function taskHistory(
             entry: version,
           }))
           break
+        case 'network.decided':
+          end(attempts, event, told => ({ ...told, network: added(told.network, event.decisions) }))
+          break
         case 'gate.decided':
           decisions.push({
             verdict: event.verdict,
@@ -125,6 +131,7 @@ const begun = (
   changes: null,
   paths: null,
   used: null,
+  network: [],
   entry: version,
 })
 
@@ -135,6 +142,24 @@ function end(
 ): void {
   const at = attempts.findLastIndex(one => one.visit === visit && one.attempt === attempt)
   if (at !== -1) attempts[at] = told(attempts[at]!)
+}
+
+/** The same answer about the same host and port is one, with how often it was given. */
+function added(before: readonly CountedDecision[], told: readonly CountedDecision[]): readonly CountedDecision[] {
+  const all = [...before]
+  for (const one of told) {
+    const { host, port, allowed, rule, why } = one
+    const at = all.findIndex(
+      other =>
+        other.host === host &&
+        other.port === port &&
+        other.allowed === allowed &&
+        (other.rule ?? other.why) === (rule ?? why),
+    )
+    if (at === -1) all.push(one)
+    else all[at] = { ...all[at]!, count: all[at]!.count + one.count }
+  }
+  return all
 }
 
 function ended(result: Result, { startedAt }: AttemptTold, now: Millis): Partial<AttemptTold> {

@@ -1,0 +1,153 @@
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { newPlace } from '../../place.fixture.ts'
+import { log } from '../plans/log.ts'
+import { run } from '../plans/run.ts'
+import { listAll, remove, set } from './secrets.ts'
+
+const VALUE = `npm_Zx81"qL'&k+9/vT==mQ7$wE2`
+let place: Awaited<ReturnType<typeof newPlace>>
+let config: string
+beforeEach(async () => {
+  place = await newPlace()
+  config = await mkdtemp(join(tmpdir(), 'planfold-config-'))
+})
+afterEach(async () => {
+  await place.remove()
+  await rm(config, { recursive: true, force: true })
+})
+
+const environment = () => ({ XDG_CONFIG_HOME: config, MY_TOKEN: VALUE, PATH: process.env.PATH ?? '' })
+const options = () => ({ json: true, environment: environment() })
+const named = () => place.say(context => set(context, 'TOKEN', { env: 'MY_TOKEN' }), options())
+
+/** Everything below a folder, files of the store with what SQLite has in them. */
+async function everything(folder: string): Promise<string> {
+  const names = await readdir(folder, { recursive: true })
+  const texts = await Promise.all(
+    names.map(async name => {
+      const path = join(folder, name)
+      return (await stat(path)).isFile() ? `${name}\n${await readFile(path, 'latin1')}` : name
+    }),
+  )
+  return texts.join('\n')
+}
+
+const FORMS = [
+  VALUE,
+  JSON.stringify(VALUE).slice(1, -1),
+  encodeURIComponent(VALUE),
+  Buffer.from(VALUE).toString('base64').slice(0, -4),
+  Buffer.from(VALUE).toString('hex'),
+  VALUE.slice(0, 12),
+  VALUE.slice(-12),
+]
+
+describe('a secret', () => {
+  it('is given to the task that names it and to no other, and is in nothing that is kept', async () => {
+    await named()
+    const print = `node -e 'const t = process.env.TOKEN, b = Buffer.from(t)
+      for (const one of [t, JSON.stringify(t), encodeURIComponent(t), b.toString("base64"), b.toString("hex"), t.slice(0, 12)])
+        console.log(one), console.error(one)
+      for (const one of t) process.stdout.write(one)
+      process.exitCode = process.env.FAIL ? 1 : 0'; env`
+    await place.write(
+      'p.yaml',
+      `planfold: 1
+name: p
+tasks:
+  - { id: uses, effect: unsafe, write: [], secrets: [TOKEN], run: ${JSON.stringify(print)}, outputs: { said: stdout } }
+  - { id: fails, needs: [uses], optional: true, effect: unsafe, write: [], secrets: [TOKEN], env: { FAIL: '1' }, run: ${JSON.stringify(`${print}; exit 7`)} }
+  - { id: other, needs: [uses], effect: pure, run: 'test -z "\${TOKEN:-}" && test -z "\${MY_TOKEN:-}"' }
+`,
+    )
+    const said = await place.say(context => run(context, 'p.yaml', { start: true }), options())
+    expect(said.stdout).toContain('"completed"')
+    const shown = await place.say(context => log(context, 'p', undefined, { output: true }), {
+      environment: environment(),
+    })
+    expect(shown.stdout).toContain('TOKEN=[redacted]')
+    const kept = `${await everything(place.folder)}${said.stdout}${said.stderr}${shown.stdout}`
+    expect(FORMS.filter(form => kept.includes(form))).toEqual([])
+    expect(kept).toContain('TOKEN')
+  })
+
+  it('that is written into a file is taken out of it before anything is kept, and the attempt fails', async () => {
+    await named()
+    await mkdir(join(place.folder, 'src'))
+    await writeFile(join(place.folder, 'src/mine'), VALUE)
+    const before = (await stat(join(place.folder, 'src/mine'))).ctimeMs
+    await new Promise<void>(resolve => setTimeout(resolve, Math.max(0, before + 2_500 - Date.now())))
+    await place.write(
+      'p.yaml',
+      `planfold: 1
+name: p
+tasks:
+  - { id: leaks, effect: workspace, write: [src/**], secrets: [TOKEN], run: 'echo "key = $TOKEN" > src/config; echo fine > src/fine' }
+`,
+    )
+    const said = await place.say(context => run(context, 'p.yaml', { start: true }), options())
+    expect(said.stdout).toContain("it left a secret in 'src/config'")
+    expect(await place.read('src/config')).toBe('key = [redacted]\n')
+    expect(await place.read('src/fine')).toBe('fine\n')
+    // What stood there before is a person's own.
+    expect(await place.read('src/mine')).toBe(VALUE)
+  })
+
+  it('comes from a file that only you may read, or from a command, never from the workspace', async () => {
+    const key = join(config, 'key')
+    await writeFile(key, `${VALUE}\n`, { mode: 0o600 })
+    const sets = (source: Parameters<typeof set>[2]) =>
+      place
+        .say(context => set(context, 'TOKEN', source), options())
+        .then(({ stdout }) => JSON.parse(stdout).data?.fault)
+    expect(await sets({ file: key })).toBeNull()
+    expect(await sets({ command: ['printf', '%s', VALUE] })).toBeNull()
+    expect(await sets({ command: ['false'] })).toContain('gave no value (exit 1)')
+    expect(await sets({ env: 'NOT_SET' })).toContain('NOT_SET, which is not set')
+    execFileSync('chmod', ['644', key])
+    expect(await sets({ file: key })).toContain('may be read or changed by others')
+    await place.write('inside', VALUE)
+    expect(await sets({ file: 'inside' })).toContain('lies in the workspace')
+  })
+
+  it('is listed by where it comes from, and forgotten', async () => {
+    await named()
+    const list = () => place.say(listAll, { environment: environment() })
+    expect((await list()).stdout).toMatch(/TOKEN +the environment variable MY_TOKEN/)
+    expect(await everything(config)).not.toContain(VALUE)
+    await place.say(context => remove(context, 'TOKEN'), options())
+    expect((await list()).stdout).toContain('no secrets are named')
+    expect(await place.say(context => remove(context, 'TOKEN'), options())).toMatchObject({ exit: 'not-found' })
+  })
+
+  it('without a source stops the task and says what to do', async () => {
+    await place.write(
+      'p.yaml',
+      'planfold: 1\nname: p\ntasks: [{ id: a, effect: pure, secrets: [TOKEN], run: [env] }]\n',
+    )
+    const { stdout } = await place.say(context => run(context, 'p.yaml', { start: true }), options())
+    expect(stdout).toContain("nobody said where the secret 'TOKEN' comes from")
+    expect(stdout).toContain('planfold secrets set TOKEN')
+  })
+
+  it.each([
+    ['{ id: a, secrets: [TOKEN] }', 'only a command (run) gets them'],
+    ['{ id: a, secrets: [PATH], run: [env] }', 'changes which code other programs run'],
+    ['{ id: a, secrets: [TOKEN], env: { TOKEN: x }, run: [env] }', 'which it sets in env as well'],
+  ])('is refused where it cannot be given: %s', async (task, why) => {
+    await place.write('p.yaml', `planfold: 1\nname: p\ntasks: [${task}]\n`)
+    const said = await place.say(context => run(context, 'p.yaml', { start: true }), options())
+    expect(`${said.stdout}${said.stderr}${JSON.stringify(said)}`).toContain(why)
+  })
+
+  it('is not named by a task', async () => {
+    const task = { json: true, environment: { ...environment(), PLANFOLD_KEY: 'p/t/1' } }
+    expect(await place.say(context => set(context, 'TOKEN', { env: 'MY_TOKEN' }), task)).toMatchObject({
+      exit: 'policy',
+    })
+  })
+})

@@ -1,0 +1,60 @@
+// `planfold secrets list|set|remove`: where secrets come from, never what they are.
+
+import { resolve } from 'node:path'
+import type { SecretSource } from '../../../format/settings/secret-settings.ts'
+import { listSecrets, removeSecret, secretFault, setSecret } from '../../../operations/policy/secret-sources.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer } from '../../answer.ts'
+import type { Context } from '../../context.ts'
+import { EXIT, notFound, usage } from '../../exit.ts'
+import { table } from '../../terminal/table.ts'
+import { done, placeOf } from './policy.ts'
+
+export interface SourceOptions {
+  readonly env?: string
+  readonly file?: string
+  readonly command?: readonly string[]
+}
+
+export async function listAll(context: Context): Promise<number> {
+  const { file, secrets } = done(await listSecrets(placeOf(context)))
+  answer(context, { file, secrets }, () => {
+    if (secrets.length === 0) return 'no secrets are named. Name one: planfold secrets set NAME --env VARIABLE'
+    const rows = secrets.map(({ name, source }) => [name, sourceWords(source)])
+    return table(context.paint, ['secret', 'comes from'], rows, context.terminal?.columns() ?? null)
+  })
+  return EXIT.done
+}
+
+export async function set(context: Context, name: string, options: SourceOptions): Promise<number> {
+  const place = placeOf(context)
+  const source = sourceOf(context, options)
+  const changed = done(await setSecret(place, name, source))
+  const fault = await secretFault(place, name)
+  answer(context, { name, source, changed, fault }, () => {
+    const said = `${escapeForTerminal(name)} comes from ${sourceWords(source)}`
+    return fault === null ? said : `${said}\nIt cannot be had now: ${escapeForTerminal(fault)}`
+  })
+  return EXIT.done
+}
+
+export async function remove(context: Context, name: string): Promise<number> {
+  if (!done(await removeSecret(placeOf(context), name)))
+    throw notFound(`you have named no secret '${name}'`, 'see what there is: planfold secrets list')
+  answer(context, { name, changed: true }, () => `forgot where ${escapeForTerminal(name)} comes from`)
+  return EXIT.done
+}
+
+function sourceOf({ cwd }: Context, { env, file, command }: SourceOptions): SecretSource {
+  const said = [env, file, command].filter(one => one !== undefined)
+  if (said.length !== 1)
+    throw usage('say one source', 'planfold secrets set NAME --env VARIABLE, --file PATH or --command PROGRAM …')
+  if (env !== undefined) return { env }
+  if (file !== undefined) return { file: file.startsWith('~/') ? file : resolve(cwd, file) }
+  return { command: command ?? [] }
+}
+
+function sourceWords(source: SecretSource): string {
+  if ('env' in source) return escapeForTerminal(`the environment variable ${source.env}`)
+  return escapeForTerminal('file' in source ? `the file ${source.file}` : `the command ${source.command.join(' ')}`)
+}

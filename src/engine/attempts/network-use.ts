@@ -1,0 +1,170 @@
+// What commands of a task reach through the proxy: every answer is journaled, and a person is asked about what no rule covers.
+
+import { createHash } from 'node:crypto'
+import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
+import {
+  type CountedDecision,
+  NETWORK_FORM,
+  type NetworkDecision,
+  type NetworkPermit,
+  permitFor,
+} from '../../domain/network-decision.ts'
+import { type NetworkTarget, ruleFor } from '../../domain/plan-rules/network-rule.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import type { Store } from '../../stores/store.ts'
+import { newQuestionId } from '../gates/inbox-id.ts'
+
+const ENGINE = 'engine' as Actor
+/** As whom it asks; shown to people. */
+const ASKER = 'planfold'
+
+/** Whose command it is. */
+export interface NetworkUser {
+  readonly plan: PlanId
+  readonly task: TaskName
+  readonly visit: number
+  readonly attempt: number
+  /** Is what it does still wanted? When it is not, nobody is waited for. */
+  readonly isWanted: (state: PlanState) => boolean
+}
+
+/** Different answers beyond these are only counted. */
+const KINDS_MAX = 100
+
+interface Kind {
+  readonly decision: NetworkDecision
+  count: number
+  told: number
+}
+
+/**
+ * The answers to the commands of one attempt. The first of a kind is written at once, so that a crash does not lose it; how often it
+ * came after that is written when a command has ended. A program that connects a thousand times makes two events.
+ */
+export class DecisionJournal {
+  readonly #store: Pick<Store, 'update'>
+  readonly #user: NetworkUser
+  readonly #kinds = new Map<string, Kind>()
+  #more = 0
+  #isDue = false
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(store: Pick<Store, 'update'>, user: NetworkUser) {
+    this.#store = store
+    this.#user = user
+  }
+
+  /** True for the first of its kind. */
+  note(decision: NetworkDecision): boolean {
+    const { host, port, allowed, rule, why } = decision
+    const key = JSON.stringify([host, port, allowed, rule ?? why])
+    const known = this.#kinds.get(key)
+    if (known !== undefined) {
+      known.count += 1
+      return false
+    }
+    if (this.#kinds.size >= KINDS_MAX) {
+      this.#more += 1
+      return false
+    }
+    this.#kinds.set(key, { decision, count: 1, told: 0 })
+    if (!this.#isDue) {
+      this.#isDue = true
+      this.#writing = this.#writing.then(() => {
+        this.#isDue = false
+        return this.#write(({ told }) => told === 0)
+      })
+    }
+    return true
+  }
+
+  /** What came more than once, as it stands: for the log. */
+  repeated(): readonly CountedDecision[] {
+    return [...this.#kinds.values()].flatMap(({ decision, count }) => (count > 1 ? [{ ...decision, count }] : []))
+  }
+
+  /** Everything that is not written yet. */
+  async flush(): Promise<void> {
+    await this.#writing
+    await this.#write(() => true)
+  }
+
+  async #write(isMeant: (kind: Kind) => boolean): Promise<void> {
+    const meant = [...this.#kinds.values()].filter(kind => kind.count > kind.told && isMeant(kind))
+    const more = this.#more
+    if (meant.length === 0 && more === 0) return
+    const told = meant.map(kind => ({ kind, count: kind.count }))
+    const decisions = told.map(({ kind, count }) => {
+      const { path, ...again } = kind.decision
+      const isFirst = kind.told === 0 && path !== undefined
+      return { ...again, ...(isFirst ? { path } : {}), count: count - kind.told }
+    })
+    const { plan, task, visit, attempt } = this.#user
+    const command = { type: 'network', task, visit, attempt, decisions, ...(more === 0 ? {} : { more }) } as const
+    try {
+      const updated = await this.#store.update(plan, command, { actor: ENGINE })
+      if (!updated.ok) return
+    } catch {
+      // A store that cannot be written says so to the loop, which is about to write how the attempt ended; the log has it all.
+      return
+    }
+    for (const { kind, count } of told) kind.told = count
+    this.#more -= more
+  }
+}
+
+/** What a person allowed this task before. */
+export const permittedRules = ({ permits }: Pick<PlanState, 'permits'>, task: TaskName): readonly string[] => [
+  ...new Set(permits.map(({ rule }) => rule).filter(rule => permitFor(permits, task, rule)?.allowed === true)),
+]
+
+/**
+ * Puts the question into the inbox, unless it waits there or was answered, and waits for the answer. The same task asks about the same
+ * address once, however many attempts it has and whoever drives the plan. `over`: nobody can answer any more.
+ */
+export async function askForAddress(
+  store: Pick<Store, 'state' | 'update' | 'onChange'>,
+  user: NetworkUser,
+  target: NetworkTarget,
+  signal: AbortSignal,
+): Promise<boolean | 'over'> {
+  const { plan, task, isWanted } = user
+  const rule = ruleFor(target)
+  const { host, port } = target
+  const answered = async (): Promise<NetworkPermit | 'over' | null> => {
+    const state = await store.state(plan)
+    if (state === null || signal.aborted || !isWanted(state)) return 'over'
+    return permitFor(state.permits, task, rule)
+  }
+  const before = await answered()
+  if (before !== null) return before === 'over' ? before : before.allowed
+  const id = newQuestionId(() =>
+    createHash('sha256')
+      .update(JSON.stringify([plan, task, rule]))
+      .digest(),
+  )
+  const text = `task '${task}' asks for ${host}:${port}. Allow it?`
+  const asked = { id, text, form: NETWORK_FORM, task, by: ASKER, network: { rule, host, port } }
+  const asking = await store.update(plan, { type: 'ask', ...asked }, { actor: ENGINE })
+  if (!asking.ok) return false
+  return await new Promise<boolean | 'over'>((resolve, reject) => {
+    const look = async (): Promise<void> => {
+      const found = await answered()
+      if (found !== null) end(found === 'over' ? found : found.allowed)
+    }
+    const changed = (): void => {
+      look().catch(error => {
+        unlisten()
+        reject(error)
+      })
+    }
+    const unlisten = store.onChange(changed)
+    const end = (answer: boolean | 'over'): void => {
+      unlisten()
+      signal.removeEventListener('abort', changed)
+      resolve(answer)
+    }
+    signal.addEventListener('abort', changed, { once: true })
+    changed()
+  })
+}

@@ -1,0 +1,42 @@
+// Answers to what Planfold itself asks: may a command reach an address, may commands run without a sandbox. Some of them are remembered
+// for this machine, in the person's own settings. That is written first: a crash in between leaves a question that is asked once more,
+// never a promise that nobody keeps.
+
+import type { JsonObject } from '../../domain/json.ts'
+import { fillIn } from '../../domain/plan-rules/form.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import { PLAN_ENDED } from '../../domain/status.ts'
+import { changeUserRules, rememberWithoutSandbox } from '../../safety/network/user-rules.ts'
+import { type Caller, deny } from '../roles.ts'
+import type { Rooms } from '../rooms.ts'
+
+/** What stands against the answer; null when it may be written, and what it changes on this machine is. */
+export async function keepForMachine(
+  { environment, root, stateDir }: Rooms,
+  caller: Caller,
+  state: PlanState,
+  { id, answers }: { readonly id: string; readonly answers: JsonObject },
+): Promise<Refusal | null> {
+  const question = state.questions.find(one => one.id === id)
+  if (question === undefined || (question.network ?? question.sandbox) === undefined) return null
+  // What cannot be an answer is refused where it is written.
+  if (PLAN_ENDED.has(state.status) || !fillIn(question.form, answers).ok) return null
+  if (environment.PLANFOLD_KEY !== undefined || environment.PLANFOLD_OWNER !== undefined)
+    return refuse('not-allowed', 'a task may not answer this', 'answer it yourself, in a terminal')
+  const { network } = question
+  const isKept = network === undefined ? answers.run === 'yes' : answers.allow === 'machine'
+  if (!isKept) return null
+  if (!caller.rights.has('administer') || caller.scope !== null) {
+    const { hint: _, ...denial } = deny(caller, 'administer')
+    return { ...denial, hint: network === undefined ? PERSON : `${PERSON}, or answer allow=plan` }
+  }
+  const place = { environment, root, stateDir }
+  const kept =
+    network === undefined
+      ? await rememberWithoutSandbox(place, true)
+      : await changeUserRules(place, { do: 'add', rule: network.rule, for: 'user' })
+  return kept.ok ? null : refuse('not-allowed', kept.failure.message, kept.failure.hint)
+}
+
+const PERSON = 'it is kept for this machine: ask whoever it belongs to'
