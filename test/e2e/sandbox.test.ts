@@ -130,6 +130,24 @@ tasks:
     network: []
 ${more}`
 
+/** Each call with what came of it: the numbers are those of x86-64 and of 64-bit ARM. */
+const CALLS = `
+my $n = { 'x64' => 0, 'arm64' => 1 }->{'${process.arch}'};
+my $byte = 'x';
+my ($from, $to) = (pack('QQ', unpack('Q', pack('p', $byte)), 1), pack('QQ', 4096, 1));
+my $path = "tmpfs\\0";
+my @calls = (
+  ['attach', [101, 117], 16, 1, 0, 0], ['seize', [101, 117], 0x4206, 1, 0, 0], ['write memory', [311, 271], 1, $from, 1, $to, 1, 0],
+  ['add_key', [248, 217], 0, 0, 0, 0, 0], ['request_key', [249, 218], 0, 0, 0, 0], ['keyctl', [250, 219], 0, -3, 0, 0, 0],
+  ['bpf', [321, 280], 0, 0, 0], ['perf', [298, 241], 0, 0, -1, -1, 0], ['userfaultfd', [323, 282], 1], ['io_uring', [425, 425], 1, 0],
+  ['mount', [165, 40], 0, 0, 0, 0, 0], ['fsopen', [430, 430], $path, 0], ['unshare', [272, 97], 0x10000000],
+  ['pidfd_getfd', [438, 438], 0, 3, 0], ['TIOCSTI', [16, 29], 0, 0x5412, 0], ['TIOCSTI, upper half set', [16, 29], 0, 0x100005412, 0],
+  ['child', [101, 117], 0, 0, 0, 0],
+);
+print '{', join(',', map { my ($name, $number, @rest) = @$_; $! = 0; my $got = syscall($number->[$n], @rest);
+  my $said = $got == -1 ? ($! == 1 ? 'EPERM' : "errno " . ($! + 0)) : 'done'; qq("$name":"$said") } @calls), "}\\n";
+`
+
 describe.skipIf(!standing.ok)('a command that is shut in', () => {
   test.each(USERS)(
     'works as user %i: it reads the workspace, writes its scope, has a home, node and git',
@@ -188,6 +206,56 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     expect(world.outside()).toEqual(before)
     expect(existsSync('/usr/planfold-was-here') || existsSync('/etc/planfold-was-here')).toBe(false)
     expect(reached).toBe(heard)
+  })
+
+  test.each(USERS)(
+    'can do nothing to its process 1, and makes no calls that reach into the kernel, as user %i',
+    async uid => {
+      const world = new World('calls', uid)
+      writeFileSync(join(world.root, 'calls.pl'), CALLS)
+      const { out } = await world.plan(
+        one('calls', [
+          'perl calls.pl',
+          'kill -STOP 1; kill -KILL 1; grep -q "^State:.[SR]" /proc/1/status && echo process 1 goes on',
+          '(: > /proc/1/mem) 2>/dev/null || echo its memory is closed',
+          '[ -z "$(ls /proc/1/fd 2>/dev/null)" ] && echo its descriptors are closed',
+        ]),
+      )
+      const { child, ...refused } = JSON.parse(/\{.*\}/.exec(out)?.[0] ?? '{}') as { [name: string]: string }
+      expect(child).toBe('done')
+      expect(Object.keys(refused).length).toBe(16)
+      for (const [name, what] of Object.entries(refused)) expect([name, what]).toEqual([name, 'EPERM'])
+      expect(out).toContain('process 1 goes on')
+      expect(out).toContain('its memory is closed')
+      expect(out).toContain('its descriptors are closed')
+    },
+  )
+
+  test.each(USERS)('ends when it has too many processes, or too much memory, as user %i', async uid => {
+    const world = new World('limits', uid)
+    const limits = 'policy: { limits: { memory: 200MB, processes: 50 } }\n'
+    const bomb = await world.plan(`${one('bomb', ['b() { b | b & }', 'b', 'sleep 60'])}${limits}`)
+    expect(bomb.code, bomb.out).toBe(1)
+    expect(bomb.out).toContain(
+      'it had more than 50 processes and threads at once (policy.limits.processes), and was ended',
+    )
+    const eater = 'node -e "const all = []; for (;;) all.push(Buffer.alloc(10e6, 1))"'
+    for (const [id, line] of [
+      ['eater', eater],
+      ['filler', 'head -c 900M /dev/zero > /tmp/file; sleep 60'],
+    ] as const) {
+      const { code, out } = await world.plan(`${one(id, [line])}${limits}`)
+      expect(code, out).toBe(1)
+      expect(out).toContain('it used more than 190.7 MiB of memory (policy.limits.memory), and was ended')
+    }
+  })
+
+  test('of a plan that came from elsewhere has the limits of this machine, whatever the plan says', async () => {
+    const world = new World('raised', USERS[0]!)
+    const text = `${one('raised', ['b() { b | b & }', 'b', 'sleep 60'])}policy: { limits: { processes: 100000 } }\n`
+    const machine = { PLANFOLD_SANDBOX: 'required', PLANFOLD_PROCESSES_MAX: '60' }
+    const { out } = await world.plan(text, machine)
+    expect(out).toContain('it had more than 60 processes and threads at once')
   })
 
   test('that makes files beside those it declares fails, and they are moved away', async () => {

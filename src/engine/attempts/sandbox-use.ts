@@ -11,7 +11,8 @@ import { isOffline, type NetworkUse, networkOf, withOwnRules } from '../../domai
 import type { PlanState } from '../../domain/state/state.ts'
 import type { RunnerTools } from '../../runners/runner.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
-import type { OpenNetwork } from '../../safety/sandbox/sandbox.ts'
+import { machineLimits } from '../../safety/sandbox/resource-limits.ts'
+import type { OpenNetwork, SandboxLimits } from '../../safety/sandbox/sandbox.ts'
 import type { Entry } from '../../stores/store.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { Rooms } from '../rooms.ts'
@@ -46,15 +47,31 @@ export function sandboxMode({ definition, sandbox }: Pick<PlanState, 'definition
 }
 
 /** What the runner of commands needs to know about it. */
-export function sandboxFor(rooms: Rooms, state: PlanState, task: TaskDefinition): Pick<RunnerTools, 'sandbox'> {
+export function sandboxFor(
+  rooms: Rooms,
+  state: PlanState,
+  task: Pick<TaskDefinition, 'network'>,
+): Pick<RunnerTools, 'sandbox'> {
   const mode = sandboxMode(state)
   if (rooms.sandbox === undefined || mode === 'off') return {}
   const isRequired = mode === 'required'
+  const room = { room: rooms.sandbox, isRequired, limits: limitsFor(rooms, state) }
   const declared = networkOf(state.definition, task)
   // Whoever wrote the plan here and says nothing of the network has always had it.
-  if (declared === null && !isRequired) return { sandbox: { room: rooms.sandbox, network: 'host', isRequired } }
-  if (declared !== null && isOffline(declared)) return { sandbox: { room: rooms.sandbox, network: 'none', isRequired } }
-  return { sandbox: { room: rooms.sandbox, network: log => openNetwork(rooms, declared, log), isRequired } }
+  if (declared === null && !isRequired) return { sandbox: { ...room, network: 'host' } }
+  if (declared !== null && isOffline(declared)) return { sandbox: { ...room, network: 'none' } }
+  return { sandbox: { ...room, network: log => openNetwork(rooms, declared, log) } }
+}
+
+/** A plan that came from elsewhere can lower the limits of this machine, not raise them. */
+function limitsFor({ environment }: Rooms, { definition, sandbox }: PlanState): SandboxLimits {
+  const { limits } = machineLimits(environment)
+  const { memoryBytes = limits.memoryBytes, processes = limits.processes } = definition.policy?.limits ?? {}
+  if (sandbox !== 'required') return { memoryBytes, processes }
+  return {
+    memoryBytes: Math.min(memoryBytes, limits.memoryBytes),
+    processes: Math.min(processes, limits.processes),
+  }
 }
 
 const PORT = 3128
