@@ -71,11 +71,11 @@ class World {
     execFileSync('chown', ['-R', `${uid}:${uid}`, this.folder])
   }
 
-  run(
-    argv: readonly string[],
-    more: { readonly [name: string]: string } = {},
-    behind: readonly string[] = [],
-  ): Promise<Run> {
+  async run(...asked: Parameters<World['start']>): Promise<Run> {
+    return await this.start(...asked).ended
+  }
+
+  start(argv: readonly string[], more: { readonly [name: string]: string } = {}, behind: readonly string[] = []) {
     const env = { PATH: process.env.PATH, HOME: join(this.folder, 'home'), PLANFOLD_AS: 'ana', TZ: 'UTC', ...more }
     const [file = '', ...args] = [...behind, process.execPath, MAIN, ...argv]
     const child = spawn(file, args, {
@@ -89,7 +89,7 @@ class World {
       stream.on('data', chunk => {
         out += String(chunk)
       })
-    return new Promise(resolve => child.on('close', code => resolve({ code, out })))
+    return { child, ended: new Promise<Run>(resolve => child.on('close', code => resolve({ code, out }))) }
   }
 
   async plan(
@@ -218,7 +218,7 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
           'perl calls.pl',
           'kill -STOP 1; kill -KILL 1; grep -q "^State:.[SR]" /proc/1/status && echo process 1 goes on',
           '(: > /proc/1/mem) 2>/dev/null || echo its memory is closed',
-          '[ -z "$(ls /proc/1/fd 2>/dev/null)" ] && echo its descriptors are closed',
+          '(readlink /proc/1/fd/3 || : > /proc/1/fd/3) 2>/dev/null || echo its descriptors are closed',
         ]),
       )
       const { child, ...refused } = JSON.parse(/\{.*\}/.exec(out)?.[0] ?? '{}') as { [name: string]: string }
@@ -303,6 +303,94 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     expect(out).toContain('todo')
     const log = await world.run(['export', 'todo', '--to', 'journal'])
     expect(log.out).toContain('"outside":true')
+  })
+})
+
+describe.skipIf(!standing.ok)('everything that a plan has run is shut in', () => {
+  // Only inside is the machine called so.
+  const IS_INSIDE = JSON.stringify('[ "$(uname -n)" = sandbox ]')
+
+  test('commands, checks before and after, compensation, the definition of done, and hooks', async () => {
+    const world = new World('all', USERS[0]!)
+    const good = await world.plan(`planfold: 1
+name: all
+done: [{ check: ${IS_INSIDE} }]
+notify: [{ run: ${IS_INSIDE} }]
+tasks:
+  - id: work
+    run: ${script(['uname -n > src/run'])}
+    write: [src/**]
+    preconditions: [{ check: ${IS_INSIDE} }]
+    accept: [{ check: ${IS_INSIDE} }]
+    postconditions: [{ check: ${IS_INSIDE} }]
+`)
+    expect(good.code, good.out).toBe(0)
+    expect(readFileSync(join(world.root, 'src/run'), 'utf8')).toBe('sandbox\n')
+    const journal = await world.run(['export', 'all', '--to', 'journal'])
+    const told = journal.out.split('\n').filter(line => line.includes('"notice.sent"'))
+    expect(told.join('\n')).toContain('"kind":"completed"')
+    expect(told.join('\n')).not.toContain('"failure"')
+    const bad = await world.plan(`planfold: 1
+name: bad
+notify: [{ run: "echo told from $(uname -n) > told; exit 1" }]
+tasks:
+  - id: work
+    run: ['true']
+    write: [src/**]
+    compensate: { run: ${script(['uname -n > src/undone'])} }
+  - { id: fails, needs: work, run: ['false'] }
+`)
+    expect(bad.code, bad.out).toBe(1)
+    expect(readFileSync(join(world.root, 'src/undone'), 'utf8')).toBe('sandbox\n')
+    // A hook tells; what it would write belongs to no task.
+    expect(existsSync(join(world.root, 'told'))).toBe(false)
+    expect((await world.run(['export', 'bad', '--to', 'journal'])).out).toContain('Read-only file system')
+  })
+
+  test('a probe after a crash', async () => {
+    const world = new World('probe', USERS[0]!)
+    const text = `planfold: 1
+name: probe
+tasks:
+  - id: work
+    run: ${script(['echo began > src/began', 'sleep 60'])}
+    write: [src/**]
+    effect: probed
+    probe: ${IS_INSIDE}
+`
+    writeFileSync(join(world.root, 'plan.yaml'), text)
+    const { child, ended } = world.start(['run', 'plan.yaml'])
+    while (!existsSync(join(world.root, 'src/began'))) await new Promise(resolve => setTimeout(resolve, 20))
+    child.kill('SIGKILL')
+    await ended
+    const { code, out } = await world.run(['resume', 'probe'])
+    expect(code, out).toBe(0)
+    expect((await world.run(['export', 'probe', '--to', 'journal'])).out).toContain('it had happened before the crash')
+  })
+
+  test('steps with `tool:`, and a file that is read is no link', async () => {
+    const world = new World('tools', USERS[0]!)
+    symlinkSync('/etc/hostname', join(world.root, 'link'))
+    const plans = {
+      good: [
+        { id: 'say', tool: 'bash', params: { command: 'uname -n > src/tool' } },
+        { id: 'read', tool: 'read_file', params: { path: 'README.md' } },
+      ],
+      reads: [{ id: 'leave', tool: 'read_file', params: { path: 'link' } }],
+      searches: [{ id: 'leave', tool: 'search', params: { path: 'link', pattern: '.' } }],
+    }
+    for (const [name, steps] of Object.entries(plans)) {
+      writeFileSync(join(world.root, 'p.json'), JSON.stringify({ name, tools: 'run', steps }))
+      await world.run(['run', 'p.json'])
+      let out = ''
+      for (const { id } of steps) {
+        await world.run(['approve', name, `allow-${id}`])
+        out = (await world.run(['resume', name])).out
+      }
+      expect(out).toContain(name === 'good' ? 'read completed' : 'leave failed: reading "link": it is a symbolic link')
+    }
+    expect(readFileSync(join(world.root, 'src/tool'), 'utf8')).toBe('sandbox\n')
+    expect((await world.run(['show', 'good', 'read'])).out).toContain('# read me')
   })
 })
 
