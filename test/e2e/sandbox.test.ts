@@ -286,6 +286,23 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     expect(out).toContain("it wrote beyond what it may: 'src/a/.vscode'")
   })
 
+  test('may write everything but instructions for agents, unless it names them, and then it is asked about', async () => {
+    const world = new World('instructions', USERS[0]!)
+    writeFileSync(join(world.root, 'AGENTS.md'), 'be kind\n')
+    const wide = (id: string, line: string) => one(id, [line]).replace('src/**', '"**"').replace('network: []', '')
+    const old = await world.plan(wide('old', 'echo be evil > AGENTS.md'))
+    expect(old.code, old.out).toBe(1)
+    expect(old.out).toContain('Read-only file system')
+    const fresh = `${wide('fresh', 'mkdir docs; echo be evil > docs/CLAUDE.md')}  - { id: other, needs: fresh, run: ls, write: ["**"] }\n`
+    expect((await world.plan(fresh)).out).toContain("it wrote beyond what it may: 'docs/CLAUDE.md'")
+    const named = await world.plan(wide('named', 'echo be kinder > AGENTS.md').replace('"**"', '"**", AGENTS.md'))
+    expect(named.out).toContain('named waits for approval before it starts')
+    expect(readFileSync(join(world.root, 'AGENTS.md'), 'utf8')).toBe('be kind\n')
+    await world.run(['approve', 'named', 'named'])
+    expect((await world.run(['resume', 'named'])).code).toBe(0)
+    expect(readFileSync(join(world.root, 'AGENTS.md'), 'utf8')).toBe('be kinder\n')
+  })
+
   test('may write a folder that is not there yet, and mounting makes nothing', async () => {
     const world = new World('absent', USERS[0]!)
     const made = await world.plan(one('absent', ['mkdir -p dist/a', 'echo x > dist/a/b']).replace('src/**', 'dist/**'))

@@ -1,5 +1,5 @@
 // What a sandboxed command made where it may not write: new names beside the files it declared, or at protected places. It is moved
-// away, not deleted, because a person may have made it meanwhile. What another task declares is its own affair.
+// away, not deleted, because a person may have made it meanwhile. What another task declares and may write is its own affair.
 
 import { cpSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,6 +10,7 @@ import type { PlanState } from '../../domain/state/state.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { makeFolder } from '../../safety/files/directory.ts'
 import { codeOf } from '../../safety/safety-refusal.ts'
+import { isClosed } from '../../safety/sandbox/workspace-mounts.ts'
 import { inScope } from '../../safety/scope.ts'
 import type { Rooms } from '../rooms.ts'
 
@@ -24,7 +25,7 @@ export function moveBeyond(
 ): Failure | null {
   const others = state.definition.tasks.filter(({ id }) => id !== task)
   const scopes = others.map(other => heldScope(state.definition, other))
-  const own = paths.filter(path => !scopes.some(scope => inScope(scope, path)))
+  const own = paths.filter(path => !scopes.some(scope => inScope(scope, path) && !isClosed(scope, path)))
   if (own.length === 0) return null
   const to = join(rooms.stateDir, 'outside-scope', plan, `${task}-${visit}-${attempt}`)
   for (const path of own) move(join(rooms.root, path), join(to, path))

@@ -5,6 +5,7 @@
 
 import { type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { asksFirst } from '../../domain/plan-rules/instruction-file.ts'
 import { protectedBy } from '../files/protected-path.ts'
 import { isWithin } from '../find-program.ts'
 import { refuse } from '../safety-refusal.ts'
@@ -21,6 +22,15 @@ export interface WorkspaceMounts {
 const MOUNTS_MAX = 4_000
 /** How far protected places are looked for in a folder that is writable as a whole. */
 const LOOKED_AT_MAX = 20_000
+
+/**
+ * Closed to a command, whatever its patterns match: protected places, and instructions for agents that no pattern names. A pattern that
+ * names such a file is asked about before the task begins (`plan-rules/impact.ts`); a wildcard is not, so it does not stand for it.
+ */
+export function isClosed(write: Patterns, path: string): boolean {
+  if (protectedBy(path.split('/'), null) !== null) return true
+  return asksFirst(path) && !(write ?? []).some(pattern => asksFirst(pattern) && inScope([pattern], path))
+}
 
 interface Place {
   readonly root: string
@@ -203,7 +213,7 @@ class Survey {
   }
 
   #isProtected(path: string): boolean {
-    return protectedBy(path.split('/'), null) !== null
+    return isClosed(this.#write, path)
   }
 
   #entries(folder: string): readonly Dirent[] {
