@@ -270,7 +270,13 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     expect(code).toBe(1)
     expect(out).toContain("it wrote beyond what it may: '.vscode', 'extra.txt'")
     expect(existsSync(join(world.root, 'extra.txt')) || existsSync(join(world.root, '.vscode'))).toBe(false)
-    expect(execFileSync('find', [join(world.root, '.planfold/outside-scope')]).toString()).toContain('extra.txt')
+    const moved = () => execFileSync('find', [join(world.root, '.planfold/outside-scope')]).toString()
+    expect(moved()).toContain('extra.txt')
+    expect((await world.run(['prune'])).out).not.toContain('misplaced')
+    expect((await world.run(['prune', '--before', '1ms', '--dry-run'])).out).toContain('misplaced files of 1 attempt')
+    expect(moved()).toContain('extra.txt')
+    await world.run(['prune', '--before', '1ms'])
+    expect(moved()).not.toContain('extra.txt')
   })
 
   test('leaves protected places that were there, links too, and finds new ones below a declared folder', async () => {
