@@ -6,7 +6,6 @@
 // What is read from files is the kernel's, which takes it back when it needs it.
 
 import { readdirSync, readFileSync, statfsSync } from 'node:fs'
-import { performance } from 'node:perf_hooks'
 import type { Failure } from '../../domain/result.ts'
 import type { SandboxLimits } from './sandbox.ts'
 
@@ -22,31 +21,34 @@ const COUNT_EVERY_MS = 50
 const MEASURE_MAX_MS = 250
 /** As fast as one core can fill memory, rounded up. */
 const FILLS_BYTES_PER_MS = 8_000_000
-/** Of the time at most this part is spent on measuring. */
-const PART_OF_TIME = 20
+/** For each process, so that measuring takes a small part of the time: a look is some microseconds, an exact one a millisecond and more. */
+const PAUSE_MS = { rough: 1, exact: 50 } as const
+const PAUSE_MAX_MS = 1_000
 
 /** Calls back once, with what was too much; returns how to stop. */
 export function watchResources(watched: Watched, onExcess: (failure: Failure) => void): () => void {
   const { limits } = watched
-  let measureAt = 0
+  let pauses = 0
+  const look = (): Failure | null => {
+    const inside = processesIn(watched.first)
+    if (inside.length > limits.processes) return tooMany(limits)
+    if (pauses-- > 0) return null
+    const { threads, bytes, how } = measure(watched, inside)
+    const free = Math.max(0, limits.memoryBytes - bytes)
+    const pauseMs = Math.max(
+      Math.min(PAUSE_MAX_MS, inside.length * PAUSE_MS[how]),
+      Math.min(MEASURE_MAX_MS, free / FILLS_BYTES_PER_MS),
+    )
+    pauses = Math.floor(pauseMs / COUNT_EVERY_MS)
+    if (threads > limits.processes) return tooMany(limits)
+    return bytes > limits.memoryBytes ? tooMuch(limits) : null
+  }
   const timer = setInterval(() => {
     const failure = look()
     if (failure === null) return
     clearInterval(timer)
     onExcess(failure)
   }, COUNT_EVERY_MS)
-  const look = (): Failure | null => {
-    const inside = processesIn(watched.first)
-    if (inside.length > limits.processes) return tooMany(limits)
-    const began = performance.now()
-    if (began < measureAt) return null
-    const { threads, bytes } = measure(watched, inside)
-    const ended = performance.now()
-    const free = Math.max(0, limits.memoryBytes - bytes)
-    measureAt = ended + Math.max((ended - began) * PART_OF_TIME, Math.min(MEASURE_MAX_MS, free / FILLS_BYTES_PER_MS))
-    if (threads > limits.processes) return tooMany(limits)
-    return bytes > limits.memoryBytes ? tooMuch(limits) : null
-  }
   return () => clearInterval(timer)
 }
 
@@ -70,7 +72,8 @@ function measure({ first, inMemory, limits }: Watched, inside: readonly string[]
   }
   const files = inMemory.reduce((sum, folder) => sum + usedIn(`${root}${folder}`), 0)
   // Pages that several have are in the sum several times. Only when it seems too much it is worth knowing better.
-  return { threads, bytes: own + files <= limits.memoryBytes ? own + files : exact(root, inside, files) }
+  if (own + files <= limits.memoryBytes) return { threads, bytes: own + files, how: 'rough' as const }
+  return { threads, bytes: exact(root, inside, files), how: 'exact' as const }
 }
 
 /** Each page counted once. Of mapped files in memory, those in the folders are in both; whoever is larger counts. */
