@@ -6,8 +6,9 @@ import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync
 import type { Readable, Writable } from 'node:stream'
 import type { Failure } from '../../domain/result.ts'
 import { failure } from '../safety-refusal.ts'
+import { type ControlGroup, makeControlGroup } from './cgroup.ts'
 import { ARGUMENTS, FILTER, LIFELINE, STATUS } from './launcher.ts'
-import { watchResources } from './resource-watch.ts'
+import { excessOf, watchResources } from './resource-watch.ts'
 import type { Wrapped } from './sandbox.ts'
 import { syscallFilter } from './syscall-filter.ts'
 
@@ -41,7 +42,7 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
   for (const stream of [lifeline, status, args, filter]) stream?.on('error', () => {})
   // Before it has its arguments it makes nothing, so all that it makes has this from the beginning.
   if (child.pid !== undefined) endFirst(child.pid)
-  filter?.end(syscallFilter())
+  filter?.end(syscallFilter() ?? '')
   args?.end(`${wrapped.mounts.join('\0')}\0`)
 
   let first: number | null = null
@@ -50,6 +51,7 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
   let refused: Failure | null = null
   let excess: Failure | null = null
   let stopWatch = () => {}
+  let controlGroup: ControlGroup | null = null
   let said = ''
   const cut = () => lifeline?.destroy()
   const hear = (chunk: Buffer): void => {
@@ -62,9 +64,12 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
     first = found
     refused = found === null ? UNSEEN : wrongMount(found, wrapped.writable)
     if (found === null || refused !== null) return void cut()
-    lifeline?.write('go\n')
     const { inMemory, limits } = wrapped
-    stopWatch = watchResources({ first: found, inMemory, limits }, failure => {
+    const group = makeControlGroup(found, limits)
+    controlGroup = group
+    lifeline?.write('go\n')
+    const met = group === null ? {} : { met: group.excess }
+    stopWatch = watchResources({ first: found, inMemory, limits, ...met }, failure => {
       excess = failure
       kill(found)
       cut()
@@ -92,6 +97,9 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
     child.once('exit', (exit, signal) => {
       cut()
       stopWatch()
+      const met = controlGroup?.excess() ?? null
+      if (met !== null) excess ??= excessOf(met, wrapped.limits)
+      controlGroup?.remove()
       void toldAll.then(() => {
         if (refused !== null) resolve({ exit: null, signal: null, failure: refused })
         else if (excess !== null) resolve({ exit: null, signal: 'SIGKILL', excess })

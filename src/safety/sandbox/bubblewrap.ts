@@ -20,6 +20,7 @@ import {
   type SandboxStanding,
   type Wrapped,
 } from './sandbox.ts'
+import { syscallFilter } from './syscall-filter.ts'
 import { workspaceMounts } from './workspace-mounts.ts'
 
 const TMP_MAX_BYTES = 4 * 1024 ** 3
@@ -60,6 +61,11 @@ export function bubblewrap(options: BubblewrapOptions): Sandbox {
 async function tried({ environment, outside }: BubblewrapOptions): Promise<SandboxStanding> {
   if (process.platform !== 'linux')
     return missing('there is no sandbox on this system', 'run Planfold in a Linux container or virtual machine')
+  if (syscallFilter() === null)
+    return missing(
+      `there is no sandbox for processors of the kind ${process.arch}`,
+      'use a machine with x86-64 or ARM64',
+    )
   const program = findProgram('bwrap', { path: environment.PATH, outside })
   if (program === null) return missing('there is no sandbox: bubblewrap (bwrap) is not installed', INSTALL_HINT)
   const version = await versionOf(program)

@@ -15,6 +15,8 @@ export interface Watched {
   /** Folders that are in memory, as the sandbox calls them. */
   readonly inMemory: readonly string[]
   readonly limits: SandboxLimits
+  /** What the kernel has met already, where it keeps the limits itself. */
+  readonly met?: () => 'memory' | 'processes' | null
 }
 
 const COUNT_EVERY_MS = 50
@@ -33,6 +35,8 @@ export function watchResources(watched: Watched, onExcess: (failure: Failure) =>
     const inside = processesIn(watched.first)
     if (inside.length > limits.processes) return tooMany(limits)
     if (pauses-- > 0) return null
+    const met = watched.met?.() ?? null
+    if (met !== null) return excessOf(met, limits)
     const { threads, bytes, how } = measure(watched, inside)
     const free = Math.max(0, limits.memoryBytes - bytes)
     const pauseMs = Math.max(
@@ -109,6 +113,9 @@ function readOrEmpty(path: string): string {
     return ''
   }
 }
+
+export const excessOf = (what: 'memory' | 'processes', limits: SandboxLimits): Failure =>
+  what === 'memory' ? tooMuch(limits) : tooMany(limits)
 
 const tooMuch = ({ memoryBytes }: SandboxLimits): Failure =>
   excess(

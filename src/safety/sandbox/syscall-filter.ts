@@ -2,8 +2,6 @@
 // It refuses what a build or a test never needs and what attacks on a kernel begin with. Tracing is not among it: debuggers and leak
 // checkers need it, and process 1 is kept from being traced in another way (`launcher.ts`).
 
-import { refuse } from '../safety-refusal.ts'
-
 /** Name of the call: its number on x86-64, and on 64-bit ARM; null where there is none. */
 const REFUSED: { readonly [name: string]: readonly [x64: number, arm64: number | null] } = {
   add_key: [248, 217],
@@ -93,11 +91,10 @@ const CALL = 0
 const ARCHITECTURE = 4
 const REQUEST = 24
 
-/** The filter for this kind of processor. */
-export function syscallFilter(arch: string = process.arch): Buffer {
+/** The filter for this kind of processor; null where the numbers of its calls are not known, and there is no sandbox. */
+export function syscallFilter(arch: string = process.arch): Buffer | null {
   const machine = MACHINES[arch]
-  if (machine === undefined)
-    refuse('policy', `there is no sandbox for processors of the kind ${arch}`, 'use a machine with x86-64 or ARM64')
+  if (machine === undefined) return null
   const { architecture, ioctl, refused, secondFrom } = machine
   const unless = (code: number, value: number, otherwise: number) => [
     instruction(code, value, 0, 1),
