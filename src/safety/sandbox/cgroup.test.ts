@@ -46,6 +46,18 @@ test('a sandbox gets a group where memory and processes are controlled, and what
   expect(existsSync(folder)).toBe(false)
 })
 
+test('of version 1, processes are limited', () => {
+  const { mount, place } = setup('')
+  rmSync(join(mount, 'cgroup.controllers'))
+  mkdirSync(join(mount, 'pids/user'), { recursive: true })
+  writeFileSync(join(mount, 'pids/user/cgroup.procs'), '')
+  writeFileSync(join(mount, 'self'), '8:pids:/user\n4:memory:/user\n0::/\n')
+  expect(makeControlGroup(4711, limits, place)?.excess()).toBe(null)
+  const [name = ''] = readdirSync(join(mount, 'pids/user')).filter(each => each.startsWith('planfold-'))
+  expect(readdirSync(join(mount, 'pids/user', name)).sort()).toEqual(['cgroup.procs', 'pids.max'])
+  expect(readFileSync(join(mount, 'pids/user', name, 'pids.max'), 'utf8')).toBe('50')
+})
+
 test('where they are not, none is made, and nothing is changed', () => {
   for (const controlled of ['', 'cpu memory\n', 'cpu pids\n']) {
     const { groups, place } = setup(controlled)

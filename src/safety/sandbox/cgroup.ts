@@ -1,6 +1,7 @@
-// A control group (version 2) for one sandbox, where this user may make one: then the kernel itself keeps the limits, at once and to
-// the byte. It is looked for beside the group of this process and below it, only where memory and processes are already controlled:
-// settings of others are left alone. Where none can be made, which is usual for an ordinary user, the watcher is all there is.
+// A control group for one sandbox, where this user may make one: then the kernel itself keeps the limits, at once and to the byte. It is
+// looked for beside the group of this process and below it, only where memory and processes are already controlled: settings of others
+// are left alone. Of version 1 only processes are used: root needs that, whom no other limit of the kernel stops from forking. Where
+// no group can be made, which is usual for an ordinary user, the watcher is all there is.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -26,7 +27,7 @@ let made = 0
 
 /** Puts the process, and so all that it starts, into a group of its own; null where that cannot be. */
 export function makeControlGroup(first: number, limits: SandboxLimits, place = USUAL): ControlGroup | null {
-  for (const parent of parentsIn(place)) {
+  for (const { parent, settings } of [...unifiedIn(place, limits), ...processesIn(place, limits)]) {
     sweep(parent)
     const folder = join(parent, `${NAME}${process.pid}-${++made}`)
     try {
@@ -35,7 +36,7 @@ export function makeControlGroup(first: number, limits: SandboxLimits, place = U
       continue
     }
     try {
-      for (const [file, value] of settingsOf(limits)) writeFileSync(join(folder, file), value)
+      for (const [file, value] of settings) writeFileSync(join(folder, file), value)
       writeFileSync(join(folder, 'cgroup.procs'), String(first))
       return { excess: () => excessIn(folder), remove: () => remove(folder) }
     } catch {
@@ -45,19 +46,33 @@ export function makeControlGroup(first: number, limits: SandboxLimits, place = U
   return null
 }
 
-/** All processes go at once when there is too much: half a command is of no use. */
-const settingsOf = ({ memoryBytes, processes }: SandboxLimits): readonly (readonly [string, string])[] => [
-  ['memory.max', String(memoryBytes)],
-  ['memory.oom.group', '1'],
-  ['pids.max', String(processes)],
-]
+interface Candidate {
+  readonly parent: string
+  readonly settings: readonly (readonly [file: string, value: string])[]
+}
 
-function parentsIn({ mount, own }: ControlGroupPlace): readonly string[] {
+function unifiedIn({ mount, own }: ControlGroupPlace, { memoryBytes, processes }: SandboxLimits): readonly Candidate[] {
   if (!existsSync(join(mount, 'cgroup.controllers'))) return []
   const named = /^0::(\/.*)$/m.exec(readOrEmpty(own))?.[1]
   if (named === undefined) return []
   const here = join(mount, named)
-  return [here, dirname(here)].filter(folder => isWithin(folder, mount) && controls(folder))
+  const settings = [
+    ['memory.max', String(memoryBytes)],
+    // All processes go at once when there is too much: half a command is of no use.
+    ['memory.oom.group', '1'],
+    ['pids.max', String(processes)],
+  ] as const
+  return [here, dirname(here)]
+    .filter(folder => isWithin(folder, mount) && controls(folder))
+    .map(parent => ({ parent, settings }))
+}
+
+/** Version 1, where processes have a tree of their own. */
+function processesIn({ mount, own }: ControlGroupPlace, { processes }: SandboxLimits): readonly Candidate[] {
+  const named = /^\d+:pids:(\/.*)$/m.exec(readOrEmpty(own))?.[1]
+  const parent = named === undefined ? null : join(mount, 'pids', named)
+  if (parent === null || !existsSync(join(parent, 'cgroup.procs'))) return []
+  return [{ parent, settings: [['pids.max', String(processes)]] }]
 }
 
 const controls = (folder: string): boolean => {
