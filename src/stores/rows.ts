@@ -70,6 +70,8 @@ export interface PlanOverview extends PlanRow {
 export interface OverviewPage extends CaughtUp<PlanOverview> {
   /** How many there are on all pages. */
   readonly total: number
+  /** How many of them there would be in each status, whatever status is asked for, and not only `among` some. */
+  readonly statuses: Readonly<Record<PlanStatus, number>>
 }
 
 export interface TaskQuery {
