@@ -143,6 +143,8 @@ export function listsContract(what: string, setup: Setup): void {
       expect(await names({ within: { plans: [plain] } })).toEqual(['plain'])
       expect(await names({ within: { sessions: ['none'] } })).toEqual([])
 
+      // Nothing was tried again in them, and no rollback was stopped.
+      expect((await store.plans({ status: 'completed', unsettled: true })).items).toEqual([])
       const counted = async (query: OverviewQuery) => {
         const { total, statuses } = await store.overview(query)
         return [total, Object.fromEntries(Object.entries(statuses).filter(([, count]) => count > 0))]

@@ -222,6 +222,7 @@ export class MemoryProjections implements ProjectionTables {
         (query.goal === undefined || record.goal === query.goal) &&
         (query.agent === undefined || record.agent === query.agent) &&
         (query.archived === undefined || record.archived === query.archived) &&
+        (query.unsettled === undefined || isUnsettled(plan)) &&
         (query.text === undefined || this.#holdsText(plan, query.text, words))
       )
     })
@@ -339,6 +340,12 @@ function planRow(plan: MemoryPlan): PlanRow {
   const { id, record, version } = plan
   const { goalText, goal, ...rest } = record
   return { id, version, ...rest, status: shownStatus(plan), goal: goalText, goalId: goal }
+}
+
+function isUnsettled({ entries, attempts }: MemoryPlan): boolean {
+  const last = entries.at(-1)
+  if (last !== undefined && (last.body === null || last.body.includes('rollback.stopped'))) return true
+  return [...attempts.values()].some(({ attempt }) => attempt > 1)
 }
 
 /** As `domain/views/summary.ts` says it: nothing can move until a person decides. */

@@ -35,6 +35,11 @@ const WAITS = `EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.s
 const MOVES = `EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.status IN ('ready', 'running'))`
 const SHOWN_STATUS = `CASE WHEN p.status = 'active' AND ${WAITS} AND NOT ${MOVES} THEN 'blocked' ELSE p.status END`
 
+/** By the text of the last entry, without reading it as one; a large entry is stored elsewhere, and may tell of anything. */
+const UNSETTLED = `(EXISTS (SELECT 1 FROM earlier_attempts a WHERE a.plan_no = p.plan_no) OR
+  (SELECT coalesce(instr(l.body, 'rollback.stopped'), 1) FROM entries l WHERE l.plan_no = p.plan_no
+    ORDER BY l.version DESC LIMIT 1) > 0)`
+
 /** `blocked` is never stored. */
 const STORED = ['draft', 'active', 'paused', 'completed', 'failed', 'cancelled'] as const
 const HOLDERS = ['session', 'goal', 'agent'] as const
@@ -135,6 +140,7 @@ function rest(query: Loose, but: readonly (typeof HOLDERS)[number][]): Condition
   for (const key of HOLDERS) if (!but.includes(key)) where.add(`p.${key} = ?`, query[key])
   if (query.status === 'blocked') where.add(`${WAITS} AND NOT ${MOVES}`)
   if (query.status === 'active') where.add(`NOT (${WAITS} AND NOT ${MOVES})`)
+  if (query.unsettled === true) where.add(UNSETTLED)
   if (query.text !== undefined) lookFor(where, query.text)
   return where
 }
