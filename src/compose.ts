@@ -145,7 +145,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     }),
     runners,
     publisher: whenAsked<Publisher>(async () =>
-      (await import('./publishers/open-publisher.ts')).openPublisher({ root, environment, about: ABOUT }),
+      (await import('./publishers/open-publisher.ts')).openPublisher({ root, stateDir, environment, about: ABOUT }),
     ),
     ...(tracer === null ? {} : { tracer }),
     processes: tree,

@@ -17,7 +17,7 @@ const root = createRootRoute({
   ),
 })
 
-export const VIEWS = ['graph', 'board', 'outline', 'checkpoints'] as const
+export const VIEWS = ['graph', 'board', 'outline', 'checkpoints', 'history'] as const
 export type View = (typeof VIEWS)[number]
 export const TABS = ['overview', 'changes', 'log', 'data', 'attempts'] as const
 export type Tab = (typeof TABS)[number]
@@ -33,9 +33,12 @@ export interface PlansSearch {
   /** Only what changed so lately. */
   readonly since?: (typeof SINCE)[number]
 }
-/** Where in a plan: which view, which task, what of it, which attempt and which line of its log. */
+/** Where in a plan: which view, which task, what of it, which attempt, which line of its log, which entry of the journal. */
 export interface PlanSearch {
   readonly view?: View
+  readonly entry?: number
+  /** Of the history: only entries before this one. */
+  readonly before?: number
   readonly task?: string
   readonly tab?: Tab
   readonly line?: number
@@ -71,7 +74,9 @@ const plan = createRoute({
   path: '/plans/$plan',
   validateSearch: (search: Record<string, unknown>): PlanSearch =>
     said({
-      view: oneOf(VIEWS, search.view),
+      view: oneOf(VIEWS, search.view) ?? (whole(search.entry) === undefined ? undefined : 'history'),
+      entry: whole(search.entry),
+      before: whole(search.before),
       task: text(search.task),
       tab: oneOf(TABS, search.tab),
       line: whole(search.line),

@@ -6,6 +6,10 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { ShortageKind } from '../domain/shortage.ts'
 import type { PlanStatus, TaskStatus } from '../domain/status.ts'
 import type { Briefing } from '../domain/views/board.ts'
+import type * as forks from '../format/wire/forks.ts'
+import type * as revisions from '../format/wire/revisions.ts'
+import type * as views from '../format/wire/views.ts'
+import type { ReadBy } from '../format/wire/wire.ts'
 
 // The door's types without their brands: what is sent is checked where it arrives, so a caller may write names as plain text.
 
@@ -101,6 +105,8 @@ export interface PlanItem extends PlanFields {
 export interface PlanPage extends PageOf<PlanItem> {
   /** How many match, on all pages. */
   readonly total: number
+  /** How many match in each state, whatever `status` and `waiting` ask for. */
+  readonly states: { readonly [state: string]: number }
   /** False when tokens and cost may lack what happened last. */
   readonly complete: boolean
 }
@@ -175,6 +181,35 @@ export interface ForkMade extends Moved {
     readonly open: readonly string[]
     readonly works: { readonly in: 'workspace' | 'folder' | 'worktree'; readonly [key: string]: unknown }
   } | null
+}
+
+// The large answers are what their schemas say.
+
+/** Two runs side by side. */
+export type ComparisonBody = ReadBy<typeof forks.comparison>
+/** What differs between two checkpoints, or between one and now. */
+export type CheckpointDiffBody = ReadBy<typeof forks.checkpointDiff>
+/** The whole plan as it stands; `fold` is opened by `unpackFold`. */
+export type PlanStateBody = ReadBy<typeof views.state>
+/** Everything about one task. */
+export type TaskPageBody = ReadBy<typeof views.taskPage>
+/** One gate, with everything an answer agrees to. */
+export type GatePageBody = ReadBy<typeof views.gatePage>
+/** The next draft, and how it differs. Nothing was written. */
+export type RedraftBody = ReadBy<typeof revisions.redraft>
+
+export interface RedraftWanted {
+  /** What was said about the draft; without a task about all of it. */
+  readonly comments: readonly {
+    readonly task?: string | null
+    readonly text: string
+    readonly field?: string
+    readonly line?: number
+  }[]
+  /** Who drafts; whoever drafted before when not said. */
+  readonly planner?: string
+  readonly model?: string
+  readonly template?: string
 }
 
 /** How the plan stands after something was ordered. */

@@ -25,10 +25,13 @@ export { type Heard, type StreamEvent, type Subscription, subscribe } from './ev
 export { RemoteEngine, type RemoteSubmitted } from './remote-engine.ts'
 export type {
   Answered,
+  AttemptWanted,
+  CheckpointsWanted,
   ClaimWanted,
   Decision,
   Keyed,
   PlansWanted,
+  RemoteCheckpoints,
   RemoteGates,
   RemotePlans,
   RemoteTasks,

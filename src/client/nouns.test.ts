@@ -5,7 +5,9 @@ import type * as claims from '../format/wire/claims.ts'
 import type * as forks from '../format/wire/forks.ts'
 import type * as gates from '../format/wire/people.ts'
 import type * as plans from '../format/wire/plans.ts'
+import type * as revisions from '../format/wire/revisions.ts'
 import type * as tasks from '../format/wire/tasks.ts'
+import type * as views from '../format/wire/views.ts'
 import type { ReadBy } from '../format/wire/wire.ts'
 import { type Served, served } from '../server/server.fixture.ts'
 import type {
@@ -21,11 +23,14 @@ import type {
   PlanItem,
   PlanMade,
   PlanPage,
+  RedraftWanted,
   ReportSaid,
   TaskBody,
 } from './bodies.ts'
 import {
   type Answered,
+  type AttemptWanted,
+  type CheckpointsWanted,
   type ClaimWanted,
   connect,
   type Decision,
@@ -86,6 +91,12 @@ test('what the client sends is what the service hears', () => {
   expectTypeOf<keyof CreateOptions>().toExtend<keyof ReadBy<typeof plans.makeQuery>>()
   expectTypeOf<keyof PlansWanted>().toExtend<keyof ReadBy<typeof plans.listQuery>>()
   expectTypeOf<keyof TasksWanted>().toExtend<keyof ReadBy<typeof tasks.listQuery>>()
+  expectTypeOf<AttemptWanted>().toExtend<Sent<typeof views.taskPageQuery>>()
+  expectTypeOf<CheckpointsWanted>().toExtend<Sent<typeof forks.diffQuery>>()
+  expectTypeOf<keyof RedraftWanted>().toEqualTypeOf<keyof ReadBy<typeof revisions.redraftBody>>()
+  expectTypeOf<keyof RedraftWanted['comments'][number]>().toEqualTypeOf<
+    keyof ReadBy<typeof revisions.redraftBody>['comments'][number]
+  >()
 })
 /** Lists are read only here. */
 type Sent<S> = { readonly [K in keyof ReadBy<S>]: ReadBy<S>[K] | ListOf<ReadBy<S>[K]> }
@@ -120,6 +131,15 @@ describe('by noun', () => {
     // Nothing else is ready.
     expect(must(await client.tasks.claim({ plan_id: made.id }))).toBeNull()
 
+    const shown = must(await client.tasks.show('plain', 'a', { attempt: 1 }))
+    expect(shown).toMatchObject({ plan_id: made.id, task: { name: 'a' }, attempts: [{ status: 'succeeded' }] })
+    const asked = must(await client.gates.show('plain', 'g'))
+    expect(asked).toMatchObject({ gate: 'g', open: true, agree: { count: 1 } })
+    const state = must(await client.plans.state('plain'))
+    expect([state.plan_id, state.version > 1, state.definition.name]).toEqual([made.id, true, 'plain'])
+    expect(must(await client.checkpoints.diff('plain', { from: 'a' }))).toMatchObject({ from: 'a', to: null })
+    expect(await client.checkpoints.diff('plain', { from: 'nowhere' })).toMatchObject({ ok: false })
+
     const [gate] = must(await client.gates.list('plain')).items
     expect(gate).toMatchObject({ gate: 'g', asks: 'approval' })
     expect(must(await client.gates.approve('plain', 'g', { rationale: 'good' }))).toMatchObject({
@@ -131,6 +151,25 @@ describe('by noun', () => {
       name: 'plain-fork',
       origin: made.id,
       fork: { ended: ['a'], open: ['g'] },
+    })
+    const beside = must(await client.plans.compare('plain', 'plain-fork'))
+    expect([beside.a.name, beside.b.name, beside.tasks.map(({ task }) => task)]).toEqual([
+      'plain',
+      'plain-fork',
+      ['a', 'g'],
+    ])
+  })
+
+  test('a draft is drafted again by what is said about it, and nothing is written', async () => {
+    const made = must(
+      await client.plans.create('planfold: 1\nname: drafted\ngoal: Write notes.md\ntasks:\n  - id: a\n'),
+    )
+    const next = must(await client.plans.redraft('drafted', { comments: [{ text: 'keep it short' }] }))
+    expect(next).toMatchObject({ plan_id: made.id, revision: 1, rationale: 'drafted again: keep it short' })
+    expect(must(await client.plans.get('drafted')).revision).toBe(1)
+    expect(await client.plans.redraft('plain', { comments: [{ text: 'else' }] })).toMatchObject({
+      ok: false,
+      refusal: { message: expect.stringContaining('only a draft') },
     })
   })
 

@@ -20,7 +20,13 @@ import { raisePlan, raiseTask } from '../format/plan/definition-to-document.ts'
 import type { Entry, Position, Streams, StreamUpdated } from '../stores/store.ts'
 import type { Plain } from './bodies.ts'
 import { remoteEntries } from './event-stream.ts'
-import { type RemoteGates, type RemotePlans, type RemoteTasks, remoteNouns } from './service-calls.ts'
+import {
+  type RemoteCheckpoints,
+  type RemoteGates,
+  type RemotePlans,
+  type RemoteTasks,
+  remoteNouns,
+} from './service-calls.ts'
 import {
   type Connection,
   errorFrom,
@@ -149,6 +155,7 @@ export class RemoteEngine implements Engine {
   readonly plans: RemotePlans
   readonly tasks: RemoteTasks
   readonly gates: RemoteGates
+  readonly checkpoints: RemoteCheckpoints
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -157,6 +164,7 @@ export class RemoteEngine implements Engine {
     this.plans = nouns.plans
     this.tasks = nouns.tasks
     this.gates = nouns.gates
+    this.checkpoints = nouns.checkpoints
     const stream = (body: object, key: string | undefined) => this.#post('/engine/streams', JSON.stringify(body), key)
     this.sessions = remoteStreams('sessions', stream, newKey)
     this.goals = remoteStreams('goals', stream, newKey)

@@ -23,12 +23,20 @@ export interface RemotePlans {
   list(query?: PlansWanted): Promise<Answered<body.PlanPage>>
   /** A draft that goes on from where the plan stood. */
   fork(plan: string, wanted: body.ForkWanted, options?: Keyed): Promise<Answered<body.ForkMade>>
+  /** Two runs side by side. */
+  compare(plan: string, other: string): Promise<Answered<body.ComparisonBody>>
+  /** The whole of it as it stands, to be carried on by whoever listens to its events. */
+  state(plan: string): Promise<Answered<body.PlanStateBody>>
+  /** The next draft of a draft, by what people say about it. Nothing is written. */
+  redraft(plan: string, wanted: body.RedraftWanted, options?: Keyed): Promise<Answered<body.RedraftBody>>
   /** Starts a draft, resumes what is paused. */
   execute(plan: string, options?: Keyed): Promise<Answered<body.Moved>>
 }
 
 export interface RemoteTasks {
   get(plan: string, task: string): Promise<Answered<body.TaskBody>>
+  /** Everything about it: definition, attempts, criteria with evidence, changed files, the end of its output. */
+  show(plan: string, task: string, which?: AttemptWanted): Promise<Answered<body.TaskPageBody>>
   list(query?: TasksWanted): Promise<Answered<body.PageOf<body.TaskBody>>>
   /** The next that is ready; `body` is null when nothing is. */
   claim(wanted?: ClaimWanted & Keyed): Promise<Answered<body.ClaimBody | null>>
@@ -43,10 +51,28 @@ export interface RemoteTasks {
 export interface RemoteGates {
   /** What waits for a decision in the plan. */
   list(plan: string): Promise<Answered<body.PageOf<body.GateBody>>>
+  /** One of them, with everything an answer agrees to. */
+  show(plan: string, gate: string): Promise<Answered<body.GatePageBody>>
   approve(plan: string, gate: string, why?: Decision, options?: Keyed): Promise<Answered<body.GateDecided>>
   reject(plan: string, gate: string, why?: Decision, options?: Keyed): Promise<Answered<body.GateDecided>>
 }
 
+export interface RemoteCheckpoints {
+  /** Paths that differ between two, or between one and now. */
+  diff(plan: string, wanted: CheckpointsWanted): Promise<Answered<body.CheckpointDiffBody>>
+}
+
+/** The changes of this attempt; of the last that changed files when none is said. */
+export interface AttemptWanted {
+  readonly visit?: number
+  readonly attempt?: number
+}
+/** Each is a checkpoint, a task, or the number of an entry. */
+export interface CheckpointsWanted {
+  readonly from: string
+  /** Now when not said. */
+  readonly to?: string
+}
 export interface PlansWanted extends Paged {
   readonly status?: string
   readonly goal_id?: string
@@ -85,10 +111,14 @@ export interface Decision {
 
 export type Send = (request: Omit<Request, 'signal'>) => Promise<Reply>
 
-export function remoteNouns(
-  send: Send,
-  newKey: () => string,
-): { readonly plans: RemotePlans; readonly tasks: RemoteTasks; readonly gates: RemoteGates } {
+export interface RemoteNouns {
+  readonly plans: RemotePlans
+  readonly tasks: RemoteTasks
+  readonly gates: RemoteGates
+  readonly checkpoints: RemoteCheckpoints
+}
+
+export function remoteNouns(send: Send, newKey: () => string): RemoteNouns {
   const asked = async <T>(request: Omit<Request, 'signal'>): Promise<Answered<T>> => {
     const reply = await send(request)
     if (reply.ok) return { ok: true, body: reply.body as T }
@@ -116,10 +146,14 @@ export function remoteNouns(
       get: plan => get(planAt(plan)),
       list: query => get('/plans', query),
       fork: (plan, wanted, options) => post(`${planAt(plan)}/fork`, wanted, options),
+      compare: (plan, other) => get(`${planAt(plan)}/compare`, { with: other }),
+      state: plan => get(`${planAt(plan)}/state`),
+      redraft: (plan, wanted, options) => post(`${planAt(plan)}/redraft`, wanted, options),
       execute: (plan, options) => post(`${planAt(plan)}/execute`, {}, options),
     },
     tasks: {
       get: (plan, task) => get(`/tasks/${encodeURIComponent(`${plan}:${task}`)}`),
+      show: (plan, task, which) => get(taskAt(plan, task), which),
       list: query => get('/tasks', query),
       claim: ({ once, ...wanted } = {}) => post('/tasks/claim', wanted, once === undefined ? {} : { once }),
       heartbeat: (plan, task, held) => post(`${taskAt(plan, task)}/heartbeat`, held),
@@ -127,9 +161,11 @@ export function remoteNouns(
     },
     gates: {
       list: plan => get(`${planAt(plan)}/gates`),
+      show: (plan, gate) => get(`${planAt(plan)}/gates/${encodeURIComponent(gate)}`),
       approve: decide('approve'),
       reject: decide('reject'),
     },
+    checkpoints: { diff: (plan, wanted) => get(`${planAt(plan)}/checkpoints/diff`, wanted) },
   }
 }
 

@@ -516,7 +516,15 @@ export interface Policy {
   /** So many failures of one capability in a row, and nothing that needs it begins for a while. */
   readonly breaker?: { readonly failures: number; readonly cooldownMs: number }
   /** Caps over the whole plan, whatever its tasks say. */
-  readonly limits?: { readonly attempts?: number; readonly loops?: number; readonly tasks?: number }
+  readonly limits?: {
+    readonly attempts?: number
+    readonly loops?: number
+    readonly tasks?: number
+    /** Of one command in its sandbox, with everything it starts. */
+    readonly memoryBytes?: number
+    /** Of one command in its sandbox; threads count as well. */
+    readonly processes?: number
+  }
   /** How long what was set back can be restored; 30 days when not said. */
   readonly retention?: { readonly restoredMs?: number }
 }

@@ -309,9 +309,11 @@ const answerers: Answerer = {
   inboxFate: async (rooms, { id }) => await (await import('./gates/inbox.ts')).inboxFate(rooms, id),
   position: rooms => rooms.store.position(),
   check: (rooms, options) => rooms.store.check(options),
-  prune: (rooms, { before, dryRun }) => {
+  prune: async (rooms, { before, dryRun }) => {
     const blobsBefore = Math.min(before, rooms.clock.now() - BLOBS_STAY_MS)
-    return rooms.store.prune({ before, blobsBefore, dryRun })
+    const pruned = await rooms.store.prune({ before, blobsBefore, dryRun })
+    const { pruneMoved } = await import('./files/beyond-scope.ts')
+    return { ...pruned, moved: pruneMoved(rooms, { before, dryRun }) }
   },
 }
 

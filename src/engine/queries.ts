@@ -522,7 +522,8 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   /** Where the journal of the whole store ends now: to watch from here is to see what happens next. */
   position: { ask: object; answer: Position }
   check: { ask: { readData?: boolean }; answer: CheckReport }
-  prune: { ask: { before: Millis; dryRun: boolean }; answer: Pruned }
+  /** `moved`: attempts whose misplaced files were kept in the state folder, and are removed now. */
+  prune: { ask: { before: Millis; dryRun: boolean }; answer: Pruned & { readonly moved: number } }
 }
 
 export interface CheckpointCard extends Omit<Checkpoint, 'why'> {

@@ -7,6 +7,7 @@ import { tellWebhook } from './webhook.ts'
 
 export interface PublisherOptions {
   readonly root: string
+  readonly stateDir: string
   readonly environment: Variables
   /** Who tells, in a few words. */
   readonly about: string
@@ -14,17 +15,23 @@ export interface PublisherOptions {
   readonly timeoutMs?: number
 }
 
-export function openPublisher({ root, environment, about, timeoutMs }: PublisherOptions): Publisher {
+export function openPublisher({ root, stateDir, environment, about, timeoutMs }: PublisherOptions): Publisher {
   const bound = timeoutMs === undefined ? {} : { timeoutMs }
   const secret = environment.PLANFOLD_WEBHOOK_SECRET
   return {
-    publish: (to, message, signal) =>
+    publish: (to, message, signal, sandbox) =>
       'webhook' in to
         ? tellWebhook(to.webhook, message, signal, {
             about,
             ...bound,
             ...(secret === undefined || secret === '' ? {} : { secret }),
           })
-        : tellCommand(to.command, message, signal, { root, environment, ...bound }),
+        : tellCommand(to.command, message, signal, {
+            root,
+            stateDir,
+            environment,
+            ...bound,
+            ...(sandbox === undefined ? {} : { sandbox }),
+          }),
   }
 }

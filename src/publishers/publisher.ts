@@ -3,10 +3,11 @@
 
 import type { NoticeKind, Notify } from '../domain/plan.ts'
 import type { Span } from '../domain/views/trace.ts'
+import type { SandboxUse } from '../safety/sandbox/shut-in.ts'
 
 export interface Publisher {
-  /** Ends soon after `signal` fires, and in any case after `PUBLISH_MAX_MS`. */
-  publish(to: Notify['send'], message: Message, signal: AbortSignal): Promise<Published>
+  /** Ends soon after `signal` fires, and in any case after `PUBLISH_MAX_MS`. A command is shut in where `sandbox` says how. */
+  publish(to: Notify['send'], message: Message, signal: AbortSignal, sandbox?: SandboxUse): Promise<Published>
 }
 
 export interface Message {

@@ -22,6 +22,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }))
 const publish = (to: Notify['send'], signal = new AbortController().signal, timeoutMs = 5_000): Promise<Published> =>
   openPublisher({
     root: folder,
+    stateDir: join(folder, '.planfold'),
     environment: { PATH: process.env.PATH, HOME: '/home/ana', PLANFOLD_WEBHOOK_SECRET: SECRET, TOKEN: 'hidden' },
     about: 'planfold test',
     timeoutMs,

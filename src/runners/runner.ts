@@ -9,7 +9,7 @@ import type { Action, ActionType, Edit, TaskDefinition } from '../domain/plan.ts
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { Failure } from '../domain/result.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
-import type { OpenNetwork, Sandbox, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
+import type { OpenNetwork, Sandbox, SandboxLimits, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
 
 export interface Runner {
   readonly action: ActionType
@@ -61,6 +61,8 @@ export interface RunnerTools {
     readonly network: SandboxNetwork | ((log: RunnerTools['log']) => Promise<Answer<OpenNetwork>>)
     /** Without one nothing runs; else what is weaker is told. */
     readonly isRequired: boolean
+    /** Absent: those of this machine. */
+    readonly limits?: SandboxLimits
   }
   /** Glob patterns a task may write; empty array means nothing, null means the whole workspace. */
   readonly write: readonly string[] | null
@@ -116,6 +118,8 @@ export type Outcome =
       readonly truncated: boolean
       /** Paths it made where it may not write, below the workspace; only a sandbox knows. */
       readonly beyond?: readonly string[]
+      /** It used more memory or processes than it may, and was ended for that; only a sandbox knows. */
+      readonly excess?: Failure
     }
   | {
       readonly type: 'done'

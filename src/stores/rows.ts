@@ -19,6 +19,8 @@ export interface PlanQuery {
   /** Every word begins a word of its name, title, goal or labels. A text without words is looked for as it stands. */
   readonly text?: string
   readonly archived?: boolean
+  /** Only those whose last entry may tell of a stopped rollback, or in which something was tried more than once. */
+  readonly unsettled?: true
   readonly limit?: number
   readonly cursor?: string
 }
@@ -70,6 +72,8 @@ export interface PlanOverview extends PlanRow {
 export interface OverviewPage extends CaughtUp<PlanOverview> {
   /** How many there are on all pages. */
   readonly total: number
+  /** How many of them there would be in each status, whatever status is asked for, and not only `among` some. */
+  readonly statuses: Readonly<Record<PlanStatus, number>>
 }
 
 export interface TaskQuery {

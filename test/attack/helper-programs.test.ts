@@ -88,10 +88,14 @@ describe('a program of the repository is not taken for a helper of ours', () => 
     const environment = { PATH: paths(root, base)[way], HOME: home }
     const message = { id: 'n', kind: 'task.failed', owner: 'o', body: '{}' } as never
     const signal = new AbortController().signal
-    expect(await tellCommand({ script: 'cat >/dev/null' }, message, signal, { root, environment })).toEqual({
+    expect(
+      await tellCommand({ script: 'cat >/dev/null' }, message, signal, { root, stateDir: base, environment }),
+    ).toEqual({
       ok: true,
     })
-    expect(await tellCommand({ argv: ['cat'] }, message, signal, { root, environment })).toEqual({ ok: true })
+    expect(await tellCommand({ argv: ['cat'] }, message, signal, { root, stateDir: base, environment })).toEqual({
+      ok: true,
+    })
     expect(ran()).toBe('')
   })
 

@@ -198,6 +198,37 @@ test('a plan goes back to a checkpoint after a look at what that does, and the g
   expect(complaints).toEqual([])
 })
 
+test('the history says what `planfold log` says; every entry has an address, which is where the entry is named', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await page.goto(`${service.address}/ui/plans/edited?task=first&tab=attempts`)
+  const link = page
+    .getByRole('complementary', { name: 'first' })
+    .getByRole('link', { name: /^entry \d+$/ })
+    .first()
+  const entry = Number((await link.innerText()).replace('entry ', ''))
+  await link.click()
+  await page.waitForURL(url => url.searchParams.get('entry') === String(entry))
+  const history = page.getByRole('region', { name: 'History' })
+  const marked = history.locator('li[aria-current="true"]')
+  await marked.getByText(/^first completed/).waitFor()
+  expect(await marked.getByRole('link').first().innerText()).toBe(String(entry))
+  const told: [number, string[]][] = []
+  for (const row of await history.locator('.entry').all())
+    told.push([
+      Number(await row.locator('.entry-number').innerText()),
+      await row.locator('.entry-told li > span').allInnerTexts(),
+    ])
+  type Log = { readonly data: { readonly items: readonly { readonly version: number; readonly text: string }[] } }
+  const { data } = JSON.parse((await folder.planfold('log', 'edited', '--json')).stdout) as Log
+  const said = new Map<number, string[]>()
+  for (const { version, text } of data.items) said.set(version, [...(said.get(version) ?? []), text])
+  expect(told).toEqual([...said].reverse())
+  // An address that leads nowhere says so.
+  await page.goto(`${service.address}/ui/plans/edited?entry=9999`)
+  await history.getByText(/There is no entry 9999/).waitFor()
+  expect(complaints).toEqual([])
+})
+
 test('what happens while a plan is being loaded is shown as well', async context_ => {
   if (typeof browser === 'string') return context_.skip(browser)
   await post(
@@ -288,6 +319,10 @@ test('a plan is made from a template; its draft is commented, drafted again and 
   await page.getByText('r1', { exact: true }).waitFor()
   await dialog.getByRole('button', { name: 'Keep this draft' }).click()
   await page.getByText('r2', { exact: true }).waitFor()
+  // What was said is kept with the draft, and stands above what is said next.
+  await page.getByRole('button', { name: 'Comment', exact: true }).click()
+  await dialog.getByRole('list', { name: 'Drafted again after' }).getByText('review: leave this out').waitFor()
+  await dialog.getByRole('button', { name: 'Leave it as it is' }).click()
   expect(complaints).toEqual([])
 })
 

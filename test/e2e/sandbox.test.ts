@@ -72,11 +72,11 @@ class World {
     execFileSync('chown', ['-R', `${uid}:${uid}`, this.folder])
   }
 
-  run(
-    argv: readonly string[],
-    more: { readonly [name: string]: string } = {},
-    behind: readonly string[] = [],
-  ): Promise<Run> {
+  async run(...asked: Parameters<World['start']>): Promise<Run> {
+    return await this.start(...asked).ended
+  }
+
+  start(argv: readonly string[], more: { readonly [name: string]: string } = {}, behind: readonly string[] = []) {
     const env = { PATH: process.env.PATH, HOME: join(this.folder, 'home'), PLANFOLD_AS: 'ana', TZ: 'UTC', ...more }
     const [file = '', ...args] = [...behind, process.execPath, MAIN, ...argv]
     const child = spawn(file, args, {
@@ -90,7 +90,7 @@ class World {
       stream.on('data', chunk => {
         out += String(chunk)
       })
-    return new Promise(resolve => child.on('close', code => resolve({ code, out })))
+    return { child, ended: new Promise<Run>(resolve => child.on('close', code => resolve({ code, out }))) }
   }
 
   async plan(
@@ -138,6 +138,27 @@ tasks:
     write: [src/**]
     network: []
 ${more}`
+
+/** Doubles until the limit stops it. By itself it would end at some thousands that sleep, so that a fault harms no machine. */
+const BOMB = ['b() { if [ "$1" -gt 11 ]; then sleep 60; else b $(($1 + 1)) & b $(($1 + 1)) & wait; fi; }', 'b 0']
+
+/** Each call with what came of it: the numbers are those of x86-64 and of 64-bit ARM. */
+const CALLS = `
+my $n = { 'x64' => 0, 'arm64' => 1 }->{'${process.arch}'};
+my $byte = 'x';
+my ($from, $to) = (pack('QQ', unpack('Q', pack('p', $byte)), 1), pack('QQ', 4096, 1));
+my $path = "tmpfs\\0";
+my @calls = (
+  ['attach', [101, 117], 16, 1, 0, 0], ['seize', [101, 117], 0x4206, 1, 0, 0], ['write memory', [311, 271], 1, $from, 1, $to, 1, 0],
+  ['add_key', [248, 217], 0, 0, 0, 0, 0], ['request_key', [249, 218], 0, 0, 0, 0], ['keyctl', [250, 219], 0, -3, 0, 0, 0],
+  ['bpf', [321, 280], 0, 0, 0], ['perf', [298, 241], 0, 0, -1, -1, 0], ['userfaultfd', [323, 282], 1], ['io_uring', [425, 425], 1, 0],
+  ['mount', [165, 40], 0, 0, 0, 0, 0], ['fsopen', [430, 430], $path, 0], ['unshare', [272, 97], 0x10000000],
+  ['pidfd_getfd', [438, 438], 0, 3, 0], ['TIOCSTI', [16, 29], 0, 0x5412, 0], ['TIOCSTI, upper half set', [16, 29], 0, 0x100005412, 0],
+  ['child', [101, 117], 0, 0, 0, 0],
+);
+print '{', join(',', map { my ($name, $number, @rest) = @$_; $! = 0; my $got = syscall($number->[$n], @rest);
+  my $said = $got == -1 ? ($! == 1 ? 'EPERM' : "errno " . ($! + 0)) : 'done'; qq("$name":"$said") } @calls), "}\\n";
+`
 
 describe.skipIf(!standing.ok)('a command that is shut in', () => {
   test.each(USERS)(
@@ -199,6 +220,56 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     expect(reached).toBe(heard)
   })
 
+  test.each(USERS)(
+    'can do nothing to its process 1, and makes no calls that reach into the kernel, as user %i',
+    async uid => {
+      const world = new World('calls', uid)
+      writeFileSync(join(world.root, 'calls.pl'), CALLS)
+      const { out } = await world.plan(
+        one('calls', [
+          'perl calls.pl',
+          'kill -STOP 1; kill -KILL 1; grep -q "^State:.[SR]" /proc/1/status && echo process 1 goes on',
+          '(: > /proc/1/mem) 2>/dev/null || echo its memory is closed',
+          '(readlink /proc/1/fd/3 || : > /proc/1/fd/3) 2>/dev/null || echo its descriptors are closed',
+        ]),
+      )
+      const { child, ...refused } = JSON.parse(/\{.*\}/.exec(out)?.[0] ?? '{}') as { [name: string]: string }
+      expect(child).toBe('done')
+      expect(Object.keys(refused).length).toBe(16)
+      for (const [name, what] of Object.entries(refused)) expect([name, what]).toEqual([name, 'EPERM'])
+      expect(out).toContain('process 1 goes on')
+      expect(out).toContain('its memory is closed')
+      expect(out).toContain('its descriptors are closed')
+    },
+  )
+
+  test.each(USERS)('ends when it has too many processes, or too much memory, as user %i', async uid => {
+    const world = new World('limits', uid)
+    const limits = 'policy: { limits: { memory: 200MB, processes: 50 } }\n'
+    const bomb = await world.plan(`${one('bomb', BOMB)}${limits}`)
+    expect(bomb.code, bomb.out).toBe(1)
+    expect(bomb.out).toContain(
+      'it had more than 50 processes and threads at once (policy.limits.processes), and was ended',
+    )
+    const eater = 'node -e "const all = []; for (;;) all.push(Buffer.alloc(10e6, 1))"'
+    for (const [id, line] of [
+      ['eater', eater],
+      ['filler', 'head -c 900M /dev/zero > /tmp/file; sleep 60'],
+    ] as const) {
+      const { code, out } = await world.plan(`${one(id, [line])}${limits}`)
+      expect(code, out).toBe(1)
+      expect(out).toContain('it used more than 190.7 MiB of memory (policy.limits.memory), and was ended')
+    }
+  })
+
+  test('of a plan that came from elsewhere has the limits of this machine, whatever the plan says', async () => {
+    const world = new World('raised', USERS[0]!)
+    const text = `${one('raised', BOMB)}policy: { limits: { processes: 100000 } }\n`
+    const machine = { PLANFOLD_SANDBOX: 'required', PLANFOLD_PROCESSES_MAX: '60' }
+    const { out } = await world.plan(text, machine)
+    expect(out).toContain('it had more than 60 processes and threads at once')
+  })
+
   test('that makes files beside those it declares fails, and they are moved away', async () => {
     const world = new World('beside', USERS[0]!)
     const text = one('beside', [
@@ -211,7 +282,13 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     expect(code).toBe(1)
     expect(out).toContain("it wrote beyond what it may: '.vscode', 'extra.txt'")
     expect(existsSync(join(world.root, 'extra.txt')) || existsSync(join(world.root, '.vscode'))).toBe(false)
-    expect(execFileSync('find', [join(world.root, '.planfold/outside-scope')]).toString()).toContain('extra.txt')
+    const moved = () => execFileSync('find', [join(world.root, '.planfold/outside-scope')]).toString()
+    expect(moved()).toContain('extra.txt')
+    expect((await world.run(['prune'])).out).not.toContain('misplaced')
+    expect((await world.run(['prune', '--before', '1ms', '--dry-run'])).out).toContain('misplaced files of 1 attempt')
+    expect(moved()).toContain('extra.txt')
+    await world.run(['prune', '--before', '1ms'])
+    expect(moved()).not.toContain('extra.txt')
   })
 
   test('leaves protected places that were there, links too, and finds new ones below a declared folder', async () => {
@@ -225,6 +302,23 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     const { code, out } = await world.plan(deep)
     expect(code).toBe(1)
     expect(out).toContain("it wrote beyond what it may: 'src/a/.vscode'")
+  })
+
+  test('may write everything but instructions for agents, unless it names them, and then it is asked about', async () => {
+    const world = new World('instructions', USERS[0]!)
+    writeFileSync(join(world.root, 'AGENTS.md'), 'be kind\n')
+    const wide = (id: string, line: string) => one(id, [line]).replace('src/**', '"**"').replace('network: []', '')
+    const old = await world.plan(wide('old', 'echo be evil > AGENTS.md'))
+    expect(old.code, old.out).toBe(1)
+    expect(old.out).toContain('Read-only file system')
+    const fresh = `${wide('fresh', 'mkdir docs; echo be evil > docs/CLAUDE.md')}  - { id: other, needs: fresh, run: ls, write: ["**"] }\n`
+    expect((await world.plan(fresh)).out).toContain("it wrote beyond what it may: 'docs/CLAUDE.md'")
+    const named = await world.plan(wide('named', 'echo be kinder > AGENTS.md').replace('"**"', '"**", AGENTS.md'))
+    expect(named.out).toContain('named waits for approval before it starts')
+    expect(readFileSync(join(world.root, 'AGENTS.md'), 'utf8')).toBe('be kind\n')
+    await world.run(['approve', 'named', 'named'])
+    expect((await world.run(['resume', 'named'])).code).toBe(0)
+    expect(readFileSync(join(world.root, 'AGENTS.md'), 'utf8')).toBe('be kinder\n')
   })
 
   test('may write a folder that is not there yet, and mounting makes nothing', async () => {
@@ -247,6 +341,94 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     await world.run(['run', 'todo'])
     const started = await world.run(['export', 'todo', '--to', 'journal'])
     expect(started.out).toMatch(/"type":"plan.started"[^}]*"sandbox":"required"/)
+  })
+})
+
+describe.skipIf(!standing.ok)('everything that a plan has run is shut in', () => {
+  // Only inside is the machine called so.
+  const IS_INSIDE = JSON.stringify('[ "$(uname -n)" = sandbox ]')
+
+  test('commands, checks before and after, compensation, the definition of done, and hooks', async () => {
+    const world = new World('all', USERS[0]!)
+    const good = await world.plan(`planfold: 1
+name: all
+done: [{ check: ${IS_INSIDE} }]
+notify: [{ run: ${IS_INSIDE} }]
+tasks:
+  - id: work
+    run: ${script(['uname -n > src/run'])}
+    write: [src/**]
+    preconditions: [{ check: ${IS_INSIDE} }]
+    accept: [{ check: ${IS_INSIDE} }]
+    postconditions: [{ check: ${IS_INSIDE} }]
+`)
+    expect(good.code, good.out).toBe(0)
+    expect(readFileSync(join(world.root, 'src/run'), 'utf8')).toBe('sandbox\n')
+    const journal = await world.run(['export', 'all', '--to', 'journal'])
+    const told = journal.out.split('\n').filter(line => line.includes('"notice.sent"'))
+    expect(told.join('\n')).toContain('"kind":"completed"')
+    expect(told.join('\n')).not.toContain('"failure"')
+    const bad = await world.plan(`planfold: 1
+name: bad
+notify: [{ run: "echo told from $(uname -n) > told; exit 1" }]
+tasks:
+  - id: work
+    run: ['true']
+    write: [src/**]
+    compensate: { run: ${script(['uname -n > src/undone'])} }
+  - { id: fails, needs: work, run: ['false'] }
+`)
+    expect(bad.code, bad.out).toBe(1)
+    expect(readFileSync(join(world.root, 'src/undone'), 'utf8')).toBe('sandbox\n')
+    // A hook tells; what it would write belongs to no task.
+    expect(existsSync(join(world.root, 'told'))).toBe(false)
+    expect((await world.run(['export', 'bad', '--to', 'journal'])).out).toContain('Read-only file system')
+  })
+
+  test('a probe after a crash', async () => {
+    const world = new World('probe', USERS[0]!)
+    const text = `planfold: 1
+name: probe
+tasks:
+  - id: work
+    run: ${script(['echo began > src/began', 'sleep 60'])}
+    write: [src/**]
+    effect: probed
+    probe: ${IS_INSIDE}
+`
+    writeFileSync(join(world.root, 'plan.yaml'), text)
+    const { child, ended } = world.start(['run', 'plan.yaml'])
+    while (!existsSync(join(world.root, 'src/began'))) await new Promise(resolve => setTimeout(resolve, 20))
+    child.kill('SIGKILL')
+    await ended
+    const { code, out } = await world.run(['resume', 'probe'])
+    expect(code, out).toBe(0)
+    expect((await world.run(['export', 'probe', '--to', 'journal'])).out).toContain('it had happened before the crash')
+  })
+
+  test('steps with `tool:`, and a file that is read is no link', async () => {
+    const world = new World('tools', USERS[0]!)
+    symlinkSync('/etc/hostname', join(world.root, 'link'))
+    const plans = {
+      good: [
+        { id: 'say', tool: 'bash', params: { command: 'uname -n > src/tool' } },
+        { id: 'read', tool: 'read_file', params: { path: 'README.md' } },
+      ],
+      reads: [{ id: 'leave', tool: 'read_file', params: { path: 'link' } }],
+      searches: [{ id: 'leave', tool: 'search', params: { path: 'link', pattern: '.' } }],
+    }
+    for (const [name, steps] of Object.entries(plans)) {
+      writeFileSync(join(world.root, 'p.json'), JSON.stringify({ name, tools: 'run', steps }))
+      await world.run(['run', 'p.json'])
+      let out = ''
+      for (const { id } of steps) {
+        await world.run(['approve', name, `allow-${id}`])
+        out = (await world.run(['resume', name])).out
+      }
+      expect(out).toContain(name === 'good' ? 'read completed' : 'leave failed: reading "link": it is a symbolic link')
+    }
+    expect(readFileSync(join(world.root, 'src/tool'), 'utf8')).toBe('sandbox\n')
+    expect((await world.run(['show', 'good', 'read'])).out).toContain('# read me')
   })
 })
 

@@ -1,8 +1,10 @@
 // What the page asks the service for, and tells it. The only file that knows routes: everything else calls these functions.
 
 import { type AnswerOf, connect, type RemoteEngine } from '../../src/client/client.ts'
+import type { Event } from '../../src/domain/event.ts'
 import type { Shown } from '../../src/domain/gates/consent.ts'
 import type { CountedDecision } from '../../src/domain/network-decision.ts'
+import type { PlanStatus } from '../../src/domain/status.ts'
 import { shown } from './shown.ts'
 
 export const engine: RemoteEngine = connect({ url: location.origin })
@@ -97,25 +99,51 @@ export interface PlansAsked {
   readonly since?: number
   /** In name, title or goal. */
   readonly text?: string
+  /** Only those in one of these states. */
+  readonly statuses?: readonly PlanStatus[]
+  /** Only those in which something waits for a person. */
+  readonly waiting?: true
 }
-export async function listPlans(asked: PlansAsked = {}): Promise<readonly PlanRow[]> {
-  const rows: PlanRow[] = []
-  let cursor: string | undefined
-  do {
-    const page = await engine.ask({
-      type: 'overview',
-      archived: false,
-      limit: 200,
-      ...asked,
-      ...(cursor === undefined ? {} : { cursor }),
-    })
-    rows.push(...shown(page.items))
-    cursor = page.next ?? undefined
-  } while (cursor !== undefined && rows.length < PLANS_MAX)
-  return rows
+export interface PlanList {
+  readonly rows: readonly PlanRow[]
+  /** How many there are, shown or not. */
+  readonly total: number
+  /** How many there are in each state, whatever state is asked for. */
+  readonly statuses: AnswerOf<'overview'>['statuses']
+  /** In how many of them something waits; null when all plans were looked at, which the inbox tells, too. */
+  readonly waiting: number | null
 }
 
-const PLANS_MAX = 1_000
+const PLANS_PAGE = 200
+
+/** The first `wanted` of them; and, in a list of all, those in which something waits, however old they are. */
+export async function listPlans(
+  { statuses = [], waiting, ...asked }: PlansAsked = {},
+  wanted = PLANS_PAGE,
+): Promise<PlanList> {
+  const query = { type: 'overview', archived: false, ...asked } as const
+  const rows = new Map<string, PlanRow>()
+  const ask = async (more: object): Promise<AnswerOf<'overview'>> => {
+    const page = await engine.ask({ ...query, limit: PLANS_PAGE, ...more })
+    for (const row of shown(page.items)) rows.set(row.id, row)
+    return page
+  }
+  let total = 0
+  let counts: PlanList['statuses'] | null = null
+  for (const status of statuses.length === 0 ? [undefined] : statuses) {
+    const only = { ...(status === undefined ? {} : { status }), ...(waiting === undefined ? {} : { waiting }) }
+    let page = await ask(only)
+    total += page.total
+    counts ??= page.statuses
+    while (page.next !== null && rows.size < wanted) page = await ask({ ...only, cursor: page.next })
+  }
+  const isFiltered = asked.since !== undefined || asked.text !== undefined
+  const isWhole = statuses.length === 0 && waiting === undefined
+  if (!isFiltered && !(isWhole && rows.size < total))
+    return { rows: [...rows.values()], total, statuses: counts!, waiting: null }
+  const those = await ask({ waiting: true, ...(isWhole ? {} : { limit: 1 }) })
+  return { rows: [...rows.values()], total, statuses: counts!, waiting: those.total }
+}
 
 interface Moved {
   readonly plan_id?: string
@@ -169,6 +197,25 @@ export const orderPlan = (plan: string, verb: PlanVerb, body: object = {}): Prom
   http('POST', `/plans/${encodeURIComponent(plan)}/${verb}`, body)
 export const orderTask = (plan: string, task: string, verb: 'retry' | 'skip', body: object = {}): Promise<unknown> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/tasks/${encodeURIComponent(task)}/${verb}`, body)
+
+// ── what happened ────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** One entry of the journal. Its events are told by `timeline`, in the words of `planfold log`. */
+export interface EntryItem {
+  readonly version: number
+  readonly actor: string
+  readonly at: string
+  readonly events: readonly Event[]
+}
+/** The newest first; `next` is null at the beginning of the journal. */
+export const listEntries = (
+  plan: string,
+  { before, limit }: { readonly before?: number; readonly limit: number },
+): Promise<{ readonly items: readonly EntryItem[]; readonly next: string | null }> =>
+  http<{ readonly items: readonly EntryItem[]; readonly next: string | null }>(
+    'GET',
+    `/plans/${encodeURIComponent(plan)}/entries?order=newest&command=false&limit=${limit}${before === undefined ? '' : `&before=${before}`}`,
+  ).then(shown)
 
 // ── what waits ───────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -7,7 +7,7 @@ import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
 import type { DraftWords } from './live-messages.ts'
 
 export function draftWords({ done = [], tasks, extra = {} }: PlanDefinition): DraftWords {
-  const { rationale, questions, assumptions, risks } = (extra.planning ?? {}) as JsonObject
+  const { rationale, questions, assumptions, risks, comments } = (extra.planning ?? {}) as JsonObject
   return {
     why: typeof rationale === 'string' && rationale !== '' ? rationale : null,
     done: done.map(criterionText),
@@ -17,10 +17,19 @@ export function draftWords({ done = [], tasks, extra = {} }: PlanDefinition): Dr
         : tasks.flatMap(({ action }) => (action.type === 'gate' && action.question ? [action.question] : [])),
     assumptions: once([...texts(assumptions), ...tasks.flatMap(task => task.assumptions ?? [])]),
     risks: once([...texts(risks), ...tasks.flatMap(task => task.risks ?? [])]),
+    comments: said(comments),
     estimateMs: tasks.reduce((all, { estimateMs = 0 }) => all + estimateMs, 0),
   }
 }
 
 const texts = (value: Json | undefined): readonly string[] =>
   Array.isArray(value) ? value.filter(one => typeof one === 'string') : []
+function said(value: Json | undefined): DraftWords['comments'] {
+  if (!Array.isArray(value)) return []
+  return value.flatMap(one => {
+    if (one === null || typeof one !== 'object' || Array.isArray(one)) return []
+    const { task, text } = one as JsonObject
+    return typeof text === 'string' ? [{ task: typeof task === 'string' ? task : null, text }] : []
+  })
+}
 const once = (all: readonly string[]): readonly string[] => [...new Set(all)]

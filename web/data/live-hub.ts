@@ -3,13 +3,15 @@
 //   connecting ──→ live ──→ away ──→ live …        the client reads on behind the last entry it had; nothing is lost
 //                   └──→ signed-out ──(reconnect)──→ connecting
 //
-// What happened is told to tabs at most once in a frame.
+// What happened is told to tabs at most once in a frame; of a large plan less often.
 
 import { connect, type Entry, type RemoteEngine, RemoteTrouble } from '../../src/client/client.ts'
 import type { Connection, FromTab, ToTab } from './live-messages.ts'
 import { PlanFold } from './plan-fold.ts'
 
 const FRAME_MS = 16
+/** What a frame costs a tab grows with the plan: a plan of a thousand tasks is told of ten times a second. */
+const FRAME_MS_PER_TASK = 0.1
 const PAGE = 500
 const RETRY_MS = 2_000
 
@@ -207,7 +209,9 @@ export class LiveHub {
   }
 
   #soon(): void {
-    this.#timer ??= setTimeout(() => this.#tell(), FRAME_MS)
+    if (this.#timer !== null) return
+    const tasks = Math.max(0, ...Array.from(this.#dirty, ({ fold }) => fold.state.order.length))
+    this.#timer = setTimeout(() => this.#tell(), Math.max(FRAME_MS, tasks * FRAME_MS_PER_TASK))
   }
 
   #tell(): void {

@@ -65,6 +65,8 @@ export interface DraftWords {
   readonly questions: readonly string[]
   readonly assumptions: readonly string[]
   readonly risks: readonly string[]
+  /** What people said about the drafts before it; `task` is null for all of the draft. */
+  readonly comments: readonly { readonly task: string | null; readonly text: string }[]
   /** Of all tasks, one after the other. */
   readonly estimateMs: number
 }

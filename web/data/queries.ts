@@ -16,20 +16,26 @@ export const queryClient = new QueryClient({
   },
 })
 
-const AGAIN_MS = 300
+const SOON_MS = 300
+const EVERY_MS = 1_000
 
-/** Lists are asked again after changes; soon after the first, and at most so often. */
+/** Lists are asked for again after changes: soon after the first, and once in a second while they go on. */
 export function followChanges(): void {
   let isComing = false
+  let last = 0
   live.onChanged(() => {
     if (isComing) return
     isComing = true
+    const wait = Math.max(SOON_MS, last + EVERY_MS - Date.now())
     setTimeout(() => {
       isComing = false
+      last = Date.now()
       void queryClient.invalidateQueries({ queryKey: ['plans'] })
       void queryClient.invalidateQueries({ queryKey: ['inbox'] })
       void queryClient.invalidateQueries({ queryKey: ['checkpoints'] })
-    }, AGAIN_MS)
+      // Only the newest page: what stands in the journal does not change.
+      void queryClient.invalidateQueries({ queryKey: ['history', 'newest'] })
+    }, wait)
   })
 }
 
@@ -41,11 +47,11 @@ export const identity = queryOptions({
 })
 export const plans = queryOptions({ queryKey: ['plans'], queryFn: () => api.listPlans() })
 /** As somebody asks for them: `plans` when they ask for nothing. */
-export const plansBy = (asked: api.PlansAsked) =>
+export const plansBy = (asked: api.PlansAsked, wanted?: number) =>
   queryOptions({
-    queryKey: Object.keys(asked).length === 0 ? ['plans'] : ['plans', asked],
-    queryFn: () => api.listPlans(asked),
-    placeholderData: (before: readonly api.PlanRow[] | undefined) => before,
+    queryKey: Object.keys(asked).length === 0 && wanted === undefined ? ['plans'] : ['plans', asked, wanted ?? null],
+    queryFn: () => api.listPlans(asked, wanted),
+    placeholderData: (before: api.PlanList | undefined) => before,
   })
 export const inbox = queryOptions({ queryKey: ['inbox'], queryFn: api.listInbox })
 export const templates = queryOptions({ queryKey: ['templates'], queryFn: api.listTemplates })

@@ -1,11 +1,9 @@
-// The graph of a plan. Only what is near the window is in the document; panning moves one element and renders nothing. Edges are a
-// handful of paths, however many there are.
+// The graph of a plan. Only what is near the window is in the document; panning moves one element and renders nothing.
 
 import '../styles/graph.css'
 import { select } from 'd3-selection'
 import { type D3ZoomEvent, type ZoomBehavior, zoom, zoomIdentity, zoomTransform } from 'd3-zoom'
 import {
-  memo,
   type Ref,
   useCallback,
   useEffect,
@@ -15,20 +13,14 @@ import {
   useRef,
   useState,
 } from 'react'
-import {
-  type GraphLayout,
-  LAYOUT,
-  type LaidEdge,
-  layoutGraph,
-  type Place,
-} from '../../src/domain/views/graph-layout.ts'
+import { type GraphLayout, LAYOUT, layoutGraph, type Place } from '../../src/domain/views/graph-layout.ts'
 import type { LivePlan } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
 import { useNow } from '../parts/clock.ts'
-import { Glyph, signOf } from '../parts/glyph.tsx'
-import { clock, lookWord, span, took } from '../parts/words.ts'
 import { type CriticalPath, criticalPath } from './critical-path.ts'
+import { drawEdge, EdgeLayer, type Window } from './edge-layer.tsx'
 import { foldGroups } from './fold-groups.ts'
+import { type Detail, NodeLayer } from './graph-nodes.tsx'
 import { Minimap, offsetOf, scaleOf } from './minimap.tsx'
 
 const SCALE_MIN = 0.06
@@ -37,14 +29,9 @@ const MARGIN = 28
 /** Below this a whole plan is not shown at once: the page opens where something happens. */
 const READABLE = 0.85
 
-type Detail = 'full' | 'name' | 'blocks'
 const detailAt = (scale: number): Detail => (scale >= 0.6 ? 'full' : scale >= 0.3 ? 'name' : 'blocks')
 
-interface Window {
-  readonly left: number
-  readonly top: number
-  readonly right: number
-  readonly bottom: number
+interface Seen extends Window {
   readonly detail: Detail
 }
 
@@ -65,17 +52,22 @@ export interface GraphProps {
   readonly ref: Ref<GraphHandle>
 }
 
-const useCritical = (plan: LivePlan): CriticalPath =>
-  useMemo(() => criticalPath(plan.tasks, plan.byName), [plan.tasks, plan.byName])
+/** From so many tasks on, it is found again once in a second, and not with every event. */
+const LARGE = 200
 
-export { useCritical }
+export function useCritical({ tasks, byName, shape }: LivePlan): CriticalPath {
+  const now = useNow()
+  const when = tasks.length < LARGE ? tasks : now
+  // biome-ignore lint/correctness/useExhaustiveDependencies: of a large plan, as it stood a moment ago.
+  return useMemo(() => criticalPath(tasks, byName), [when, shape])
+}
 
 export function GraphView({ plan, selected, folded, critical, onSelect, onFold, onScale, ref }: GraphProps) {
   const outer = useRef<HTMLDivElement>(null)
   const inner = useRef<HTMLDivElement>(null)
   const frame = useRef<HTMLDivElement>(null)
   const behaviour = useRef<ZoomBehavior<HTMLDivElement, unknown> | null>(null)
-  const [view, setView] = useState<Window | null>(null)
+  const [view, setView] = useState<Seen | null>(null)
   const visible = useMemo(() => foldGroups(plan.tasks, plan.byName, folded), [plan.tasks, plan.byName, folded])
   const layout = useStableLayout(visible.tasks, plan.shape, folded)
   const places = useMemo(() => new Map(layout.nodes.map(place => [place.id, place])), [layout])
@@ -188,21 +180,16 @@ export function GraphView({ plan, selected, folded, critical, onSelect, onFold, 
   // biome-ignore lint/correctness/useExhaustiveDependencies: other places, other things in view.
   useEffect(apply, [layout, apply])
 
-  const inView = useMemo(() => {
-    if (view === null) return []
-    return visible.tasks.filter(({ name }) => {
-      const place = places.get(name)
-      return (
-        place !== undefined &&
-        place.x + place.width > view.left &&
-        place.x < view.right &&
-        place.y + place.height + LAYOUT.label > view.top &&
-        place.y < view.bottom
-      )
-    })
-  }, [visible, places, view])
+  const isInView = useCallback(
+    ({ x, y, width, height }: Place): boolean =>
+      view !== null &&
+      x + width > view.left &&
+      x < view.right &&
+      y + height + LAYOUT.label > view.top &&
+      y < view.bottom,
+    [view],
+  )
   const shownByName = useMemo(() => new Map(visible.tasks.map(task => [task.name, task])), [visible])
-  const paths = useMemo(() => pathsOf(edges, shownByName, critical, view), [edges, shownByName, critical, view])
   const move = (event: React.KeyboardEvent): void => {
     const from = event.target instanceof HTMLElement ? event.target.dataset.task : undefined
     const to = from === undefined ? null : neighbour(from, event.key, layout, shownByName)
@@ -232,37 +219,30 @@ export function GraphView({ plan, selected, folded, critical, onSelect, onFold, 
       data-detail={view?.detail ?? 'full'}
       onKeyDown={move}
       onClick={event => {
-        if (event.target === event.currentTarget) onSelect(null)
+        if ((event.target as Element).closest('[data-task]') === null) onSelect(null)
       }}
     >
       <div ref={inner} className="sheet">
-        <svg className="edges" width="1" height="1" aria-hidden="true">
-          <defs>
-            <marker id="back" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-              <path d="M1 1l5 3-5 3" fill="none" stroke="var(--ink3)" strokeWidth="1.4" />
-            </marker>
-          </defs>
-          {paths.map(({ kind, d }) => (
-            <path
-              key={kind}
-              className={`edge ${kind}`}
-              d={d}
-              {...(kind === 'outcome' ? { markerEnd: 'url(#back)' } : {})}
-            />
-          ))}
-        </svg>
-        {inView.map(task => (
-          <Node
-            key={task.name}
-            task={task}
-            place={places.get(task.name)!}
-            detail={view!.detail}
-            isSelected={task.name === selected}
-            isFolded={folded.has(task.name)}
+        <div className="ground" style={{ width: layout.width, height: layout.height }} />
+        <EdgeLayer
+          edges={edges}
+          tasks={shownByName}
+          critical={critical}
+          view={view}
+          hasArrows={view?.detail !== 'blocks'}
+        />
+        {view !== null && (
+          <NodeLayer
+            tasks={visible.tasks}
+            places={places}
+            isInView={isInView}
+            detail={view.detail}
+            selected={selected}
+            folded={folded}
             onSelect={onSelect}
             onFold={onFold}
           />
-        ))}
+        )}
       </div>
       <Minimap layout={layout} tasks={shownByName} frame={frame} />
     </div>
@@ -304,166 +284,6 @@ export function focusOf(tasks: readonly TaskView[]): string | null {
   for (const looks of [['failed'], ['waiting', 'lost'], ['running'], ['retrying', 'ready']])
     for (const task of tasks) if (looks.includes(task.look)) return task.name
   return tasks[0]?.name ?? null
-}
-
-interface DrawnEdge {
-  readonly from: string
-  readonly to: string
-  readonly outcome: string | null
-  readonly d: string
-  readonly left: number
-  readonly right: number
-  readonly top: number
-  readonly bottom: number
-}
-
-function drawEdge({ from, to, outcome, shape, points }: LaidEdge): DrawnEdge {
-  const xs = points.map(point => point.x)
-  const ys = points.map(point => point.y)
-  const [first, ...rest] = points
-  let d = `M${first!.x} ${first!.y}`
-  if (shape === 'arc') d += `C${rest.map(({ x, y }) => `${x} ${y}`).join(' ')}`
-  else {
-    let at = first!
-    for (const point of rest) {
-      const middle = (at.x + point.x) / 2
-      d += at.y === point.y ? `H${point.x}` : `C${middle} ${at.y} ${middle} ${point.y} ${point.x} ${point.y}`
-      at = point
-    }
-  }
-  return {
-    from,
-    to,
-    outcome,
-    d,
-    left: Math.min(...xs),
-    right: Math.max(...xs),
-    top: Math.min(...ys),
-    bottom: Math.max(...ys),
-  }
-}
-
-const KINDS = ['outcome', 'next', 'done', 'now', 'critical-next', 'critical'] as const
-type Kind = (typeof KINDS)[number]
-
-function pathsOf(
-  edges: readonly DrawnEdge[],
-  tasks: ReadonlyMap<string, TaskView>,
-  critical: CriticalPath,
-  view: Window | null,
-): readonly { readonly kind: Kind; readonly d: string }[] {
-  const parts: Record<Kind, string[]> = { outcome: [], next: [], done: [], now: [], 'critical-next': [], critical: [] }
-  if (view !== null)
-    for (const edge of edges) {
-      if (edge.left > view.right || edge.right < view.left || edge.top > view.bottom || edge.bottom < view.top) continue
-      parts[kindOf(edge, tasks, critical)].push(edge.d)
-    }
-  return KINDS.map(kind => ({ kind, d: parts[kind].join('') }))
-}
-
-function kindOf({ from, to, outcome }: DrawnEdge, tasks: ReadonlyMap<string, TaskView>, critical: CriticalPath): Kind {
-  if (outcome !== null) return 'outcome'
-  const [source, target] = [tasks.get(from), tasks.get(to)]
-  const isDone = source?.status === 'completed' || source?.status === 'skipped'
-  if (critical.edges.has(`${from}\n${to}`)) return isDone ? 'critical' : 'critical-next'
-  if (!isDone) return 'next'
-  const isNow =
-    target?.look === 'running' ||
-    target?.look === 'waiting' ||
-    target?.look === 'retrying' ||
-    target?.look === 'failed' ||
-    target?.look === 'lost'
-  return isNow ? 'now' : 'done'
-}
-
-interface NodeProps {
-  readonly task: TaskView
-  readonly place: Place
-  readonly detail: Detail
-  readonly isSelected: boolean
-  readonly isFolded: boolean
-  readonly onSelect: (task: string) => void
-  readonly onFold: (group: string) => void
-}
-
-const Node = memo(function Node({ task, place, detail, isSelected, isFolded, onSelect, onFold }: NodeProps) {
-  const isGate = task.action === 'gate'
-  const { name, title, look } = task
-  const label = `${name}${title === null ? '' : `, ${title}`}: ${lookWord(look)}`
-  const classes = `${isGate ? 'gate' : 'node'} ${look}${isSelected ? ' selected' : ''}${isFolded ? ' folded' : ''}`
-  const style = { left: place.x, top: place.y, width: place.width, height: place.height }
-  const shared = {
-    type: 'button' as const,
-    'data-task': name,
-    className: classes,
-    style,
-    'aria-pressed': isSelected,
-    onClick: () => onSelect(name),
-    ...(task.children === null ? {} : { onDoubleClick: () => onFold(name) }),
-  }
-  if (detail === 'blocks') return <button {...shared} aria-label={label} />
-  if (isGate)
-    return (
-      <button {...shared}>
-        <svg width="44" height="44" viewBox="0 0 44 44" aria-hidden="true">
-          <rect x="7" y="7" width="30" height="30" rx="6" transform="rotate(45 22 22)" />
-          {look === 'completed' && <path d="m15.5 22.5 4.5 4.5 8.5-9" />}
-          {look === 'waiting' && <path d="M22 14v9.5M22 29.4v.2" />}
-          {look === 'failed' && <path d="m17.5 17.5 9 9m0-9-9 9" />}
-        </svg>
-        <span className="gate-label">
-          <b>{name}</b>
-          {detail === 'full' && look === 'waiting' ? (
-            <span>asks you</span>
-          ) : (
-            <span className="hidden">{lookWord(look)}</span>
-          )}
-        </span>
-      </button>
-    )
-  return (
-    <button {...shared}>
-      <Glyph sign={signOf(task)} label={lookWord(look)} />
-      <b>{name}</b>
-      {detail === 'full' && (
-        <>
-          <em>{task.children === null ? <Took task={task} /> : `${task.childrenDone} of ${task.children.length}`}</em>
-          <span>{title ?? secondLine(task)}</span>
-          {look === 'running' && <i className="bar" />}
-        </>
-      )}
-    </button>
-  )
-})
-
-function secondLine({ look, reason, action, by }: TaskView): string {
-  if (by !== null) return by
-  if (look === 'failed' && reason !== null) return reason
-  return ACTIONS[action] ?? action
-}
-
-const ACTIONS: { readonly [action: string]: string } = {
-  run: 'runs a command',
-  edit: 'edits files',
-  external: 'for an agent or person',
-  group: 'group',
-  verify: 'final checks',
-  decide: 'decides',
-  checkpoint: 'checkpoint',
-  git: 'git',
-  model: 'asks a model',
-  items: 'finds its items',
-}
-
-function Took({ task }: { readonly task: TaskView }) {
-  if (task.look === 'running' || task.look === 'retrying') return <Ticking task={task} />
-  return task.startedAt === null || task.endedAt === null ? null : took(task.endedAt - task.startedAt)
-}
-
-function Ticking({ task }: { readonly task: TaskView }) {
-  const now = useNow()
-  if (task.look === 'retrying' && task.retryAt !== null) return `in ${span(task.retryAt - now)}`
-  return task.startedAt === null ? null : clock(now - task.startedAt)
 }
 
 /** Left and right along edges, up and down in the column. */

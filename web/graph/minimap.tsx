@@ -5,6 +5,9 @@ import type { GraphLayout } from '../../src/domain/views/graph-layout.ts'
 import type { TaskView } from '../data/live-messages.ts'
 
 const [WIDTH, HEIGHT] = [142, 74]
+const EVERY_MS = 500
+/** In pixels. */
+const SMALL = 4
 
 /** How large the map draws it, and where it begins, so that it stands in the middle. */
 export const scaleOf = ({ width, height }: GraphLayout): number =>
@@ -37,39 +40,17 @@ export function Minimap({
   readonly frame: RefObject<HTMLDivElement | null>
 }) {
   const canvas = useRef<HTMLCanvasElement>(null)
+  const drawnAt = useRef(0)
+  // The first time at once; afterwards, however much happens, only so often.
   useEffect(() => {
-    const element = canvas.current
-    const context = element?.getContext('2d')
-    if (element == null || context == null) return
-    const ratio = devicePixelRatio
-    element.width = WIDTH * ratio
-    element.height = HEIGHT * ratio
-    context.scale(ratio, ratio)
-    const style = getComputedStyle(element)
-    const k = scaleOf(layout)
-    const { left, top } = offsetOf(layout, k)
-    context.translate(left, top)
-    const found = new Map<string, string>()
-    const colour = (name: string): string => {
-      const known = found.get(name) ?? style.getPropertyValue(name)
-      found.set(name, known)
-      return known
+    const draw = (): void => {
+      drawnAt.current = performance.now()
+      if (canvas.current !== null) drawMap(canvas.current, layout, tasks)
     }
-    for (const { id, x, y, width, height } of layout.nodes) {
-      const task = tasks.get(id)
-      context.fillStyle = colour(COLOURS[task?.look ?? ''] ?? '--line2')
-      context.globalAlpha = task?.look === 'completed' ? 0.6 : 1
-      context.beginPath()
-      if (task?.action === 'gate') {
-        const [cx, cy, r] = [(x + width / 2) * k, (y + height / 2) * k, Math.max(1.5, (width * k) / 1.8)]
-        context.moveTo(cx, cy - r)
-        context.lineTo(cx + r, cy)
-        context.lineTo(cx, cy + r)
-        context.lineTo(cx - r, cy)
-      } else
-        context.roundRect(x * k, y * k + (height * k) / 5, Math.max(2, width * k), Math.max(1, height * k * 0.6), 1)
-      context.fill()
-    }
+    const wait = drawnAt.current + EVERY_MS - performance.now()
+    if (wait <= 0) return draw()
+    const timer = setTimeout(draw, wait)
+    return () => clearTimeout(timer)
   }, [layout, tasks])
   return (
     <div className="minimap" aria-hidden="true">
@@ -77,4 +58,43 @@ export function Minimap({
       <div ref={frame} className="minimap-frame" />
     </div>
   )
+}
+
+function drawMap(element: HTMLCanvasElement, layout: GraphLayout, tasks: ReadonlyMap<string, TaskView>): void {
+  const context = element.getContext('2d')
+  if (context === null) return
+  const ratio = devicePixelRatio
+  element.width = WIDTH * ratio
+  element.height = HEIGHT * ratio
+  context.scale(ratio, ratio)
+  const style = getComputedStyle(element)
+  const k = scaleOf(layout)
+  const { left, top } = offsetOf(layout, k)
+  context.translate(left, top)
+  const found = new Map<string, string>()
+  const colour = (name: string): string => {
+    const known = found.get(name) ?? style.getPropertyValue(name)
+    found.set(name, known)
+    return known
+  }
+  for (const { id, x, y, width, height } of layout.nodes) {
+    const task = tasks.get(id)
+    context.fillStyle = colour(COLOURS[task?.look ?? ''] ?? '--line2')
+    context.globalAlpha = task?.look === 'completed' ? 0.6 : 1
+    const [wide, high] = [Math.max(2, width * k), Math.max(1, height * k * 0.6)]
+    if (task?.action !== 'gate' && (wide < SMALL || high < SMALL)) {
+      // Round corners would not be seen.
+      context.fillRect(x * k, y * k + (height * k) / 5, wide, high)
+      continue
+    }
+    context.beginPath()
+    if (task?.action === 'gate') {
+      const [cx, cy, r] = [(x + width / 2) * k, (y + height / 2) * k, Math.max(1.5, (width * k) / 1.8)]
+      context.moveTo(cx, cy - r)
+      context.lineTo(cx + r, cy)
+      context.lineTo(cx, cy + r)
+      context.lineTo(cx - r, cy)
+    } else context.roundRect(x * k, y * k + (height * k) / 5, wide, high, 1)
+    context.fill()
+  }
 }

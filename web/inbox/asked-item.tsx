@@ -57,7 +57,7 @@ const ANSWERS: {
 export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly next: string | null }) {
   const { asks, task, name, title } = item
   const now = useNow()
-  const row = useQuery(plans).data?.find(({ id }) => id === item.plan)
+  const row = useQuery(plans).data?.rows.find(({ id }) => id === item.plan)
   const of = row?.title ?? row?.goal ?? null
   const navigate = useNavigate()
   const connection = useConnection()

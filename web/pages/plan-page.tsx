@@ -24,12 +24,14 @@ import { VIEWS, type View } from '../router.tsx'
 
 const Board = lazy(() => import('../plan/board.tsx'))
 const Checkpoints = lazy(() => import('../plan/checkpoints.tsx'))
+const History = lazy(() => import('../plan/history.tsx'))
 
 const VIEW_WORDS: { readonly [view in View]: string } = {
   graph: 'Graph',
   board: 'Board',
   outline: 'Outline',
   checkpoints: 'Checkpoints',
+  history: 'History',
 }
 /** From so many tasks on, groups begin folded. */
 const FOLDED_FROM = 40
@@ -127,7 +129,7 @@ function PlanShown({ name, plan }: { readonly name: string; readonly plan: LiveP
               key={one}
               to="/plans/$plan"
               params={{ plan: name }}
-              search={({ view: _, ...rest }) => ({ ...rest, view: one })}
+              search={({ view: _, entry: __, before: ___, ...rest }) => ({ ...rest, view: one })}
               className={one === view ? 'on' : ''}
               aria-current={one === view ? 'page' : undefined}
             >
@@ -181,6 +183,7 @@ function PlanShown({ name, plan }: { readonly name: string; readonly plan: LiveP
         <Suspense fallback={<div />}>
           {view === 'board' && <Board plan={plan} selected={selected} onSelect={open} />}
           {view === 'checkpoints' && <Checkpoints plan={plan} />}
+          {view === 'history' && <History plan={plan} name={name} onSelect={open} />}
         </Suspense>
         {selected !== null && (
           <TaskDrawer
@@ -242,7 +245,7 @@ function Head({ plan }: { readonly plan: LivePlan }) {
         </span>
         {head.startedAt !== null && <Elapsed from={head.startedAt} to={head.endedAt} />}
         {head.cost !== null && <span className="num dim">{dollars(head.cost)}</span>}
-        <span className="num dim wide" title={`revision ${head.revision}, entry ${head.version}`}>
+        <span className="num dim wide" title={`revision ${head.revision}`}>
           r{head.revision}
         </span>
       </div>

@@ -4,7 +4,8 @@ import '../styles/plans.css'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Plus, Search } from 'lucide-react'
-import { useCallback, useEffect, useMemo, useRef } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import type { PlanStatus } from '../../src/domain/status.ts'
 import type { PlanRow, PlansAsked } from '../data/api.ts'
 import { inbox, plansBy } from '../data/queries.ts'
 import { useRested } from '../parts/checked-text.tsx'
@@ -26,27 +27,47 @@ const GROUPS: readonly { readonly title: string; readonly has: (status: string, 
 ]
 const ENDED = new Set(['completed', 'failed', 'cancelled'])
 const FILTERS = ['waiting', 'active', 'failed', 'paused', 'draft', 'completed', 'cancelled'] as const
+type Filter = (typeof FILTERS)[number]
+const isFilter = (text: string): text is Filter => (FILTERS as readonly string[]).includes(text)
+/** An active plan in which nothing moves before somebody decides is an active plan. */
+const STATUSES: { readonly [filter in Exclude<Filter, 'waiting'>]: readonly PlanStatus[] } = {
+  active: ['active', 'blocked'],
+  failed: ['failed'],
+  paused: ['paused'],
+  draft: ['draft'],
+  completed: ['completed'],
+  cancelled: ['cancelled'],
+}
+/** So many more are shown at a time. */
+const MORE = 200
 const SORT_WORDS: { readonly [sort: string]: string } = { updated: 'Changed last', name: 'Name', cost: 'Cost' }
 const SINCE_WORDS: { readonly [since: string]: string } = { day: 'Last day', week: 'Last week', month: 'Last month' }
 const DAYS: { readonly [since: string]: number } = { day: 1, week: 7, month: 30 }
 const DAY = 86_400_000
 
 /** What the service is asked for. The time is kept, so that looking again asks for the same. */
-function useAsked({ q, sort, since }: PlansSearch): PlansAsked {
+function useAsked({ q, sort, since, status }: PlansSearch): PlansAsked {
   const text = useRested(q ?? '').trim()
   return useMemo(
     () => ({
       ...(sort === undefined ? {} : { order: sort }),
       ...(since === undefined ? {} : { since: Date.now() - DAYS[since]! * DAY }),
       ...(text === '' ? {} : { text }),
+      ...(status === undefined || !isFilter(status)
+        ? {}
+        : status === 'waiting'
+          ? { waiting: true as const }
+          : { statuses: STATUSES[status] }),
     }),
-    [sort, since, text],
+    [sort, since, text, status],
   )
 }
 
 export default function PlansPage() {
   const search = useSearch({ from: '/' })
-  const { data, error } = useQuery(plansBy(useAsked(search)))
+  const [wanted, setWanted] = useState<number | undefined>(undefined)
+  const { data: list, error, isPlaceholderData } = useQuery(plansBy(useAsked(search), wanted))
+  const data = list?.rows
   const waiting = useQuery(inbox).data
   const { q = '', status, sort, since } = search
   const navigate = useNavigate({ from: '/' })
@@ -90,19 +111,16 @@ export default function PlansPage() {
     for (const row of rows) left.splice(left.indexOf(row), 1)
     return { title, rows }
   }).filter(({ rows }) => rows.length > 0)
-  const number = (filter: string): number =>
-    (data ?? []).filter(row =>
-      filter === 'waiting'
-        ? isWaiting(row)
-        : filter === 'active'
-          ? row.status === 'active' || row.status === 'blocked'
-          : row.status === filter,
-    ).length
+  // Of all plans that fit, not only of those that are shown.
+  const number = (filter: Filter): number => {
+    if (filter === 'waiting') return list?.waiting ?? waits.size
+    return STATUSES[filter].reduce((sum, status) => sum + (list?.statuses[status] ?? 0), 0)
+  }
   return (
     <main>
       <header className="top">
         <h1>Plans</h1>
-        {data !== undefined && <span className="num dim">{data.length}</span>}
+        {list !== undefined && <span className="num dim">{list.total.toLocaleString('en')}</span>}
         <label className="find search">
           <Search size={14} aria-hidden="true" />
           <span className="hidden">Search plans</span>
@@ -153,7 +171,7 @@ export default function PlansPage() {
                 })
               }
             >
-              {filter === 'waiting' ? 'Waits for you' : planWord(filter)} <b>{n}</b>
+              {filter === 'waiting' ? 'Waits for you' : planWord(filter)} <b>{n.toLocaleString('en')}</b>
             </button>
           )
         })}
@@ -206,6 +224,16 @@ export default function PlansPage() {
             </ul>
           </section>
         ))}
+        {list !== undefined && data !== undefined && !isPlaceholderData && data.length < list.total && (
+          <p className="plans-more">
+            <span className="dim">
+              {data.length.toLocaleString('en')} of {count(list.total, 'plan')}
+            </span>
+            <button type="button" className="button" onClick={() => setWanted(data.length + MORE)}>
+              Show more
+            </button>
+          </p>
+        )}
       </div>
     </main>
   )

@@ -142,7 +142,7 @@ const ANSWERED_BY: { readonly [asks: string]: string } = {
 function useItems(): readonly Item[] {
   const navigate = useNavigate()
   const { plan: name } = useParams({ strict: false })
-  const all = useQuery(plans).data
+  const all = useQuery(plans).data?.rows
   const waiting = useQuery(inbox).data
   return useMemo(() => {
     const go =
@@ -180,14 +180,9 @@ function useItems(): readonly Item[] {
         ['board', commandOf('show', name)],
         ['outline', commandOf('status', name)],
         ['checkpoints', commandOf('checkpoints', name)],
+        ['history', commandOf('log', name)],
       ] as const)
         here.push({ id: `view-${view}`, text: `Show the ${view}`, command, run: go(at, { view }) })
-      here.push({
-        id: 'log',
-        text: 'Read the journal',
-        command: commandOf('log', name),
-        run: () => copyCommand(commandOf('log', name)),
-      })
       here.push({
         id: 'cancel',
         text: `Cancel ${name}`,

@@ -54,15 +54,9 @@ export const Ribbon = memo(function Ribbon({
   readonly tasks: readonly TaskView[]
   readonly max?: number
 }) {
-  const looks = tasks.map(task => task.look)
-  const order = (look: Look): number => ORDER.indexOf(look)
-  return (
-    <Ticks
-      looks={looks.toSorted((a, b) => order(a) - order(b))}
-      label="progress"
-      {...(max === undefined ? {} : { max })}
-    />
-  )
+  const counts: Partial<Record<Look, number>> = {}
+  for (const { look } of tasks) counts[look] = (counts[look] ?? 0) + 1
+  return <CountRibbon counts={counts} max={max ?? TICKS_MAX} />
 })
 
 const ORDER: readonly Look[] = [

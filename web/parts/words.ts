@@ -38,6 +38,9 @@ export const dateOf = (ms: number): string =>
     hour12: false,
   } as Intl.DateTimeFormatOptions)
 
+export const dayOf = (ms: number): string =>
+  new Date(ms).toLocaleDateString(undefined, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' })
+
 export const dollars = (usd: number): string => (usd < 0.01 && usd > 0 ? '<$0.01' : `$${usd.toFixed(2)}`)
 
 const STATUS_WORDS: { readonly [status: string]: string } = {

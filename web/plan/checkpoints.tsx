@@ -8,6 +8,7 @@ import { diffCheckpoints, listCheckpoints, order, previewRollback, previewUndo }
 import type { LivePlan } from '../data/live.ts'
 import { useRights } from '../data/queries.ts'
 import { useNow } from '../parts/clock.ts'
+import { EntryLink } from '../parts/entry-link.tsx'
 import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
 import { attempt } from '../parts/toasts.tsx'
 import { ago, count, dateOf } from '../parts/words.ts'
@@ -82,7 +83,7 @@ export default function Checkpoints({ plan }: { readonly plan: LivePlan }) {
               <span className="checkpoint-facts num dim">
                 {one.paths !== null && <span>{count(one.paths, 'file')}</span>}
                 <span title={dateOf(one.at)}>{ago(one.at, now)}</span>
-                <span className="wide">entry {one.version}</span>
+                <EntryLink plan={name} entry={one.version} />
               </span>
               <button
                 type="button"

@@ -3,6 +3,10 @@
 import type { DraftWords } from '../data/live-messages.ts'
 import { span } from '../parts/words.ts'
 
+/** `task: text`, as it is said in a terminal. */
+export const commentText = ({ task, text }: DraftWords['comments'][number]): string =>
+  task === null ? text : `${task}: ${text}`
+
 export function DraftShown({ draft }: { readonly draft: DraftWords }) {
   const parts = (
     [
@@ -11,6 +15,7 @@ export function DraftShown({ draft }: { readonly draft: DraftWords }) {
       ['Done when', draft.done],
       ['Assumed', draft.assumptions],
       ['Risks', draft.risks],
+      ['Drafted again after', draft.comments.map(commentText)],
       ['Estimate', draft.estimateMs === 0 ? [] : [`${span(draft.estimateMs)}, one task after the other`]],
     ] as const
   ).filter(([, lines]) => lines.length > 0)

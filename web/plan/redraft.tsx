@@ -10,11 +10,13 @@ import type { LivePlan } from '../data/live.ts'
 import { DiffByMeaning } from '../inbox/proposal-shown.tsx'
 import { Trouble } from '../parts/states.tsx'
 import { toast } from '../parts/toasts.tsx'
+import { commentText } from './draft-shown.tsx'
 
 const EMPTY: DraftComment = { task: null, text: '' }
 
 export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; readonly onClose: () => void }) {
-  const { name } = plan.head
+  const { name, draft } = plan.head
+  const earlier = draft?.comments ?? []
   const dialog = useRef<HTMLDialogElement>(null)
   const [comments, setComments] = useState<readonly DraftComment[]>([EMPTY])
   const [drafted, setDrafted] = useState<Drafted | null>(null)
@@ -47,6 +49,17 @@ export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; re
     <dialog ref={dialog} className="edit-plan" aria-labelledby="redraft-title" onClose={onClose}>
       <div className="dialog-body">
         <h2 id="redraft-title">What should be different in {name}?</h2>
+        {earlier.length > 0 && (
+          <div className="redraft-before">
+            <p className="dim">Drafted again after:</p>
+            <ul aria-label="Drafted again after">
+              {earlier.map((comment, at) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: they stay in their order.
+                <li key={at}>{commentText(comment)}</li>
+              ))}
+            </ul>
+          </div>
+        )}
         <div className="edit-plan-both redraft">
           <div className="redraft-said">
             {comments.map((comment, at) => (

@@ -13,6 +13,7 @@ import { useIdentity, useRights } from '../data/queries.ts'
 import { useNow } from '../parts/clock.ts'
 import { CommandLine, commandOf } from '../parts/command.tsx'
 import { useConfirm } from '../parts/confirm.tsx'
+import { EntryLink } from '../parts/entry-link.tsx'
 import { Glyph, signOf } from '../parts/glyph.tsx'
 import { Hinted } from '../parts/hint-text.tsx'
 import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
@@ -443,9 +444,10 @@ function Attempts({
                 {one.paths} changed
               </Link>
             )}
-            <span className="num dim" title={`${dateOf(Date.parse(one.started_at))}, entry ${one.entry}`}>
+            <span className="num dim" title={dateOf(Date.parse(one.started_at))}>
               {one.duration_ms === null ? '' : took(one.duration_ms)}
             </span>
+            <EntryLink plan={name} entry={one.entry} />
             {(one.failure !== null || one.lost !== null) && <p className="dim">{one.failure?.message ?? one.lost}</p>}
             {one.network.map(asked => (
               <p key={decisionWords(asked)} className="dim">
@@ -462,7 +464,7 @@ function Attempts({
             <blockquote key={one.entry}>
               <b>{one.verdict}</b> {one.rationale}{' '}
               <span className="dim">
-                {one.by}, {dateOf(Date.parse(one.at))}, entry {one.entry}
+                {one.by}, {dateOf(Date.parse(one.at))}, <EntryLink plan={name} entry={one.entry} />
               </span>
             </blockquote>
           ))}

@@ -127,6 +127,20 @@ describe('what somebody agrees to', () => {
     expect(lines).toContain('              their content: planfold show release ok --all')
   })
 
+  it('says whether a sandbox proves that a command keeps to the workspace, or its author is trusted', async () => {
+    const task = { ...TASK, impact: null, effect: 'workspace', write: ['out/**'], network: [] } as const
+    const trusted = await tell(task)
+    expect(trusted).toContain('ship (run 2, effect workspace, trusted: no sandbox)')
+    expect(trusted).toContain('  writes    out/**')
+    const proved = await tell({ ...task, sandbox: true })
+    expect(proved).toContain('ship (run 2, effect workspace, proved by the sandbox)')
+    expect(proved).toContain('  writes    out/** (enforced by the sandbox)')
+    expect(proved).toContain('  network   none (enforced by the sandbox)')
+    expect(await tell({ ...task, sandbox: true, write: null })).toContain(
+      '  writes    not declared (the sandbox lets it write the whole workspace, nothing else)',
+    )
+  })
+
   it('says of what only reads that it writes nothing, and of an edit that it reaches nobody', async () => {
     const argv = { type: 'argv', argv: ['ls'], stdin: null } as const
     const reads = await tell({ ...TASK, effect: 'pure', write: null, network: null, does: argv })

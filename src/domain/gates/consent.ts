@@ -47,6 +47,8 @@ export interface ShownTask {
   readonly reviewed: readonly ShownChange[] | null
   /** What else is run for it: to judge it, to find out after a crash whether it happened, to undo it. As it was written. */
   readonly besides: readonly string[]
+  /** It runs in a sandbox: what it may write and reach is enforced. Absent: whoever wrote the plan is trusted. */
+  readonly sandbox?: true
   /** Patterns of what it may write; null when it does not say. */
   readonly write: readonly string[] | null
   /** Places it says it reaches; null when it does not say. */

@@ -5,7 +5,7 @@
 import type { Json } from '../json.ts'
 import type { CommandLine, Impact, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { commandImpact, isDeleting } from './command-impact.ts'
-import { effectOf } from './effect.ts'
+import { effectOf, scopeOf } from './effect.ts'
 import { asksFirst } from './instruction-file.ts'
 
 /** As the end of a sentence that begins with the task. */
@@ -35,7 +35,7 @@ function findImpact(plan: PlanDefinition, task: TaskDefinition): Impact | null {
   const danger = dangerOf(task) ?? (demandsGate(plan.extra) ? productionOf(task) : null)
   if (danger !== null) return danger
   if (isBeyond(plan, task)) return 'outside'
-  if (isInstructing(task)) return 'instructions'
+  if (isInstructing(plan, task)) return 'instructions'
   return isUnreadable(task) && effectOf(plan, task) === 'unsafe' ? 'unknown' : null
 }
 
@@ -204,10 +204,12 @@ function isBeyond({ policy }: PlanDefinition, { action, write }: TaskDefinition)
   return !write.every(pattern => allowed.some(around => holds(around, partsOf(pattern))))
 }
 
-/** It names such a file itself; what a wildcard may stand for nobody can tell from here. */
-function isInstructing({ action, write = [] }: TaskDefinition): boolean {
+/** It names such a file itself. For a command a wildcard does not stand for one: in a sandbox such files are closed to it. */
+function isInstructing(plan: PlanDefinition, task: TaskDefinition): boolean {
+  const { action, write = [] } = task
   if (action.type === 'gate') return false
-  if (write.some(asksFirst)) return true
+  const named = action.type === 'run' ? (scopeOf(plan, task) ?? []) : write
+  if (named.some(asksFirst)) return true
   return (
     action.type === 'edit' &&
     action.edits.some(edit => asksFirst(edit.file) || (edit.type === 'move' && asksFirst(edit.to)))

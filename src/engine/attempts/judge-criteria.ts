@@ -122,7 +122,8 @@ async function runCheck(command: CommandLine, court: Court): Promise<Verdict> {
     return { criterion: text, holds: false, evidence, ...said }
   }
   const holds = outcome.exit === 0 && !outcome.timedOut
-  const evidence = outcome.timedOut ? 'timed out' : `exit ${outcome.exit ?? outcome.signal}`
+  const evidence =
+    outcome.excess?.message ?? (outcome.timedOut ? 'timed out' : `exit ${outcome.exit ?? outcome.signal}`)
   return { criterion: text, holds, evidence, ...said }
 }
 

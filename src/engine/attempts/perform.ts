@@ -108,7 +108,8 @@ function endedBadly(
   now: Millis,
   judged: 'by exit' | 'by expect',
 ): Failure | null {
-  const { exit, timedOut } = exited
+  const { exit, timedOut, excess } = exited
+  if (excess !== undefined) return excess
   if (exit !== null && !timedOut && (exit === 0 || judged === 'by expect')) return null
   const { hint, ...kind } = classify(exited, now)
   return { ...kind, message: messageOf(exited, timeoutMs), hint }

@@ -13,7 +13,8 @@ import { allTasks } from '../../domain/state/task-index.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import type { Attempt, RunnerTools } from '../../runners/runner.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
-import type { OpenNetwork } from '../../safety/sandbox/sandbox.ts'
+import { machineLimits } from '../../safety/sandbox/resource-limits.ts'
+import type { OpenNetwork, SandboxLimits } from '../../safety/sandbox/sandbox.ts'
 import type { Entry } from '../../stores/store.ts'
 import { newQuestionId } from '../gates/inbox-id.ts'
 import { lazy } from '../lazy-imports.ts'
@@ -80,26 +81,28 @@ export interface SandboxUser extends Pick<Attempt, 'definition' | 'visit' | 'att
   readonly as: 'attempt' | 'compensation' | 'check'
 }
 
-/** What the runner of commands needs to know about it. */
-export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser): Pick<RunnerTools, 'sandbox'> {
+/** What the runner of commands needs to know about it. Null: a hook of the plan, which belongs to no task; its network is nobody's question. */
+export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser | null): Pick<RunnerTools, 'sandbox'> {
   const mode = sandboxMode(state)
   if (rooms.sandbox === undefined || mode === 'off') return {}
   const isRequired = mode === 'required'
-  const declared = networkOf(state.definition, user.definition)
+  const room = { room: rooms.sandbox, isRequired, limits: limitsFor(rooms, state) }
+  const declared = networkOf(state.definition, user?.definition ?? {})
   // Whoever wrote the plan here and says nothing of the network has always had it.
-  if (declared === null && !isRequired) return { sandbox: { room: rooms.sandbox, network: 'host', isRequired } }
-  if (declared !== null && isOffline(declared)) return { sandbox: { room: rooms.sandbox, network: 'none', isRequired } }
-  const who = networkUser(state.id, user)
-  let way: Promise<WayOut> | null = null
+  if (declared === null && !isRequired) return { sandbox: { ...room, network: 'host' } }
+  if (declared !== null && isOffline(declared)) return { sandbox: { ...room, network: 'none' } }
+  const who = user === null ? null : networkUser(state.id, user)
+  let way: Promise<WayOut | null> | null = null
   const network = async (log: RunnerTools['log']): Promise<Answer<OpenNetwork>> => {
     // One for all commands of the attempt: what one of them asked for is known to the next.
     way ??= (async () => {
       const { DecisionJournal } = await lazy.networkUse()
+      if (who === null) return null
       return { journal: new DecisionJournal(rooms.store, who), who }
     })()
     return await openNetwork(rooms, declared, await way, log)
   }
-  return { sandbox: { room: rooms.sandbox, network, isRequired } }
+  return { sandbox: { ...room, network } }
 }
 
 interface WayOut {
@@ -119,22 +122,33 @@ function networkUser(plan: PlanId, { as, definition: { id: task }, visit, attemp
   return { plan, task, visit, attempt, isWanted }
 }
 
+/** A plan that came from elsewhere can lower the limits of this machine, not raise them. */
+function limitsFor({ environment }: Rooms, { definition, sandbox }: PlanState): SandboxLimits {
+  const { limits } = machineLimits(environment)
+  const { memoryBytes = limits.memoryBytes, processes = limits.processes } = definition.policy?.limits ?? {}
+  if (sandbox !== 'required') return { memoryBytes, processes }
+  return {
+    memoryBytes: Math.min(memoryBytes, limits.memoryBytes),
+    processes: Math.min(processes, limits.processes),
+  }
+}
+
 const PORT = 3128
 
 /** The way out for one command: our proxy, which lets through what the plan and the person allow, and tells every decision. */
 async function openNetwork(
   { environment, root, stateDir, store, word }: Rooms,
   declared: NetworkUse | null,
-  { journal, who }: WayOut,
+  way: WayOut | null,
   log: RunnerTools['log'],
 ): Promise<Answer<OpenNetwork>> {
   const { openProxy, proxyNotice } = await lazy.networkProxy()
   const { userNetworkRules } = await lazy.userRules()
   const { askForAddress, permittedRules } = await lazy.networkUse()
   const own = await userNetworkRules({ environment, root, stateDir })
-  const asks = declared?.unknown === 'ask'
-  const state = asks ? await store.state(who.plan) : null
-  const permitted = state === null ? [] : permittedRules(state, who.task)
+  const asking = declared?.unknown === 'ask' && way !== null ? way.who : null
+  const state = asking === null ? null : await store.state(asking.plan)
+  const permitted = state === null || asking === null ? [] : permittedRules(state, asking.task)
   const allow = [...(declared === null ? own : withOwnRules(declared, own).allow), ...permitted]
   const say = (text: string): void => log('engine', Buffer.from(`${text}\n`))
   const folder = mkdtempSync(join(tmpdir(), 'pfn-'))
@@ -147,12 +161,12 @@ async function openNetwork(
     allow,
     onEach: decision => {
       isUsed = true
-      if (!journal.note(decision)) return
+      if (way !== null && !way.journal.note(decision)) return
       const { host, port, allowed, why, allowWith } = decision
       const how = allowWith === undefined ? why : `allow with ${howToAllow?.(allowWith) ?? allowWith}`
       say(`asked for ${host}:${port}: ${allowed ? 'allowed' : `not allowed; ${how}`}`)
     },
-    ...(asks ? { ask: target => askForAddress(store, who, target, closing.signal) } : {}),
+    ...(asking === null ? {} : { ask: target => askForAddress(store, asking, target, closing.signal) }),
     ...(howToAllow === undefined ? {} : { howToAllow }),
   })
   if (!opened.ok) return opened
@@ -165,9 +179,9 @@ async function openNetwork(
         closing.abort()
         await proxy.close()
         if (hasFailed === true && !isUsed) say(proxyNotice(allow))
-        for (const { host, port, allowed, count } of journal.repeated())
+        for (const { host, port, allowed, count } of way?.journal.repeated() ?? [])
           say(`asked for ${host}:${port} ${count} times: ${allowed ? 'allowed' : 'not allowed'}`)
-        await journal.flush()
+        await way?.journal.flush()
       },
     },
   }

@@ -1,8 +1,9 @@
 // What a sandboxed command made where it may not write: new names beside the files it declared, or at protected places. It is moved
-// away, not deleted, because a person may have made it meanwhile. What another task declares is its own affair.
+// away, not deleted, because a person may have made it meanwhile. What another task declares and may write is its own affair.
 
-import { cpSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { Millis } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { heldScope } from '../../domain/plan-rules/effect.ts'
 import type { Failure } from '../../domain/result.ts'
@@ -10,10 +11,12 @@ import type { PlanState } from '../../domain/state/state.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { makeFolder } from '../../safety/files/directory.ts'
 import { codeOf } from '../../safety/safety-refusal.ts'
+import { isClosed } from '../../safety/sandbox/workspace-mounts.ts'
 import { inScope } from '../../safety/scope.ts'
 import type { Rooms } from '../rooms.ts'
 
 const NAMED_MAX = 5
+const MOVED_TO = 'outside-scope'
 
 /** The failure it makes of the attempt; null when others may have made all of it. */
 export function moveBeyond(
@@ -24,9 +27,9 @@ export function moveBeyond(
 ): Failure | null {
   const others = state.definition.tasks.filter(({ id }) => id !== task)
   const scopes = others.map(other => heldScope(state.definition, other))
-  const own = paths.filter(path => !scopes.some(scope => inScope(scope, path)))
+  const own = paths.filter(path => !scopes.some(scope => inScope(scope, path) && !isClosed(scope, path)))
   if (own.length === 0) return null
-  const to = join(rooms.stateDir, 'outside-scope', plan, `${task}-${visit}-${attempt}`)
+  const to = join(rooms.stateDir, MOVED_TO, plan, `${task}-${visit}-${attempt}`)
   for (const path of own) move(join(rooms.root, path), join(to, path))
   const named = own.slice(0, NAMED_MAX).map(path => `'${path}'`)
   const more = own.length > NAMED_MAX ? ` and ${numberOf(own.length - NAMED_MAX, 'other', 'others')}` : ''
@@ -36,6 +39,34 @@ export function moveBeyond(
     message: `it wrote beyond what it may: ${named.join(', ')}${more}`,
     hint: `what it wrote there was moved to ${to}; add it to \`write\` if the task may write it`,
     retryable: false,
+  }
+}
+
+/** Removes what was moved away before then, and says of how many attempts. */
+export function pruneMoved(
+  { stateDir }: Pick<Rooms, 'stateDir'>,
+  { before, dryRun }: { readonly before: Millis; readonly dryRun: boolean },
+): number {
+  const folder = join(stateDir, MOVED_TO)
+  let removed = 0
+  for (const plan of namesIn(folder)) {
+    for (const attempt of namesIn(join(folder, plan))) {
+      const at = join(folder, plan, attempt)
+      if ((statSync(at, { throwIfNoEntry: false })?.mtimeMs ?? before) >= before) continue
+      removed++
+      if (!dryRun) rmSync(at, { recursive: true, force: true })
+    }
+    if (!dryRun && namesIn(join(folder, plan)).length === 0) rmdirSync(join(folder, plan))
+  }
+  return removed
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return []
+    throw error
   }
 }
 

@@ -20,6 +20,8 @@ import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { inheritedEnvironment } from '../../safety/environment.ts'
+import { runsOutside } from '../../safety/sandbox/outside-git.ts'
+import { sandboxFor } from '../attempts/sandbox-use.ts'
 import type { Rooms } from '../rooms.ts'
 import { namedFiles, programOf, remotesOf, sha256 } from './command-files.ts'
 import { pushTarget } from './push-target.ts'
@@ -93,6 +95,7 @@ export async function bindTask(
     ...(push === null ? {} : { push }),
     reviewed: options.reviewed,
     besides: besidesOf(definition),
+    ...((await isShutIn(rooms, state, does)) ? { sandbox: true } : {}),
     // What is declared to only read writes nothing, whatever the policy would allow.
     write: effect === 'pure' && definition.write === undefined ? [] : scopeOf(plan, definition),
     network: network?.allow ?? null,
@@ -110,6 +113,13 @@ export async function bindTask(
   }
   const contents = named.flatMap(({ bytesThere }) => (bytesThere === null ? [] : [bytesThere]))
   return { ...sealed(shown), contents }
+}
+
+/** Would it run in a sandbox now? Where one is required and missing, it does not run at all. */
+async function isShutIn(rooms: Rooms, state: PlanState, does: ShownAction): Promise<boolean> {
+  if (does.type !== 'script' && (does.type !== 'argv' || runsOutside(does.argv))) return false
+  const { sandbox } = sandboxFor(rooms, state, null)
+  return sandbox !== undefined && (sandbox.isRequired || (await sandbox.room.check()).ok)
 }
 
 /** Edits and git actions are carried out by us, and reach nobody. */

@@ -15,8 +15,10 @@ import type { Actor, Millis, PlanId, TaskName } from '../../domain/id.ts'
 import type { Notify } from '../../domain/plan.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Due, Notice } from '../../domain/views/notices.ts'
+import type { SandboxUse } from '../../safety/sandbox/shut-in.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import { CommitUnknown, type Entry, type Lease } from '../../stores/store.ts'
+import { sandboxFor } from '../attempts/sandbox-use.ts'
 import { lazy } from '../lazy-imports.ts'
 import { Bell } from '../loop/bell.ts'
 import { News } from '../loop/turn-news.ts'
@@ -147,7 +149,7 @@ export class Notifier implements Notices {
         messages.push({ notice, send, to, ids: notice.ids })
         this.#already.digests.set(to, now)
       }
-      await this.#tellAll(messages)
+      await this.#tellAll(state, messages)
     })
   }
 
@@ -168,7 +170,8 @@ export class Notifier implements Notices {
     this.#timer = at === null ? null : this.#rooms.clock.after(Math.max(0, at - now), () => this.#options.bell.ring())
   }
 
-  async #tellAll(messages: readonly Message[]): Promise<void> {
+  async #tellAll(state: PlanState, messages: readonly Message[]): Promise<void> {
+    const { sandbox } = sandboxFor(this.#rooms, state, null)
     const told: Told[] = []
     /** Of what happened and was not told: what happened later is told again after it, so that nothing is passed over. */
     let missed = Number.POSITIVE_INFINITY
@@ -176,7 +179,7 @@ export class Notifier implements Notices {
     const worker = async (): Promise<void> => {
       for (let next = line.shift(); next !== undefined; next = line.shift()) {
         const { notice, send, to, ids } = next
-        const failure = await this.#tell(send, notice, ids[0]!.id)
+        const failure = await this.#tell(send, notice, ids[0]!.id, sandbox)
         if (failure === 'not told') {
           if (notice.kind !== 'waiting') missed = Math.min(missed, entryOf(ids[0]!.id) ?? missed)
           continue
@@ -192,7 +195,12 @@ export class Notifier implements Notices {
   }
 
   /** Null when they were told; else why not. `not told`: because we leave, or the plan is not ours any more. */
-  async #tell(send: Notify['send'], notice: Notice, id: string): Promise<string | null> {
+  async #tell(
+    send: Notify['send'],
+    notice: Notice,
+    id: string,
+    sandbox: SandboxUse | undefined,
+  ): Promise<string | null> {
     const { publisher, clock } = this.#rooms
     const { owner, leaving } = this.#options
     const body = `${JSON.stringify({ id, ...notice.says })}\n`
@@ -201,7 +209,7 @@ export class Notifier implements Notices {
       if (tries > 0) await pause(clock, BACKOFF_MS[tries - 1] ?? 0, leaving)
       if (leaving.aborted || !(await this.#options.isHeld())) return 'not told'
       const late = graceful(clock, leaving)
-      const published = await publisher!.publish(send, { id, kind: notice.kind, owner, body }, late.signal)
+      const published = await publisher!.publish(send, { id, kind: notice.kind, owner, body }, late.signal, sandbox)
       late.end()
       if (published.ok) return null
       if (late.signal.aborted) return 'not told'

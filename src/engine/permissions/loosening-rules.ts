@@ -182,6 +182,8 @@ function looserPolicy(before: PlanDefinition, after: PlanDefinition): string | n
   if (STRICT[is.sandbox ?? 'preferred'] < STRICT[was.sandbox ?? 'preferred'])
     return 'commands would be shut in less (policy.sandbox)'
   const limits = (['attempts', 'loops', 'tasks'] as const).some(key => isRaised(was.limits?.[key], is.limits?.[key]))
+  const room = (['memoryBytes', 'processes'] as const).find(key => !isKept(was.limits?.[key], is.limits?.[key]))
+  if (room !== undefined) return `commands could use more ${room === 'processes' ? room : 'memory'} (policy.limits)`
   if (limits || isDearer(was.budget, is.budget)) return 'the plan would have a larger budget'
   const rule = (['checkpoints', 'onFailure', 'escalate', 'breaker', 'retention'] as const).find(
     key => !same(was[key], is[key]),
@@ -219,6 +221,10 @@ function isWithin(pattern: string, outer: string): boolean {
 
 const isRaised = (was: number | undefined, is: number | undefined): boolean =>
   was !== undefined && (is === undefined || is > was)
+
+/** The same or less. What nobody said is the machine's, which may be less than what is said now. */
+const isKept = (was: number | undefined, is: number | undefined): boolean =>
+  was === is || (was !== undefined && is !== undefined && is < was)
 
 const isDearer = (was: Budget = {}, is: Budget = {}): boolean =>
   isRaised(was.timeMs, is.timeMs) ||

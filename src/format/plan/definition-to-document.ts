@@ -28,7 +28,7 @@ import type {
 } from '../../domain/plan.ts'
 import { specOf } from '../../domain/plan-rules/expand.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
-import { printDuration, printDurationRange, printMoney } from '../text/units.ts'
+import { printDuration, printDurationRange, printMoney, printSize } from '../text/units.ts'
 
 // Commands, criteria and retries as a person would write them.
 
@@ -118,9 +118,13 @@ function raisePolicy(policy: Policy): JsonObject {
     escalate: raiseEscalation(escalate),
     review: review && written({ window: raiseMs(review.windowMs), max: review.max }),
     breaker: breaker && written({ failures: breaker.failures, cooldown: raiseMs(breaker.cooldownMs) }),
-    limits: limits && written({ ...limits }),
+    limits: limits && raiseLimits(limits),
     retention: retention && written({ restored: raiseMs(retention.restoredMs) }),
   })
+}
+
+function raiseLimits({ memoryBytes, ...limits }: NonNullable<Policy['limits']>): JsonObject {
+  return written({ ...limits, memory: memoryBytes === undefined ? undefined : printSize(memoryBytes) })
 }
 
 function raiseGates({ before, unknown, approvers, validMs }: GatePolicy): Json {

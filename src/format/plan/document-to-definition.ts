@@ -122,9 +122,13 @@ function lowerPolicy(document: NonNullable<PlanDocument['policy']>): Policy {
     escalate: lowerEscalation(document.escalate),
     review: review && sparse({ windowMs: review.window, max: review.max }),
     breaker: breaker && { failures: breaker.failures, cooldownMs: breaker.cooldown },
-    limits: limits && sparse({ ...limits }),
+    limits: limits && lowerLimits(limits),
     retention: retention && sparse({ restoredMs: retention.restored }),
   })
+}
+
+function lowerLimits({ memory, ...limits }: NonNullable<NonNullable<PlanDocument['policy']>['limits']>) {
+  return sparse<NonNullable<Policy['limits']>>({ ...limits, memoryBytes: memory })
 }
 
 function lowerGates(document: NonNullable<NonNullable<PlanDocument['policy']>['gates']>): GatePolicy {

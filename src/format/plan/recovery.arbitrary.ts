@@ -131,7 +131,12 @@ export const policy: fc.Arbitrary<Policy> = sparse({
   escalate: escalation,
   review: sparse({ max: few }, { windowMs: milliseconds }),
   breaker: fc.record({ failures: few, cooldownMs: milliseconds }),
-  limits: sparse({ attempts: many, loops: many }),
+  limits: sparse({
+    attempts: many,
+    loops: many,
+    memoryBytes: fc.integer({ min: 1, max: 2 ** 50 }),
+    processes: many,
+  }),
 })
 
 export const notify: fc.Arbitrary<Notify> = sparse(

@@ -178,9 +178,17 @@ export const policyKeys = {
       attempts: value.count(CAP_MAX).optional(),
       loops: value.count(CAP_MAX).optional(),
       tasks: value.count(TASKS_MAX).optional(),
+      memory: value.size.optional().meta({ description: 'What one command in its sandbox may use.' }),
+      processes: value
+        .count(CAP_MAX)
+        .optional()
+        .meta({ description: 'How many processes and threads one command in its sandbox may have.' }),
     })
     .optional()
-    .meta({ description: 'Caps over the whole plan, whatever its tasks say.', examples: [{ attempts: 100 }] }),
+    .meta({
+      description: 'Caps over the whole plan or each command, whatever its tasks say.',
+      examples: [{ attempts: 100 }],
+    }),
   retention: z
     .strictObject({
       restored: value.duration

@@ -18,7 +18,7 @@ import { DURATION_MAX_MS, TIMEOUT_MAX_MS } from '../../domain/limits.ts'
 import type { Network } from '../../domain/plan.ts'
 import { parseNetworkRule } from '../../domain/plan-rules/network-rule.ts'
 import { FORM_HINTS } from '../text/schema-messages.ts'
-import { type Read, readDuration, readDurationRange, readMoney } from '../text/units.ts'
+import { type Read, readDuration, readDurationRange, readMoney, readSize } from '../text/units.ts'
 
 export const text = z.string()
 export const line = z.string().min(1)
@@ -89,6 +89,11 @@ export const durationRange = measured(value => readDurationRange(value, TIMEOUT_
   pattern: `^${DURATION}( ?\\.\\. ?${DURATION})?$`,
   description: 'A duration or a range: 1s..30s.',
   hint: 'write a duration or a range: 1s..30s',
+})
+export const size = measured(readSize, {
+  pattern: '^[0-9]+(\\.[0-9]+)? ?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)$',
+  description: 'A size: 500MB, 4GiB.',
+  hint: 'write a number and a unit: 4GiB',
 })
 export const money = measured(readMoney, {
   pattern: '^[0-9]+(\\.[0-9]+)? ?[A-Z]{3}$',

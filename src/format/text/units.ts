@@ -74,6 +74,13 @@ export function readMoney(text: string): Read<{ readonly amount: number; readonl
   return { ok: true, value: { amount, currency: match[2] as string } }
 }
 
+/** Exact, in the largest unit of which it is a whole number: 4294967296 -> `4GiB`. */
+export function printSize(bytes: number): string {
+  for (const unit of ['TiB', 'TB', 'GiB', 'GB', 'MiB', 'MB', 'KiB', 'kB'] as const)
+    if (bytes % SIZE_UNITS_BYTES[unit] === 0) return `${bytes / SIZE_UNITS_BYTES[unit]}${unit}`
+  return `${bytes}B`
+}
+
 /** The shortest exact way to write it: 90000 -> `90s`, 3600000 -> `1h`. */
 export function printDuration(ms: number): string {
   for (const unit of ['d', 'h', 'm', 's'] as const) {

@@ -388,6 +388,9 @@ export const plans = wire(
   z.strictObject({
     ...part.page(overview).shape,
     total: z.int().meta({ description: 'How many match, on all pages.' }),
+    states: z.record(z.string(), z.int()).meta({
+      description: 'How many match in each state, in the words of Planfold, whatever `status` and `waiting` ask for.',
+    }),
     complete: z.boolean().meta({ description: 'False when tokens and cost may lack what happened last.' }),
   }),
   'PlanPage',

@@ -2,15 +2,16 @@
 // it keeps it as the next revision, or leaves the draft as it is.
 
 import type { PlanId } from '../../domain/id.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import { printYaml } from '../../format/plan/print.ts'
 import type { PlanComment, PlanProposal } from '../../planners/planner.ts'
+import { readDocument } from '../read-document.ts'
 import type { CallerEngine } from '../run-plan.ts'
 import type { PlannerChoice } from './choose-planner.ts'
-import { withoutPlanning } from './plan-goal.ts'
+import { changeDraft, type DraftChanged, withoutPlanning } from './plan-goal.ts'
 
 /** What a planner is asked for. */
 export interface RedraftRequest {
@@ -87,6 +88,17 @@ export async function redraftPlan<Problem>(
   }
 }
 
+/** Makes it the next revision of the draft. */
+export async function keepRedraft(
+  engine: CallerEngine,
+  plan: PlanId,
+  { text, rationale }: Pick<Redraft, 'text' | 'rationale'>,
+): Promise<DraftChanged> {
+  const read = readDocument(text)
+  if (!read.ok) throw new Error(`bug: the next draft cannot be read: ${read.diagnostics[0]?.message ?? 'no reason'}`)
+  return await changeDraft(engine, plan, read.document, rationale, { hides: 'planning' })
+}
+
 const planningOf = ({ extra = {} }: PlanDefinition): JsonObject => {
   const { planning } = extra
   return planning === null || typeof planning !== 'object' || Array.isArray(planning) ? {} : (planning as JsonObject)
@@ -98,9 +110,20 @@ function commentsOn(draft: PlanDefinition): readonly PlanComment[] {
   if (!Array.isArray(comments)) return []
   return comments.flatMap(one => {
     if (one === null || typeof one !== 'object' || Array.isArray(one)) return []
-    const { task = null, text } = one as JsonObject
-    return typeof text === 'string' && (task === null || typeof task === 'string') ? [{ task, text }] : []
+    const { task = null, text, place } = one as JsonObject
+    if (typeof text !== 'string' || (task !== null && typeof task !== 'string')) return []
+    return [{ task, text, ...placeIn(place) }]
   })
+}
+
+function placeIn(place: Json | undefined): Pick<PlanComment, 'place'> {
+  if (place === undefined || place === null || typeof place !== 'object' || Array.isArray(place)) return {}
+  const { field, line } = place as JsonObject
+  const found = {
+    ...(typeof field === 'string' ? { field } : {}),
+    ...(typeof line === 'number' ? { line } : {}),
+  }
+  return Object.keys(found).length === 0 ? {} : { place: found }
 }
 
 function plannerOf(draft: PlanDefinition): PlannerChoice {

@@ -12,6 +12,7 @@ import type { Variables } from '../../safety/environment.ts'
 import { findProgram, foreignFolders, helperPath } from '../../safety/find-program.ts'
 import { bubblewrap } from '../../safety/sandbox/bubblewrap.ts'
 import { tryConnection } from '../../safety/sandbox/connection-trial.ts'
+import { machineLimits } from '../../safety/sandbox/resource-limits.ts'
 import type { Sandbox } from '../../safety/sandbox/sandbox.ts'
 
 export interface Finding {
@@ -64,6 +65,7 @@ export async function examine(rooms: DoctorRooms): Promise<DoctorReport> {
     await sqliteFinding(rooms),
     await gitFinding(rooms),
     ...(await sandboxFindings(rooms)),
+    ...limitFindings(rooms),
     diskFinding(rooms),
     ...(await stateFindings(rooms)),
     permissionFinding(rooms),
@@ -149,6 +151,13 @@ async function sandboxFindings(rooms: DoctorRooms): Promise<readonly Finding[]> 
 
 const NODE_INSIDE = 'put the folder of the node program on PATH, so that it can be seen inside'
 
+/** Only what is wrong: what holds is in the guide, and seldom of interest. */
+function limitFindings({ environment }: DoctorRooms): readonly Finding[] {
+  return machineLimits(environment).faults.map(fault =>
+    problem('sandbox', `${fault}; the default limit is used`, 'write a size such as 8GiB, and a number such as 2000'),
+  )
+}
+
 const MEGABYTE = 1_000_000
 const FREE_SPACE: Hint = ['free some space, or remove old plans: ', { next: 'prune', quoted: true }]
 const FREE_MIN_BYTES = 100 * MEGABYTE
@@ -175,6 +184,13 @@ const AHEAD_MS = 60_000
 const SET_CLOCK =
   'set the clock of this machine, for instance by turning on NTP; the order of entries is kept meanwhile'
 
+const HEADER_BYTES = 100
+const CUT_OFF: Tried<number | null> = {
+  ok: false,
+  message: 'planfold.db is empty or cut off, so what it held is lost',
+  hint: 'put a copy of the folder in its place, or remove planfold.db to begin anew',
+}
+
 const COPY_FIRST: Hint = [
   'keep a copy of the folder before you change anything, then see ',
   { next: 'check', quoted: true },
@@ -188,7 +204,9 @@ async function stateFindings({ stateDir, now, readStore }: DoctorRooms): Promise
     const clock = early === null ? fine('clock', 'the clock is plausible') : problem('clock', early, SET_CLOCK)
     return [clock, fine('state', `there is no state at ${stateDir} yet`)]
   }
-  const read = await readStore()
+  // SQLite takes an empty file for a store in which nothing was ever written.
+  const isCut = sizeOf(database) < HEADER_BYTES && sizeOf(`${database}-wal`) === 0
+  const read = isCut ? CUT_OFF : await readStore()
   const written = Math.max(changedAt(database), changedAt(`${database}-wal`), read.ok ? (read.value ?? 0) : 0)
   const clock =
     early !== null
@@ -199,6 +217,11 @@ async function stateFindings({ stateDir, now, readStore }: DoctorRooms): Promise
   if (read.ok) return [clock, fine('state', `the state at ${stateDir} can be read`)]
   const repair = read.hint ?? COPY_FIRST
   return [clock, problem('state', `the state at ${stateDir} cannot be read: ${read.message}`, repair)]
+}
+
+function sizeOf(file: string): number {
+  const stat = statSync(file, { throwIfNoEntry: false })
+  return stat === undefined ? 0 : stat.isFile() ? stat.size : HEADER_BYTES
 }
 
 function changedAt(file: string): number {

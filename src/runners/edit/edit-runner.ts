@@ -23,7 +23,8 @@ async function commitChanges(changes: readonly Change[], gate: PathGate): Promis
     if (!answer.ok) return await undone(made, gate, answer.failure)
     made.push(change)
   }
-  return null
+  const settled = await gate.settle()
+  return settled.ok ? null : await undone(made, gate, settled.failure)
 }
 
 async function undone(made: readonly Change[], gate: PathGate, why: Failure): Promise<Failure> {
@@ -32,6 +33,7 @@ async function undone(made: readonly Change[], gate: PathGate, why: Failure): Pr
     const back = await turn(gate, path, after, before)
     if (!back.ok) stuck.push(path)
   }
+  await gate.settle()
   if (stuck.length === 0) return why
   return { ...why, message: `${why.message}; changed before that and not undone: ${stuck.join(', ')}` }
 }

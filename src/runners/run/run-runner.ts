@@ -19,10 +19,12 @@ import type { Directory } from '../../safety/files/directory.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { type Answer, codeOf, failure, failureOf } from '../../safety/safety-refusal.ts'
 import { type Boxed, spawnBoxed } from '../../safety/sandbox/boxed-process.ts'
-import type { OpenNetwork, Wrapped } from '../../safety/sandbox/sandbox.ts'
+import { runsOutside } from '../../safety/sandbox/outside-git.ts'
+import type { Wrapped } from '../../safety/sandbox/sandbox.ts'
+import { type ShutIn, shutIn } from '../../safety/sandbox/shut-in.ts'
 import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools } from '../runner.ts'
+import { gatedRead } from './gated-read.ts'
 import { OutputTap } from './output.ts'
-import { runsOutside } from './outside-git.ts'
 import { startOf } from './process-table.ts'
 
 // A started child process and its two ends: it has exited, and later its pipes are closed. Ends and output are listened to
@@ -54,6 +56,8 @@ interface Exit {
   readonly signal: string | null
   /** Its sandbox could not be made, so nothing was begun. */
   readonly failure?: Failure
+  /** It used more than it may, and was ended for that. */
+  readonly excess?: Failure
 }
 
 const DRAIN_STEPS = 10
@@ -242,12 +246,19 @@ export function runRunner(options: RunOptions): Runner {
       if (!environment.ok) return { type: 'failed', failure: environment.failure, begun: false }
       const gate = await openGate(tools)
       if (!gate.ok) return { type: 'failed', failure: gate.failure, begun: false }
-      const cwd = await gate.value.directory(attempt.definition.cwd ?? '.')
+      const secrets = Object.values(tools.secrets ?? {})
+      const written = argvOf(attempt.action.command)
+      const argv = secrets.length === 0 || runsOutside(written) ? written : withoutCore(written)
+      const { cwd: folder = '.' } = attempt.definition
+      const cwd = await gate.value.directory(folder)
+      const read = cwd.ok ? await gatedRead(gate.value, folder, written) : cwd
       await gate.value.close()
       if (!cwd.ok) return { type: 'failed', failure: cwd.failure, begun: false }
-      const secrets = Object.values(tools.secrets ?? {})
-      const argv = secrets.length === 0 ? argvOf(attempt.action.command) : withoutCore(argvOf(attempt.action.command))
-      const wrapped = await shutIn(attempt, tools, argv, environment.value)
+      if (!read.ok || read.value instanceof Buffer) {
+        await cwd.value.close()
+        return read.ok ? printed(read.value as Buffer, tools) : { type: 'failed', failure: read.failure }
+      }
+      const wrapped = await shut(attempt, tools, argv, environment.value)
       if (wrapped !== null && !wrapped.ok) {
         await cwd.value.close()
         return { type: 'failed', failure: wrapped.failure, begun: false }
@@ -287,40 +298,25 @@ export function runRunner(options: RunOptions): Runner {
   }
 }
 
+/** As if a command had printed it. */
+function printed(bytes: Buffer, { log }: RunnerTools): Outcome {
+  const taps = { stdout: new OutputTap('stdout', log), stderr: new OutputTap('stderr', log) }
+  taps.stdout.write(bytes)
+  taps.stdout.end()
+  return outcomeOf({ why: 'exited', exit: { exit: 0, signal: null } }, taps)
+}
+
 /** The command in the sandbox that was chosen for it; null where it runs without one. */
-async function shutIn(
+async function shut(
   attempt: Attempt,
   { sandbox, root, stateDir, write, log }: RunnerTools,
   argv: readonly string[],
   env: { readonly [name: string]: string },
-): Promise<Answer<Shut> | null> {
+): Promise<Answer<ShutIn> | null> {
   if (sandbox === undefined || runsOutside(argv)) return null
-  const { room, network, isRequired } = sandbox
-  if (!isRequired) {
-    const standing = await room.check()
-    if (!standing.ok) {
-      log('engine', Buffer.from(`${standing.failure.message}; this command runs with your permissions\n`))
-      return null
-    }
-  }
-  const open = typeof network === 'function' ? await network(log) : ({ ok: true, value: { network, close } } as const)
-  if (!open.ok) return open
-  const wrapped = await room.wrap({
-    root,
-    stateDir,
-    cwd: join(realpathSync(root), attempt.definition.cwd ?? '.'),
-    write,
-    network: open.value.network,
-    argv,
-    env,
-  })
-  if (wrapped.ok) return { ok: true, value: { ...wrapped.value, close: open.value.close } }
-  await open.value.close()
-  return wrapped
+  const cwd = join(realpathSync(root), attempt.definition.cwd ?? '.')
+  return await shutIn(sandbox, { root, stateDir, cwd, write, argv, env }, log)
 }
-
-type Shut = Wrapped & Pick<OpenNetwork, 'close'>
-const close = async () => {}
 
 interface Ending {
   readonly why: 'exited' | 'interrupted' | 'timed out'
@@ -389,5 +385,6 @@ function outcomeOf(
     stdout: taps.stdout.text(),
     stderr: taps.stderr.text(),
     truncated: taps.stdout.truncated || taps.stderr.truncated,
+    ...(exit.excess === undefined ? {} : { excess: exit.excess }),
   }
 }

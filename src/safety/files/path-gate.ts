@@ -30,6 +30,8 @@ export async function openGate(options: GateOptions): Promise<Answer<PathGate>> 
 export class PathGate {
   readonly #root: Directory
   readonly #state: readonly string[] | null
+  /** Folders in which something was deleted, and nobody has said yet that it must last. */
+  readonly #unsettled = new Map<string, readonly string[]>()
 
   constructor(root: Directory, state: readonly string[] | null) {
     this.#root = root
@@ -65,11 +67,28 @@ export class PathGate {
     })
   }
 
-  /** Deletes a regular file whose content is `expect`. */
+  /** Deletes a regular file whose content is `expect`. It is durable after `settle`, which is for all that were deleted at once. */
   async remove(path: string, options: { readonly expect: Sha256 }): Promise<Answer<void>> {
     return await answering(`deleting ${JSON.stringify(path)}`, async () => {
       const components = this.#parse(path, 'write')
-      await this.#within(components, 'find', (parent, name) => removeFile(parent, name, options.expect))
+      const folder = components.slice(0, -1)
+      this.#unsettled.set(folder.join('/'), folder)
+      await this.#within(components, 'find', (parent, name) => removeFile(parent, name, options.expect, 'later'))
+    })
+  }
+
+  /** Makes deletions durable, each folder once. Nothing that relies on them may be said before. */
+  async settle(): Promise<Answer<void>> {
+    return await answering('deleting files', async () => {
+      for (const [key, components] of this.#unsettled) {
+        const folder = await ignoring(['ENOENT'], () => this.#enter(components, 'find'))
+        try {
+          await folder?.sync()
+        } finally {
+          await folder?.close()
+        }
+        this.#unsettled.delete(key)
+      }
     })
   }
 

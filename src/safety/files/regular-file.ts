@@ -81,11 +81,16 @@ export async function replaceFile(directory: Directory, name: Name, replacement:
   }
 }
 
-/** Removes a regular file whose content is the expected one, durably. */
-export async function removeFile(directory: Directory, name: Name, expect: Sha256): Promise<void> {
+/** Removes a regular file whose content is the expected one, durably; `later`: whoever asks syncs the directory. */
+export async function removeFile(
+  directory: Directory,
+  name: Name,
+  expect: Sha256,
+  durable: 'now' | 'later' = 'now',
+): Promise<void> {
   await expectContent(directory, name, expect, 'part')
   await directory.unlink(name)
-  await directory.sync()
+  if (durable === 'now') await directory.sync()
 }
 
 async function expectContent(

@@ -2,12 +2,15 @@
 // its end. The lifeline is ours alone, so when this process dies it is cut.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import type { Failure } from '../../domain/result.ts'
 import { failure } from '../safety-refusal.ts'
-import { ARGUMENTS, LIFELINE, STATUS } from './launcher.ts'
+import { type ControlGroup, makeControlGroup } from './cgroup.ts'
+import { ARGUMENTS, FILTER, LIFELINE, STATUS } from './launcher.ts'
+import { excessOf, watchResources } from './resource-watch.ts'
 import type { Wrapped } from './sandbox.ts'
+import { syscallFilter } from './syscall-filter.ts'
 
 export interface Boxed {
   readonly child: ChildProcess
@@ -22,29 +25,33 @@ export interface BoxedExit {
   readonly signal: string | null
   /** The sandbox could not be made, so nothing was begun. */
   readonly failure?: Failure
+  /** It used more than it may, and was ended for that. */
+  readonly excess?: Failure
 }
 
 const SAID_MAX = 2_000
 
 /** Throws what `spawn` throws. */
 export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore' | 'pipe' }): Boxed {
-  const child = spawn(wrapped.file, wrapped.args, {
-    cwd: '/',
-    env: wrapped.env,
-    detached: true,
-    stdio: [options.stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
-  })
+  const child = spawnWall(wrapped, options)
   const streams: readonly unknown[] = child.stdio
   const lifeline = streams[LIFELINE] as Writable | null
   const status = streams[STATUS] as Readable | null
   const args = streams[ARGUMENTS] as Writable | null
-  for (const stream of [lifeline, status, args]) stream?.on('error', () => {})
+  const filter = streams[FILTER] as Writable | null
+  for (const stream of [lifeline, status, args, filter]) stream?.on('error', () => {})
+  // Before it has its arguments it makes nothing, so all that it makes has this from the beginning.
+  if (child.pid !== undefined) endFirst(child.pid)
+  filter?.end(syscallFilter() ?? '')
   args?.end(`${wrapped.mounts.join('\0')}\0`)
 
   let first: number | null = null
   let ready = false
   let code: number | null = null
   let refused: Failure | null = null
+  let excess: Failure | null = null
+  let stopWatch = () => {}
+  let controlGroup: ControlGroup | null = null
   let said = ''
   const cut = () => lifeline?.destroy()
   const hear = (chunk: Buffer): void => {
@@ -53,10 +60,20 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
   child.stderr?.on('data', hear)
   const begin = (): void => {
     if (lifeline?.destroyed) return
-    first = childOf(child.pid ?? 0)
-    refused = first === null ? UNSEEN : wrongMount(first, wrapped.writable)
-    if (refused !== null) return void cut()
+    const found = childOf(child.pid ?? 0)
+    first = found
+    refused = found === null ? UNSEEN : wrongMount(found, wrapped.writable)
+    if (found === null || refused !== null) return void cut()
+    const { inMemory, limits } = wrapped
+    const group = makeControlGroup(found, limits)
+    controlGroup = group
     lifeline?.write('go\n')
+    const met = group === null ? {} : { met: group.excess }
+    stopWatch = watchResources({ first: found, inMemory, limits, ...met }, failure => {
+      excess = failure
+      kill(found)
+      cut()
+    })
   }
   let line = ''
   status?.on('data', (chunk: Buffer) => {
@@ -79,8 +96,13 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
   const exited = new Promise<BoxedExit>(resolve => {
     child.once('exit', (exit, signal) => {
       cut()
+      stopWatch()
+      const met = controlGroup?.excess() ?? null
+      if (met !== null) excess ??= excessOf(met, wrapped.limits)
+      controlGroup?.remove()
       void toldAll.then(() => {
         if (refused !== null) resolve({ exit: null, signal: null, failure: refused })
+        else if (excess !== null) resolve({ exit: null, signal: 'SIGKILL', excess })
         else if (code !== null) resolve({ exit: code, signal: null })
         else if (ready || signal !== null) resolve({ exit: null, signal: signal ?? 'SIGKILL' })
         else resolve({ exit, signal, failure: notMade(said, exit) })
@@ -88,6 +110,36 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
     })
   })
   return { child, exited, first: () => first }
+}
+
+function spawnWall(wrapped: Wrapped, { stdin }: { readonly stdin: 'ignore' | 'pipe' }): ChildProcess {
+  const shell = openSync('/bin/sh', 'r')
+  try {
+    // Its own three, then those of the launcher: lifeline, status, arguments, filter, shell.
+    const stdio = [stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', shell] as const
+    return spawn(wrapped.file, wrapped.args, { cwd: '/', env: wrapped.env, detached: true, stdio: [...stdio] })
+  } finally {
+    closeSync(shell)
+  }
+}
+
+const FIRST_TO_END = '800'
+
+/** When the machine runs out of memory, the kernel ends what is shut in before it ends anything of the person's. */
+function endFirst(wall: number): void {
+  try {
+    writeFileSync(`/proc/${wall}/oom_score_adj`, FIRST_TO_END)
+  } catch {
+    // It has ended already, and says itself why.
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended meanwhile.
+  }
 }
 
 const UNSEEN = failure('policy', 'the sandbox cannot be looked at from outside', 'is /proc mounted?')

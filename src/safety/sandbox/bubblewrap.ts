@@ -3,20 +3,24 @@
 
 import { execFile } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
+import { release } from 'node:os'
 import { dirname, join } from 'node:path'
 import { findProgram, isWithin } from '../find-program.ts'
 import { answering, failure, refuse } from '../safety-refusal.ts'
 import { canary } from './canary.ts'
 import { isSystem, systemMounts, toolchainMounts } from './host-folders.ts'
-import { ARGUMENTS, launching } from './launcher.ts'
+import { ARGUMENTS, launcherMounts, launching } from './launcher.ts'
+import { defaultLimits } from './resource-limits.ts'
 import {
   INSTALL_HINT,
   type ProxiedNetwork,
   type Sandbox,
+  type SandboxLimits,
   type SandboxRequest,
   type SandboxStanding,
   type Wrapped,
 } from './sandbox.ts'
+import { syscallFilter } from './syscall-filter.ts'
 import { workspaceMounts } from './workspace-mounts.ts'
 
 const TMP_MAX_BYTES = 4 * 1024 ** 3
@@ -57,6 +61,11 @@ export function bubblewrap(options: BubblewrapOptions): Sandbox {
 async function tried({ environment, outside }: BubblewrapOptions): Promise<SandboxStanding> {
   if (process.platform !== 'linux')
     return missing('there is no sandbox on this system', 'run Planfold in a Linux container or virtual machine')
+  if (syscallFilter() === null)
+    return missing(
+      `there is no sandbox for processors of the kind ${process.arch}`,
+      'use a machine with x86-64 or ARM64',
+    )
   const program = findProgram('bwrap', { path: environment.PATH, outside })
   if (program === null) return missing('there is no sandbox: bubblewrap (bwrap) is not installed', INSTALL_HINT)
   const version = await versionOf(program)
@@ -87,11 +96,12 @@ async function versionOf(program: string): Promise<string | null> {
 
 async function wrapped(program: string, request: SandboxRequest) {
   return await answering('setting up the sandbox', async (): Promise<Wrapped> => {
-    const { network, env } = request
+    const { network, env, limits = defaultLimits() } = request
     const root = realpathSync(request.root)
     const workspace = workspaceMounts(request)
     const own = homeOf(env.HOME, root)
     const beside = folderAround(root, own)
+    const homes = beside === null ? [own] : [own, beside]
     const proxied = typeof network === 'object'
     const socket = '/run/planfold/proxy'
     const mounts = [
@@ -104,9 +114,10 @@ async function wrapped(program: string, request: SandboxRequest) {
       ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
       ...['--size', String(TMP_MAX_BYTES), '--tmpfs', '/dev/shm', '--size', String(TMP_MAX_BYTES), '--tmpfs', '/tmp'],
       ...['--symlink', '../tmp', '/var/tmp'],
+      ...launcherMounts(),
       // The outer one first: each may stand in the other.
-      ...[own, ...(beside === null ? [] : [beside])]
-        .sort((a, b) => a.length - b.length)
+      ...homes
+        .toSorted((a, b) => a.length - b.length)
         .flatMap(folder => ['--size', String(HOME_MAX_BYTES), '--tmpfs', folder]),
       ...toolchainMounts(env.PATH ?? '', env.HOME ?? '/nonexistent', [root, realOr(request.stateDir)]),
       ...workspace.mounts,
@@ -124,13 +135,24 @@ async function wrapped(program: string, request: SandboxRequest) {
       : null
     return {
       file: program,
-      args: ['--args', String(ARGUMENTS), '--', ...launching(request.argv, forwarding)],
+      args: ['--args', String(ARGUMENTS), '--', ...launching(request.argv, forwarding, processesMax(limits))],
       env: environmentInside(env, own, proxied ? network.port : null),
       mounts,
       writable: workspace.writable,
+      inMemory: ['/tmp', '/dev/shm', ...homes],
+      limits,
       lookAfter: async () => workspace.lookAfter(),
     }
   })
+}
+
+/** Beyond what is allowed by a little: so the watcher sees that it is too much, and the kernel keeps it from becoming far more. */
+const PROCESSES_BEYOND = 100
+
+/** Since Linux 5.14 processes are counted for each user namespace by itself; before, all of this user on the machine would count. */
+function processesMax({ processes }: SandboxLimits): number | null {
+  const [major = 0, minor = 0] = release().split('.').map(Number)
+  return major > 5 || (major === 5 && minor >= 14) ? processes + PROCESSES_BEYOND : null
 }
 
 /** Each port stands for one address. */

@@ -59,6 +59,7 @@ echo yes > out/written || exit 1
 (cat /etc/shadow) >/dev/null 2>&1 && echo 'open: /etc/shadow is readable'
 (echo no > /usr/planfold-canary) 2>/dev/null && echo 'open: /usr is writable'
 case "$(tr '\\0' ' ' < /proc/1/cmdline)" in *'echo ready'*) ;; *) echo 'open: processes outside can be seen and signalled' ;; esac
+(: > /proc/1/mem) 2>/dev/null && echo 'open: process 1 can be changed'
 [ "$(cat /proc/net/dev 2>/dev/null | grep -vc 'lo:')" -le 2 ] || echo 'open: it has a network'
 grep -q ":$(printf '%04X' "$2") " /proc/net/tcp 2>/dev/null && echo 'open: a port of this machine is there'
 echo 1 > /proc/sys/kernel/core_pattern 2>/dev/null && echo 'open: /proc/sys is writable'

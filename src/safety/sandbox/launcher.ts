@@ -3,18 +3,33 @@
 // nothing runs before its parent has answered, and nothing outlives it, also when the parent is killed while the sandbox is made.
 //
 //   descriptor 3: the lifeline, held open by the parent    4: `ready`, then `exit N`
+//   read by bubblewrap, and closed: 5: its arguments    6: the filter of system calls    7: the shell
+//
+// The shell is a copy that may be executed and not read. The kernel lets nobody trace such a process, or look into its memory, who has
+// no power over the namespace; and signals from inside do not reach process 1. So nothing inside can stop it from ending.
 
 export const LIFELINE = 3
 export const STATUS = 4
 export const ARGUMENTS = 5
+export const FILTER = 6
+export const SHELL = 7
+
+const SHELL_INSIDE = '/run/planfold/sh'
+
+/** The mounts that the launcher needs. */
+export const launcherMounts = (): readonly string[] => [
+  ...['--perms', '0111', '--file', String(SHELL), SHELL_INSIDE, '--seccomp', String(FILTER)],
+]
 
 /** The command keeps its own three streams and gets none of ours; process 1 holds none of the command's. */
 const LAUNCH = `
-exec 7<&0 </dev/null
+exec 9<&0 </dev/null
+[ "$1" = 0 ] || ulimit -u "$1" 2>/dev/null || ulimit -p "$1" 2>/dev/null || :
+shift
 echo ready >&${STATUS}
 read -r go <&${LIFELINE} || exit 137
-( exec <&7 7<&- ${LIFELINE}<&-; "$@" ${STATUS}>&-; echo "exit $?" >&${STATUS} ) &
-exec ${STATUS}>&- 7<&- >/dev/null 2>&1
+( exec <&9 9<&- ${LIFELINE}<&-; "$@" ${STATUS}>&-; echo "exit $?" >&${STATUS} ) &
+exec ${STATUS}>&- 9<&- >/dev/null 2>&1
 read -r end <&${LIFELINE}
 exit 137
 `
@@ -74,8 +89,14 @@ export interface Forwarding {
   readonly tcp: readonly { readonly host: string; readonly port: number }[]
 }
 
-export function launching(argv: readonly string[], forwarding: Forwarding | null): readonly string[] {
-  return ['/bin/sh', '-c', LAUNCH, 'planfold', ...(forwarding === null ? argv : forwarded(forwarding, argv))]
+/** `processesMax`: as far as the kernel counts those of one sandbox by themselves; null where it does not. */
+export function launching(
+  argv: readonly string[],
+  forwarding: Forwarding | null,
+  processesMax: number | null,
+): readonly string[] {
+  const command = forwarding === null ? argv : forwarded(forwarding, argv)
+  return [SHELL_INSIDE, '-c', LAUNCH, 'planfold', String(processesMax ?? 0), ...command]
 }
 
 const forwarded = ({ node, ...told }: Forwarding, argv: readonly string[]): readonly string[] => [

@@ -26,9 +26,18 @@ export interface SandboxRequest {
   /** Patterns below the root that may be written; null: all of it, an empty list: nothing. */
   readonly write: Patterns
   readonly network: SandboxNetwork
+  /** Absent: those of this machine. */
+  readonly limits?: SandboxLimits
   readonly argv: readonly string[]
   /** The environment of the command, as it would be without a sandbox. */
   readonly env: { readonly [name: string]: string }
+}
+
+/** What all processes of one sandbox may use together. */
+export interface SandboxLimits {
+  readonly memoryBytes: number
+  /** Processes and threads. */
+  readonly processes: number
 }
 
 /** `host`: that of this machine. `none`: no address can be reached. */
@@ -59,6 +68,9 @@ export interface Wrapped {
   readonly mounts: readonly string[]
   /** Folders that are mounted writable, to be looked at from outside before anything runs. */
   readonly writable: readonly string[]
+  /** Folders inside whose content is in memory. */
+  readonly inMemory: readonly string[]
+  readonly limits: SandboxLimits
   /** What may not be there afterwards: told with its path, and moved away by whoever asked. */
   lookAfter(): Promise<readonly string[]>
 }

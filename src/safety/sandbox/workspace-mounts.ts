@@ -5,6 +5,7 @@
 
 import { type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { asksFirst } from '../../domain/plan-rules/instruction-file.ts'
 import { protectedBy } from '../files/protected-path.ts'
 import { isWithin } from '../find-program.ts'
 import { refuse } from '../safety-refusal.ts'
@@ -19,8 +20,17 @@ export interface WorkspaceMounts {
 
 /** More mounts than this, and a command would start slowly: then `write` has to name folders. */
 const MOUNTS_MAX = 4_000
-/** How far protected places are looked for in a folder that is writable as a whole. */
-const LOOKED_AT_MAX = 20_000
+/** So many names are looked at for protected places in a folder that is writable as a whole, level by level; deeper ones are not looked for. */
+const LOOKED_AT_MAX = 50_000
+
+/**
+ * Closed to a command, whatever its patterns match: protected places, and instructions for agents that no pattern names. A pattern that
+ * names such a file is asked about before the task begins (`plan-rules/impact.ts`); a wildcard is not, so it does not stand for it.
+ */
+export function isClosed(write: Patterns, path: string): boolean {
+  if (protectedBy(path.split('/'), null) !== null) return true
+  return asksFirst(path) && !(write ?? []).some(pattern => asksFirst(pattern) && inScope([pattern], path))
+}
 
 interface Place {
   readonly root: string
@@ -28,9 +38,9 @@ interface Place {
   readonly write: Patterns
 }
 
-export function workspaceMounts(place: Place): WorkspaceMounts {
+export function workspaceMounts(place: Place, lookedAtMax = LOOKED_AT_MAX): WorkspaceMounts {
   const root = realpathSync(place.root)
-  const survey = new Survey(root, place.write)
+  const survey = new Survey(root, place.write, lookedAtMax)
   survey.look()
   const mounts = ['--ro-bind', root, root]
   for (const folder of survey.writable) mounts.push('--bind', join(root, folder), join(root, folder))
@@ -79,14 +89,16 @@ class Survey {
   readonly closed: string[] = []
   /** Folders that hold declared files beside others, with the names they had and where their links led. */
   readonly #partly = new Map<string, ReadonlyMap<string, string | null>>()
-  /** Folders that are writable as a whole, and were looked through. */
-  readonly #guarded: string[] = []
+  /** Folders that are writable as a whole, and how many levels of them were looked through. */
+  readonly #guarded = new Map<string, number>()
+  readonly #lookedAtMax: number
   /** What may not be written and was there before: it is never taken for new. */
   readonly #stood = new Set<string>()
 
-  constructor(root: string, write: Patterns) {
+  constructor(root: string, write: Patterns, lookedAtMax: number) {
     this.#root = root
     this.#write = write
+    this.#lookedAtMax = lookedAtMax
   }
 
   look(): void {
@@ -144,25 +156,33 @@ class Survey {
   }
 
   #guard(folder: string): void {
-    const { places, isWhole } = this.#protectedIn(folder)
+    const { places, levels } = this.#protectedIn(folder, { names: this.#lookedAtMax, levels: Number.POSITIVE_INFINITY })
     for (const [path, entry] of places) this.#close(path, entry)
-    // Where not all could be looked at, nobody can tell afterwards what is new.
-    if (isWhole) this.#guarded.push(folder)
+    this.#guarded.set(folder, levels)
   }
 
-  #protectedIn(folder: string): { readonly places: readonly [string, Dirent][]; readonly isWhole: boolean } {
+  /** Level by level, so that the places near the top are found in the largest folder. A level is looked through as a whole. */
+  #protectedIn(
+    folder: string,
+    max: { readonly names: number; readonly levels: number },
+  ): { readonly places: readonly [string, Dirent][]; readonly levels: number } {
     const places: [string, Dirent][] = []
     let seen = 0
-    const open = [folder]
-    for (let at = open.pop(); at !== undefined; at = open.pop()) {
-      for (const entry of this.#entries(at)) {
-        if (++seen > LOOKED_AT_MAX) return { places, isWhole: false }
-        const path = below(at, entry.name)
-        if (this.#isProtected(path)) places.push([path, entry])
-        else if (entry.isDirectory() && entry.name !== 'node_modules') open.push(path)
+    let level = [folder]
+    for (let levels = 0; level.length > 0; levels++) {
+      if (levels === max.levels || seen > max.names) return { places, levels }
+      const next: string[] = []
+      for (const at of level) {
+        for (const entry of this.#entries(at)) {
+          seen++
+          const path = below(at, entry.name)
+          if (this.#isProtected(path)) places.push([path, entry])
+          else if (entry.isDirectory() && entry.name !== 'node_modules') next.push(path)
+        }
       }
+      level = next
     }
-    return { places, isWhole: true }
+    return { places, levels: Number.POSITIVE_INFINITY }
   }
 
   #close(path: string, entry: Dirent): void {
@@ -189,8 +209,9 @@ class Survey {
         else if (was !== null && linkAt(join(this.#root, path)) !== was) found.push(path)
       }
     }
-    for (const folder of this.#guarded)
-      for (const [path] of this.#protectedIn(folder).places) if (!this.#stood.has(path)) found.push(path)
+    for (const [folder, levels] of this.#guarded)
+      for (const [path] of this.#protectedIn(folder, { names: Number.POSITIVE_INFINITY, levels }).places)
+        if (!this.#stood.has(path)) found.push(path)
     return found
   }
 
@@ -203,7 +224,7 @@ class Survey {
   }
 
   #isProtected(path: string): boolean {
-    return protectedBy(path.split('/'), null) !== null
+    return isClosed(this.#write, path)
   }
 
   #entries(folder: string): readonly Dirent[] {

@@ -42,6 +42,7 @@ describe('the list of plans', () => {
       items: 2,
       next: true,
       total: 3,
+      states: { draft: 1, active: 1, paused: 0, blocked: 1, completed: 0, failed: 0, cancelled: 0 },
       complete: true,
     })
     const found = await ask('GET', '/plans?sort=cost')

@@ -373,8 +373,8 @@ export const planRoutes = [
       const { goal_id: goal, agent_id: agent, session_id, conversation_id, q: text, sort: order, ...said } = call.query
       const session = session_id ?? conversation_id
       const query = presentFields({ goal, agent, session, text, order, ...said })
-      const page = await call.engine.ask({ type: 'overview', archived: false, ...query })
-      return ok({ ...page, items: page.items.map(overviewItem) })
+      const { statuses: states, ...page } = await call.engine.ask({ type: 'overview', archived: false, ...query })
+      return ok({ ...page, states, items: page.items.map(overviewItem) })
     },
   }),
   route({

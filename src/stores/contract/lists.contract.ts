@@ -143,6 +143,19 @@ export function listsContract(what: string, setup: Setup): void {
       expect(await names({ within: { plans: [plain] } })).toEqual(['plain'])
       expect(await names({ within: { sessions: ['none'] } })).toEqual([])
 
+      // Nothing was tried again in them, and no rollback was stopped.
+      expect((await store.plans({ status: 'completed', unsettled: true })).items).toEqual([])
+      const counted = async (query: OverviewQuery) => {
+        const { total, statuses } = await store.overview(query)
+        return [total, Object.fromEntries(Object.entries(statuses).filter(([, count]) => count > 0))]
+      }
+      expect(await counted({})).toEqual([3, { active: 1, completed: 2 }])
+      // Whatever status is asked for, and among whichever: how many there are in the others is told as well.
+      expect(await counted({ status: 'active' })).toEqual([1, { active: 1, completed: 2 }])
+      expect(await counted({ status: 'completed', among: [wide, asked] })).toEqual([1, { active: 1, completed: 2 }])
+      expect(await counted({ text: 'pla' })).toEqual([1, { completed: 1 }])
+      expect(await counted({ since: from + 3_501 })).toEqual([1, { active: 1 }])
+
       const page = await store.overview({ order: 'cost', limit: 2 })
       expect({ total: page.total, complete: page.complete, more: page.next !== null }).toEqual({
         total: 3,

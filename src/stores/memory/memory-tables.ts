@@ -1,7 +1,7 @@
 // The tables of the memory store that hold plans: journal and projections. Rows are the records themselves.
 
 import { type PlanId, type PlanName, type TaskName, taskId } from '../../domain/id.ts'
-import { type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
+import { PLAN_STATUSES, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
 import { limitOf, openCursor, pageOf, seal, unseal } from '../cursor.ts'
 import type { StoredEntry } from '../journal/entry.ts'
 import {
@@ -170,17 +170,22 @@ export class MemoryProjections implements ProjectionTables {
   }
 
   overview(query: OverviewQuery, words: readonly string[] | null): Omit<OverviewPage, 'complete'> {
-    const { order = 'newest', since, until, within, among } = query
+    const { order = 'newest', since, until, within, among, status, ...more } = query
     const list = `plans by ${order}`
-    const rows = this.#asked(query, words)
+    const wide = this.#asked(more, words).filter(
+      ({ id, record: { updatedAt, createdAt, session } }) =>
+        (since === undefined || updatedAt >= since) &&
+        (until === undefined || createdAt < until) &&
+        (within === undefined ||
+          within.plans?.includes(id) === true ||
+          (session !== null && within.sessions?.includes(session) === true)),
+    )
+    const statuses = Object.fromEntries(PLAN_STATUSES.map(one => [one, 0])) as Record<PlanStatus, number>
+    for (const plan of wide) statuses[shownStatus(plan)]++
+    const rows = wide
       .filter(
-        ({ id, record: { updatedAt, createdAt, session } }) =>
-          (since === undefined || updatedAt >= since) &&
-          (until === undefined || createdAt < until) &&
-          (among === undefined || among.includes(id)) &&
-          (within === undefined ||
-            within.plans?.includes(id) === true ||
-            (session !== null && within.sessions?.includes(session) === true)),
+        plan =>
+          (status === undefined || shownStatus(plan) === status) && (among === undefined || among.includes(plan.id)),
       )
       .map(plan => ({ no: plan.no, row: this.#overviewed(plan) }))
       .map(({ no, row }) => ({ row, key: [overviewKey(row, no, order), no] as const }))
@@ -194,6 +199,7 @@ export class MemoryProjections implements ProjectionTables {
       items: shown.map(({ row }) => row),
       next: isMore ? seal(list, query, shown.at(-1)!.key) : null,
       total: rows.length,
+      statuses,
     }
   }
 
@@ -216,6 +222,7 @@ export class MemoryProjections implements ProjectionTables {
         (query.goal === undefined || record.goal === query.goal) &&
         (query.agent === undefined || record.agent === query.agent) &&
         (query.archived === undefined || record.archived === query.archived) &&
+        (query.unsettled === undefined || isUnsettled(plan)) &&
         (query.text === undefined || this.#holdsText(plan, query.text, words))
       )
     })
@@ -333,6 +340,12 @@ function planRow(plan: MemoryPlan): PlanRow {
   const { id, record, version } = plan
   const { goalText, goal, ...rest } = record
   return { id, version, ...rest, status: shownStatus(plan), goal: goalText, goalId: goal }
+}
+
+function isUnsettled({ entries, attempts }: MemoryPlan): boolean {
+  const last = entries.at(-1)
+  if (last !== undefined && (last.body === null || last.body.includes('rollback.stopped'))) return true
+  return [...attempts.values()].some(({ attempt }) => attempt > 1)
 }
 
 /** As `domain/views/summary.ts` says it: nothing can move until a person decides. */

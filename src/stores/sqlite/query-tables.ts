@@ -2,7 +2,7 @@
 // text, not a pattern.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import { TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
+import { PLAN_STATUSES, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
 import { limitOf, openCursor, pageOf, seal, unseal } from '../cursor.ts'
 import { attemptRow } from '../journal/projection.ts'
 import { wordsOf } from '../search/words.ts'
@@ -34,6 +34,11 @@ import { attemptOf, Conditions, listTasks, planOf, SqliteProjections } from './p
 const WAITS = `EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.status = 'waiting')`
 const MOVES = `EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.status IN ('ready', 'running'))`
 const SHOWN_STATUS = `CASE WHEN p.status = 'active' AND ${WAITS} AND NOT ${MOVES} THEN 'blocked' ELSE p.status END`
+
+/** By the text of the last entry, without reading it as one; a large entry is stored elsewhere, and may tell of anything. */
+const UNSETTLED = `(EXISTS (SELECT 1 FROM earlier_attempts a WHERE a.plan_no = p.plan_no) OR
+  (SELECT coalesce(instr(l.body, 'rollback.stopped'), 1) FROM entries l WHERE l.plan_no = p.plan_no
+    ORDER BY l.version DESC LIMIT 1) > 0)`
 
 /** `blocked` is never stored. */
 const STORED = ['draft', 'active', 'paused', 'completed', 'failed', 'cancelled'] as const
@@ -135,6 +140,7 @@ function rest(query: Loose, but: readonly (typeof HOLDERS)[number][]): Condition
   for (const key of HOLDERS) if (!but.includes(key)) where.add(`p.${key} = ?`, query[key])
   if (query.status === 'blocked') where.add(`${WAITS} AND NOT ${MOVES}`)
   if (query.status === 'active') where.add(`NOT (${WAITS} AND NOT ${MOVES})`)
+  if (query.unsettled === true) where.add(UNSETTLED)
   if (query.text !== undefined) lookFor(where, query.text)
   return where
 }
@@ -155,7 +161,7 @@ function lookFor(where: Conditions, text: string): void {
   }
 }
 
-// Plans looked over: every plan that matches is visited, since it is counted, and may be put into an order that no index keeps.
+// Plans looked over. They are counted along an index; those in an order that no index keeps are all visited.
 
 const SPENT = (what: string): string =>
   `(SELECT sum(s.${what}) FROM steps s INDEXED BY steps_by_plan WHERE s.plan_no = p.plan_no AND s.ended_at IS NOT NULL)`
@@ -174,19 +180,21 @@ function overviewPlans(
   words: readonly string[] | null,
 ): Omit<OverviewPage, 'complete'> {
   const limit = limitOf(query.limit)
-  const [key, way] = ORDERS[query.order ?? 'newest']
-  const list = `plans by ${query.order ?? 'newest'}`
+  const { order = 'newest' } = query
+  const [key, way] = ORDERS[order]
+  const list = `plans by ${order}`
   const where = overviewed(query, words)
-  const from = `plans p ${LAST_ENTRY} ${where}`
-  const total = sql.prepare(`SELECT count(*) AS total FROM ${from}`).get(...where.values)!.total as number
   const place = unseal(list, query)
   if (place !== null && !(place.length === 2 && place.every(isScalar)))
     throw new BadCursor(`this cursor was not handed out by a list of ${list}; start again without one`)
-  const behind = place === null ? '' : `WHERE (key, plan_no) ${way === 'ASC' ? '>' : '<'} (?, ?)`
+  // The number of a plan is its place already; behind any other key it parts those that are equal.
+  const [columns, marks] = order === 'newest' ? ['plan_no', '(?)'] : ['(key, plan_no)', '(?, ?)']
+  const behind = place === null ? '' : `WHERE ${columns} ${way === 'ASC' ? '>' : '<'} ${marks}`
+  const from = `plans p ${order === 'updated' || query.since !== undefined ? LAST_ENTRY : ''} ${where}`
   const found = sql
     .prepare(`SELECT plan_no, key FROM (SELECT p.plan_no, ${key} AS key FROM ${from}) ${behind}
-      ORDER BY key ${way}, plan_no ${way} LIMIT ?`)
-    .all(...where.values, ...((place ?? []) as Value[]), limit + 1)
+      ORDER BY ${order === 'newest' ? '' : `key ${way}, `}plan_no ${way} LIMIT ?`)
+    .all(...where.values, ...((place ?? []).slice(order === 'newest' ? 1 : 0) as Value[]), limit + 1)
   const shown = found.slice(0, limit)
   const last = shown.at(-1)
   const isMore = found.length > limit && last !== undefined
@@ -194,8 +202,35 @@ function overviewPlans(
   return {
     items: shown.map(({ plan_no }) => ({ ...planRow(show.get(plan_no!)!), ...more(plan_no as number) })),
     next: isMore ? seal(list, query, [last.key, last.plan_no]) : null,
-    total,
+    ...countedPlans(sql, query, words),
   }
+}
+
+function countedPlans(
+  sql: Connection,
+  query: OverviewQuery,
+  words: readonly string[] | null,
+): Pick<OverviewPage, 'total' | 'statuses'> {
+  const { status, among, ...wide } = query
+  const joined = query.since === undefined ? '' : LAST_ENTRY
+  const where = overviewed(wide, words)
+  const statuses = Object.fromEntries(PLAN_STATUSES.map(one => [one, 0])) as Record<PlanStatus, number>
+  const isBlocked = `p.status = 'active' AND ${WAITS} AND NOT ${MOVES}`
+  for (const row of sql
+    .prepare(`SELECT p.status, count(*) AS count, sum(${isBlocked}) AS blocked FROM plans p ${joined} ${where}
+      GROUP BY p.status`)
+    .all(...where.values)) {
+    const [stored, count, blocked] = [row.status as PlanStatus, row.count as number, row.blocked as number]
+    statuses[stored] += count - blocked
+    statuses.blocked += blocked
+  }
+  if (among === undefined) {
+    const total = status === undefined ? Object.values(statuses).reduce((sum, one) => sum + one, 0) : statuses[status]
+    return { total, statuses }
+  }
+  const only = overviewed(query, words)
+  const { total } = sql.prepare(`SELECT count(*) AS total FROM plans p ${joined} ${only}`).get(...only.values)!
+  return { total: total as number, statuses }
 }
 
 const isScalar = (value: unknown): boolean => typeof value === 'string' || Number.isFinite(value)

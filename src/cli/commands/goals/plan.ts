@@ -24,6 +24,7 @@ import {
   proposePlan,
   saveDraft,
 } from '../../../operations/goals/plan-goal.ts'
+import { keepRedraft, redraftPlan } from '../../../operations/goals/redraft-plan.ts'
 import { type PlanComment, type Planner, PlanningFailure } from '../../../planners/planner.ts'
 import { foreignFolders, helperPath } from '../../../safety/find-program.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
@@ -76,7 +77,7 @@ export async function plan(context: Context, words: readonly string[], options: 
     const first = await proposed(context, rooms, { goal, comments: [], options })
     const made = await saveDraft(engine, first)
     if (made.status === 'refused') throw refused(made.refusal)
-    const draft: Draft = { plan: made.plan, name: made.name, goal, planner, options, comments: [] }
+    const draft: Draft = { plan: made.plan, name: made.name, options }
     tell(context, first, made)
     if (options.yes === true) return await approve(context, composed, draft, options)
     if (context.terminal === null || context.settings.json) {
@@ -90,11 +91,7 @@ export async function plan(context: Context, words: readonly string[], options: 
 interface Draft {
   readonly plan: PlanId
   readonly name: string
-  readonly goal: string
-  readonly planner: Planner
   readonly options: PlanOptions
-  /** Everything that was said about it so far. */
-  readonly comments: readonly PlanComment[]
 }
 
 /** For a dry run, which makes no state folder. */
@@ -219,8 +216,7 @@ async function approve(context: Context, composed: Composed, { plan, name }: Dra
   return await startAndDrive(context, composed, { plan, name, since }, { wait: options.wait === true })
 }
 
-async function decide(context: Context, composed: Composed, first: Draft, options: PlanOptions): Promise<number> {
-  let draft = first
+async function decide(context: Context, composed: Composed, draft: Draft, options: PlanOptions): Promise<number> {
   for (;;) {
     const keys = ['a', 'e', 'c', 'r', 'q'] as const
     const key = await askKey(
@@ -235,7 +231,7 @@ async function decide(context: Context, composed: Composed, first: Draft, option
         await edit(context, composed, draft)
         break
       case 'c':
-        draft = await comment(context, composed, draft)
+        await comment(context, composed, draft)
         break
       case 'r': {
         const reason = (await askLine(context, 'why? ')) ?? ''
@@ -298,9 +294,9 @@ async function openEditor({ cwd, environment }: Context, editor: string, file: s
 }
 
 /** Comments on single tasks or on all of it, until an empty line; then the next draft, as a difference. */
-async function comment(context: Context, composed: Composed, draft: Draft): Promise<Draft> {
-  const { engine, repository } = composed
-  const current = await engine.ask({ type: 'definition', plan: draft.plan })
+async function comment(context: Context, composed: Composed, { plan, name, options }: Draft): Promise<void> {
+  const { engine, repository, planners } = composed
+  const current = await engine.ask({ type: 'definition', plan })
   const tasks = new Set(current?.definition.tasks.map(({ id }) => id as string))
   printNote(
     context,
@@ -315,27 +311,29 @@ async function comment(context: Context, composed: Composed, draft: Draft): Prom
     if (read.task === null) strangers.push(...strangerIn(line))
     said.push(read)
   }
-  if (said.length === 0) return draft
-  const refusal = await keepComments(engine, draft.plan, said)
+  if (said.length === 0) return
+  const refusal = await keepComments(engine, plan, said)
   if (refusal !== null) throw refused(refusal)
-  const comments = [...draft.comments, ...said]
-  const { goal, options, planner } = draft
-  const earlier = current === null ? {} : { draft: current.definition }
-  const rooms = { planner, repository, past: await pastPlans(engine) }
-  const next = await proposed(context, rooms, { goal, comments, options, ...earlier })
-  const rationale = `drafted again: ${said.map(({ text }) => text).join('; ')}`
-  tellChange(
-    context,
-    draft.name,
-    await changeDraft(engine, draft.plan, next.document, rationale, { hides: 'planning' }),
+  const { planner, model, template } = options
+  const choice = Object.fromEntries(Object.entries({ planner, model, template }).filter(([, one]) => one !== undefined))
+  const drafted = await redraftPlan<never>(
+    engine,
+    { plan, said, choice },
+    async ({ goal, comments, draft, choice }) => {
+      const chosen = { ...options, ...choice } as PlanOptions
+      const rooms = { planner: plannerFor(planners, chosen), repository, past: await pastPlans(engine) }
+      return (await proposed(context, rooms, { goal, comments, options: chosen, draft })).proposal
+    },
   )
-  for (const { comment: unread, why } of next.proposal.unfollowed) {
+  if (drafted.status === 'refused') throw refused(drafted.refusal)
+  if (drafted.status === 'failed') return drafted.problem
+  tellChange(context, name, await keepRedraft(engine, plan, drafted.redraft))
+  for (const { comment: unread, why } of drafted.redraft.unfollowed) {
     const place = unread.task === null ? '' : `${unread.task}: `
     print(context, escapeForTerminal(`could not be followed: ${place}${unread.text} (${why})`))
   }
   for (const name of strangers)
     print(context, `the draft has no task '${name}': what was said about it is kept as a comment on the whole plan`)
-  return { ...draft, comments }
 }
 
 /** `task: text`, `task.field: text` or `task.field:line: text`; anything else is about the whole plan. */

@@ -100,6 +100,177 @@ describe('planfold doctor', () => {
     ])
   })
 
+  /** What is planted, where it is found, and what is said about it. Damage inside the store is in `tampered-store.test.ts`. */
+  const DAMAGES: readonly [
+    name: string,
+    /** What it returns, if anything, is the environment. */
+    plant: (state: string) => unknown,
+    part: Finding['part'],
+    status: Finding['status'],
+    message: RegExp,
+    repair: RegExp,
+  ][] = [
+    ['others may look into it', state => fs.chmodSync(state, 0o755), 'permissions', 'warning', /may look/, /chmod 700/],
+    [
+      'others may write into it',
+      state => fs.chmodSync(state, 0o777),
+      'permissions',
+      'problem',
+      /may write/,
+      /chmod 700/,
+    ],
+    [
+      'everybody may put another in its place',
+      state => fs.chmodSync(join(state, '..'), 0o777),
+      'permissions',
+      'warning',
+      /put another folder in place/,
+      /chmod o-w/,
+    ],
+    [
+      'a link that leads nowhere',
+      state => {
+        fs.rmSync(state, { recursive: true })
+        fs.symlinkSync('/nonexistent', state)
+        return { PLANFOLD_DIR: state }
+      },
+      'permissions',
+      'problem',
+      /leads nowhere/,
+      /remove the link/,
+    ],
+    [
+      'a file in place of the folder',
+      state => {
+        fs.rmSync(state, { recursive: true })
+        fs.writeFileSync(state, 'x')
+        return { PLANFOLD_DIR: state }
+      },
+      'permissions',
+      'problem',
+      /is no folder/,
+      /move it away/,
+    ],
+    [
+      'a store that ends early',
+      state => fs.truncateSync(whole(state), 5_000),
+      'state',
+      'problem',
+      /cannot be read/,
+      /./,
+    ],
+    ['a store that is empty', state => fs.truncateSync(whole(state), 0), 'state', 'problem', /cannot be read/, /./],
+    [
+      'a store that is something else',
+      state => fs.writeFileSync(whole(state), 'x'),
+      'state',
+      'problem',
+      /cannot be/,
+      /./,
+    ],
+    [
+      'a folder in place of the store',
+      state => {
+        fs.rmSync(whole(state))
+        fs.mkdirSync(join(state, 'planfold.db'))
+      },
+      'state',
+      'problem',
+      /cannot be read/,
+      /./,
+    ],
+    [
+      'a clock that was set back',
+      state => fs.utimesSync(join(state, 'planfold.db'), new Date('2099-01-01'), new Date('2099-01-01')),
+      'clock',
+      'problem',
+      /after now/,
+      /NTP/,
+    ],
+    ['no git', () => ({ PATH: programs({}) }), 'git', 'warning', /no git/, /install git/],
+    [
+      'an old git',
+      () => ({ PATH: programs({ git: 'echo git version 2.11.0' }) }),
+      'git',
+      'problem',
+      /2\.11\.0/,
+      /install/,
+    ],
+    [
+      'a git without words',
+      () => ({ PATH: programs({ git: 'exit 1' }) }),
+      'git',
+      'problem',
+      /its version/,
+      /install git/,
+    ],
+    [
+      'an old sandbox',
+      () => ({ PATH: programs({ bwrap: 'echo bubblewrap 0.4.1' }) }),
+      'sandbox',
+      'warning',
+      /0\.4\.1 is too old/,
+      /newer bubblewrap/,
+    ],
+    [
+      'a sandbox without words',
+      () => ({ PATH: programs({ bwrap: 'exit 1' }) }),
+      'sandbox',
+      'warning',
+      /does not say its version/,
+      /install bubblewrap/,
+    ],
+    [
+      'a sandbox that lets everything through',
+      () => ({ PATH: programs({ bwrap: 'echo bubblewrap 0.9.0' }) }),
+      'sandbox',
+      'warning',
+      /does not hold here/,
+      /user namespaces/,
+    ],
+    ['a limit that is no size', () => ({ PLANFOLD_MEMORY_MAX: 'much' }), 'sandbox', 'problem', /'much'/, /8GiB/],
+    ['a limit that is no number', () => ({ PLANFOLD_PROCESSES_MAX: '-1' }), 'sandbox', 'problem', /'-1'/, /2000/],
+    ['settings that cannot be read', () => ({ PLANFOLD_MODELS: settings('x: [') }), 'models', 'problem', /./, /./],
+    ['settings that are not known', () => ({ PLANFOLD_MODELS: settings('x: 1') }), 'models', 'problem', /x/, /./],
+    [
+      'settings that a task could write',
+      state => {
+        const file = join(state, '..', 'models.yaml')
+        fs.writeFileSync(file, '', { mode: 0o600 })
+        return { PLANFOLD_MODELS: file }
+      },
+      'models',
+      'problem',
+      /lies in the workspace/,
+      /keep it elsewhere/,
+    ],
+  ]
+  const whole = (state: string): string => {
+    for (const wal of ['-wal', '-shm']) fs.rmSync(join(state, `planfold.db${wal}`), { force: true })
+    return join(state, 'planfold.db')
+  }
+  const programs = (scripts: { readonly [name: string]: string }): string => {
+    const bin = fs.mkdtempSync(join(tmpdir(), 'planfold-bin-'))
+    onTestFinished(() => fs.rmSync(bin, { recursive: true, force: true }))
+    for (const [name, script] of Object.entries(scripts))
+      fs.writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    return bin
+  }
+  const settings = (text: string): string => {
+    const file = join(programs({}), 'models.yaml')
+    fs.writeFileSync(file, text, { mode: 0o600 })
+    return file
+  }
+
+  test.each(DAMAGES)('%s is found, with its repair', async (_, plant, part, status, message, repair) => {
+    const environment = plant(await withState()) as { readonly [name: string]: string } | undefined
+    const { of } = await found(environment)
+    const bad = of(part).filter(each => each.status !== 'ok')
+    expect(bad).toMatchObject([
+      { status, message: expect.stringMatching(message), repair: expect.stringMatching(repair) },
+    ])
+  })
+
   test('settings of models that are wrong', async () => {
     const settings = join(place.folder, 'models.yaml')
     fs.writeFileSync(settings, 'nonsense: [\n', { mode: 0o600 })

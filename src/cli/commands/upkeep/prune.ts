@@ -47,6 +47,9 @@ export async function prune(context: Context, options: PruneOptions): Promise<nu
       pruned.plans + pruned.entries + pruned.blobs === 0
         ? 'nothing to remove'
         : `${numberOf(pruned.plans, 'plan')}, ${numberOf(pruned.entries, 'entry')}, ${numberOf(pruned.blobs, 'blob')} (${Math.ceil(pruned.bytes / 1024)} kB) ${verb} removed`,
+      ...(pruned.moved === 0
+        ? []
+        : [`misplaced files of ${numberOf(pruned.moved, 'attempt')} ${verb} removed (.planfold/outside-scope)`]),
       ...(pruned.held === 0
         ? []
         : [

@@ -144,7 +144,7 @@ function otherwiseLines(
 function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentLine[] {
   const { say } = options
   const { visible } = say
-  const { task, visit, impact, effect, does, program, cwd, inputs, values, env, files, remotes, words } = shown
+  const { task, visit, impact, does, program, cwd, inputs, values, env, files, remotes, words } = shown
   const field = (label: string, ...text: readonly ConsentSpan[]): ConsentLine => [
     '  ',
     dim(label.padEnd(9)),
@@ -157,7 +157,7 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
   const lines: ConsentLine[] = [
     [
       { tone: 'bold', text: visible(task) },
-      ` (run ${visit}, effect ${effect}`,
+      ` (run ${visit}, ${effectWords(shown)}`,
       ...(impact === null ? [] : [', ', { tone: 'red', text: IMPACT_WORDS[impact] } as const]),
       ')',
     ],
@@ -222,17 +222,30 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
   return [...lines, ...authorLines(words, say).map(indented)]
 }
 
-/** What only reads says so by its effect; that is the author's word, as a list would be. */
-function writesOf({ write, effect }: ShownTask, say: SafeText): string {
-  if (effect === 'pure' && (write ?? []).length === 0) return 'nothing (declared read-only)'
-  return write === null ? 'not declared (can write anywhere)' : listOf(write, 'nothing', say)
+/** Without a sandbox, what a command writes and whom it reaches is the author's word. */
+function writesOf({ write, effect, sandbox }: ShownTask, say: SafeText): string {
+  if (effect === 'pure' && (write ?? []).length === 0)
+    return sandbox === true ? 'nothing (enforced by the sandbox)' : 'nothing (declared read-only)'
+  if (write === null)
+    return sandbox === true
+      ? 'not declared (the sandbox lets it write the whole workspace, nothing else)'
+      : 'not declared (can write anywhere)'
+  return `${listOf(write, 'nothing', say)}${heldBy(sandbox)}`
 }
 
+const heldBy = (sandbox: true | undefined): string => (sandbox === true ? ' (enforced by the sandbox)' : '')
+
+/** That a command keeps to the workspace is proved where a sandbox holds it; else its author is trusted. Our own edits need neither. */
+const effectWords = ({ effect, sandbox, does }: ShownTask): string =>
+  effect === 'workspace' && (does.type === 'argv' || does.type === 'script')
+    ? `effect ${effect}, ${sandbox === true ? 'proved by the sandbox' : 'trusted: no sandbox'}`
+    : `effect ${effect}`
+
 /** We carry out edits and git actions ourselves, and neither reaches out. */
-function networkOf({ network, unknown, does }: ShownTask, say: SafeText): string {
+function networkOf({ network, unknown, does, sandbox }: ShownTask, say: SafeText): string {
   if (does.type === 'edit' || does.type === 'git') return 'none'
   if (network === null) return 'not declared (can reach anything)'
-  return listOf(networkWords({ allow: network, unknown: unknown ?? 'deny' }), 'none', say)
+  return `${listOf(networkWords({ allow: network, unknown: unknown ?? 'deny' }), 'none', say)}${heldBy(sandbox)}`
 }
 
 const listOf = (words: readonly string[], none: string, { visible }: SafeText): string =>

@@ -1,0 +1,127 @@
+// A control group for one sandbox, where this user may make one: then the kernel itself keeps the limits, at once and to the byte. It is
+// looked for beside the group of this process and below it, only where memory and processes are already controlled: settings of others
+// are left alone. Of version 1 only processes are used: root needs that, whom no other limit of the kernel stops from forking. Where
+// no group can be made, which is usual for an ordinary user, the watcher is all there is.
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { isWithin } from '../find-program.ts'
+import type { SandboxLimits } from './sandbox.ts'
+
+export interface ControlGroup {
+  /** What the kernel has refused or ended for it so far. */
+  excess(): 'memory' | 'processes' | null
+  remove(): void
+}
+
+export interface ControlGroupPlace {
+  readonly mount: string
+  /** The file that names the group of this process. */
+  readonly own: string
+}
+
+const USUAL: ControlGroupPlace = { mount: '/sys/fs/cgroup', own: '/proc/self/cgroup' }
+const NAME = 'planfold-'
+const REMOVE_AGAIN_MS = 1_000
+let made = 0
+
+/** Puts the process, and so all that it starts, into a group of its own; null where that cannot be. */
+export function makeControlGroup(first: number, limits: SandboxLimits, place = USUAL): ControlGroup | null {
+  for (const { parent, settings } of [...unifiedIn(place, limits), ...processesIn(place, limits)]) {
+    sweep(parent)
+    const folder = join(parent, `${NAME}${process.pid}-${++made}`)
+    try {
+      mkdirSync(folder)
+    } catch {
+      continue
+    }
+    try {
+      for (const [file, value] of settings) writeFileSync(join(folder, file), value)
+      writeFileSync(join(folder, 'cgroup.procs'), String(first))
+      return { excess: () => excessIn(folder), remove: () => remove(folder) }
+    } catch {
+      remove(folder)
+    }
+  }
+  return null
+}
+
+interface Candidate {
+  readonly parent: string
+  readonly settings: readonly (readonly [file: string, value: string])[]
+}
+
+function unifiedIn({ mount, own }: ControlGroupPlace, { memoryBytes, processes }: SandboxLimits): readonly Candidate[] {
+  if (!existsSync(join(mount, 'cgroup.controllers'))) return []
+  const named = /^0::(\/.*)$/m.exec(readOrEmpty(own))?.[1]
+  if (named === undefined) return []
+  const here = join(mount, named)
+  const settings = [
+    ['memory.max', String(memoryBytes)],
+    // All processes go at once when there is too much: half a command is of no use.
+    ['memory.oom.group', '1'],
+    ['pids.max', String(processes)],
+  ] as const
+  return [here, dirname(here)]
+    .filter(folder => isWithin(folder, mount) && controls(folder))
+    .map(parent => ({ parent, settings }))
+}
+
+/** Version 1, where processes have a tree of their own. */
+function processesIn({ mount, own }: ControlGroupPlace, { processes }: SandboxLimits): readonly Candidate[] {
+  const named = /^\d+:pids:(\/.*)$/m.exec(readOrEmpty(own))?.[1]
+  const parent = named === undefined ? null : join(mount, 'pids', named)
+  if (parent === null || !existsSync(join(parent, 'cgroup.procs'))) return []
+  return [{ parent, settings: [['pids.max', String(processes)]] }]
+}
+
+const controls = (folder: string): boolean => {
+  const given = readOrEmpty(join(folder, 'cgroup.subtree_control')).split(/\s+/)
+  return given.includes('memory') && given.includes('pids')
+}
+
+function excessIn(folder: string): 'memory' | 'processes' | null {
+  if (counted(join(folder, 'memory.events'), 'oom_kill') > 0) return 'memory'
+  return counted(join(folder, 'pids.events'), 'max') > 0 ? 'processes' : null
+}
+
+const counted = (file: string, name: string): number =>
+  Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(readOrEmpty(file))?.[1] ?? 0)
+
+/** One with processes in it cannot be removed; they are about to end. */
+function remove(folder: string): void {
+  if (!isRemoved(folder)) setTimeout(() => isRemoved(folder), REMOVE_AGAIN_MS).unref()
+}
+
+function isRemoved(folder: string): boolean {
+  try {
+    rmdirSync(folder)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Groups of processes of ours that were killed. Only empty ones can be removed. */
+function sweep(parent: string): void {
+  for (const name of namesIn(parent)) {
+    const maker = name.startsWith(NAME) ? Number(name.slice(NAME.length).split('-')[0]) : 0
+    if (maker > 0 && !existsSync(`/proc/${maker}`)) isRemoved(join(parent, name))
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}

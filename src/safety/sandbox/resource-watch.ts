@@ -1,0 +1,145 @@
+// Looks at how many processes a sandbox has and how much memory they use, from outside, while it runs. Who uses more than it may is
+// ended, all at once: process 1 is killed, and the kernel kills the rest. The names of the processes are read often, because a fork
+// bomb is quick and slows down whoever watches; what each uses is read seldom, and sooner the nearer it is to the limit.
+//
+// Memory is what only these processes have: pages of their own, shared pages once, and what they wrote into folders that are in memory.
+// What is read from files is the kernel's, which takes it back when it needs it.
+
+import { readdirSync, readFileSync, statfsSync } from 'node:fs'
+import type { Failure } from '../../domain/result.ts'
+import type { SandboxLimits } from './sandbox.ts'
+
+export interface Watched {
+  /** Process 1 of the sandbox, as this machine numbers it. */
+  readonly first: number
+  /** Folders that are in memory, as the sandbox calls them. */
+  readonly inMemory: readonly string[]
+  readonly limits: SandboxLimits
+  /** What the kernel has met already, where it keeps the limits itself. */
+  readonly met?: () => 'memory' | 'processes' | null
+}
+
+const COUNT_EVERY_MS = 50
+const MEASURE_MAX_MS = 250
+/** As fast as one core can fill memory, rounded up. */
+const FILLS_BYTES_PER_MS = 8_000_000
+/** For each process, so that measuring takes a small part of the time: a look is some microseconds, an exact one a millisecond and more. */
+const PAUSE_MS = { rough: 1, exact: 50 } as const
+const PAUSE_MAX_MS = 1_000
+
+/** Calls back once, with what was too much; returns how to stop. */
+export function watchResources(watched: Watched, onExcess: (failure: Failure) => void): () => void {
+  const { limits } = watched
+  let pauses = 0
+  const look = (): Failure | null => {
+    const inside = processesIn(watched.first)
+    if (inside.length > limits.processes) return tooMany(limits)
+    if (pauses-- > 0) return null
+    const met = watched.met?.() ?? null
+    if (met !== null) return excessOf(met, limits)
+    const { threads, bytes, how } = measure(watched, inside)
+    const free = Math.max(0, limits.memoryBytes - bytes)
+    const pauseMs = Math.max(
+      Math.min(PAUSE_MAX_MS, inside.length * PAUSE_MS[how]),
+      Math.min(MEASURE_MAX_MS, free / FILLS_BYTES_PER_MS),
+    )
+    pauses = Math.floor(pauseMs / COUNT_EVERY_MS)
+    if (threads > limits.processes) return tooMany(limits)
+    return bytes > limits.memoryBytes ? tooMuch(limits) : null
+  }
+  const timer = setInterval(() => {
+    const failure = look()
+    if (failure === null) return
+    clearInterval(timer)
+    onExcess(failure)
+  }, COUNT_EVERY_MS)
+  return () => clearInterval(timer)
+}
+
+/** Its own list of processes, as the sandbox numbers them: nobody else is in it. */
+function processesIn(first: number): readonly string[] {
+  try {
+    return readdirSync(`/proc/${first}/root/proc`).filter(name => /^\d+$/.test(name))
+  } catch {
+    return []
+  }
+}
+
+function measure({ first, inMemory, limits }: Watched, inside: readonly string[]) {
+  const root = `/proc/${first}/root`
+  let threads = 0
+  let own = 0
+  for (const pid of inside) {
+    const status = readOrEmpty(`${root}/proc/${pid}/status`)
+    threads += field(status, 'Threads')
+    own += (field(status, 'RssAnon') + field(status, 'RssShmem') + field(status, 'VmSwap')) * 1024
+  }
+  const files = inMemory.reduce((sum, folder) => sum + usedIn(`${root}${folder}`), 0)
+  // Pages that several have are in the sum several times. Only when it seems too much it is worth knowing better.
+  if (own + files <= limits.memoryBytes) return { threads, bytes: own + files, how: 'rough' as const }
+  return { threads, bytes: exact(root, inside, files), how: 'exact' as const }
+}
+
+/** Each page counted once. Of mapped files in memory, those in the folders are in both; whoever is larger counts. */
+function exact(root: string, inside: readonly string[], files: number): number {
+  let own = 0
+  let shared = 0
+  for (const pid of inside) {
+    const rollup = readOrEmpty(`${root}/proc/${pid}/smaps_rollup`)
+    own += (field(rollup, 'Pss_Anon') + field(rollup, 'SwapPss')) * 1024
+    shared += field(rollup, 'Pss_Shmem') * 1024
+  }
+  return own + Math.max(shared, files)
+}
+
+function field(text: string, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0)
+}
+
+function usedIn(folder: string): number {
+  try {
+    const { blocks, bfree, bsize } = statfsSync(folder)
+    return (blocks - bfree) * bsize
+  } catch {
+    return 0
+  }
+}
+
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    // It has ended meanwhile.
+    return ''
+  }
+}
+
+export const excessOf = (what: 'memory' | 'processes', limits: SandboxLimits): Failure =>
+  what === 'memory' ? tooMuch(limits) : tooMany(limits)
+
+const tooMuch = ({ memoryBytes }: SandboxLimits): Failure =>
+  excess(
+    'memory',
+    `it used more than ${shownBytes(memoryBytes)} of memory (policy.limits.memory), and was ended`,
+    'raise `policy.limits.memory` in the plan, or PLANFOLD_MEMORY_MAX for this machine (8GiB), if it really needs more',
+  )
+
+const tooMany = ({ processes }: SandboxLimits): Failure =>
+  excess(
+    'processes',
+    `it had more than ${processes} processes and threads at once (policy.limits.processes), and was ended`,
+    'raise `policy.limits.processes` in the plan, or PLANFOLD_PROCESSES_MAX for this machine, if it really needs more',
+  )
+
+const excess = (what: string, message: string, hint: string): Failure => ({
+  class: 'resource',
+  code: `sandbox:${what}`,
+  message,
+  hint,
+  retryable: true,
+})
+
+function shownBytes(bytes: number): string {
+  const [unit, size] = bytes >= 1024 ** 3 ? ['GiB', 1024 ** 3] : ['MiB', 1024 ** 2]
+  return `${Number((bytes / Number(size)).toFixed(1))} ${unit}`
+}

@@ -1,0 +1,42 @@
+// A command is shut in as the engine has decided for it: with its network opened for as long as it runs. Whoever starts commands of a
+// plan comes by here: the runner of commands, and hooks.
+
+import type { Answer } from '../safety-refusal.ts'
+import type { OpenNetwork, Sandbox, SandboxLimits, SandboxNetwork, SandboxRequest, Wrapped } from './sandbox.ts'
+
+export interface SandboxUse {
+  readonly room: Sandbox
+  /** The network it has, or how a way out is opened for one command. */
+  readonly network: SandboxNetwork | ((log: Log) => Promise<Answer<OpenNetwork>>)
+  /** Without one nothing runs; else what is weaker is told. */
+  readonly isRequired: boolean
+  readonly limits?: SandboxLimits
+}
+
+type Log = (stream: 'stdout' | 'stderr' | 'engine', chunk: Uint8Array) => void
+
+export type ShutIn = Wrapped & Pick<OpenNetwork, 'close'>
+
+/** Null where there is no sandbox and none is required: that is told. */
+export async function shutIn(
+  { room, network, isRequired, limits }: SandboxUse,
+  request: Omit<SandboxRequest, 'network' | 'limits'>,
+  log: Log,
+): Promise<Answer<ShutIn> | null> {
+  if (!isRequired) {
+    const standing = await room.check()
+    if (!standing.ok) {
+      log('engine', Buffer.from(`${standing.failure.message}; this command runs with your permissions\n`))
+      return null
+    }
+  }
+  const open = typeof network === 'function' ? await network(log) : ({ ok: true, value: { network, close } } as const)
+  if (!open.ok) return open
+  const use = { network: open.value.network, ...(limits === undefined ? {} : { limits }) }
+  const wrapped = await room.wrap({ ...request, ...use })
+  if (wrapped.ok) return { ok: true, value: { ...wrapped.value, close: open.value.close } }
+  await open.value.close()
+  return wrapped
+}
+
+const close = async () => {}

@@ -1,0 +1,37 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { workspaceMounts } from './workspace-mounts.ts'
+
+function setup(paths: readonly string[]) {
+  const root = mkdtempSync(join(tmpdir(), 'planfold-mounts-'))
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  const make = (path: string): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), '')
+  }
+  paths.forEach(make)
+  return { root, make, place: { root, stateDir: join(root, '.planfold'), write: null } }
+}
+
+const MANY = Array.from({ length: 30 }, (_, at) => `a/deep/${at}/file`)
+
+test('in a folder of many files, protected places near the top are closed, and new ones there are found', () => {
+  const { root, make, place } = setup([...MANY, '.github/workflows/ci.yml', 'z/.npmrc'])
+  const { mounts, lookAfter } = workspaceMounts(place, 20)
+  const closed = mounts.filter((_, at) => mounts[at - 1] === '--ro-bind')
+  for (const path of ['.github/workflows', 'z/.npmrc']) expect(closed).toContain(join(root, path))
+  expect(lookAfter()).toEqual([])
+  make('z/.vscode/tasks.json')
+  make('b/.idea/x')
+  expect(lookAfter()).toEqual(expect.arrayContaining(['z/.vscode', 'b/.idea']))
+})
+
+test('with fewer files they are found at any depth, but for node_modules', () => {
+  const { make, place } = setup(MANY)
+  const { lookAfter } = workspaceMounts(place)
+  make('a/deep/7/new/.vscode/tasks.json')
+  make('a/node_modules/x/.vscode/tasks.json')
+  expect(lookAfter()).toEqual(['a/deep/7/new/.vscode'])
+})

@@ -1,0 +1,204 @@
+// What happened to a plan, the newest first: its journal in the words of `planfold log`, each entry with an address of its own.
+
+import '../styles/history.css'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import { History as HistorySign } from 'lucide-react'
+import { useEffect, useMemo, useRef } from 'react'
+import { plainStep } from '../../src/domain/hint.ts'
+import { isSetback, type Moment, type PlanWording, timeline } from '../../src/domain/views/timeline.ts'
+import { type EntryItem, listEntries } from '../data/api.ts'
+import type { LivePlan } from '../data/live.ts'
+import { commandOf } from '../parts/command.tsx'
+import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
+import { count, dateOf, dayOf, timeOf } from '../parts/words.ts'
+
+const PAGE = 100
+/** So many newer ones are shown above an entry that is looked for. */
+const ABOVE = 20
+
+export default function History({
+  plan,
+  name,
+  onSelect,
+}: {
+  readonly plan: LivePlan
+  /** As the address calls it. */
+  readonly name: string
+  readonly onSelect: (task: string) => void
+}) {
+  const { id, version } = plan.head
+  const { entry, before: said } = useSearch({ from: '/plans/$plan' })
+  const wanted = said ?? (entry === undefined ? undefined : entry + ABOVE + 1)
+  // From the end on, the page grows with the plan.
+  const before = wanted === undefined || wanted > version ? undefined : wanted
+  const { data, error } = useQuery({
+    queryKey: ['history', before === undefined ? 'newest' : before, id],
+    queryFn: () => listEntries(id, { limit: PAGE, ...(before === undefined ? {} : { before }) }),
+    ...(before === undefined ? {} : { staleTime: Number.POSITIVE_INFINITY }),
+    placeholderData: shown => shown,
+  })
+  const list = useRef<HTMLOListElement>(null)
+  const isFound = data?.items.some(one => one.version === entry) === true
+  // Once for each entry that is looked for; afterwards the person scrolls.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another entry, another place.
+  useEffect(() => {
+    if (isFound) list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'center' })
+  }, [entry, isFound])
+  if (error !== null) return <Trouble error={error} />
+  if (data === undefined)
+    return (
+      <div className="history">
+        <Skeleton height={120} />
+      </div>
+    )
+  const [first, last] = [data.items[0], data.items.at(-1)]
+  const newer = first === undefined || first.version >= version ? null : first.version + PAGE + 1
+  const older = last === undefined || last.version === 1 ? null : last.version
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reached by keys.
+    <section className="history" aria-label="History" tabIndex={0}>
+      <div className="history-head">
+        <p className="dim">
+          {count(version, 'entry', 'entries')}, the newest first. The journal is the only truth about a plan: nothing in
+          it changes.
+        </p>
+        <span className="space" />
+        {newer !== null && <PageLink name={name} before={newer > version ? undefined : newer} word="Newer" />}
+      </div>
+      {entry !== undefined && !isFound && (
+        <p className="history-none" role="status">
+          There is no entry {entry}: the journal has {count(version, 'entry', 'entries')}.
+        </p>
+      )}
+      {data.items.length === 0 ? (
+        <Empty title="Nothing here" sign={<HistorySign size={36} strokeWidth={1.4} aria-hidden="true" />} />
+      ) : (
+        <ol ref={list} reversed start={first?.version}>
+          {data.items.map((item, at) => (
+            <Entry
+              key={item.version}
+              item={item}
+              name={name}
+              planName={plan.head.name}
+              isWanted={item.version === entry}
+              isNewDay={at === 0 || dayOf(Date.parse(item.at)) !== dayOf(Date.parse(data.items[at - 1]!.at))}
+              knows={plan.byName}
+              onSelect={onSelect}
+            />
+          ))}
+        </ol>
+      )}
+      {older !== null && <PageLink name={name} before={older} word="Older" />}
+    </section>
+  )
+}
+
+function PageLink({
+  name,
+  before,
+  word,
+}: {
+  readonly name: string
+  readonly before: number | undefined
+  readonly word: string
+}) {
+  return (
+    <Link
+      to="/plans/$plan"
+      params={{ plan: name }}
+      search={({ entry: _, before: __, ...rest }) => ({ ...rest, ...(before === undefined ? {} : { before }) })}
+      className="button small"
+    >
+      {word}
+    </Link>
+  )
+}
+
+function Entry({
+  item,
+  name,
+  planName,
+  isWanted,
+  isNewDay,
+  knows,
+  onSelect,
+}: {
+  readonly item: EntryItem
+  readonly name: string
+  readonly planName: string
+  readonly isWanted: boolean
+  readonly isNewDay: boolean
+  readonly knows: ReadonlyMap<string, unknown>
+  readonly onSelect: (task: string) => void
+}) {
+  const { version, actor, at, events } = item
+  const now = Date.parse(at)
+  const moments = useMemo(
+    () => timeline({ now, version, actor, events }, wordsFor(planName)),
+    [now, version, actor, events, planName],
+  )
+  return (
+    <li className={isWanted ? 'wanted' : ''} aria-current={isWanted ? 'true' : undefined}>
+      {isNewDay && <h3>{dayOf(now)}</h3>}
+      <div className="entry">
+        <Link
+          to="/plans/$plan"
+          params={{ plan: name }}
+          search={before => ({ ...before, entry: version })}
+          className="entry-number num"
+          aria-label={`Entry ${version}`}
+        >
+          {version}
+        </Link>
+        <time className="num dim" dateTime={at} title={dateOf(now)}>
+          {timeOf(now)}
+        </time>
+        <ul className="entry-told">
+          {moments.map((moment, place) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: events are in order.
+            <li key={place} className={isSetback(events[place]!) ? 'setback' : ''}>
+              <span>
+                <Told moment={moment} knows={knows} onSelect={onSelect} />
+              </span>
+              <code className="dim">{moment.type}</code>
+            </li>
+          ))}
+        </ul>
+        <span className="entry-by dim" title={actor}>
+          {actor === 'janitor' ? 'system' : actor}
+        </span>
+      </div>
+    </li>
+  )
+}
+
+/** The sentence; the task it begins with can be opened. */
+function Told({
+  moment: { task, text },
+  knows,
+  onSelect,
+}: {
+  readonly moment: Moment
+  readonly knows: ReadonlyMap<string, unknown>
+  readonly onSelect: (task: string) => void
+}) {
+  if (task === null || !text.startsWith(task) || !knows.has(task)) return text
+  return (
+    <>
+      <button type="button" className="link mono" onClick={() => onSelect(task)}>
+        {task}
+      </button>
+      {text.slice(task.length)}
+    </>
+  )
+}
+
+/** Steps in a sentence are commands for a terminal, as `planfold log` says them. */
+const wordsFor = (plan: string): PlanWording => ({
+  plan,
+  word: part =>
+    'next' in part && part.next === 'restore'
+      ? commandOf('restore', part.plan ?? plan, ...(part.file === undefined ? [] : [part.file]))
+      : `planfold ${plainStep(part)}`,
+})
