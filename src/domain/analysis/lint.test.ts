@@ -49,7 +49,7 @@ const FIRES: readonly Row[] = [
   ['cwd-outside', ['a'], plan('p', task('a', { cwd: '/srv' })), { scopes }],
   ['reserved-variable', ['a'], plan('p', task('a', { env: { OK: '1', PATH: '.' } })), { environment }],
   ['secret-name', ['a'], plan('p', task('a', { secrets: ['PATH'], ...run('env') })), { environment }],
-  ['secret-without-command', ['a'], plan('p', task('a', { secrets: ['TOKEN'] }))],
+  ['secret-without-command', ['a'], plan('p', external('a', { secrets: ['TOKEN'] }))],
   ['unreachable', ['b', 'c'], plan('p', task('a', { on: { timeout: 'b' } }), task('b'), task('c', { needs: ['b'] }))],
   ['default-visits', ['b'], plan('p', task('a'), gate('b', { needs: ['a'], on: { rejected: 'a' } }))],
   ['too-many-tasks', [undefined], plan('p', ...Array.from({ length: 8 }, (_, at) => task(`t${at}`)))],
