@@ -3,11 +3,14 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PLAN_STATUSES } from '../src/domain/status.ts'
 import { raisePlan } from '../src/format/plan/definition-to-document.ts'
 import { mcpFactory } from '../src/mcp/server.ts'
 import { proposedPlan } from '../src/operations/goals/plan-goal.ts'
 import { listen } from '../src/server/listening.fixture.ts'
 import { type Asked, type Served, served } from '../src/server/server.fixture.ts'
+
+const NONE = Object.fromEntries(PLAN_STATUSES.map(status => [status, 0]))
 
 let service: Served
 const closing: (() => Promise<void>)[] = []
@@ -232,7 +235,13 @@ const REGRESSIONS: readonly Regression[] = [
     },
     async http() {
       await withEmpty(async empty => {
-        expect((await empty.ask('GET', '/plans')).body).toEqual({ items: [], next: null, total: 0, complete: true })
+        expect((await empty.ask('GET', '/plans')).body).toEqual({
+          items: [],
+          next: null,
+          total: 0,
+          complete: true,
+          states: NONE,
+        })
         const ids: string[] = []
         for (let made = 1; made <= 7; made++) {
           ids.unshift((await empty.ask('POST', '/plans', { goal_id: 'g' })).body.id)

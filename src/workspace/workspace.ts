@@ -95,6 +95,8 @@ export interface LeftOut {
   readonly kept?: true
 }
 
+/** The reason given for a path that no task may write, such as `.git`. */
+export const PROTECTED = 'protected'
 /** The reason given for a path in a snapshot that the ignore rules match. */
 export const IGNORED = 'ignored'
 

@@ -321,6 +321,19 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     expect(readFileSync(join(world.root, 'AGENTS.md'), 'utf8')).toBe('be kinder\n')
   })
 
+  test('may declare a whole repository: what is protected in it is not its own, and not captured', async () => {
+    const world = new World('whole', USERS[0]!)
+    mkdirSync(join(world.root, '.git'), { recursive: true })
+    const all = (id: string, line: string) => one(id, [line]).replace('src/**', '"**"')
+    const made = await world.plan(all('made', 'echo x > made'))
+    expect(made.code, made.out).toBe(0)
+    const refused = await world.plan(all('hook', 'mkdir -p .git/hooks; echo x > .git/hooks/pre-commit'))
+    expect(refused.code, refused.out).toBe(1)
+    expect(existsSync(join(world.root, '.git/hooks/pre-commit'))).toBe(false)
+    expect((await world.run(['rollback', 'made', '--yes'])).code).toBe(0)
+    expect(existsSync(join(world.root, 'made'))).toBe(false)
+  })
+
   test('may write a folder that is not there yet, and mounting makes nothing', async () => {
     const world = new World('absent', USERS[0]!)
     const made = await world.plan(one('absent', ['mkdir -p dist/a', 'echo x > dist/a/b']).replace('src/**', 'dist/**'))

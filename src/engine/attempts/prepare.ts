@@ -5,12 +5,14 @@
 import type { Expanded, Turn } from '../../domain/command.ts'
 import { needsConsent } from '../../domain/gates/consent-rules.ts'
 import type { TaskName } from '../../domain/id.ts'
+import { numberOf } from '../../domain/phrases.ts'
 import { scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import type { Failure, Prepared, Verdict } from '../../domain/result.ts'
 import { dueBefore } from '../../domain/rollback/checkpoint-rules.ts'
 import { capturesScope } from '../../domain/rules/scheduling.ts'
 import { type Shortage, shortageIn } from '../../domain/shortage.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { PROTECTED } from '../../workspace/workspace.ts'
 import { type RestoredFiles, restoreScope } from '../files/restore-scope.ts'
 import { reserveScope } from '../files/scope-reservation.ts'
 import { makeQuestion } from '../gates/gate-checks.ts'
@@ -184,9 +186,11 @@ async function made(
   }
   const captured = await rooms.workspace.capture(scopeOf(state.definition, task.definition) ?? [])
   if (!captured.ok) return { prepared: { failure: captured.failure }, restored: null }
-  if (captured.left.length > 0) {
-    const first = captured.left[0]!
-    const message = `${captured.left.length} path(s) of its write scope cannot be captured, first '${first.path}': ${first.reason}`
+  // Protected places are inside no scope: a sandbox keeps them as they are, and nobody sets them back.
+  const left = captured.left.filter(({ reason }) => reason !== PROTECTED)
+  const [first] = left
+  if (first !== undefined) {
+    const message = `${numberOf(left.length, 'path', 'paths')} of its write scope cannot be captured, first '${first.path}': ${first.reason}`
     return {
       prepared: {
         failure: {

@@ -3,7 +3,10 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Actor, PlanName, TaskName } from '../../domain/id.ts'
+import { PLAN_STATUSES } from '../../domain/status.ts'
 import { type Served, served } from '../server.fixture.ts'
+
+const NONE = Object.fromEntries(PLAN_STATUSES.map(status => [status, 0]))
 
 let service: Served
 beforeAll(async () => {
@@ -452,7 +455,13 @@ describe('lists', () => {
   test('regression 7 over HTTP: work with none, one and many', async () => {
     const empty = await served()
     try {
-      expect((await empty.ask('GET', '/plans')).body).toEqual({ items: [], next: null, total: 0, complete: true })
+      expect((await empty.ask('GET', '/plans')).body).toEqual({
+        items: [],
+        next: null,
+        total: 0,
+        complete: true,
+        states: NONE,
+      })
       expect((await empty.ask('GET', '/tasks')).body).toEqual({ items: [], next: null })
       const one = (await empty.ask('POST', '/plans', { goal_id: 'g' })).body
       expect((await empty.ask('GET', '/plans')).body.items).toMatchObject([

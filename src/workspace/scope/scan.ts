@@ -17,7 +17,7 @@ import { type CachedDirectory, type CachedFile, isUnchanged, type StatCache } fr
 import { type Tree, type TreeRow, writeTree } from '../snapshots/tree-object.ts'
 import { ASIDE } from '../snapshots/tree-walk.ts'
 import { Making, totalsOf } from '../snapshots/write-tree.ts'
-import type { Batch } from '../workspace.ts'
+import { type Batch, PROTECTED } from '../workspace.ts'
 
 const ENTRIES_MAX = 50_000
 const TOTAL_MAX_BYTES = 256 * 1024 * 1024
@@ -27,7 +27,6 @@ const ENTRY_COSTS_BYTES = 8 * 1024
 /** The cache on disk is that of the whole workspace: only a scope of more files is worth reading it. */
 const FILES_WITHOUT_CACHE = 100
 
-export const PROTECTED = 'protected'
 export const HARD_LINK = 'hard link: its content is kept, its other names are not'
 
 /** What was captured, as trees: `load` reads the rows of one directory. */

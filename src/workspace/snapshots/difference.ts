@@ -2,7 +2,8 @@
 // removed when empty: somebody else's file in one of them keeps it.
 
 import { covers, inScope } from '../../safety/scope.ts'
-import { HARD_LINK, PROTECTED } from '../scope/scan.ts'
+import { HARD_LINK } from '../scope/scan.ts'
+import { PROTECTED } from '../workspace.ts'
 import { type BytePath, type Entry, type Left, type Manifest, textOf } from './manifest.ts'
 
 export type Found = Entry | { readonly type: 'special' }
