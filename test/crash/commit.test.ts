@@ -17,8 +17,8 @@ afterAll(() => scene.close())
 /** Behind a commit the ordinary run takes every eleventh one, before it every twelfth; `npm run crash` takes all. */
 const ALL = process.env.PLANFOLD_CRASH === 'all'
 const STEPS: { readonly [point: string]: number } = {
-  'store.commit:before': ALL ? 1 : 16,
-  'store.commit:after': ALL ? 1 : 15,
+  'store.commit:before': ALL ? 1 : 22,
+  'store.commit:after': ALL ? 1 : 21,
 }
 
 const killAt = (point: string, step = 1) =>
