@@ -6,10 +6,8 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { ShortageKind } from '../domain/shortage.ts'
 import type { PlanStatus, TaskStatus } from '../domain/status.ts'
 import type { Briefing } from '../domain/views/board.ts'
-import type * as forks from '../format/wire/forks.ts'
-import type * as revisions from '../format/wire/revisions.ts'
-import type * as views from '../format/wire/views.ts'
-import type { ReadBy } from '../format/wire/wire.ts'
+
+export type * from './large-bodies.ts'
 
 // The door's types without their brands: what is sent is checked where it arrives, so a caller may write names as plain text.
 
@@ -182,21 +180,6 @@ export interface ForkMade extends Moved {
     readonly works: { readonly in: 'workspace' | 'folder' | 'worktree'; readonly [key: string]: unknown }
   } | null
 }
-
-// The large answers are what their schemas say.
-
-/** Two runs side by side. */
-export type ComparisonBody = ReadBy<typeof forks.comparison>
-/** What differs between two checkpoints, or between one and now. */
-export type CheckpointDiffBody = ReadBy<typeof forks.checkpointDiff>
-/** The whole plan as it stands; `fold` is opened by `unpackFold`. */
-export type PlanStateBody = ReadBy<typeof views.state>
-/** Everything about one task. */
-export type TaskPageBody = ReadBy<typeof views.taskPage>
-/** One gate, with everything an answer agrees to. */
-export type GatePageBody = ReadBy<typeof views.gatePage>
-/** The next draft, and how it differs. Nothing was written. */
-export type RedraftBody = ReadBy<typeof revisions.redraft>
 
 export interface RedraftWanted {
   /** What was said about the draft; without a task about all of it. */

@@ -39,6 +39,7 @@ import {
   type RemoteEngine,
   type TasksWanted,
 } from './client.ts'
+import type * as body from './large-bodies.ts'
 import { byName } from './named.fixture.ts'
 
 let service: Served
@@ -58,6 +59,17 @@ function must<T>(answered: Answered<T>): T {
 }
 
 test('the types of the client are those of the service', () => {
+  expectTypeOf<ReadBy<typeof forks.comparison>>().toExtend<body.ComparisonBody>()
+  expectTypeOf<keyof ReadBy<typeof forks.comparison>>().toEqualTypeOf<keyof body.ComparisonBody>()
+  expectTypeOf<ReadBy<typeof forks.checkpointDiff>>().toExtend<body.CheckpointDiffBody>()
+  expectTypeOf<keyof ReadBy<typeof forks.checkpointDiff>>().toEqualTypeOf<keyof body.CheckpointDiffBody>()
+  expectTypeOf<ReadBy<typeof views.state>>().toExtend<body.PlanStateBody>()
+  expectTypeOf<keyof ReadBy<typeof views.state>>().toEqualTypeOf<keyof body.PlanStateBody>()
+  expectTypeOf<ReadBy<typeof views.taskPage>>().toExtend<body.TaskPageBody>()
+  expectTypeOf<keyof ReadBy<typeof views.taskPage>>().toEqualTypeOf<keyof body.TaskPageBody>()
+  expectTypeOf<ReadBy<typeof views.gatePage>>().toExtend<body.GatePageBody>()
+  expectTypeOf<ReadBy<typeof revisions.redraft>>().toExtend<body.RedraftBody>()
+  expectTypeOf<keyof ReadBy<typeof revisions.redraft>>().toEqualTypeOf<keyof body.RedraftBody>()
   expectTypeOf<ReadBy<typeof plans.plan>>().toExtend<PlanBody>()
   expectTypeOf<ReadBy<typeof plans.planMade>>().toExtend<PlanMade>()
   expectTypeOf<ReadBy<typeof plans.plans>['items'][number]>().toExtend<PlanItem>()
