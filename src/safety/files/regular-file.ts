@@ -3,11 +3,13 @@
 // found to be the expected one. Whoever looks sees the old file or the new one.
 
 import { createHash } from 'node:crypto'
-import type { BigIntStats } from 'node:fs'
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import type { Sha256 } from '../../domain/id.ts'
 import { codeOf, ignoring, refuse } from '../safety-refusal.ts'
 import type { Directory, Name } from './directory.ts'
+
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
 
 export const FILE_MAX_BYTES = 64 * 1024 * 1024
 
@@ -32,24 +34,62 @@ export interface Replacement {
 
 export const sha256Of = (bytes: Uint8Array): Sha256 => createHash('sha256').update(bytes).digest('hex') as Sha256
 
+/** Below this size waiting for each system call would take far longer than the calls. */
+const SMALL_BYTES = 64 * 1024
+
 /** The content of a regular file; null when there is none of this name. Anything else is refused. */
 export async function readFile(directory: Directory, name: Name, maxBytes: number): Promise<FileContent | null> {
-  const handle = await ignoring(['ENOENT'], () => directory.openFile(name)).catch(error => {
-    // A socket cannot be opened at all.
-    if (codeOf(error) === 'ENXIO') refuse('policy', `${shown(name)} is a special file`, ONLY_REGULAR)
-    throw error
-  })
+  const small = readSmallFile(directory, name, Math.min(maxBytes, SMALL_BYTES))
+  if (small !== 'large') return small
+  const handle = await ignoring(['ENOENT'], () => directory.openFile(name))
   if (handle === null) return null
   try {
     const stat = await handle.stat({ bigint: true })
-    if (stat.isDirectory()) refuse('logic', `${shown(name)} is a directory`, 'name a file')
-    if (!stat.isFile()) refuse('policy', `${shown(name)} is a special file`, ONLY_REGULAR)
+    demandRegular(stat, name)
     const bytes = stat.size > maxBytes ? null : await readUpTo(handle, Number(stat.size), maxBytes)
     if (bytes === null) refuse('policy', `${shown(name)} is larger than ${maxBytes} bytes`, 'work on a smaller file')
-    return { bytes, sha256: sha256Of(bytes), mode: Number(stat.mode & 0o7777n), links: Number(stat.nlink), stat }
+    return contentOf(bytes, stat)
   } finally {
     await handle.close()
   }
+}
+
+/** Without waiting; `large` when there is more than that. */
+function readSmallFile(directory: Directory, name: Name, maxBytes: number): FileContent | 'large' | null {
+  let descriptor: number
+  try {
+    descriptor = openSync(directory.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null
+    // A socket cannot be opened at all.
+    if (codeOf(error) === 'ENXIO') refuse('policy', `${shown(name)} is a special file`, ONLY_REGULAR)
+    throw error
+  }
+  try {
+    const stat = fstatSync(descriptor, { bigint: true })
+    demandRegular(stat, name)
+    if (stat.size > maxBytes) return 'large'
+    const bytes = Buffer.allocUnsafe(Number(stat.size) + 1)
+    let length = 0
+    for (;;) {
+      const read = readSync(descriptor, bytes, length, bytes.length - length, length)
+      if (read === 0) return contentOf(bytes.subarray(0, length), stat)
+      length += read
+      // It grew meanwhile.
+      if (length === bytes.length) return 'large'
+    }
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function demandRegular(stat: BigIntStats, name: Name): void {
+  if (stat.isDirectory()) refuse('logic', `${shown(name)} is a directory`, 'name a file')
+  if (!stat.isFile()) refuse('policy', `${shown(name)} is a special file`, ONLY_REGULAR)
+}
+
+function contentOf(bytes: Buffer, stat: BigIntStats): FileContent {
+  return { bytes, sha256: sha256Of(bytes), mode: Number(stat.mode & 0o7777n), links: Number(stat.nlink), stat }
 }
 
 /** Reads to the end, whatever the size was a moment ago; null when there is more than allowed. */

@@ -6,7 +6,7 @@ import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync
 import type { Readable, Writable } from 'node:stream'
 import type { Failure } from '../../domain/result.ts'
 import { failure } from '../safety-refusal.ts'
-import { type ControlGroup, makeControlGroup } from './cgroup.ts'
+import { makeControlGroup } from './cgroup.ts'
 import { ARGUMENTS, FILTER, LIFELINE, STATUS } from './launcher.ts'
 import { excessOf, watchResources } from './resource-watch.ts'
 import type { Wrapped } from './sandbox.ts'
@@ -42,6 +42,8 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
   for (const stream of [lifeline, status, args, filter]) stream?.on('error', () => {})
   // Before it has its arguments it makes nothing, so all that it makes has this from the beginning.
   if (child.pid !== undefined) endFirst(child.pid)
+  const controlGroup = makeControlGroup(wrapped.limits)
+  const isEntered = child.pid === undefined ? null : controlGroup?.enterLater(child.pid)
   filter?.end(syscallFilter() ?? '')
   args?.end(`${wrapped.mounts.join('\0')}\0`)
 
@@ -51,24 +53,23 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
   let refused: Failure | null = null
   let excess: Failure | null = null
   let stopWatch = () => {}
-  let controlGroup: ControlGroup | null = null
   let said = ''
   const cut = () => lifeline?.destroy()
   const hear = (chunk: Buffer): void => {
     if (!ready) said = `${said}${chunk.toString('utf8')}`.slice(0, SAID_MAX)
   }
   child.stderr?.on('data', hear)
-  const begin = (): void => {
+  const begin = async (): Promise<void> => {
+    await isEntered
     if (lifeline?.destroyed) return
     const found = childOf(child.pid ?? 0)
     first = found
     refused = found === null ? UNSEEN : wrongMount(found, wrapped.writable)
     if (found === null || refused !== null) return void cut()
     const { inMemory, limits } = wrapped
-    const group = makeControlGroup(found, limits)
-    controlGroup = group
+    const isLimited = controlGroup?.enter(found) === true
     lifeline?.write('go\n')
-    const met = group === null ? {} : { met: group.excess }
+    const met = controlGroup !== null && isLimited ? { met: controlGroup.excess } : {}
     stopWatch = watchResources({ first: found, inMemory, limits, ...met }, failure => {
       excess = failure
       kill(found)
@@ -80,7 +81,7 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
     line += chunk.toString('utf8')
     if (!ready && line.startsWith('ready\n')) {
       ready = true
-      begin()
+      void begin()
     }
     const ended = /^exit (\d+)$/m.exec(line)?.[1]
     if (ended === undefined || code !== null) return

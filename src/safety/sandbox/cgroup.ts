@@ -4,11 +4,16 @@
 // no group can be made, which is usual for an ordinary user, the watcher is all there is.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isWithin } from '../find-program.ts'
 import type { SandboxLimits } from './sandbox.ts'
 
 export interface ControlGroup {
+  /** Takes a process in, and so all that it starts from then on. False: it could not. */
+  enter(pid: number): boolean
+  /** The same without waiting for it: the kernel takes some 15 ms for the first process, and hardly any time for those that follow. */
+  enterLater(pid: number): Promise<void>
   /** What the kernel has refused or ended for it so far. */
   excess(): 'memory' | 'processes' | null
   remove(): void
@@ -25,8 +30,8 @@ const NAME = 'planfold-'
 const REMOVE_AGAIN_MS = 1_000
 let made = 0
 
-/** Puts the process, and so all that it starts, into a group of its own; null where that cannot be. */
-export function makeControlGroup(first: number, limits: SandboxLimits, place = USUAL): ControlGroup | null {
+/** Null where none can be made. */
+export function makeControlGroup(limits: SandboxLimits, place = USUAL): ControlGroup | null {
   for (const { parent, settings } of [...unifiedIn(place, limits), ...processesIn(place, limits)]) {
     sweep(parent)
     const folder = join(parent, `${NAME}${process.pid}-${++made}`)
@@ -37,8 +42,13 @@ export function makeControlGroup(first: number, limits: SandboxLimits, place = U
     }
     try {
       for (const [file, value] of settings) writeFileSync(join(folder, file), value)
-      writeFileSync(join(folder, 'cgroup.procs'), String(first))
-      return { excess: () => excessIn(folder), remove: () => remove(folder) }
+      const members = join(folder, 'cgroup.procs')
+      return {
+        enter: pid => isWritten(() => writeFileSync(members, String(pid))),
+        enterLater: pid => writeFile(members, String(pid)).catch(() => {}),
+        excess: () => excessIn(folder),
+        remove: () => remove(folder),
+      }
     } catch {
       remove(folder)
     }
@@ -93,9 +103,11 @@ function remove(folder: string): void {
   if (!isRemoved(folder)) setTimeout(() => isRemoved(folder), REMOVE_AGAIN_MS).unref()
 }
 
-function isRemoved(folder: string): boolean {
+const isRemoved = (folder: string): boolean => isWritten(() => rmdirSync(folder))
+
+function isWritten(act: () => void): boolean {
   try {
-    rmdirSync(folder)
+    act()
     return true
   } catch {
     return false
