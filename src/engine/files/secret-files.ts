@@ -27,24 +27,41 @@ export async function withoutSecretFiles(
   const outcome = await carryOut()
   const found = await redactChanged(rooms, write, since, Object.values(secrets))
   if (found.length === 0 || outcome.type === 'interrupted') return outcome
-  const more = found.length - NAMED
-  const names = found.slice(0, NAMED).map(name => `'${name}'`)
-  const files = `${names.join(', ')}${more > 0 ? ` and ${numberOf(more, 'more file', 'more files')}` : ''}`
-  const message = `it left a secret in ${files}; the value was replaced there`
-  return { type: 'failed', failure: failure('policy', message, 'hand the secret on by the environment, not in a file') }
+  const kept = found.filter(({ isReplaced }) => !isReplaced)
+  const message =
+    kept.length === 0
+      ? `it left a secret in ${named(found)}; the value was replaced there`
+      : `it left a secret in ${named(kept)}, where it could not be replaced`
+  const hint =
+    kept.length === 0
+      ? 'hand the secret on by the environment, not in a file'
+      : 'delete it there, and give out a new secret; hand it on by the environment, not in a file'
+  return { type: 'failed', failure: failure('policy', message, hint) }
 }
 
-/** The files below the workspace that were changed since then and held a secret; they hold it no more. */
+function named(files: readonly Found[]): string {
+  const names = files.slice(0, NAMED).map(({ path }) => `'${path}'`)
+  const more = files.length - NAMED
+  return `${names.join(', ')}${more > 0 ? ` and ${numberOf(more, 'more file', 'more files')}` : ''}`
+}
+
+interface Found {
+  readonly path: string
+  /** It holds the secret no more. */
+  readonly isReplaced: boolean
+}
+
+/** The files below the workspace that were changed since then and held a secret. */
 async function redactChanged(
   { root, stateDir }: Pick<Rooms, 'root' | 'stateDir'>,
   write: readonly string[] | null,
   since: number,
   secrets: readonly string[],
-): Promise<readonly string[]> {
+): Promise<readonly Found[]> {
   const redact = byteRedactor(secrets)
   const gate = await openGate({ root, stateDir })
   if (!gate.ok) return []
-  const found: string[] = []
+  const found: Found[] = []
   try {
     for await (const path of filesBelow(root, stateDir, write)) {
       const stat = await lstat(join(root, path)).catch(() => null)
@@ -56,8 +73,7 @@ async function redactChanged(
       if (clean === bytes) continue
       const { sha256, mode } = read.value
       const written = await gate.value.write(path, clean, { expect: sha256, mode })
-      if (written.ok) found.push(path)
-      else throw new Error(`a secret in '${path}' could not be replaced: ${written.failure.message}`)
+      found.push({ path, isReplaced: written.ok })
     }
   } finally {
     await gate.value.close()

@@ -8,15 +8,17 @@ import {
   printPolicySettings,
   readPolicySettings,
 } from '../../format/settings/policy-settings.ts'
-import { type Outside, readPrivateFile, settingsFile, writePrivateFile } from '../files/private-file.ts'
-import { type Answer, answering, refuse } from '../safety-refusal.ts'
+import { type SettingsPlace, userSettings } from '../files/user-settings.ts'
+import { type Answer, answering } from '../safety-refusal.ts'
 
-export interface UserRulesPlace {
-  readonly environment: { readonly [name: string]: string | undefined }
-  /** The workspace. */
-  readonly root: string
-  readonly stateDir: string
-}
+export type UserRulesPlace = SettingsPlace
+
+const FILE = userSettings<PolicySettings>({
+  name: 'policy.json',
+  none: NO_RULES,
+  read: readPolicySettings,
+  risk: 'allow itself anything',
+})
 
 export interface UserRules {
   readonly file: string
@@ -34,8 +36,8 @@ export async function userNetworkRules(place: UserRulesPlace): Promise<readonly 
 /** Those that hold in this workspace, with where each comes from. */
 export async function readUserRules(place: UserRulesPlace): Promise<Answer<UserRules>> {
   return await answering('reading your network rules', async () => {
-    const file = fileOf(place)
-    const { network, projects, withoutSandbox = false } = await settingsIn(file, place)
+    const file = FILE.file(place)
+    const { network, projects, withoutSandbox = false } = await FILE.read(place)
     const root = await realpath(place.root)
     const own = Object.hasOwn(projects, root) ? (projects[root] ?? []) : []
     return {
@@ -52,11 +54,10 @@ export async function readUserRules(place: UserRulesPlace): Promise<Answer<UserR
 /** False: nothing was different from what was there. */
 export async function rememberWithoutSandbox(place: UserRulesPlace, isAllowed: boolean): Promise<Answer<boolean>> {
   return await answering('changing your settings', async () => {
-    const file = fileOf(place)
-    const settings = await settingsIn(file, place)
+    const settings = await FILE.read(place)
     if ((settings.withoutSandbox ?? false) === isAllowed) return false
     const text = printPolicySettings({ ...settings, withoutSandbox: isAllowed })
-    await writePrivateFile(file, text, { outside: outsideOf(place), elsewhere: ELSEWHERE })
+    await FILE.write(place, text)
     return true
   })
 }
@@ -67,8 +68,7 @@ export async function changeUserRules(
   change: { readonly do: 'add' | 'remove'; readonly rule: string; readonly for: 'user' | 'project' },
 ): Promise<Answer<boolean>> {
   return await answering('changing your network rules', async () => {
-    const file = fileOf(place)
-    const settings = await settingsIn(file, place)
+    const settings = await FILE.read(place)
     const root = await realpath(place.root)
     const before = change.for === 'user' ? settings.network : (settings.projects[root] ?? [])
     const has = before.includes(change.rule)
@@ -78,32 +78,7 @@ export async function changeUserRules(
       change.for === 'user'
         ? { ...settings, network: after }
         : { ...settings, projects: { ...settings.projects, [root]: after } }
-    await writePrivateFile(file, printPolicySettings(changed), { outside: outsideOf(place), elsewhere: ELSEWHERE })
+    await FILE.write(place, printPolicySettings(changed))
     return true
   })
-}
-
-function fileOf({ environment }: UserRulesPlace): string {
-  const file = settingsFile(environment, 'policy.json')
-  return file ?? refuse('logic', 'you have no folder for settings', 'set HOME or XDG_CONFIG_HOME to a folder of yours')
-}
-
-const outsideOf = ({ root, stateDir }: UserRulesPlace): Outside => [
-  { folder: root, is: 'the workspace' },
-  { folder: stateDir, is: 'the state folder' },
-]
-
-const ELSEWHERE = 'set XDG_CONFIG_HOME to a folder elsewhere: a task that writes there could allow itself anything'
-
-async function settingsIn(file: string, place: UserRulesPlace): Promise<PolicySettings> {
-  const read = await readPrivateFile(file, { what: 'the file', outside: outsideOf(place), elsewhere: ELSEWHERE })
-  if (!read.ok) return read.missing ? NO_RULES : refuse('policy', read.fault.message, read.fault.hint)
-  const settings = readPolicySettings(read.value)
-  if (settings.ok) return settings.settings
-  const [first] = settings.diagnostics
-  return refuse(
-    'policy',
-    `${file}:${first?.line}:${first?.column}: ${first?.message}`,
-    first?.hint ?? 'repair the file',
-  )
 }

@@ -10,16 +10,19 @@ import {
   type SecretSource,
 } from '../../format/settings/secret-settings.ts'
 import { inheritedEnvironment, VALUE_MAX_BYTES } from '../environment.ts'
-import { type Outside, readPrivateFile, settingsFile, writePrivateFile } from '../files/private-file.ts'
+import { readPrivateFile } from '../files/private-file.ts'
+import { outsideOf, type SettingsPlace, userSettings } from '../files/user-settings.ts'
 import { type Answer, answering, refuse } from '../safety-refusal.ts'
 import { SECRET_MIN_BYTES } from './redaction.ts'
 
-export interface SecretsPlace {
-  readonly environment: { readonly [name: string]: string | undefined }
-  /** The workspace. */
-  readonly root: string
-  readonly stateDir: string
-}
+export type SecretsPlace = SettingsPlace
+
+const FILE = userSettings<SecretSettings>({
+  name: 'secrets.json',
+  none: {},
+  read: readSecretSettings,
+  risk: 'ask for any secret',
+})
 
 export interface Secrets {
   readonly [name: string]: string
@@ -32,8 +35,8 @@ export async function readSecretSources(
   place: SecretsPlace,
 ): Promise<Answer<{ readonly file: string; readonly sources: SecretSettings }>> {
   return await answering('reading where your secrets come from', async () => {
-    const file = fileOf(place)
-    return { file, sources: await settingsIn(file, place) }
+    const file = FILE.file(place)
+    return { file, sources: await FILE.read(place) }
   })
 }
 
@@ -44,13 +47,12 @@ export async function changeSecretSource(
   source: SecretSource | null,
 ): Promise<Answer<boolean>> {
   return await answering('changing where your secrets come from', async () => {
-    const file = fileOf(place)
-    const { [name]: before, ...others } = await settingsIn(file, place)
+    const { [name]: before, ...others } = await FILE.read(place)
     if (JSON.stringify(before ?? null) === JSON.stringify(source)) return false
     const text = printSecretSettings(source === null ? others : { ...others, [name]: source })
     const read = readSecretSettings(text)
     if (!read.ok) refuse('logic', read.diagnostics[0]?.message ?? 'this is no source', read.diagnostics[0]?.hint)
-    await writePrivateFile(file, text, { outside: outsideOf(place), elsewhere: ELSEWHERE })
+    await FILE.write(place, text)
     return true
   })
 }
@@ -58,7 +60,7 @@ export async function changeSecretSource(
 /** The values of these names. One that cannot be had is told without a word of any value. */
 export async function fetchSecrets(place: SecretsPlace, names: readonly string[]): Promise<Answer<Secrets>> {
   return await answering('reading your secrets', async () => {
-    const sources = await settingsIn(fileOf(place), place)
+    const sources = await FILE.read(place)
     const values: { [name: string]: string } = {}
     for (const name of names) {
       const source = Object.hasOwn(sources, name) ? sources[name] : undefined
@@ -138,28 +140,3 @@ const PASSED_ON: readonly string[] = [
 ]
 
 const withoutNewline = (text: string): string => text.replace(/\r?\n$/, '')
-
-function fileOf({ environment }: SecretsPlace): string {
-  const file = settingsFile(environment, 'secrets.json')
-  return file ?? refuse('logic', 'you have no folder for settings', 'set HOME or XDG_CONFIG_HOME to a folder of yours')
-}
-
-const outsideOf = ({ root, stateDir }: SecretsPlace): Outside => [
-  { folder: root, is: 'the workspace' },
-  { folder: stateDir, is: 'the state folder' },
-]
-
-const ELSEWHERE = 'set XDG_CONFIG_HOME to a folder elsewhere: a task that writes there could ask for any secret'
-
-async function settingsIn(file: string, place: SecretsPlace): Promise<SecretSettings> {
-  const read = await readPrivateFile(file, { what: 'the file', outside: outsideOf(place), elsewhere: ELSEWHERE })
-  if (!read.ok) return read.missing ? {} : refuse('policy', read.fault.message, read.fault.hint)
-  const settings = readSecretSettings(read.value)
-  if (settings.ok) return settings.settings
-  const [first] = settings.diagnostics
-  return refuse(
-    'policy',
-    `${file}:${first?.line}:${first?.column}: ${first?.message}`,
-    first?.hint ?? 'repair the file',
-  )
-}

@@ -97,6 +97,21 @@ tasks:
     expect(await place.read('src/mine')).toBe(VALUE)
   })
 
+  it('that cannot be taken out of a file is told as what it is', async () => {
+    await named()
+    await place.write(
+      'p.yaml',
+      `planfold: 1
+name: p
+tasks:
+  - { id: leaks, effect: unsafe, secrets: [TOKEN], run: 'echo "$TOKEN" > .npmrc' }
+`,
+    )
+    const { stdout } = await place.say(context => run(context, 'p.yaml', { start: true }), options())
+    expect(stdout).toContain("it left a secret in '.npmrc', where it could not be replaced")
+    expect(stdout).toContain('give out a new secret')
+  })
+
   it('comes from a file that only you may read, or from a command, never from the workspace', async () => {
     const key = join(config, 'key')
     await writeFile(key, `${VALUE}\n`, { mode: 0o600 })
