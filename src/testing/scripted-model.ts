@@ -29,6 +29,10 @@ export interface ScriptedReply {
   }
   /** A streamed answer ends in its middle, without a word. */
   readonly breaksOff?: true
+  /** Sends half of the answer, waits for this, and sends the rest. */
+  readonly pausesFor?: Promise<unknown>
+  /** Sent in pieces of so many bytes, wherever that cuts. */
+  readonly pieceBytes?: number
   /** Never answers; the connection stays open until somebody gives up. */
   readonly silent?: true
 }
@@ -75,7 +79,14 @@ export async function scriptedModel(script: Script): Promise<ScriptedModel> {
   // A client that is busy for long finds its connection as it left it.
   server.keepAliveTimeout = 0
   const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const request = readRequest(incoming, await bodyOf(incoming))
+    const asked = await bodyOf(incoming)
+    if (/\/(count_tokens|[^/]+:countTokens)$/.test((incoming.url ?? '').split('?')[0] ?? '')) {
+      const tokens = Math.ceil(asked.length / 4)
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ input_tokens: tokens, totalTokens: tokens }))
+      return
+    }
+    const request = readRequest(incoming, asked)
     if (request === null) {
       response.writeHead(404, { 'content-type': 'application/json' })
       response.end('{"error":{"message":"no such path","type":"not_found_error"}}')
@@ -99,7 +110,7 @@ export async function scriptedModel(script: Script): Promise<ScriptedModel> {
     }
     const { status, headers, body } = writeReply(request, { ...reply, usage: { ...USAGE, ...reply.usage } }, index)
     response.writeHead(status, headers)
-    response.end(reply.breaksOff === true ? firstHalf(body) : body)
+    await send(response, reply, reply.breaksOff === true ? firstHalf(body) : body)
   }
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -158,10 +169,27 @@ export async function recordedModel({ exchanges }: Recorded): Promise<ScriptedMo
   })
 }
 
-/** Of the events of a stream. */
+async function send(response: ServerResponse, { pausesFor, pieceBytes }: ScriptedReply, body: string): Promise<void> {
+  const bytes = Buffer.from(body)
+  const first = pausesFor === undefined ? 0 : Buffer.byteLength(firstHalf(body))
+  const length = pieceBytes ?? Math.max(1, bytes.length)
+  for (const [from, to] of [
+    [0, first],
+    [first, bytes.length],
+  ] as const) {
+    for (let at = from; at < to && !response.destroyed; at += length) {
+      response.write(bytes.subarray(at, Math.min(to, at + length)))
+      if (pieceBytes !== undefined) await new Promise(setImmediate)
+    }
+    if (from === 0) await pausesFor
+  }
+  response.end()
+}
+
+/** Of the events of a stream, or of the bytes of a whole answer. */
 function firstHalf(body: string): string {
   const events = body.split(/(?<=\n\n)/)
-  return events.slice(0, Math.floor(events.length / 2)).join('')
+  return events.length < 2 ? body.slice(0, body.length / 2) : events.slice(0, Math.floor(events.length / 2)).join('')
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -124,9 +124,9 @@ export interface GatewayCall {
 export interface Spending {
   /**
    * Answers when it is granted, or when it can never be: while others hold what would make it fit, it waits. A grant may be smaller than
-   * what was asked for, but not smaller than `least`.
+   * what was asked for, but not smaller than `least`. `signal` fires when nobody waits for the answer any more.
    */
-  reserve(request: SpendingRequest): Promise<SpendingAnswer>
+  reserve(request: SpendingRequest, signal?: AbortSignal): Promise<SpendingAnswer>
   /** What it really was; also `calls: 0` when nothing was sent. A reservation that is never settled stays spent. */
   settle(id: string, actual: SpentAmount): Promise<void>
 }
