@@ -66,6 +66,16 @@ export interface ScriptedModel {
 
 const USAGE: Required<ScriptedUsage> = { input: 1000, output: 50, cacheRead: 200, cacheWrite: 0, reasoning: 0 }
 
+/** What coding agents ask on the side: which models there are, and how long a request is. */
+function sideAnswer({ method, url = '' }: IncomingMessage): object | null {
+  const path = url.split('?')[0] ?? ''
+  if (method === 'GET' && /\/models(\/[^/:]+)?$/.test(path)) {
+    const model = { id: 'scripted', object: 'model', created: 1, owned_by: 'test' }
+    return path.endsWith('/models') ? { object: 'list', data: [model], models: [] } : model
+  }
+  return /count_?tokens$/i.test(path) ? { input_tokens: 100, totalTokens: 100 } : null
+}
+
 export async function scriptedModel(script: Script): Promise<ScriptedModel> {
   const requests: ScriptedRequest[] = []
   const waiting = new Set<() => void>()
@@ -79,14 +89,12 @@ export async function scriptedModel(script: Script): Promise<ScriptedModel> {
   // A client that is busy for long finds its connection as it left it.
   server.keepAliveTimeout = 0
   const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const asked = await bodyOf(incoming)
-    if (/\/(count_tokens|[^/]+:countTokens)$/.test((incoming.url ?? '').split('?')[0] ?? '')) {
-      const tokens = Math.ceil(asked.length / 4)
-      response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ input_tokens: tokens, totalTokens: tokens }))
+    const side = sideAnswer(incoming)
+    if (side !== null) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(side))
       return
     }
-    const request = readRequest(incoming, asked)
+    const request = readRequest(incoming, await bodyOf(incoming))
     if (request === null) {
       response.writeHead(404, { 'content-type': 'application/json' })
       response.end('{"error":{"message":"no such path","type":"not_found_error"}}')

@@ -164,14 +164,20 @@ async function pay(call: Call, body: JsonObject, outputTokensMax: number | null)
   }
   const { clock, payer, purpose } = room
   const began = clock.monotonic()
-  room.calls?.begin({ id, at: clock.now(), model: name, purpose, payer, ...reserved })
+  if (!written(call, () => room.calls?.begin({ id, at: clock.now(), model: name, purpose, payer, ...reserved }))) {
+    counted(0)
+    room.ledger.release(id)
+    await release()
+    return refuseBudget(call, room.parked()?.reason ?? '')
+  }
   const sent = rules.withOutputLimit(body, output, place.type)
   const ended = await carryOut(call, sent, reserved.usage)
   const { status, code, usage, isCounted, httpStatus } = ended
   const used = { usage, cost: costOf(usage, of.price) }
   counted(tokensOf(usage))
   room.ledger.settle(id, of, used)
-  room.calls?.end(id, { status, code, durationMs: Math.round(clock.monotonic() - began), ...used })
+  const durationMs = Math.round(clock.monotonic() - began)
+  written(call, () => room.calls?.end(id, { status, code, durationMs, ...used }))
   await settled(call, granted.id, { calls: 1, tokens: tokensOf(usage), cost: used.cost })
   room.told({ id, model: name, wire: asked.route.wire, status, httpStatus, isCounted, ...used })
 }
@@ -251,8 +257,18 @@ async function settled({ room, name }: Call, id: string, actual: SpentAmount): P
   try {
     await room.spending.settle(id, actual)
   } catch (error) {
-    // What cannot be written down any more is not spent any more.
     room.park({ reason: `the budget cannot be written: ${messageOf(error)}`, model: name })
+  }
+}
+
+/** What cannot be written down any more is not spent any more. */
+function written({ room, name }: Call, write: () => void): boolean {
+  try {
+    write()
+    return true
+  } catch (error) {
+    room.park({ reason: `the calls of the model cannot be written down: ${messageOf(error)}`, model: name })
+    return false
   }
 }
 
@@ -339,15 +355,15 @@ function redactedHeaders(
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redact(value)]))
 }
 
-function record({ room, of, path, place }: Call, body: Json, { status, headers, body: text, counted }: PassedResponse) {
+function record(call: Call, body: Json, { status, headers, body: text, counted }: PassedResponse): void {
+  const { room, of, path, place } = call
   const kept = Object.entries(headers).filter(([name]) => KEPT_HEADERS.includes(name))
   const exchange: ModelExchange = {
     request: { path: `${new URL(place.url).pathname.replace(/\/$/, '')}${path}`, body },
     response: { status, headers: Object.fromEntries(kept), body: text },
     ...(counted === null ? {} : { wireUsage: counted.wireUsage }),
   }
-  room.ledger.record(of, exchange)
-  room.keep(of, exchange)
+  if (room.ledger.record(of, exchange)) written(call, () => room.keep(of, exchange))
 }
 
 function refuseUnanswered({ agent, asked, name }: Call, error: unknown): void {

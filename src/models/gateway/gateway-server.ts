@@ -24,6 +24,8 @@ const LINGER_MS = 5_000
 
 export interface ServerOptions {
   readonly request: GatewayRequest
+  /** Those of the request that a provider can be asked over. */
+  readonly wires: readonly GatewayWire[]
   readonly token: string
   /** The names that `GET /v1/models` lists, without provider. */
   readonly models: readonly string[]
@@ -47,7 +49,7 @@ class GatewayServer implements Gateway {
   readonly socketPath: string
   readonly token: string
   readonly sandboxDoor: Gateway['sandboxDoor']
-  readonly #request: GatewayRequest
+  readonly #wires: readonly GatewayWire[]
   readonly #models: readonly string[]
   readonly #room: GatewayRoom
   readonly #hash: Buffer
@@ -60,12 +62,12 @@ class GatewayServer implements Gateway {
   #parked: GatewayParked | null = null
   #closing: Promise<void> | null = null
 
-  constructor({ request, token, models, room }: ServerOptions, path: string) {
+  constructor({ request, wires, token, models, room }: ServerOptions, path: string) {
     this.folder = request.folder
     this.socketPath = path
     this.token = token
     this.sandboxDoor = { folder: request.folder, socket: GATEWAY_SOCKET, port: SANDBOX_PORT }
-    this.#request = request
+    this.#wires = wires
     this.#models = models
     this.#hash = hashOf(token)
     this.#room = {
@@ -165,7 +167,7 @@ class GatewayServer implements Gateway {
     if (this.#closing !== null || !this.#isToken(request, query))
       return no('token', 'this token is unknown, or its task has ended')
     const route = routeOf(request.method ?? '', path)
-    if (route === null || (route.is !== 'models' && !this.#request.wires.includes(route.wire)))
+    if (route === null || (route.is !== 'models' && !this.#wires.includes(route.wire)))
       return no('path', `${request.method} ${path.slice(0, 200)} is not served by the model gateway`)
     if (route.is === 'models') return json(response, modelListing(route, this.#models))
     if ((request.headers['content-encoding'] ?? 'identity') !== 'identity')

@@ -37,12 +37,14 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
   const { recorded, keepAs } = request
   const isReplay = recorded?.else === 'refuse'
   const places = new Map<GatewayWire, { readonly word: string; readonly place: ProviderPlace }>()
-  for (const wire of isReplay ? [] : request.wires) {
-    const chosen = providerFor(settings, wire, request.use)
-    if (!chosen.ok) return chosen
-    const { type, url, key } = chosen.provider
-    places.set(wire, { word: chosen.word, place: { type, url, key: key?.value ?? null } })
+  const chosen = isReplay ? [] : request.wires.map(wire => [wire, providerFor(settings, wire, request.use)] as const)
+  for (const [wire, found] of chosen) {
+    if (!found.ok) continue
+    const { type, url, key } = found.provider
+    places.set(wire, { word: found.word, place: { type, url, key: key?.value ?? null } })
   }
+  const [first] = chosen
+  if (places.size === 0 && first?.[1].ok === false) return first[1]
   const token = `sk-planfold-${newId().replaceAll('-', '')}`
   const words = new Set([...places.values()].map(({ word }) => word))
   const named = [...(request.use === undefined ? [] : [request.use]), ...Object.keys(settings.models)]
@@ -50,6 +52,7 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
   try {
     const gateway = await startGateway({
       request,
+      wires: isReplay ? request.wires : [...places.keys()],
       token,
       models: [...new Set(models)],
       room: {
