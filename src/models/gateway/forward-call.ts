@@ -229,6 +229,7 @@ async function reserve(call: Call, most: Reserved, least: Reserved): Promise<Gra
     return null
   }
   if (!answer.granted) {
+    if (unwanted.aborted) return null
     room.park({ reason: answer.reason, model: name })
     refuseBudget(call, answer.reason)
     return null

@@ -308,7 +308,7 @@ describe('the door', () => {
     const asked = question('openai-chat', '?')
     const large = { ...asked, body: 'x'.repeat(300_000) }
     expect(await send(gateway, large).done).toMatchObject({ status: 413 })
-    const chunked = { 'transfer-encoding': 'chunked', 'content-length': undefined as unknown as string }
+    const chunked = { 'transfer-encoding': 'chunked' }
     expect(await send(gateway, { ...large, headers: chunked }).done).toMatchObject({ status: 413 })
     for (const body of ['', '{', '[]', 'null', '"text"', '{"model":7}', '{"messages":[]}'])
       expect(await send(gateway, { ...asked, body }).done).toMatchObject({
