@@ -15,17 +15,38 @@
 //
 //   await models.open({ purpose: 'draft', replay: recording })
 
+import type { Spend } from '../domain/budget/amounts.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 import type { Failure } from '../domain/result.ts'
+import type { GatewayOpened, GatewayRequest } from './gateway/gateway.ts'
 
 export type { ModelCost, ModelUsage } from '../domain/model-use.ts'
+export type {
+  Gateway,
+  GatewayCall,
+  GatewayOpened,
+  GatewayParked,
+  GatewayReport,
+  GatewayRequest,
+  GatewaySide,
+  GatewayWire,
+  Spending,
+  SpendingAnswer,
+  SpendingRequest,
+  SpentAmount,
+} from './gateway/gateway.ts'
 
 export interface Models {
   /** The models that the settings name, and the default. Sends nothing. Throws nothing: bad settings are told in `faults`. */
   list(): Promise<ModelList>
   /** One drafting or one task with one model. Sends nothing yet. */
   open(request: OpenRequest): Promise<Opened>
+  /** What a coding agent speaks to instead of a provider, for one attempt. */
+  openGateway(request: GatewayRequest): Promise<GatewayOpened>
+  /** What a gateway kept under this name as it came (`keepAs`), one for each model. */
+  keptRecordings(name: string): Promise<readonly ModelRecording[]>
+  dropRecordings(name: string): Promise<void>
   /** Every call that was sent from this state folder, oldest first. A call that was cut off has no end. */
   calls(): Promise<readonly ModelCallRecord[]>
 }
@@ -39,8 +60,19 @@ export interface OpenRequest {
   readonly payer?: string
   /** The limits of the session, where they are lower than those of the settings. */
   readonly caps?: ModelCaps
+  /** The budget of a plan: asked before each request, told after it. */
+  readonly budget?: CallBudget
   /** Answer from this recording, and send nothing. */
   readonly replay?: ModelRecording
+}
+
+/** As `AttemptBudget` of the runners: what a request can use at most is held before it is sent. */
+export interface CallBudget {
+  reserve(
+    most: Spend,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly ok: true; readonly id: string } | { readonly ok: false; readonly failure: Failure }>
+  settle(id: string, actual: Spend): Promise<void>
 }
 
 export type Opened = { readonly ok: true; readonly model: Model } | { readonly ok: false; readonly failure: Failure }
