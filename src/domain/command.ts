@@ -17,6 +17,7 @@ import type { Json, JsonObject } from './json.ts'
 import type { NetworkDecided } from './network-decision.ts'
 import type { NoticeKind, PlanDefinition, PlanSource, SandboxMode, TaskDefinition } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
+import type { PolicyLayer } from './policy/policy-layer.ts'
 import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict, Wrote } from './result.ts'
 import type { Shortage } from './shortage.ts'
 
@@ -190,6 +191,8 @@ export interface Start {
   readonly sandbox?: SandboxMode
   /** There is no sandbox here, and nobody has said that commands may run without one: the id of the question that asks first. */
   readonly asks?: string
+  /** What organisation, user and project say about every plan here; absent where they say nothing. */
+  readonly policy?: readonly PolicyLayer[]
   readonly stamp?: Standing
 }
 

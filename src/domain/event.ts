@@ -22,6 +22,7 @@ import type {
   TaskDefinition,
 } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
+import type { PolicyLayer } from './policy/policy-layer.ts'
 import type { Evidence, Failed, Failure, LostOutput, Reserves, Result, Standing, Succeeded, Verdict } from './result.ts'
 import type { Shortage } from './shortage.ts'
 import type { TaskStatus } from './status.ts'
@@ -229,6 +230,8 @@ export type Event =
       readonly sandbox?: SandboxMode
       /** The plan says `policy.sandbox: off`, and that holds: commands run with the person's permissions. */
       readonly sandboxOff?: true
+      /** The policy around the plan, widest layer first; it holds until the plan ends. */
+      readonly policy?: readonly PolicyLayer[]
       readonly stamp?: Standing
     }
   | { readonly type: 'plan.paused'; readonly reason: string; readonly force?: true; readonly cause?: Shortage }

@@ -150,7 +150,9 @@ export class EngineLocal implements EngineInProcess {
       case 'start': {
         const groundless = await refuseGroundless(rooms, plan)
         if (groundless !== null) return { ok: false, refusal: groundless }
-        return await write(rooms, plan, { type: 'start', ...(await startOf(rooms, plan)) }, writing)
+        const starting = await startOf(rooms, plan)
+        if (!starting.ok) return starting
+        return await write(rooms, plan, { type: 'start', ...starting.start }, writing)
       }
       case 'checkpoint':
         return await this.#checkpoint(plan, order, writing)

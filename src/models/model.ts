@@ -22,8 +22,11 @@ import type { Failure } from '../domain/result.ts'
 export type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 
 export interface Models {
-  /** The models that the settings name, and the default. Sends nothing. Throws nothing: bad settings are told in `faults`. */
-  list(): Promise<ModelList>
+  /**
+   * The models that the settings name, the default, and those named `besides`, as far as their provider is known. Sends nothing. Throws
+   * nothing: bad settings are told in `faults`.
+   */
+  list(besides?: readonly string[]): Promise<ModelList>
   /** One drafting or one task with one model. Sends nothing yet. */
   open(request: OpenRequest): Promise<Opened>
   /** Every call that was sent from this state folder, oldest first. A call that was cut off has no end. */

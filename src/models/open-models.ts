@@ -31,7 +31,7 @@ export function openModels(options: ModelsOptions): Models {
     return settings
   }
   return {
-    list: async () => listOf(await read()),
+    list: async besides => listOf(await read(), besides),
     calls: () => calls.all(),
     open: async request => {
       if (request.replay !== undefined) return openReplay(request, request.replay, options)
@@ -147,8 +147,9 @@ function secretsOf({ providers }: Settings, { environment }: ModelsOptions): rea
   return [...new Set([...keys, ...secretsIn(environment)])]
 }
 
-function listOf(settings: Settings): ModelList {
-  const names = new Set([...(settings.default === null ? [] : [settings.default]), ...Object.keys(settings.models)])
+function listOf(settings: Settings, besides: readonly string[] = []): ModelList {
+  const said = settings.default === null ? [] : [settings.default]
+  const names = new Set([...said, ...Object.keys(settings.models), ...besides])
   return {
     default: settings.default,
     file: settings.file,

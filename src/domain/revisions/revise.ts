@@ -6,6 +6,7 @@ import type { TaskName } from '../id.ts'
 import type { ForEach, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { usesTaskWorktrees } from '../plan-rules/effect.ts'
 import { writtenTasks } from '../plan-rules/structure.ts'
+import { refuseLayers } from '../policy/refuse-layers.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { conclude } from '../rules/conclude.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
@@ -49,7 +50,8 @@ export function refuseRevision(
   const isEmptied = state.status === 'draft' && definition.tasks.length === 0
   const refusal =
     (isEmptied ? undefined : refuseGraph(definition)) ??
-    (state.status === 'draft' ? undefined : refuseUnsupported(definition))
+    (state.status === 'draft' ? undefined : refuseUnsupported(definition)) ??
+    refuseLayers(definition, state.layers)
   if (refusal !== undefined) return refusal
   if (state.status !== 'draft' && usesTaskWorktrees(definition) !== usesTaskWorktrees(state.definition))
     return refuse(

@@ -11,6 +11,8 @@ import { usesTaskWorktrees } from '../plan-rules/effect.ts'
 import { expandTasks, gitOf } from '../plan-rules/expand.ts'
 import { checkGraph, type GraphFault } from '../plan-rules/graph-rules.ts'
 import { modelRequest } from '../plan-rules/model-request.ts'
+import type { PolicyLayer } from '../policy/policy-layer.ts'
+import { refuseLayers } from '../policy/refuse-layers.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 
 import { knowsRules } from '../rules-number.ts'
@@ -80,10 +82,12 @@ export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusa
   if (isUnsealed(state)) return refuse('conflict', 'tasks were added to the plan meanwhile', 'start it again')
   const refusal =
     refuseRules(command.rules) ??
-    (state.definition.tasks.length === 0 ? refuseGraph(state.definition) : refuseUnsupported(state.definition))
+    (state.definition.tasks.length === 0 ? refuseGraph(state.definition) : refuseUnsupported(state.definition)) ??
+    refuseLayers(state.definition, command.policy ?? [])
   if (refusal !== undefined) return refusal
   const { type: _, asks, ...said } = command
-  const isOff = state.definition.policy?.sandbox === 'off' && said.sandbox !== undefined && said.sandbox !== 'required'
+  const isShutIn = said.sandbox === 'required' || layersWant(said.policy ?? [])
+  const isOff = state.definition.policy?.sandbox === 'off' && said.sandbox !== undefined && !isShutIn
   emit(draft, { type: 'plan.started', ...said, ...(isOff ? { sandboxOff: true } : {}) })
   markReady(draft, state.order)
   // Tasks that were brought along failed or abandoned.
@@ -92,6 +96,10 @@ export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusa
   if (asks !== undefined) askWithoutSandbox(draft, asks)
   return undefined
 }
+
+/** A layer around the plan wants its commands shut in. */
+const layersWant = (layers: readonly PolicyLayer[]): boolean =>
+  layers.some(({ policy }) => (policy.sandbox ?? 'off') !== 'off')
 
 /** One question, and nothing runs before its answer. */
 function askWithoutSandbox(draft: DecisionDraft, id: string): void {

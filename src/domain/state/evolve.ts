@@ -126,6 +126,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.rules = event.rules
       state.files = event.files ?? 'declared'
       state.sandbox = event.sandbox ?? null
+      state.layers = event.policy ?? []
       state.startedAt ??= now
       // The entry that is being written or read is the one behind those that were.
       state.startedEntry = state.stampedEntry = state.version + 1

@@ -242,6 +242,8 @@ export function runRunner(options: RunOptions): Runner {
     async attempt(attempt, tools, stop) {
       if (attempt.action.type !== 'run') throw new TypeError(`not a run action: ${attempt.action.type}`)
       if (stop.aborted) return { type: 'interrupted' }
+      const denied = tools.refuses?.(attempt.action.command) ?? null
+      if (denied !== null) return { type: 'failed', failure: denied, begun: false }
       const environment = childEnvironment(attempt, tools)
       if (!environment.ok) return { type: 'failed', failure: environment.failure, begun: false }
       const gate = await openGate(tools)

@@ -1,0 +1,77 @@
+// Where the policy meets an attempt: which commands may run, which files it may write and read, what may be sent out.
+
+import type { CommandLine, TaskDefinition } from '../../domain/plan.ts'
+import { commandText } from '../../domain/plan-rules/criterion-text.ts'
+import { scopeOf } from '../../domain/plan-rules/effect.ts'
+import {
+  type CommandAnswer,
+  commandAnswer,
+  commandReason,
+  commandsOf,
+  policyOf,
+  readAround,
+  writeAround,
+} from '../../domain/policy/policy-in-state.ts'
+import { layerWords } from '../../domain/policy/policy-layer.ts'
+import type { Failure } from '../../domain/result.ts'
+import type { PlanState } from '../../domain/state/state.ts'
+import type { RunnerTools } from '../../runners/runner.ts'
+import { failure } from '../../safety/safety-refusal.ts'
+import { intersectScopes, type Patterns } from '../../safety/scope.ts'
+
+/** As a code of the failure, for rules of recovery. */
+const COMMAND = 'policy:command'
+
+/** For whoever starts commands of a task: why one is not run. What is asked about runs once somebody has agreed to the task. */
+export function commandsFor(state: PlanState, { id }: Pick<TaskDefinition, 'id'>): Pick<RunnerTools, 'refuses'> {
+  if (state.layers.length === 0 && state.definition.policy?.commands === undefined) return {}
+  return {
+    refuses: command => {
+      const answer = commandAnswer(state, command)
+      if (answer.verdict === 'allow') return null
+      const isAgreed = (state.tasks.get(id)?.consent ?? null) !== null
+      return answer.verdict === 'ask' && isAgreed ? null : refused(command, answer)
+    },
+  }
+}
+
+/** Denied is denied from the beginning: a task whose check may not run is not begun. */
+export function deniedCommand(state: PlanState, definition: TaskDefinition): Failure | null {
+  if (state.layers.length === 0 && state.definition.policy?.commands === undefined) return null
+  for (const command of commandsOf(definition)) {
+    const answer = commandAnswer(state, command)
+    if (answer.verdict === 'deny') return refused(command, answer)
+  }
+  return null
+}
+
+function refused(command: CommandLine, answer: CommandAnswer): Failure {
+  const unasked = answer.verdict === 'ask' ? ', and nobody was asked' : ''
+  const said = commandText(command)
+  const hint =
+    answer.verdict === 'ask'
+      ? 'let a task run it as its action or its `accept`: a person is asked before the task begins'
+      : 'do without it, or have the rule changed by whoever made it'
+  const text = said.length > 120 ? `${said.slice(0, 120)}…` : said
+  return { ...failure('policy', `'${text}' is not run: ${commandReason(answer)}${unasked}`, hint), code: COMMAND }
+}
+
+/** What it may write: what the plan says, within what the layers around it say. */
+export function writeFor(state: PlanState, definition: TaskDefinition): Patterns {
+  return writeAround(state).reduce<Patterns>(intersectScopes, scopeOf(state.definition, definition))
+}
+
+/** What it may read of the workspace, where the policy says something about that. */
+export function readTools(state: PlanState, definition: Pick<TaskDefinition, 'read'>): Pick<RunnerTools, 'read'> {
+  const read = readAround(state, definition).reduce<Patterns>(intersectScopes, null)
+  return read === null ? {} : { read }
+}
+
+/** Why nothing may be sent there; null when it may. */
+export function refusesSending(state: PlanState, what: 'models' | 'webhooks' | 'traces'): Failure | null {
+  if (state.layers.length === 0 && state.definition.policy?.data === undefined) return null
+  if (policyOf(state).data[what] !== 'deny') return null
+  const by = state.layers.find(({ policy }) => policy.data?.[what] === 'deny')
+  const who = by === undefined ? "the plan's policy" : layerWords(by, 'data')
+  return failure('policy', `${who} lets nothing be sent to ${what} (data.${what}: deny)`, 'do without it')
+}
