@@ -225,7 +225,6 @@ describe('rules about commands', () => {
     )
     expect(JSON.parse(failures.stdout)).toEqual(Array(5).fill(['policy', 'policy:command']))
   })
-  })
 
   it('ask at a gate before the task', async () => {
     await organisation('commands: { ask: [[touch, "**"]] }\n')
