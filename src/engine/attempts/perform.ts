@@ -247,7 +247,7 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
     })
   const attempt = resolved.value
   const { probe } = attempt.definition
-  const denied = deniedBy(state, attempt)
+  const denied = deniedBy(rooms, state, attempt)
   if (denied !== null) return failed(denied)
   const bare = toolsFor(rooms, state, attempt, options, logbook)
   const given =
@@ -482,7 +482,7 @@ function toolsFor(
     stateDir: rooms.stateDir,
     owner,
     write: effectOf(state.definition, attempt.definition) === 'pure' ? [] : writeFor(state, attempt.definition),
-    ...commandsFor(state, attempt.definition),
+    ...commandsFor(rooms, state, attempt.definition),
     ...readTools(state, attempt.definition),
     environment: rooms.environment,
     about: rooms.about,
@@ -495,10 +495,10 @@ function toolsFor(
 }
 
 /** What the policy says no to before anything is done. */
-function deniedBy(state: PlanState, { definition, action }: Attempt): Failure | null {
+function deniedBy(rooms: Rooms, state: PlanState, { definition, action }: Attempt): Failure | null {
   if (action.type === 'model') return refusesSending(state, 'models')
   const git = action.type === 'git' ? commandIn(action) : null
-  const refused = git === null ? null : (commandsFor(state, definition).refuses?.(git) ?? null)
+  const refused = git === null ? null : (commandsFor(rooms, state, definition).refuses?.(git) ?? null)
   return refused ?? deniedCommand(state, { ...definition, action })
 }
 

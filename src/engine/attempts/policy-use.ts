@@ -3,11 +3,13 @@
 import type { CommandLine, TaskDefinition } from '../../domain/plan.ts'
 import { commandText } from '../../domain/plan-rules/criterion-text.ts'
 import { scopeOf } from '../../domain/plan-rules/effect.ts'
+import { covers, type NetworkTarget, parseNetworkRule, plainHost } from '../../domain/plan-rules/network-rule.ts'
 import {
   type CommandAnswer,
   commandAnswer,
   commandReason,
   commandsOf,
+  networkAround,
   policyOf,
   readAround,
   writeAround,
@@ -17,22 +19,70 @@ import type { Failure } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { RunnerTools } from '../../runners/runner.ts'
 import { failure } from '../../safety/safety-refusal.ts'
+import { runsOutside } from '../../safety/sandbox/outside-git.ts'
 import { intersectScopes, type Patterns } from '../../safety/scope.ts'
+import { remotesOf } from '../gates/command-files.ts'
+import type { Rooms } from '../rooms.ts'
 
 /** As a code of the failure, for rules of recovery. */
 const COMMAND = 'policy:command'
 
 /** For whoever starts commands of a task: why one is not run. What is asked about runs once somebody has agreed to the task. */
-export function commandsFor(state: PlanState, { id }: Pick<TaskDefinition, 'id'>): Pick<RunnerTools, 'refuses'> {
+export function commandsFor(
+  { root }: Pick<Rooms, 'root'>,
+  state: PlanState,
+  { id }: Pick<TaskDefinition, 'id'>,
+): Pick<RunnerTools, 'refuses'> {
   if (state.layers.length === 0 && state.definition.policy?.commands === undefined) return {}
   return {
     refuses: command => {
       const answer = commandAnswer(state, command)
-      if (answer.verdict === 'allow') return null
       const isAgreed = (state.tasks.get(id)?.consent ?? null) !== null
-      return answer.verdict === 'ask' && isAgreed ? null : refused(command, answer)
+      if (answer.verdict === 'deny' || (answer.verdict === 'ask' && !isAgreed)) return refused(command, answer)
+      return 'argv' in command && runsOutside(command.argv) ? remoteBeyond(root, state, command.argv, isAgreed) : null
     },
   }
+}
+
+/** What git itself sends to a remote goes past the proxy of the sandbox, so the layers around the plan are asked here. */
+function remoteBeyond(root: string, state: PlanState, argv: readonly string[], isAgreed: boolean): Failure | null {
+  const limits = networkAround({ ...state, definition: {} as PlanState['definition'] }, {})
+  if (limits.length === 0) return null
+  const remotes = remotesOf(root)
+  const words = argv.slice(2).filter(word => !word.startsWith('-'))
+  const [name] = words
+  const named = Object.entries(remotes).filter(([key]) => key === name || key === `${name} (push)`)
+  const urls =
+    name === undefined || named.length === 0 ? [...words, ...Object.values(remotes)] : named.map(([, url]) => url)
+  for (const target of urls.flatMap(targetOf)) {
+    const beyond = limits.find(
+      ({ says }) =>
+        !says.allow.some(text => {
+          const parsed = parseNetworkRule(text)
+          return parsed.ok && covers(parsed.rule, target)
+        }) && !(says.unknown === 'ask' && isAgreed),
+    )
+    if (beyond !== undefined)
+      return failure(
+        'policy',
+        `git would reach ${target.host}:${target.port}, which ${layerWords(beyond.by, 'network')} does not allow`,
+        'use another remote, or have the rule changed by whoever made it',
+      )
+  }
+  return null
+}
+
+const GIT_PORTS: { readonly [scheme: string]: number } = { https: 443, http: 80, ssh: 22, git: 9418 }
+
+/** Where an address of git leads; nothing for a folder of this machine. */
+function targetOf(url: string): readonly NetworkTarget[] {
+  const long = /^([a-z+]+):\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^/:]+)(?::(\d+))?/i.exec(url)
+  const short = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)/.exec(url)
+  const [scheme, host, port] =
+    long === null ? ['ssh', short?.[1], undefined] : [long[1]!.toLowerCase(), long[2], long[3]]
+  const plain = host === undefined ? null : plainHost(host)
+  if (plain === null || scheme === 'file') return []
+  return [{ host: plain, port: port === undefined ? (GIT_PORTS[scheme!] ?? 443) : Number(port), request: null }]
 }
 
 /** Denied is denied from the beginning: a task whose check may not run is not begun. */

@@ -36,7 +36,7 @@ export function checkTools(
     evaluate: () => ({ ok: false, message: 'a check evaluates nothing' }),
     log,
     monotonic: rooms.clock.monotonic,
-    ...commandsFor(state, definition),
+    ...commandsFor(rooms, state, definition),
     ...readTools(state, definition),
     ...sandboxFor(rooms, state, { as: 'check', definition, visit, attempt }),
   }
