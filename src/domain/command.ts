@@ -46,6 +46,7 @@ export type Command =
     }
   | {
       readonly type: 'revise'
+      readonly policy?: readonly PolicyLayer[]
       readonly definition: PlanDefinition
       readonly hash: Sha256
       readonly rationale: string
@@ -83,7 +84,8 @@ export type Command =
   | Start
   /** With `force` also what may not be run again is ended; it is parked. */
   | { readonly type: 'pause'; readonly reason?: string; readonly force?: true; readonly cause?: Shortage }
-  | { readonly type: 'resume' }
+  /** `policy`, here and below: the policy around the plan was read again, and says something else than at the start. */
+  | { readonly type: 'resume'; readonly policy?: readonly PolicyLayer[] }
   | { readonly type: 'cancel'; readonly reason?: string; readonly force?: boolean }
   | { readonly type: 'archive' }
   /**
@@ -153,6 +155,7 @@ export type Command =
   /** `by`, of these: who asks; absent in journals from before it was said. */
   | {
       readonly type: 'retry'
+      readonly policy?: readonly PolicyLayer[]
       readonly task: TaskName
       readonly reason?: string
       readonly by?: string

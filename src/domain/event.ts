@@ -235,10 +235,11 @@ export type Event =
       readonly stamp?: Standing
     }
   | { readonly type: 'plan.paused'; readonly reason: string; readonly force?: true; readonly cause?: Shortage }
-  | { readonly type: 'plan.resumed' }
+  /** `policy`: the policy around the plan, where it was read again and has changed. */
+  | { readonly type: 'plan.resumed'; readonly policy?: readonly PolicyLayer[] }
   | { readonly type: 'plan.cancelled'; readonly reason: string; readonly force: boolean }
   | { readonly type: 'plan.finished'; readonly status: 'completed' | 'failed' | 'cancelled'; readonly reason: string }
-  | { readonly type: 'plan.reopened'; readonly reason: string }
+  | { readonly type: 'plan.reopened'; readonly reason: string; readonly policy?: readonly PolicyLayer[] }
   | { readonly type: 'plan.archived' }
   | { readonly type: 'task.readied'; readonly tasks: readonly TaskName[] }
   /** `by`: the person who passed over it; absent when nobody did, and in journals from before it was said. */

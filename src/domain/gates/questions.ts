@@ -34,6 +34,6 @@ export function answer(draft: DecisionDraft, command: CommandOf<'answer'>): Refu
   if (!filled.ok) return filled.refusal
   emit(draft, { type: 'question.answered', id: command.id, answers: filled.answers, by: command.by })
   // The plan waited for this and nothing else.
-  if (question.sandbox === true && filled.answers.run === 'yes') return resume(draft)
+  if (question.sandbox === true && filled.answers.run === 'yes') return resume(draft, { type: 'resume' })
   return undefined
 }

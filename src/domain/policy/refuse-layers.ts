@@ -52,6 +52,9 @@ function wantedBeyond(
       network: network === undefined ? null : readNetwork(network),
     })),
   ]
+  const { tasks: tasksMax } = policy.limits ?? {}
+  if (tasksMax !== undefined && saying.length - 1 > tasksMax)
+    return { who: 'the plan', what: `have ${saying.length - 1} tasks`, key: 'limits' }
   for (const { who, write, network } of saying) {
     const path = beyondWrite(write)
     if (path !== undefined) return { who, what: `write '${path}'`, key: 'write' }

@@ -137,7 +137,7 @@ export function pauseForShortage(draft: DecisionDraft, cause: Shortage): void {
     emit(draft, { type: 'plan.paused', reason: shortageReason(cause), cause })
 }
 
-export function resume(draft: DecisionDraft): Refusal | undefined {
+export function resume(draft: DecisionDraft, { policy }: CommandOf<'resume'>): Refusal | undefined {
   if (draft.state.status === 'active' || draft.state.rollback !== null) return undefined
   if (draft.state.status !== 'paused') return illegal(draft.state, 'resume', 'only a paused plan can be resumed')
   const open = draft.state.questions.find(({ sandbox }) => sandbox === true)
@@ -146,10 +146,17 @@ export function resume(draft: DecisionDraft): Refusal | undefined {
     const step = next('answer', { plan, task: open.id, fields: ['run=yes'] })
     return refuse('conflict', `a person must answer first: ${open.text}`, advise`${step}`)
   }
-  emit(draft, { type: 'plan.resumed' })
+  const beyond = policy === undefined ? undefined : refuseLayers(draft.state.definition, policy)
+  if (beyond !== undefined) return beyond
+  emit(draft, { type: 'plan.resumed', ...policyAgain(policy) })
   conclude(draft)
   return undefined
 }
+
+/** What is said of the policy around the plan when it has changed. */
+export const policyAgain = (
+  policy: readonly PolicyLayer[] | undefined,
+): { readonly policy?: readonly PolicyLayer[] } => (policy === undefined ? {} : { policy })
 
 /** With `force` the plan ends here and now: what runs is given up, nothing is compensated. */
 export function cancel(draft: DecisionDraft, command: CommandOf<'cancel'>): Refusal | undefined {

@@ -139,6 +139,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.shortage = event.cause ?? null
       return
     case 'plan.resumed':
+      state.layers = event.policy ?? state.layers
       state.status = 'active'
       state.reason = null
       state.halted = false
@@ -177,6 +178,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.compensating = toCompensate(state)
       return
     case 'plan.reopened':
+      state.layers = event.policy ?? state.layers
       state.status = 'active'
       state.reason = null
       state.endedAt = null

@@ -22,14 +22,13 @@ import { failure } from '../../safety/safety-refusal.ts'
 import { runsOutside } from '../../safety/sandbox/outside-git.ts'
 import { intersectScopes, type Patterns } from '../../safety/scope.ts'
 import { remotesOf } from '../gates/command-files.ts'
-import type { Rooms } from '../rooms.ts'
 
 /** As a code of the failure, for rules of recovery. */
 const COMMAND = 'policy:command'
 
 /** For whoever starts commands of a task: why one is not run. What is asked about runs once somebody has agreed to the task. */
 export function commandsFor(
-  { root }: Pick<Rooms, 'root'>,
+  { root }: { readonly root: string },
   state: PlanState,
   { id }: Pick<TaskDefinition, 'id'>,
 ): Pick<RunnerTools, 'refuses'> {

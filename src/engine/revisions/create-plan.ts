@@ -2,10 +2,13 @@
 
 import type { CommandOf } from '../../domain/command.ts'
 import { type PlanId, type PlanName, planId } from '../../domain/id.ts'
+import { same } from '../../domain/json.ts'
 import { NAME_TRIES_MAX } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
+import type { PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { RULES } from '../../domain/rules-number.ts'
+import type { PlanState } from '../../domain/state/state.ts'
 import { definitionHash } from '../../format/plan/hash.ts'
 import { sandboxAtStart } from '../attempts/sandbox-use.ts'
 import { placeFor } from '../git/plan-worktree.ts'
@@ -80,6 +83,21 @@ export async function startOf(rooms: Rooms, plan: PlanId): Promise<Starting> {
   const stamp = await (await lazy.drift()).stampOf(rooms, plan)
   const policy = layers.length === 0 ? {} : { policy: layers }
   return { ok: true, start: { rules: RULES, ...files, ...sandbox, ...policy, ...stamp } }
+}
+
+/** A plan that somebody takes up again, paused or ended, goes on under the policy of then. Empty: it is the same as before. */
+export async function policyAnew(
+  rooms: Rooms,
+  state: PlanState | null,
+): Promise<
+  | { readonly ok: true; readonly policy: { readonly policy?: readonly PolicyLayer[] } }
+  | { readonly ok: false; readonly refusal: Refusal }
+> {
+  const isOpen = state === null || state.status === 'draft' || state.status === 'active'
+  if (rooms.policy === undefined || isOpen) return { ok: true, policy: {} }
+  const read = await rooms.policy()
+  if (!read.ok) return { ok: false, refusal: refuse('not-allowed', read.failure.message, read.failure.hint) }
+  return { ok: true, policy: same(read.value, state.layers) ? {} : { policy: read.value } }
 }
 
 /** Another format is as foreign as another machine, and so is a model: who runs it has not written it. */

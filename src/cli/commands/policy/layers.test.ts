@@ -268,6 +268,19 @@ describe('the layers around a plan', () => {
     expect(edited.exit).not.toBe(0)
   })
 
+  it('are read again when a person takes the plan up', async () => {
+    const plan = 'planfold: 1\nname: p\ntasks: [{ id: a, run: [touch, made] }]\n'
+    await organisation('commands: { deny: [[touch, "**"]] }\n')
+    expect((await ran(plan)).exit).not.toBe(0)
+    await organisation('commands: { deny: [[sudo, "**"]] }\nsandbx: off\n')
+    expect((await ran(plan)).exit).not.toBe(0)
+    await organisation('commands: { deny: [[sudo, "**"]] }\n')
+    expect((await ran(plan)).exit).toBe(0)
+    expect((await readFile(join(place.folder, 'made'))).length).toBe(0)
+    const { data } = JSON.parse((await asJson(context => showPolicy(context, 'p'))).stdout)
+    expect(data.policy.map(({ value }: { value: string }) => value)).toEqual(['sudo **'])
+  })
+
   it('refuse a plan that asks for more than they allow, with the line that says so', async () => {
     await organisation('sandbox: off\nnetwork: [a.example]\n')
     await place.write('p.yaml', 'planfold: 1\nname: p\ntasks: [{ id: a, run: [echo, a], network: [b.example] }]\n')
