@@ -150,6 +150,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     ...(tracer === null ? {} : { tracer }),
     processes: tree,
     sandbox: bubblewrap({ environment, outside: [root] }),
+    policy: async () =>
+      (await import('./safety/policy/policy-files.ts')).readPolicyLayers({ environment, root, stateDir }),
     ...(options.outside === true ? { outside: true as const } : {}),
     signs: new LifeSignFiles({ stateDir, now: clock.now }),
     clock,
@@ -192,7 +194,7 @@ export function modelsAt(place: {
   readonly root: string
   readonly stateDir: string
 }): Models {
-  return whenAsked<Models>(async () =>
+  const models = whenAsked<Models>(async () =>
     (await import('./models/open-models.ts')).openModels({
       environment: place.environment,
       stateDir: place.stateDir,
@@ -204,6 +206,23 @@ export function modelsAt(place: {
       newId: randomUUID,
     }),
   )
+  // Where nothing may leave the machine, nothing is asked; a recording is not sent anywhere.
+  const refused = async (replay: unknown) =>
+    replay === undefined ? await (await import('./safety/policy/policy-files.ts')).refusesModels(place) : null
+  return {
+    list: besides => models.list(besides),
+    calls: () => models.calls(),
+    keptRecordings: name => models.keptRecordings(name),
+    dropRecordings: name => models.dropRecordings(name),
+    async open(request) {
+      const failure = await refused(request.replay)
+      return failure === null ? await models.open(request) : { ok: false, failure }
+    },
+    async openGateway(request) {
+      const failure = await refused(undefined)
+      return failure === null ? await models.openGateway(request) : { ok: false, failure }
+    },
+  }
 }
 
 /**
@@ -359,6 +378,7 @@ const OWN_FOLDERS: ReadonlySet<string> = new Set([
   'server',
   'scratch',
   'models',
+  'config.yaml',
 ])
 
 /** Known by its name to whoever prints it. */
@@ -382,6 +402,13 @@ function failpointOf(environment: Environment): ((name: string) => void) | undef
   return name => {
     if (name === point && --left === 0) process.kill(process.pid, 'SIGKILL')
   }
+}
+
+/** Where traces are sent, and which variable says so; null when they are not. */
+export async function tracesAddress(
+  environment: Environment,
+): Promise<{ readonly endpoint: string; readonly variable: string } | null> {
+  return (await import('./publishers/otlp-tracer.ts')).tracesAddress(environment)
 }
 
 /** Only where the usual variables name a collector. */

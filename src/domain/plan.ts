@@ -3,6 +3,7 @@
 
 import type { PlanName, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { CommandRules } from './policy/command-rules.ts'
 
 // Small parts of a definition: who decides, what a form asks, an edit, what is gated.
 
@@ -76,8 +77,8 @@ export interface GatePolicy {
 /** What is hard or impossible to take back, by the names `policy.gates.before` has for it. */
 export type GatedImpact = 'push' | 'deploy' | 'delete' | 'migrate' | 'spend' | 'outside' | 'instructions'
 
-/** `unknown`: it runs code that cannot be read from the plan, and may do any of these. */
-export type Impact = GatedImpact | 'unknown'
+/** `unknown`: it runs code that cannot be read from the plan, and may do any of these. `command`: `policy.commands` asks about it. */
+export type Impact = GatedImpact | 'unknown' | 'command'
 
 /** The classes of failures, as a definition may name them; see result.ts. */
 export type FailureKind = 'transient' | 'logic' | 'policy' | 'resource' | 'cancelled' | 'unknown'
@@ -513,7 +514,12 @@ export type Network = readonly string[] | { readonly allow: readonly string[]; r
 
 export interface Policy {
   readonly write?: readonly string[]
+  /** What commands in a sandbox may read of the workspace. */
+  readonly read?: readonly string[]
   readonly network?: Network
+  readonly commands?: CommandRules
+  /** What may leave this machine. */
+  readonly data?: DataRules
   /** Whether commands are shut in; of a plan that came from elsewhere they are, whatever it says. */
   readonly sandbox?: SandboxMode
   readonly budget?: Budget
@@ -544,6 +550,13 @@ export interface Policy {
   }
   /** How long what was set back can be restored; 30 days when not said. */
   readonly retention?: { readonly restoredMs?: number }
+}
+
+/** Whether something of the plan may be sent out: questions to language models, notices to webhooks, traces. */
+export interface DataRules {
+  readonly models?: 'allow' | 'deny'
+  readonly webhooks?: 'allow' | 'deny'
+  readonly traces?: 'allow' | 'deny'
 }
 
 /** The text a definition was read from, verbatim, when somebody wrote it in words of their own. */

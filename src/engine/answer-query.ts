@@ -86,7 +86,12 @@ const answerers: Answerer = {
     const state = await stateOf(rooms, plan)
     if (state === null) return null
     if (revision === undefined || revision === state.revision)
-      return { definition: wholeDefinition(state), revision: state.revision, hash: state.hash }
+      return {
+        definition: wholeDefinition(state),
+        revision: state.revision,
+        hash: state.hash,
+        ...(state.layers.length === 0 ? {} : { policy: state.layers }),
+      }
     return await pastDefinition(rooms, state.id, revision)
   },
   next: async (rooms, { plan, explain: wanted, limit }) => {

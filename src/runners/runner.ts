@@ -6,7 +6,7 @@ import type { Hint } from '../domain/hint.ts'
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { ModelUse } from '../domain/model-use.ts'
-import type { Action, ActionType, Edit, TaskDefinition } from '../domain/plan.ts'
+import type { Action, ActionType, CommandLine, Edit, TaskDefinition } from '../domain/plan.ts'
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { Failure } from '../domain/result.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
@@ -67,6 +67,10 @@ export interface RunnerTools {
     /** Absent: those of this machine. */
     readonly limits?: SandboxLimits
   }
+  /** Why the policy lets a command not run; null when it may. Absent: nobody says anything about commands. */
+  readonly refuses?: (command: CommandLine) => Failure | null
+  /** Glob patterns of what a command in a sandbox may read of the workspace; absent: all of it. */
+  readonly read?: readonly string[]
   /** Glob patterns a task may write; empty array means nothing, null means the whole workspace. */
   readonly write: readonly string[] | null
   /** The environment the process was started with, read once in compose; runners pass on an allowlist of it. */

@@ -17,6 +17,7 @@ export const IMPACT_WORDS: Readonly<Record<Impact, string>> = {
   spend: 'spends money',
   outside: "may write outside the workspace or the plan's policy.write",
   instructions: 'writes a file that coding agents read as instructions',
+  command: 'runs a command that the policy asks about',
   unknown: 'runs code that cannot be read from the plan',
 }
 
@@ -49,8 +50,9 @@ export function gatedImpact(plan: PlanDefinition, task: TaskDefinition): Impact 
  * Is a person asked before it? Every kind of it, unless the policy names some or none; what a policy demands always is. Code that
  * cannot be read is let through, unless the policy says otherwise.
  */
-export function isGated({ policy, extra }: PlanDefinition, impact: Impact): boolean {
+export function isGated({ policy, extra }: Pick<PlanDefinition, 'policy' | 'extra'>, impact: Impact): boolean {
   const { before, unknown } = policy?.gates ?? {}
+  if (impact === 'command') return true
   if (impact === 'unknown') return unknown === undefined ? demandsGate(extra) : unknown === 'ask'
   return before === undefined || before.includes(impact) || (impact === 'deploy' && demandsGate(extra))
 }
@@ -103,7 +105,7 @@ function at(command: string): RegExp {
   return new RegExp(`(^|[\\s;&|(/])${command}\\b`)
 }
 
-export type Danger = Exclude<Impact, 'outside' | 'instructions' | 'unknown'>
+export type Danger = Exclude<Impact, 'outside' | 'instructions' | 'unknown' | 'command'>
 
 /** What it does that cannot be taken back, by its own words. A gate does nothing. */
 export function dangerOf(task: TaskDefinition): Danger | null {

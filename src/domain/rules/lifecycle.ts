@@ -12,6 +12,8 @@ import { usesTaskWorktrees } from '../plan-rules/effect.ts'
 import { expandTasks, gitOf } from '../plan-rules/expand.ts'
 import { checkGraph, type GraphFault } from '../plan-rules/graph-rules.ts'
 import { modelRequest } from '../plan-rules/model-request.ts'
+import type { PolicyLayer } from '../policy/policy-layer.ts'
+import { refuseLayers } from '../policy/refuse-layers.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 
 import { knowsRules } from '../rules-number.ts'
@@ -81,10 +83,12 @@ export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusa
   if (isUnsealed(state)) return refuse('conflict', 'tasks were added to the plan meanwhile', 'start it again')
   const refusal =
     refuseRules(command.rules) ??
-    (state.definition.tasks.length === 0 ? refuseGraph(state.definition) : refuseUnsupported(state.definition))
+    (state.definition.tasks.length === 0 ? refuseGraph(state.definition) : refuseUnsupported(state.definition)) ??
+    refuseLayers(state.definition, command.policy ?? [])
   if (refusal !== undefined) return refusal
   const { type: _, asks, ...said } = command
-  const isOff = state.definition.policy?.sandbox === 'off' && said.sandbox !== undefined && said.sandbox !== 'required'
+  const isShutIn = said.sandbox === 'required' || layersWant(said.policy ?? [])
+  const isOff = state.definition.policy?.sandbox === 'off' && said.sandbox !== undefined && !isShutIn
   emit(draft, { type: 'plan.started', ...said, ...(isOff ? { sandboxOff: true } : {}) })
   markReady(draft, state.order)
   // Tasks that were brought along failed or abandoned.
@@ -93,6 +97,10 @@ export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusa
   if (asks !== undefined) askWithoutSandbox(draft, asks)
   return undefined
 }
+
+/** A layer around the plan wants its commands shut in. */
+const layersWant = (layers: readonly PolicyLayer[]): boolean =>
+  layers.some(({ policy }) => (policy.sandbox ?? 'off') !== 'off')
 
 /** One question, and nothing runs before its answer. */
 function askWithoutSandbox(draft: DecisionDraft, id: string): void {
@@ -130,7 +138,7 @@ export function pauseForShortage(draft: DecisionDraft, cause: Shortage): void {
     emit(draft, { type: 'plan.paused', reason: shortageReason(cause), cause })
 }
 
-export function resume(draft: DecisionDraft): Refusal | undefined {
+export function resume(draft: DecisionDraft, { policy }: CommandOf<'resume'>): Refusal | undefined {
   if (draft.state.status === 'active' || draft.state.rollback !== null) return undefined
   if (draft.state.status !== 'paused') return illegal(draft.state, 'resume', 'only a paused plan can be resumed')
   const open = draft.state.questions.find(({ sandbox }) => sandbox === true)
@@ -139,14 +147,21 @@ export function resume(draft: DecisionDraft): Refusal | undefined {
     const step = next('answer', { plan, task: open.id, fields: ['run=yes'] })
     return refuse('conflict', `a person must answer first: ${open.text}`, advise`${step}`)
   }
+  const beyond = policy === undefined ? undefined : refuseLayers(draft.state.definition, policy)
+  if (beyond !== undefined) return beyond
   const objection = resumeObjection(draft.state, draft.now)
   if (objection !== null) return objection
   // The budget was raised in the plan file meanwhile.
-  goOnWithin(draft, 'planfold')
-  if (draft.state.status === 'paused') emit(draft, { type: 'plan.resumed' })
+  goOnWithin(draft, 'planfold', policyAgain(policy))
+  if (draft.state.status === 'paused') emit(draft, { type: 'plan.resumed', ...policyAgain(policy) })
   conclude(draft)
   return undefined
 }
+
+/** What is said of the policy around the plan when it has changed. */
+export const policyAgain = (
+  policy: readonly PolicyLayer[] | undefined,
+): { readonly policy?: readonly PolicyLayer[] } => (policy === undefined ? {} : { policy })
 
 /** With `force` the plan ends here and now: what runs is given up, nothing is compensated. */
 export function cancel(draft: DecisionDraft, command: CommandOf<'cancel'>): Refusal | undefined {

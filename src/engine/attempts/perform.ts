@@ -9,6 +9,7 @@ import type { Millis } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { Action, FailureMode, TaskDefinition } from '../../domain/plan.ts'
 import { capturesFiles, effectOf, scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
+import { commandIn } from '../../domain/policy/policy-in-state.ts'
 import { classify } from '../../domain/recovery/classify-failure.ts'
 import type { Failed, Failure, Result } from '../../domain/result.ts'
 import { shortageIn } from '../../domain/shortage.ts'
@@ -42,6 +43,7 @@ import { boundOf, evaluator, truth } from './expressions.ts'
 import { gather } from './groups.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { collect } from './outputs.ts'
+import { commandsFor, deniedCommand, readTools, refusesSending, writeFor } from './policy-use.ts'
 import { attemptAsWritten, isPlain, resolveAttempt } from './resolve.ts'
 import { sandboxFor } from './sandbox-use.ts'
 
@@ -271,6 +273,8 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
     })
   const attempt = resolved.value
   const { probe } = attempt.definition
+  const denied = deniedBy(rooms, state, attempt)
+  if (denied !== null) return failed(denied)
   const bare = toolsFor(rooms, state, attempt, options, logbook)
   const given =
     attempt.definition.secrets === undefined ? null : await withSecrets(rooms, attempt.definition.secrets, bare)
@@ -508,8 +512,9 @@ function toolsFor(
     root: rooms.root,
     stateDir: rooms.stateDir,
     owner,
-    write:
-      effectOf(state.definition, attempt.definition) === 'pure' ? [] : scopeOf(state.definition, attempt.definition),
+    write: effectOf(state.definition, attempt.definition) === 'pure' ? [] : writeFor(state, attempt.definition),
+    ...commandsFor(rooms, state, attempt.definition),
+    ...readTools(state, attempt.definition),
     environment: rooms.environment,
     about: rooms.about,
     evaluate: nothing,
@@ -520,6 +525,14 @@ function toolsFor(
     ...(action === undefined ? { budget: attemptBudget(rooms.store, state, attempt) } : {}),
     ...sandboxFor(rooms, state, { as, ...attempt }),
   }
+}
+
+/** What the policy says no to before anything is done. */
+function deniedBy(rooms: Rooms, state: PlanState, { definition, action }: Attempt): Failure | null {
+  if (action.type === 'model') return refusesSending(state, 'models')
+  const git = action.type === 'git' ? commandIn(action) : null
+  const refused = git === null ? null : (commandsFor(rooms, state, definition).refuses?.(git) ?? null)
+  return refused ?? deniedCommand(state, { ...definition, action })
 }
 
 /** Fetched for each attempt anew, and known to nobody else. */

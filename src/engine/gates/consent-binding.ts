@@ -14,13 +14,14 @@ import { approversOf, impactIn } from '../../domain/gates/consent-rules.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Action, Approvers, Budget, CommandLine, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { effectOf, scopeOf } from '../../domain/plan-rules/effect.ts'
+import { effectOf } from '../../domain/plan-rules/effect.ts'
 import { type NetworkUse, networkOf } from '../../domain/plan-rules/network.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { inheritedEnvironment } from '../../safety/environment.ts'
 import { runsOutside } from '../../safety/sandbox/outside-git.ts'
+import { writeFor } from '../attempts/policy-use.ts'
 import { sandboxFor } from '../attempts/sandbox-use.ts'
 import type { Rooms } from '../rooms.ts'
 import { namedFiles, programOf, remotesOf, sha256 } from './command-files.ts'
@@ -75,7 +76,7 @@ export async function bindTask(
     plan: state.id,
     name: plan.name,
     definition: writtenHash(plan),
-    policy: policyHash(plan),
+    policy: policyHash(state),
     approvers: options.approvers === undefined ? approversOf(state, task) : options.approvers,
     task: definition.id,
     visit: task.visit,
@@ -97,7 +98,7 @@ export async function bindTask(
     besides: besidesOf(definition),
     ...((await isShutIn(rooms, state, does)) ? { sandbox: true } : {}),
     // What is declared to only read writes nothing, whatever the policy would allow.
-    write: effect === 'pure' && definition.write === undefined ? [] : scopeOf(plan, definition),
+    write: effect === 'pure' && definition.write === undefined ? [] : writeFor(state, definition),
     network: network?.allow ?? null,
     ...(network?.unknown === 'ask' ? { unknown: 'ask' } : {}),
     hosts: hostsIn([
@@ -176,7 +177,7 @@ async function diffOf(rooms: Rooms, state: PlanState, attempt: Attempt): Promise
       root: rooms.root,
       stateDir: rooms.stateDir,
       owner: 'preview',
-      write: scopeOf(state.definition, attempt.definition),
+      write: writeFor(state, attempt.definition),
       environment: rooms.environment,
       about: rooms.about,
       evaluate: () => ({ ok: false, message: 'an edit evaluates nothing' }),
@@ -250,7 +251,12 @@ const hashes = new WeakMap<PlanDefinition, { readonly written: Sha256; readonly 
 /** Items that the engine found are not the author's words; what they come to stands in the inputs of each task. */
 export const writtenHash = (plan: PlanDefinition): Sha256 => hashesOf(plan).written
 
-export const policyHash = (plan: PlanDefinition): Sha256 => hashesOf(plan).policy
+/** Of the plan's own policy; with the layers around it where there are some. They stand still once the plan has started. */
+export function policyHash({ definition, layers }: Pick<PlanState, 'definition' | 'layers'>): Sha256 {
+  if (layers.length === 0) return hashesOf(definition).policy
+  const { policy = {} } = definition
+  return sha256(canonicalJson({ policy, layers } as unknown as Json))
+}
 
 function hashesOf(plan: PlanDefinition) {
   const known = hashes.get(plan)

@@ -18,6 +18,7 @@ import { advise, next } from '../../domain/hint.ts'
 import type { Sha256, TaskName } from '../../domain/id.ts'
 import type { Action, Approvers } from '../../domain/plan.ts'
 import { heldScope, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
+import { approversBy } from '../../domain/policy/policy-in-state.ts'
 import type { Failure, Found } from '../../domain/result.ts'
 import { wouldReopen } from '../../domain/rules/routing.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -194,7 +195,7 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
     plan: state.id,
     name: plan.name,
     definition: writtenHash(plan),
-    policy: policyHash(plan),
+    policy: policyHash(state),
     approvers,
     gate: type,
     task: definition.id,
@@ -240,7 +241,7 @@ const needsGate = (task: TaskState, { definition: { id } }: TaskState): boolean 
 
 /** Who must agree to what has a high impact, when the policy says who. */
 const demandedBy = (state: PlanState, task: TaskState): Approvers | null =>
-  impactIn(state, task) === null ? null : (state.definition.policy?.gates?.approvers ?? null)
+  impactIn(state, task) === null ? null : (approversBy(state) ?? null)
 
 async function resolution(state: PlanState, task: TaskState): Promise<Resolution> {
   const resolved = await resolveAttempt(state, task)

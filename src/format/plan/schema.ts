@@ -6,6 +6,7 @@ import { CONCURRENCY_MAX, TASKS_MAX, VISITS_MAX } from '../../domain/limits.ts'
 import { EFFECT_CLASSES, type EffectClass } from '../../domain/plan.ts'
 import { FAILURE_KINDS, gate, LIST_MAX, notify, policyKeys, type RecoveryDocument, recovery } from './schema-gates.ts'
 import { command, criteria, outcomeName, outputName, retry } from './schema-parts.ts'
+import { commands, data, layerKeys, sandbox } from './schema-policy.ts'
 import * as value from './schema-values.ts'
 
 /** How often at most anything may be tried under one budget. */
@@ -116,11 +117,11 @@ const gitUse = z
 const policy = z
   .strictObject({
     write: value.scope.optional(),
+    read: value.scope.optional().meta({ description: 'What commands in a sandbox may read of the workspace.' }),
     network: value.network.optional(),
-    sandbox: z.enum(['required', 'preferred', 'off']).optional().meta({
-      description:
-        'Commands are shut in: always, or where this machine can, or not at all. Plans that came from elsewhere always are.',
-    }),
+    commands: commands.optional(),
+    data: data.optional(),
+    sandbox: sandbox.optional(),
     budget: budget.optional(),
     checkpoints: z
       .strictObject({
@@ -139,6 +140,9 @@ const policy = z
     ...policyKeys,
   })
   .meta({ examples: [{ write: ['src/**'] }] })
+
+/** What a layer around plans may say. */
+export const policyLayer = z.strictObject({ ...layerKeys, budget: budget.optional() })
 
 /** Kept as it is written, and read by `domain/plan-rules/model-request.ts`. */
 const model = z

@@ -54,7 +54,7 @@ function dangerInWords({ id, title = '', instruction = '' }: TaskDefinition): Da
 }
 
 const kindOf = (impact: Impact): Danger['kind'] =>
-  impact === 'outside' || impact === 'instructions' || impact === 'unknown' ? null : impact
+  impact === 'outside' || impact === 'instructions' || impact === 'unknown' || impact === 'command' ? null : impact
 
 /** What is wrong with running this unseen, as the end of a sentence; null when it only does what the repository's own commands do. */
 export function commandFault(command: CommandLine, ground: Ground): string | null {

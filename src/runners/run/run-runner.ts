@@ -242,6 +242,8 @@ export function runRunner(options: RunOptions): Runner {
     async attempt(attempt, tools, stop) {
       if (attempt.action.type !== 'run') throw new TypeError(`not a run action: ${attempt.action.type}`)
       if (stop.aborted) return { type: 'interrupted' }
+      const denied = tools.refuses?.(attempt.action.command) ?? null
+      if (denied !== null) return { type: 'failed', failure: denied, begun: false }
       const environment = childEnvironment(attempt, tools)
       if (!environment.ok) return { type: 'failed', failure: environment.failure, begun: false }
       const gate = await openGate(tools)
@@ -251,7 +253,9 @@ export function runRunner(options: RunOptions): Runner {
       const argv = secrets.length === 0 || runsOutside(written) ? written : withoutCore(written)
       const { cwd: folder = '.' } = attempt.definition
       const cwd = await gate.value.directory(folder)
-      const read = cwd.ok ? await gatedRead(gate.value, folder, written) : cwd
+      // Where not all may be read, the sandbox says what.
+      const isRead = cwd.ok && tools.read === undefined
+      const read = isRead ? await gatedRead(gate.value, folder, written) : cwd
       await gate.value.close()
       if (!cwd.ok) return { type: 'failed', failure: cwd.failure, begun: false }
       if (!read.ok || read.value instanceof Buffer) {
@@ -309,13 +313,13 @@ function printed(bytes: Buffer, { log }: RunnerTools): Outcome {
 /** The command in the sandbox that was chosen for it; null where it runs without one. */
 async function shut(
   attempt: Attempt,
-  { sandbox, root, stateDir, write, log }: RunnerTools,
+  { sandbox, root, stateDir, write, read, log }: RunnerTools,
   argv: readonly string[],
   env: { readonly [name: string]: string },
 ): Promise<Answer<ShutIn> | null> {
   if (sandbox === undefined || runsOutside(argv)) return null
   const cwd = join(realpathSync(root), attempt.definition.cwd ?? '.')
-  return await shutIn(sandbox, { root, stateDir, cwd, write, argv, env }, log)
+  return await shutIn(sandbox, { root, stateDir, cwd, write, argv, env, ...(read === undefined ? {} : { read }) }, log)
 }
 
 interface Ending {

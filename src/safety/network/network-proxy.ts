@@ -36,6 +36,16 @@ export interface ProxyOptions {
   /** Made with mode 0700; holds the socket and nothing else. */
   readonly folder: string
   readonly allow: readonly string[]
+  /** Layers of the policy around that: each must let a target through as well. `who`: who says so. */
+  readonly within?: readonly {
+    readonly allow: readonly string[]
+    readonly unknown: 'ask' | 'deny'
+    readonly who: string
+  }[]
+  /** Of those allowed, what a person made a rule of: it answers where a layer around asks. */
+  readonly person?: readonly string[]
+  /** False: what `allow` does not cover is refused; only layers around ask. */
+  readonly asksBeyond?: boolean
   /** Decides about what no rule covers. Without it such a target is refused. */
   readonly ask?: Ask
   /** How long a connection waits for that decision. */
@@ -97,10 +107,7 @@ export function proxyNotice(allow: readonly string[]): string {
 /** A rule that cannot be read refuses the whole: leaving it out would let a plan do less than was agreed, without a word. */
 export async function openProxy(options: ProxyOptions): Promise<Answer<NetworkProxy>> {
   return await answering('opening the network proxy', async () => {
-    const rules = options.allow.map(text => {
-      const parsed = parseNetworkRule(text)
-      return parsed.ok ? parsed.rule : refuse('policy', `network: ${parsed.message}`, parsed.hint)
-    })
+    const rules = rulesOf(options.allow)
     const path = join(options.folder, PROXY_SOCKET)
     if (Buffer.byteLength(path) > SOCKET_PATH_MAX)
       refuse('logic', `the path of the proxy is too long (${path})`, 'set TMPDIR to a folder with a shorter path')
@@ -111,6 +118,12 @@ export async function openProxy(options: ProxyOptions): Promise<Answer<NetworkPr
     return proxy
   })
 }
+
+const rulesOf = (texts: readonly string[]): readonly NetworkRule[] =>
+  texts.map(text => {
+    const parsed = parseNetworkRule(text)
+    return parsed.ok ? parsed.rule : refuse('policy', `network: ${parsed.message}`, parsed.hint)
+  })
 
 interface Asked {
   readonly target: NetworkTarget
@@ -137,6 +150,9 @@ class FilteringProxy implements NetworkProxy {
     this.tcp = forwardedPorts(rules)
     this.#judge = new NetworkJudge({
       rules,
+      within: (options.within ?? []).map(({ allow, ...limit }) => ({ ...limit, rules: rulesOf(allow) })),
+      person: rulesOf(options.person ?? []),
+      asksBeyond: options.asksBeyond,
       ask: options.ask ?? null,
       holdMs: options.holdMs ?? HOLD_MS,
       lookup: options.lookup ?? allAddresses,
@@ -317,9 +333,12 @@ class FilteringProxy implements NetworkProxy {
   #refusal(target: NetworkTarget, verdict: Exclude<Verdict, { is: 'allowed' }>): readonly [string, string] {
     if (verdict.is === 'unknown-name')
       return ['502 Bad Gateway', `${place(target)} is allowed, but there is no such host`]
-    const how = this.#options.howToAllow?.(verdict.allowWith) ?? `a rule for ${verdict.allowWith} in \`network\``
+    const { allowWith } = verdict
+    const said = `asked for ${place(target)}: not allowed (${verdict.why})`
+    if (allowWith === undefined) return ['403 Forbidden', said]
+    const how = this.#options.howToAllow?.(allowWith) ?? `a rule for ${allowWith} in \`network\``
     const then = verdict.asked === true ? 'it waits in the inbox; try again when it is answered' : `allow with ${how}`
-    return ['403 Forbidden', `asked for ${place(target)}: not allowed (${verdict.why}); ${then}`]
+    return ['403 Forbidden', `${said}; ${then}`]
   }
 
   /** To the first of these addresses that answers, and to no other. */
@@ -393,7 +412,7 @@ function decided(verdict: Verdict): Pick<NetworkDecision, 'allowed' | 'why' | 'r
       return {
         allowed: false,
         why: verdict.why,
-        allowWith: verdict.allowWith,
+        ...(verdict.allowWith === undefined ? {} : { allowWith: verdict.allowWith }),
         ...(verdict.asked === true ? { asked: true } : {}),
       }
     default:
