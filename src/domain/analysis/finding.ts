@@ -47,6 +47,7 @@ export const FINDING_CODES = [
   'secret-name',
   'secret-without-command',
   'network-beyond',
+  'no-compensation',
   'not-enforced',
   'gate-required',
   'ungated',

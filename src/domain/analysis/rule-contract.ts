@@ -108,6 +108,10 @@ function outputsOf(task: TaskDefinition): readonly string[] | null {
       const request = modelRequest(task.action)
       return request === null ? null : [...declared, ...answerOutputs(request.answer)]
     }
+    case 'http':
+      return [...declared, 'status', 'headers', 'json', 'text']
+    case 'db':
+      return [...declared, 'rows', 'changes', 'applied', 'repeated']
     case 'external':
       return declared.length === 0 ? null : declared
     default:

@@ -10,6 +10,7 @@ import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import type { GivenInputs, Texts, UnresolvedInput } from '../../domain/views/board.ts'
 import {
   type Evaluate,
+  parseTemplate,
   type Resolved,
   resolve,
   resolveArgv,
@@ -127,6 +128,14 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
     const spec = resolve(action.spec, evaluate)
     return spec.ok ? { ok: true, value: { action: { ...action, spec: spec.value }, env: {} } } : spec
   }
+  if (action.type === 'http') {
+    const spec = resolveRequest(action.spec, evaluate)
+    return spec.ok ? { ok: true, value: { action: { ...action, spec: spec.value }, env: {} } } : spec
+  }
+  if (action.type === 'db') {
+    const spec = resolve(action.spec, evaluate)
+    return spec.ok ? { ok: true, value: { action: { ...action, spec: spec.value }, env: {} } } : spec
+  }
   if (action.type === 'git') {
     const git = resolve(action.git as unknown as Json, evaluate)
     return git.ok
@@ -134,6 +143,50 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
       : git
   }
   return { ok: true, value: { action, env: {} } }
+}
+
+/** In headers and body secrets stay names: what is resolved here is hashed, shown and journaled. */
+function resolveRequest(spec: Json, evaluate: Evaluate): Resolved<Json> {
+  if (typeof spec === 'string') return resolveText(spec, evaluate)
+  const { headers = {}, body, ...rest } = spec as { readonly [key: string]: Json }
+  const made: { [key: string]: Json } = {}
+  for (const [key, said] of Object.entries(rest)) {
+    const resolved = typeof said === 'string' && key !== 'json' ? resolveText(said, evaluate) : resolve(said, evaluate)
+    if (!resolved.ok) return resolved
+    made[key] = resolved.value
+  }
+  const named: { [name: string]: Json } = {}
+  for (const [name, text] of Object.entries(headers as JsonObject)) {
+    const resolved = keepSecretNames(String(text), evaluate)
+    if (!resolved.ok) return resolved
+    named[name] = resolved.value
+  }
+  if (Object.keys(named).length > 0) made.headers = named
+  if (body !== undefined) {
+    const resolved = keepSecretNames(String(body), evaluate)
+    if (!resolved.ok) return resolved
+    made.body = resolved.value
+  }
+  return { ok: true, value: made }
+}
+
+/** A value that flows in is text, whatever it says: only the author's own words name a secret. */
+function keepSecretNames(template: string, evaluate: Evaluate): Resolved<Json> {
+  const parsed = parseTemplate(template)
+  if (!parsed.ok) return parsed
+  const parts: (string | { readonly secret: string })[] = []
+  for (const part of parsed.parts) {
+    const secret = part.type === 'expression' ? /^secrets\.(\w+)$/.exec(part.source)?.[1] : undefined
+    if (secret !== undefined) {
+      parts.push({ secret })
+      continue
+    }
+    const evaluated = part.type === 'text' ? ({ ok: true, value: part.text } as const) : evaluate(part.source)
+    if (!evaluated.ok) return evaluated
+    parts.push(asText(evaluated.value))
+  }
+  const isPlain = parts.every(part => typeof part === 'string')
+  return { ok: true, value: isPlain ? parts.join('') : (parts as Json) }
 }
 
 /** What whoever claims a task is told. Each input and text on its own, so that one that cannot be resolved hides no other. */

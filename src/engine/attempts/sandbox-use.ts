@@ -12,6 +12,7 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import type { Attempt, RunnerTools } from '../../runners/runner.ts'
+import type { Ask } from '../../safety/network/network-judge.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
 import { machineLimits } from '../../safety/sandbox/resource-limits.ts'
 import type { OpenNetwork, SandboxLimits } from '../../safety/sandbox/sandbox.ts'
@@ -110,7 +111,7 @@ interface WayOut {
   readonly who: NetworkUser
 }
 
-function networkUser(plan: PlanId, { as, definition: { id: task }, visit, attempt }: SandboxUser): NetworkUser {
+export function networkUser(plan: PlanId, { as, definition: { id: task }, visit, attempt }: SandboxUser): NetworkUser {
   const isWanted = (state: PlanState): boolean => {
     if (PLAN_ENDED.has(state.status)) return false
     if (as === 'compensation') return state.compensation !== null
@@ -133,28 +134,42 @@ function limitsFor({ environment }: Rooms, { definition, sandbox }: PlanState): 
   }
 }
 
+/** Which addresses may be reached, and who is asked about others: for commands and for requests of our own. */
+export async function wayOut(
+  { environment, root, stateDir, store }: Rooms,
+  declared: NetworkUse | null,
+  who: NetworkUser | null,
+  signal: AbortSignal,
+): Promise<{ readonly allow: readonly string[]; readonly ask: Ask | null }> {
+  const { userNetworkRules } = await lazy.userRules()
+  const { askForAddress, permittedRules } = await lazy.networkUse()
+  const own = await userNetworkRules({ environment, root, stateDir })
+  const asking = declared?.unknown === 'ask' ? who : null
+  const state = asking === null ? null : await store.state(asking.plan)
+  const permitted = state === null || asking === null ? [] : permittedRules(state, asking.task)
+  return {
+    allow: [...(declared === null ? own : withOwnRules(declared, own).allow), ...permitted],
+    ask: asking === null ? null : target => askForAddress(store, asking, target, signal),
+  }
+}
+
 const PORT = 3128
 
 /** The way out for one command: our proxy, which lets through what the plan and the person allow, and tells every decision. */
 async function openNetwork(
-  { environment, root, stateDir, store, word }: Rooms,
+  rooms: Rooms,
   declared: NetworkUse | null,
   way: WayOut | null,
   log: RunnerTools['log'],
 ): Promise<Answer<OpenNetwork>> {
   const { openProxy, proxyNotice } = await lazy.networkProxy()
-  const { userNetworkRules } = await lazy.userRules()
-  const { askForAddress, permittedRules } = await lazy.networkUse()
-  const own = await userNetworkRules({ environment, root, stateDir })
-  const asking = declared?.unknown === 'ask' && way !== null ? way.who : null
-  const state = asking === null ? null : await store.state(asking.plan)
-  const permitted = state === null || asking === null ? [] : permittedRules(state, asking.task)
-  const allow = [...(declared === null ? own : withOwnRules(declared, own).allow), ...permitted]
+  const closing = new AbortController()
+  const { allow, ask } = await wayOut(rooms, declared, way?.who ?? null, closing.signal)
+  const { word } = rooms
   const say = (text: string): void => log('engine', Buffer.from(`${text}\n`))
   const folder = mkdtempSync(join(tmpdir(), 'pfn-'))
   const howToAllow =
     word === undefined ? undefined : (rule: string): string => word(quoted('allow-network', { address: rule }))
-  const closing = new AbortController()
   let isUsed = false
   const opened = await openProxy({
     folder,
@@ -166,7 +181,7 @@ async function openNetwork(
       const how = allowWith === undefined ? why : `allow with ${howToAllow?.(allowWith) ?? allowWith}`
       say(`asked for ${host}:${port}: ${allowed ? 'allowed' : `not allowed; ${how}`}`)
     },
-    ...(asking === null ? {} : { ask: target => askForAddress(store, asking, target, closing.signal) }),
+    ...(ask === null ? {} : { ask }),
     ...(howToAllow === undefined ? {} : { howToAllow }),
   })
   if (!opened.ok) return opened

@@ -5,7 +5,6 @@
 //
 // Everything else is refused with a sentence that says what was asked for, and what would allow it.
 
-import { lookup as resolveName } from 'node:dns/promises'
 import { chmod, mkdir, rm, rmdir } from 'node:fs/promises'
 import {
   createServer,
@@ -27,7 +26,7 @@ import {
 } from '../../domain/plan-rules/network-rule.ts'
 import { type Answer, answering, refuse } from '../safety-refusal.ts'
 import { DecisionList } from './decision-list.ts'
-import { type Ask, type Lookup, NetworkJudge, type Verdict } from './network-judge.ts'
+import { type Ask, allAddresses, decidedBy, type Lookup, NetworkJudge, type Verdict } from './network-judge.ts'
 
 export type { CountedDecision, NetworkDecision } from '../../domain/network-decision.ts'
 export type { NetworkTarget } from '../../domain/plan-rules/network-rule.ts'
@@ -290,7 +289,7 @@ class FilteringProxy implements NetworkProxy {
       port,
       method,
       ...(request === null ? {} : { path: request.path }),
-      ...decided(verdict),
+      ...decidedBy(verdict),
     })
     return verdict
   }
@@ -359,10 +358,6 @@ const LOOPBACK = /^(localhost|127\..*|\[::1\])$/
 /** Lower ones cannot be listened on without rights. */
 const PORT_MIN = 1024
 
-async function allAddresses(host: string): Promise<readonly string[]> {
-  return (await resolveName(host, { all: true, verbatim: true })).map(({ address }) => address)
-}
-
 async function connected(host: string, port: number, timeoutMs: number): Promise<Socket | null> {
   return await new Promise(resolve => {
     const socket = connect({ host, port, allowHalfOpen: true })
@@ -377,29 +372,6 @@ async function connected(host: string, port: number, timeoutMs: number): Promise
     socket.once('error', failed)
     socket.once('connect', () => end(socket))
   })
-}
-
-function decided(verdict: Verdict): Pick<NetworkDecision, 'allowed' | 'why' | 'rule' | 'allowWith' | 'asked'> {
-  switch (verdict.is) {
-    case 'allowed':
-      return {
-        allowed: true,
-        why: verdict.byPerson === true ? 'a person was asked, and allowed it' : 'a rule allows it',
-        rule: verdict.rule,
-      }
-    case 'unknown-name':
-      return { allowed: true, why: 'a rule allows it, but there is no such host', rule: verdict.rule }
-    case 'refused':
-      return {
-        allowed: false,
-        why: verdict.why,
-        allowWith: verdict.allowWith,
-        ...(verdict.asked === true ? { asked: true } : {}),
-      }
-    default:
-      verdict satisfies never
-      return { allowed: false, why: '' }
-  }
 }
 
 /** `host:port` with a port, as CONNECT has it. */
