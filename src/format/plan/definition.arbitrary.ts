@@ -110,7 +110,7 @@ const modelSpec = fc.oneof(
 const httpSpec = fc.oneof(
   fc.constant('https://example.org/x'),
   sparse(
-    { headers: fc.constant({ accept: 'text/plain', 'x-y': '${{ inputs.x }}' }), json, key: fc.constant('auto') },
+    { headers: fc.constant({ accept: 'text/plain', 'x-y': '${{ inputs.x }}' }), json: said, key: fc.constant('auto') },
     { method: fc.constantFrom('POST', 'PUT', 'DELETE'), url: fc.constant('https://example.org/${{ inputs.x }}') },
   ),
 ) as fc.Arbitrary<Json>
