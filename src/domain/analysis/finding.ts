@@ -48,6 +48,7 @@ export const FINDING_CODES = [
   'secret-without-command',
   'network-beyond',
   'no-compensation',
+  'confidential-prompt',
   'not-enforced',
   'gate-required',
   'ungated',

@@ -36,6 +36,9 @@ const db = (said: { readonly [key: string]: string }) =>
 const UNDO = { type: 'run', command: { argv: ['true'] } } as const
 const DOWNLOAD = { archive: { from: 'file', file: 'dist/x.tgz' } } as const
 
+const model = (id: string, needs: readonly string[] = []) =>
+  task(id, { needs: needs.map(name), action: { type: 'model', spec: 'local/x' }, instruction: 'ask' })
+
 type Row = readonly [code: FindingCode, tasks: readonly (string | undefined)[], PlanDefinition, AnalyzeOptions?]
 
 const FIRES: readonly Row[] = [
@@ -96,6 +99,17 @@ const FIRES: readonly Row[] = [
     { scopes },
   ],
   ['ungated', ['a'], plan('p', task('a', { action: { type: 'http', spec: { url: 'https://x', method: 'POST' } } }))],
+  [
+    'confidential-prompt',
+    ['b'],
+    plan(
+      'p',
+      task('a', { labels: ['confidential'], outputs: { x: { from: 'stdout', as: 'text' } } }),
+      model('b', ['a']),
+    ),
+    { reads: [read('b', 'a', 'x')] },
+  ],
+  ['confidential-prompt', ['b'], plan('p', model('b'), { labels: ['Confidential'] })],
   ['not-enforced', [undefined], plan('p', task('a'), { policy: { budget: { attempts: 3 } } })],
   ['ungated', ['a'], plan('p', task('a', { kind: 'deploy' }))],
   ['ungated', ['a'], plan('p', task('a', run('git', 'push', 'origin')))],

@@ -2,6 +2,7 @@
 
 import { suggest } from '../phrases.ts'
 import type { TaskDefinition } from '../plan.ts'
+import { isConfidential } from '../plan-rules/confidential.ts'
 import { gitOf } from '../plan-rules/expand.ts'
 import { answerOutputs, modelRequest } from '../plan-rules/model-request.ts'
 import type { Finding, FindingCode } from './finding.ts'
@@ -79,6 +80,33 @@ export function* contracts({ graph, ancestry, options }: Ground): Iterable<Findi
       severity: 'error',
       message: `${who(read)} reads ${shown(read)}, but does not come after '${producer.id}'`,
       hint: `add '${producer.id}' to its 'needs'`,
+    })
+  }
+}
+
+/** What stays on this machine is not asked of a model. */
+export function* confidential({ graph, options }: Ground): Iterable<Finding> {
+  const { definition } = graph
+  const kept = (task: TaskDefinition): boolean => isConfidential(definition, task)
+  const isAsking = ({ action: { type } }: TaskDefinition): boolean => type === 'model' || type === 'agent'
+  for (const task of graph.tasks)
+    if (isAsking(task) && kept(task))
+      yield {
+        code: 'confidential-prompt',
+        severity: 'error',
+        task: task.id,
+        key: 'labels',
+        message: `'${task.id}' is labelled confidential, and what it is given would go into a prompt`,
+        hint: 'take the label away, or let a command do it',
+      }
+  for (const read of options.reads ?? []) {
+    const [reader, producer] = [read.reader, read.producer].map(name => graph.tasks[graph.at.get(name!) ?? -1])
+    if (reader === undefined || producer === undefined || !isAsking(reader) || !kept(producer) || kept(reader)) continue
+    yield finding(read, {
+      code: 'confidential-prompt',
+      severity: 'error',
+      message: `${who(read)} would put ${shown(read)} into a prompt, and '${producer.id}' is labelled confidential`,
+      hint: 'leave it out, or hand on a part that may leave from a task of its own',
     })
   }
 }

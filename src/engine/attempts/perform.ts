@@ -233,9 +233,10 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
     definition.effect === 'probed' &&
     task.attempt > task.failures + 1 &&
     definition.probe !== undefined
-  const resolved = isPlain(definition)
-    ? ({ ok: true, value: attemptAsWritten(state, task, options.action) } as const)
-    : await resolveAttempt(state, task, options.action)
+  const resolved =
+    isPlain(definition) && definition.labels === undefined && state.definition.labels === undefined
+      ? ({ ok: true, value: attemptAsWritten(state, task, options.action) } as const)
+      : await resolveAttempt(state, task, options.action)
   if (!resolved.ok)
     return failed({
       class: 'logic',

@@ -6,6 +6,7 @@ import type { Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { TIMEOUT_DEFAULT_MS } from '../../domain/limits.ts'
 import type { Action, CommandLine, Edit, GitAction, TaskDefinition } from '../../domain/plan.ts'
+import { isConfidential } from '../../domain/plan-rules/confidential.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import type { GivenInputs, Texts, UnresolvedInput } from '../../domain/views/board.ts'
 import {
@@ -50,12 +51,19 @@ export async function resolveAttempt(
 ): Promise<Resolved<Attempt>> {
   const { definition } = task
   const attempt = attemptAsWritten(state, task, action)
+  if (isPrompt({ action }) && isConfidential(state.definition, definition))
+    return {
+      ok: false,
+      message: `'${definition.id}' is labelled confidential, so it does not go into a prompt`,
+      hint: 'take the label away, or let a command do it',
+    }
   if (isPlain(definition)) return { ok: true, value: attempt }
   const bound = ownContext(task)
-  const evaluate = await evaluator(state, bound)
+  const leaves = isPrompt({ action })
+  const evaluate = await evaluator(state, bound, { leaves })
   const inputs = resolve(attempt.inputs, evaluate)
   if (!inputs.ok) return inputs
-  const withInputs = await evaluator(state, { ...bound, inputs: inputs.value })
+  const withInputs = await evaluator(state, { ...bound, inputs: inputs.value }, { leaves })
   const env = resolve(attempt.env, withInputs)
   if (!env.ok) return env
   const resolved = resolveAction(action, withInputs)
@@ -191,11 +199,13 @@ function keepSecretNames(template: string, evaluate: Evaluate): Resolved<Json> {
 
 /** What whoever claims a task is told. Each input and text on its own, so that one that cannot be resolved hides no other. */
 export async function resolveBriefing(state: PlanState, task: TaskState): Promise<GivenInputs> {
-  const given = await resolveInputs(state, task)
+  const given = await resolveInputs(state, task, LEAVES)
   const { texts, unresolved } = await resolveTexts(state, task, given.inputs)
   return { ...given, texts, unresolved: [...given.unresolved, ...unresolved] }
 }
 
+/** Whoever is briefed may be a model. */
+const LEAVES = { leaves: true } as const
 const TEXTS = ['title', 'description', 'instruction'] as const
 
 /** The words of a task that look at something recorded. What cannot be resolved stays as it is written, and is told. */
@@ -207,7 +217,7 @@ async function resolveTexts(
   const { definition } = task
   const written = TEXTS.filter(key => mentions(definition[key]))
   if (written.length === 0) return { texts: {}, unresolved: [] }
-  const evaluate = await evaluator(state, { ...ownContext(task), inputs })
+  const evaluate = await evaluator(state, { ...ownContext(task), inputs }, LEAVES)
   const texts: { -readonly [key in keyof Texts]: string } = {}
   const unresolved: UnresolvedInput[] = []
   for (const key of written) {
@@ -237,15 +247,19 @@ export async function withTitles<T extends { readonly title: string | null }>(
 /** The text of a question, as it is asked. */
 export async function resolveQuestion(state: PlanState, task: TaskState, text: string): Promise<Resolved<string>> {
   if (!mentions(text)) return { ok: true, value: text }
-  const { inputs } = await resolveInputs(state, task)
+  const { inputs } = await resolveInputs(state, task, {})
   return resolveText(text, await evaluator(state, { ...ownContext(task), inputs }))
 }
 
-async function resolveInputs(state: PlanState, task: TaskState): Promise<Omit<GivenInputs, 'texts'>> {
+async function resolveInputs(
+  state: PlanState,
+  task: TaskState,
+  options: { readonly leaves?: boolean },
+): Promise<Omit<GivenInputs, 'texts'>> {
   const { definition } = task
   const written = Object.entries(definition.inputs ?? {})
   if (isPlain(definition)) return { inputs: Object.fromEntries(written), unresolved: [] }
-  const evaluate = await evaluator(state, ownContext(task))
+  const evaluate = await evaluator(state, ownContext(task), options)
   const inputs: [string, Json][] = []
   const unresolved: UnresolvedInput[] = []
   for (const [input, value] of written) {
@@ -283,7 +297,7 @@ export function isPlain(definition: TaskDefinition): boolean {
 }
 
 /** Is its instruction what a model is asked, and not words for whoever claims it? */
-const isPrompt = ({ action }: TaskDefinition): boolean => action.type === 'model'
+const isPrompt = ({ action }: Pick<TaskDefinition, 'action'>): boolean => action.type === 'model'
 
 /** Is there a reference in any of its strings? */
 function mentions(value: unknown): boolean {
