@@ -19,9 +19,11 @@ import { readSize } from './format/text/units.ts'
 import type { ModelRecording, Models } from './models/model.ts'
 import type { Planner, PlanningModels, RepositoryView } from './planners/planner.ts'
 import type { Publisher, Tracer } from './publishers/publisher.ts'
+import { dbRunner } from './runners/db/db-runner.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
 import { gitRunner } from './runners/git/git-runner.ts'
+import { httpRunner } from './runners/http/http-runner.ts'
 import { modelRunner } from './runners/model/model-runner.ts'
 import { processTree } from './runners/run/process-tree.ts'
 import { runRunner } from './runners/run/run-runner.ts'
@@ -127,10 +129,10 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const { tracer = null, fault = null } = reading ? {} : await tracerOf(environment)
   const models = modelsAt({ environment, root, stateDir })
   const runners = new Map<ActionType, Runner>(
-    [runRunner({ tree }), editRunner(), decideRunner(), gitRunner(), modelRunner({ models })].map(runner => [
-      runner.action,
-      runner,
-    ]),
+    [
+      ...[runRunner({ tree }), editRunner(), decideRunner(), gitRunner(), modelRunner({ models })],
+      ...[httpRunner(), dbRunner()],
+    ].map(runner => [runner.action, runner]),
   )
   let listener: OnProgress = () => {}
   const onProgress: OnProgress = progress => listener(progress)
@@ -219,7 +221,7 @@ export function modelsAt(place: {
       return failure === null ? await models.open(request) : { ok: false, failure }
     },
     async openGateway(request) {
-      const failure = await refused(undefined)
+      const failure = await refused(request.recorded?.else === 'refuse' ? request.recorded : undefined)
       return failure === null ? await models.openGateway(request) : { ok: false, failure }
     },
   }

@@ -75,7 +75,16 @@ export interface GatePolicy {
 }
 
 /** What is hard or impossible to take back, by the names `policy.gates.before` has for it. */
-export type GatedImpact = 'push' | 'deploy' | 'delete' | 'migrate' | 'spend' | 'outside' | 'instructions'
+export type GatedImpact =
+  | 'push'
+  | 'deploy'
+  | 'delete'
+  | 'migrate'
+  | 'spend'
+  | 'send'
+  | 'data'
+  | 'outside'
+  | 'instructions'
 
 /** `unknown`: it runs code that cannot be read from the plan, and may do any of these. `command`: `policy.commands` asks about it. */
 export type Impact = GatedImpact | 'unknown' | 'command'
@@ -378,6 +387,10 @@ export type Action =
   | { readonly type: 'git'; readonly git: GitAction }
   /** Asks a model; the instruction of the task is the prompt. `plan-rules/model-request.ts` reads what is written. */
   | { readonly type: 'model'; readonly spec: Json }
+  /** Sends a request; `plan-rules/http-request.ts` reads what is written. */
+  | { readonly type: 'http'; readonly spec: Json }
+  /** Asks or changes a database; `plan-rules/db-request.ts` reads what is written. */
+  | { readonly type: 'db'; readonly spec: Json }
   /** Known to the format, carried out by a later release: accepted by `validate`, refused by `start`. */
   | { readonly type: LaterAction; readonly spec: Json }
 
@@ -440,7 +453,7 @@ export interface Notify {
 
 export type NoticeKind = 'waiting' | 'escalated' | 'expired' | 'failed' | 'completed' | 'cancelled' | 'digest'
 
-type LaterAction = 'http' | 'db' | 'agent' | 'research'
+type LaterAction = 'agent' | 'research'
 export type ActionType = Action['type']
 
 export interface CompensatingTask {
@@ -580,5 +593,5 @@ export interface CheckpointPolicy {
 
 export type EffectClass = 'pure' | 'workspace' | 'idempotent' | 'probed' | 'model' | 'unsafe'
 
-export const LATER_ACTIONS: readonly LaterAction[] = ['http', 'db', 'agent', 'research']
+export const LATER_ACTIONS: readonly LaterAction[] = ['agent', 'research']
 export const EFFECT_CLASSES: readonly EffectClass[] = ['pure', 'workspace', 'idempotent', 'probed', 'model', 'unsafe']

@@ -6,17 +6,31 @@ import type { Hint } from '../domain/hint.ts'
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { ModelUse } from '../domain/model-use.ts'
-import type { Action, ActionType, CommandLine, Edit, TaskDefinition } from '../domain/plan.ts'
+import type { Action, ActionType, CommandLine, Edit, EffectClass, TaskDefinition } from '../domain/plan.ts'
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
+import type { NetworkTarget } from '../domain/plan-rules/network-rule.ts'
 import type { Failure } from '../domain/result.ts'
+import type { Verdict } from '../safety/network/network-judge.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
 import type { OpenNetwork, Sandbox, SandboxLimits, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
 
 export interface Runner {
   readonly action: ActionType
+  readonly about?: RunnerAbout
   /** What it would do, without doing it; for `--dry-run` and gates. Null when there is nothing to show. */
   preview?(attempt: Attempt, tools: RunnerTools, signal: AbortSignal): Promise<Preview>
   attempt(attempt: Attempt, tools: RunnerTools, stop: Stop): Promise<Outcome>
+}
+
+/** What a runner is, for `planfold capabilities`: the schema of its action is the format's. */
+export interface RunnerAbout {
+  /** As the end of a sentence that begins with the task. */
+  readonly does: string
+  /** The classes its tasks have when they declare none. */
+  readonly effects: readonly EffectClass[]
+  readonly risks: readonly string[]
+  /** What `--dry-run` and gates show. */
+  readonly dryRun: string
 }
 
 /** Fires when an attempt is no longer wanted. A signal is dear to make: it is there for whoever listens, `aborted` for whoever looks. */
@@ -85,6 +99,8 @@ export interface RunnerTools {
   readonly imagined?: readonly Edit[]
   /** The repository, as far as a `git` task may touch it; absent where git is not used. */
   readonly git?: GitHand
+  /** Opens the network for requests of our own, each judged; absent where nothing is to be reached. */
+  readonly reach?: () => Promise<Answer<Reach>>
   /** The span a child process works under; absent where nobody traces. Handed on as TRACEPARENT. */
   readonly traceparent?: string
   /** Asked before every call of a model; absent where nothing is counted, as in a compensation. */
@@ -117,6 +133,14 @@ export type Reserved =
   | { readonly ok: true; readonly id: string }
   /** `asked`: a person is asked and nobody waited. `stopped`: the signal fired. `refused`: see the failure. */
   | { readonly ok: false; readonly why: 'asked' | 'stopped' | 'refused'; readonly failure: Failure }
+
+/** Says where a request may go, and journals it. */
+export interface Reach {
+  judge(target: NetworkTarget, request: { readonly method: string; readonly path: string }): Promise<Verdict>
+  /** What was asked for is no address that could be judged. */
+  refuse(method: string, text: string, why: string): void
+  close(): Promise<void>
+}
 
 export type Evaluated =
   | { readonly ok: true; readonly value: unknown }

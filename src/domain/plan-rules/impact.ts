@@ -5,7 +5,9 @@
 import type { Json } from '../json.ts'
 import type { CommandLine, Impact, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { commandImpact, isDeleting } from './command-impact.ts'
+import { dbRequest } from './db-request.ts'
 import { effectOf, scopeOf } from './effect.ts'
+import { httpRequest, isSafeMethod } from './http-request.ts'
 import { asksFirst } from './instruction-file.ts'
 
 /** As the end of a sentence that begins with the task. */
@@ -15,6 +17,8 @@ export const IMPACT_WORDS: Readonly<Record<Impact, string>> = {
   delete: 'deletes data',
   migrate: 'migrates data',
   spend: 'spends money',
+  send: 'sends a request that must not be repeated',
+  data: 'changes data in a database',
   outside: "may write outside the workspace or the plan's policy.write",
   instructions: 'writes a file that coding agents read as instructions',
   command: 'runs a command that the policy asks about',
@@ -59,7 +63,7 @@ export function isGated({ policy, extra }: Pick<PlanDefinition, 'policy' | 'extr
 
 /** Does the engine itself do something to the world for it? What an agent or a person does after a claim is theirs. */
 export function isActing({ action: { type } }: TaskDefinition): boolean {
-  return type === 'run' || type === 'edit' || type === 'git'
+  return type === 'run' || type === 'edit' || type === 'git' || type === 'http' || type === 'db'
 }
 
 /** Is it asked about before it begins, or before it can be claimed? The other actions do nothing to the world. */
@@ -112,8 +116,24 @@ export function dangerOf(task: TaskDefinition): Danger | null {
   if (task.action.type === 'gate') return null
   const told = saidOf(task)
   if (told !== null) return told
+  if (task.action.type === 'http') return dangerOfRequest(task)
+  if (task.action.type === 'db') return dangerOfStatements(task)
   const command = task.action.type === 'run' ? commandImpact(task.action.command) : null
   return command === null || command === 'unknown' ? wellKnown(task) : command
+}
+
+/** What only reads, and what carries a key, can be sent again; the others say how with `effect`. */
+function dangerOfRequest({ action, effect = 'unsafe' }: TaskDefinition): Danger | null {
+  const request = httpRequest(action)
+  if (request === null || isSafeMethod(request.method)) return null
+  if (request.method === 'DELETE') return 'delete'
+  return request.key === null && effect === 'unsafe' ? 'send' : null
+}
+
+function dangerOfStatements(task: TaskDefinition): Danger | null {
+  const request = dbRequest(task.action)
+  if (request === null || request.do === 'query') return null
+  return request.do === 'migrate' ? 'migrate' : (wellKnown(task) ?? 'data')
 }
 
 /** By its kind, then by its labels. */

@@ -261,9 +261,10 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
     definition.effect === 'probed' &&
     task.attempt > task.failures + 1 &&
     definition.probe !== undefined
-  const resolved = isPlain(definition)
-    ? ({ ok: true, value: attemptAsWritten(state, task, options.action) } as const)
-    : await resolveAttempt(state, task, options.action)
+  const resolved =
+    isPlain(definition) && definition.labels === undefined && state.definition.labels === undefined
+      ? ({ ok: true, value: attemptAsWritten(state, task, options.action) } as const)
+      : await resolveAttempt(state, task, options.action)
   if (!resolved.ok)
     return failed({
       class: 'logic',
@@ -281,7 +282,10 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
   if (given?.ok === false) return failed(given.failure)
   const plain = given?.value ?? bare
   const { type } = attempt.action
-  const tools = type === 'decide' || type === 'git' ? await moreTools(rooms, state, attempt, plain) : plain
+  const tools =
+    type === 'decide' || type === 'git' || type === 'http'
+      ? await moreTools(rooms, state, attempt, plain, options.action === undefined ? 'attempt' : 'compensation')
+      : plain
   if (probes && probe !== undefined) {
     const asking: Attempt = { ...attempt, action: { type: 'run', command: probe } }
     const seen = await rooms.runners.get('run')?.attempt(asking, tools, options.stop)
@@ -463,10 +467,10 @@ async function judged(
     outputs = { ...outputs, ...collected.outputs }
   }
   if (!isJudged(definition)) return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen }
-  const context = contextAfter(
-    { ...seen, stdout: exited?.stdout ?? '', stderr: exited?.stderr ?? '', outputs },
-    attempt,
-  )
+  const context = {
+    ...contextAfter({ ...seen, stdout: exited?.stdout ?? '', stderr: exited?.stderr ?? '', outputs }, attempt),
+    ...answerNames(attempt.action.type, outputs),
+  }
   if (definition.expect !== undefined) {
     const verdict = truth((await evaluator(state, context))(definition.expect), definition.expect)
     if ('message' in verdict)
@@ -495,6 +499,13 @@ async function judged(
 }
 
 const stopping = (stop: Stop) => ({ signal: stop.signal, stop })
+
+/** What a request answered is known by its short names, too: `expect: status == 201`. */
+function answerNames(type: Action['type'], outputs: JsonObject): JsonObject {
+  if (type !== 'http' && type !== 'db') return {}
+  const names = type === 'http' ? ['status'] : ['rows', 'changes']
+  return Object.fromEntries(names.flatMap(name => (outputs[name] === undefined ? [] : [[name, outputs[name]]])))
+}
 
 /** Does it say more of what is to be true afterwards than how it ends? */
 const isJudged = ({ expect, accept, postconditions }: TaskDefinition): boolean =>
@@ -548,8 +559,18 @@ async function withSecrets(
 
 const nothing = () => ({ ok: false as const, message: 'this action evaluates nothing' })
 
-/** A decision evaluates, and a git task touches the repository. */
-async function moreTools(rooms: Rooms, state: PlanState, attempt: Attempt, tools: RunnerTools): Promise<RunnerTools> {
+/** A decision evaluates, a git task touches the repository, and a request goes out. */
+async function moreTools(
+  rooms: Rooms,
+  state: PlanState,
+  attempt: Attempt,
+  tools: RunnerTools,
+  as: 'attempt' | 'compensation',
+): Promise<RunnerTools> {
+  if (attempt.action.type === 'http') {
+    const { openReach } = await lazy.reach()
+    return { ...tools, reach: () => openReach(rooms, state, { as, ...attempt }) }
+  }
   if (attempt.action.type === 'git') return { ...tools, ...(await lazy.gitActions()).gitHand(rooms, state, attempt) }
   const { definition, inputs, feedback = '' } = attempt
   return { ...tools, evaluate: await evaluator(state, { ...boundOf(definition), inputs, feedback }) }

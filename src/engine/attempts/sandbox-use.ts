@@ -15,6 +15,7 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import type { Attempt, RunnerTools } from '../../runners/runner.ts'
+import type { Ask } from '../../safety/network/network-judge.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
 import { machineLimits } from '../../safety/sandbox/resource-limits.ts'
 import type { OpenNetwork, SandboxLimits } from '../../safety/sandbox/sandbox.ts'
@@ -113,7 +114,7 @@ export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser | n
   const isRequired = mode === 'required'
   const room = { room: rooms.sandbox, isRequired, limits: limitsFor(rooms, state) }
   const around = networkAround(state, user?.definition ?? {})
-  const declared = networkOf(state.definition, user?.definition ?? {}) ?? within(around)
+  const declared = networkOf(state.definition, user?.definition ?? {}) ?? letThrough(around)
   // Whoever wrote the plan here and says nothing of the network has always had it.
   if (declared === null && !isRequired) return { sandbox: { ...room, network: 'host' } }
   if ([declared, ...around.map(({ says }) => says)].some(isOffline)) return { sandbox: { ...room, network: 'none' } }
@@ -132,7 +133,7 @@ export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser | n
 }
 
 /** Of a plan that says nothing itself: what those around it let through. */
-const within = (around: readonly Limit<NetworkUse>[]): NetworkUse | null =>
+export const letThrough = (around: readonly Limit<NetworkUse>[]): NetworkUse | null =>
   around.length === 0
     ? null
     : {
@@ -145,7 +146,7 @@ interface WayOut {
   readonly who: NetworkUser
 }
 
-function networkUser(plan: PlanId, { as, definition: { id: task }, visit, attempt }: SandboxUser): NetworkUser {
+export function networkUser(plan: PlanId, { as, definition: { id: task }, visit, attempt }: SandboxUser): NetworkUser {
   const isWanted = (state: PlanState): boolean => {
     if (PLAN_ENDED.has(state.status)) return false
     if (as === 'compensation') return state.compensation !== null
@@ -168,38 +169,58 @@ function limitsFor({ environment }: Rooms, state: PlanState): SandboxLimits {
   }
 }
 
+/** What the layers of the policy around a plan say about the network, for the judge. */
+interface NetworkLimits {
+  readonly within?: readonly (NetworkUse & { readonly who: string })[]
+  readonly person?: readonly string[]
+  readonly asksBeyond?: boolean
+}
+
+/** Which addresses may be reached, and who is asked about others: for commands and for requests of our own. */
+export async function wayOut(
+  { environment, root, stateDir, store }: Rooms,
+  declared: NetworkUse | null,
+  around: readonly Limit<NetworkUse>[],
+  who: NetworkUser | null,
+  signal: AbortSignal,
+): Promise<{ readonly allow: readonly string[]; readonly ask: Ask | null } & NetworkLimits> {
+  const { userNetworkRules } = await lazy.userRules()
+  const { askForAddress, permittedRules } = await lazy.networkUse()
+  const own = await userNetworkRules({ environment, root, stateDir })
+  const within = around.map(({ by, says }) => ({ ...says, who: layerWords(by, 'network') }))
+  const asking = [declared, ...within].some(use => use?.unknown === 'ask') ? who : null
+  const state = asking === null ? null : await store.state(asking.plan)
+  const permitted = state === null || asking === null ? [] : permittedRules(state, asking.task)
+  return {
+    allow: [...(declared === null ? own : withOwnRules(declared, own).allow), ...permitted],
+    ask: asking === null ? null : target => askForAddress(store, asking, target, signal),
+    ...(within.length === 0 ? {} : { within, person: [...own, ...permitted], asksBeyond: declared?.unknown === 'ask' }),
+  }
+}
+
 const PORT = 3128
 
 /** The way out for one command: our proxy, which lets through what the plan and the person allow, and tells every decision. */
 async function openNetwork(
-  { environment, root, stateDir, store, word }: Rooms,
+  rooms: Rooms,
   declared: NetworkUse | null,
   around: readonly Limit<NetworkUse>[],
   way: WayOut | null,
   log: RunnerTools['log'],
 ): Promise<Answer<OpenNetwork>> {
   const { openProxy, proxyNotice } = await lazy.networkProxy()
-  const { userNetworkRules } = await lazy.userRules()
-  const { askForAddress, permittedRules } = await lazy.networkUse()
-  const own = await userNetworkRules({ environment, root, stateDir })
-  const limits = around.map(({ by, says }) => ({ ...says, who: layerWords(by, 'network') }))
-  const asks = [declared, ...limits].some(use => use?.unknown === 'ask')
-  const asking = asks && way !== null ? way.who : null
-  const state = asking === null ? null : await store.state(asking.plan)
-  const permitted = state === null || asking === null ? [] : permittedRules(state, asking.task)
-  const allow = [...(declared === null ? own : withOwnRules(declared, own).allow), ...permitted]
+  const closing = new AbortController()
+  const { allow, ask, ...limits } = await wayOut(rooms, declared, around, way?.who ?? null, closing.signal)
+  const { word } = rooms
   const say = (text: string): void => log('engine', Buffer.from(`${text}\n`))
   const folder = mkdtempSync(join(tmpdir(), 'pfn-'))
   const howToAllow =
     word === undefined ? undefined : (rule: string): string => word(quoted('allow-network', { address: rule }))
-  const closing = new AbortController()
   let isUsed = false
   const opened = await openProxy({
     folder,
     allow,
-    ...(limits.length === 0
-      ? {}
-      : { within: limits, person: [...own, ...permitted], asksBeyond: declared?.unknown === 'ask' }),
+    ...limits,
     onEach: decision => {
       isUsed = true
       if (way !== null && !way.journal.note(decision)) return
@@ -207,7 +228,7 @@ async function openNetwork(
       const how = allowWith === undefined ? why : `allow with ${howToAllow?.(allowWith) ?? allowWith}`
       say(`asked for ${host}:${port}: ${allowed ? 'allowed' : `not allowed; ${how}`}`)
     },
-    ...(asking === null ? {} : { ask: target => askForAddress(store, asking, target, closing.signal) }),
+    ...(ask === null ? {} : { ask }),
     ...(howToAllow === undefined ? {} : { howToAllow }),
   })
   if (!opened.ok) return opened

@@ -14,7 +14,9 @@ import { approversOf, impactIn } from '../../domain/gates/consent-rules.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Action, Approvers, Budget, CommandLine, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { dbLines, dbRequest } from '../../domain/plan-rules/db-request.ts'
 import { effectOf } from '../../domain/plan-rules/effect.ts'
+import { httpRequest, requestLines } from '../../domain/plan-rules/http-request.ts'
 import { type NetworkUse, networkOf } from '../../domain/plan-rules/network.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
@@ -126,7 +128,7 @@ async function isShutIn(rooms: Rooms, state: PlanState, does: ShownAction): Prom
 /** Edits and git actions are carried out by us, and reach nobody. */
 function reachedBy(plan: PlanDefinition, task: TaskDefinition): NetworkUse | null {
   const { type } = task.action
-  return type === 'edit' || type === 'git' ? { allow: [], unknown: 'deny' } : networkOf(plan, task)
+  return type === 'edit' || type === 'git' || type === 'db' ? { allow: [], unknown: 'deny' } : networkOf(plan, task)
 }
 
 /** Where a setting of git may lead: the rest of its key is an address, or its value. */
@@ -160,6 +162,14 @@ async function doing(
       }
     case 'git':
       return { type: 'git', git: action.git }
+    case 'http': {
+      const request = httpRequest(action)
+      return { type: 'request', to: 'http', lines: request === null ? [] : requestLines(request) }
+    }
+    case 'db': {
+      const request = dbRequest(action)
+      return { type: 'request', to: 'db', lines: request === null ? [] : dbLines(request) }
+    }
     case 'external':
       return { type: 'external', instruction: instruction ?? null }
     default:
@@ -199,6 +209,8 @@ function wordsOf(does: ShownAction): readonly string[] {
     case 'edit':
     case 'git':
       return []
+    case 'request':
+      return does.lines
     case 'external':
       return does.instruction === null ? [] : [does.instruction]
     default:
@@ -220,6 +232,11 @@ function givenTo(
 function namesOf(action: Action, words: readonly string[], cwd: string, root: string) {
   // Prose names files in passing; whoever claims the task reads what it needs.
   if (action.type === 'external') return []
+  if (action.type === 'http') return []
+  if (action.type === 'db') {
+    const request = dbRequest(action)
+    return namedFiles(root, '.', request?.do === 'migrate' ? request.files : [])
+  }
   if (action.type !== 'edit') return namedFiles(root, cwd, words)
   const files = action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
   return namedFiles(root, '.', files)

@@ -244,7 +244,20 @@ function lowerUndo({ task, ...action }: NonNullable<TaskDocument['compensate']>)
 type ActionDocument = Partial<
   Pick<
     TaskDocument,
-    | ('run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | 'subplan' | 'git' | 'checkpoint' | 'model')
+    | (
+        | 'run'
+        | 'stdin'
+        | 'edit'
+        | 'decide'
+        | 'gate'
+        | 'show'
+        | 'subplan'
+        | 'git'
+        | 'checkpoint'
+        | 'model'
+        | 'http'
+        | 'db'
+      )
     | (typeof LATER_ACTIONS)[number]
   >
 >
@@ -261,6 +274,8 @@ function lowerAction(document: ActionDocument): Action {
   if (checkpoint !== undefined)
     return { type: 'checkpoint', name: typeof checkpoint === 'string' ? checkpoint : checkpoint.name }
   if (document.model !== undefined) return { type: 'model', spec: document.model as Json }
+  if (document.http !== undefined) return { type: 'http', spec: document.http as Json }
+  if (document.db !== undefined) return { type: 'db', spec: document.db as Json }
   for (const type of LATER_ACTIONS) {
     const spec = document[type]
     if (spec !== undefined) return { type, spec }

@@ -7,6 +7,7 @@ import { EFFECT_CLASSES, type EffectClass } from '../../domain/plan.ts'
 import { FAILURE_KINDS, gate, LIST_MAX, notify, policyKeys, type RecoveryDocument, recovery } from './schema-gates.ts'
 import { command, criteria, outcomeName, outputName, retry } from './schema-parts.ts'
 import { commands, data, layerKeys, sandbox } from './schema-policy.ts'
+import { db, http } from './schema-requests.ts'
 import * as value from './schema-values.ts'
 
 /** How often at most anything may be tried under one budget. */
@@ -80,6 +81,8 @@ const undo = {
   run: command.optional(),
   stdin: z.string().optional(),
   edit: edits.optional(),
+  http: http.optional(),
+  db: db.optional(),
   task: value.taskName.optional().meta({ description: 'A task of the plan that sleeps until then.' }),
 }
 
@@ -203,11 +206,14 @@ export const task = z.strictObject({
   secrets: z
     .array(envName)
     .optional()
-    .meta({ description: 'Names of secrets the command gets in its environment.', examples: [['NPM_TOKEN']] }),
+    .meta({
+      description: 'Names of secrets: for the environment of a command, or the headers of a request.',
+      examples: [['NPM_TOKEN']],
+    }),
   cwd: value.line.optional(),
   effect: z.enum(EFFECT_CLASSES as readonly [EffectClass, ...EffectClass[]]).optional(),
   probe: command.optional().meta({ description: 'A command that tells, by exit 0, that the effect has happened.' }),
-  expect: value.line.optional().meta({ description: 'An expression over exit, stdout, outputs, …' }),
+  expect: value.line.optional().meta({ description: 'An expression over exit, stdout, outputs, status, rows, …' }),
   accept: criteria.optional(),
   preconditions: criteria.optional().meta({ description: 'Judged before an attempt starts.' }),
   postconditions: criteria
@@ -227,7 +233,7 @@ export const task = z.strictObject({
   compensate: z
     .strictObject(undo)
     .optional()
-    .meta({ description: 'How the effect is undone: run, edit or task.', examples: [{ run: 'rm out.txt' }] }),
+    .meta({ description: 'How the effect is undone: run, edit, http, db or task.', examples: [{ run: 'rm out.txt' }] }),
   on: z
     .record(outcomeName, value.taskNames)
     .optional()
@@ -252,8 +258,8 @@ export const task = z.strictObject({
   show: value.lines.optional().meta({ description: 'What a gate shows: diff, cost, …' }),
   git: git.optional(),
   checkpoint: checkpoint.optional(),
-  http: value.json.optional(),
-  db: value.json.optional(),
+  http: http.optional(),
+  db: db.optional(),
   model: model.optional(),
   agent: value.json.optional(),
   research: value.json.optional(),

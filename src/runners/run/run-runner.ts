@@ -236,6 +236,12 @@ const GRACE_DEFAULT_MS = 2_000
 export function runRunner(options: RunOptions): Runner {
   return {
     action: 'run',
+    about: {
+      does: 'runs a command or a script',
+      effects: ['workspace', 'unsafe'],
+      risks: ['a command does what its program does; a sandbox keeps it to its write scope and network'],
+      dryRun: 'the command, with values filled in',
+    },
     async preview(attempt) {
       return { text: attempt.action.type === 'run' ? shownCommand(attempt.action.command) : '' }
     },

@@ -1,7 +1,9 @@
 // Says whether a target may be reached, and at which addresses. A name is resolved once, here, after a rule has allowed it; every
 // address it has is looked at, and the connection is made to one of those, so a second answer of the name server changes nothing.
 
+import { lookup as resolveName } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import type { NetworkDecision } from '../../domain/network-decision.ts'
 import {
   covers,
   isAddress,
@@ -10,6 +12,7 @@ import {
   parseNetworkRule,
   ruleFor,
 } from '../../domain/plan-rules/network-rule.ts'
+import { refuse } from '../safety-refusal.ts'
 import { deniedAs, hostOfAddress, isLoopback } from './address-check.ts'
 
 /** A person's word about a target; `over`: nobody can give it any more. */
@@ -156,6 +159,34 @@ export class NetworkJudge {
   }
 }
 
+export async function allAddresses(host: string): Promise<readonly string[]> {
+  return (await resolveName(host, { all: true, verbatim: true })).map(({ address }) => address)
+}
+
+/** A verdict as it is journaled. */
+export function decidedBy(verdict: Verdict): Pick<NetworkDecision, 'allowed' | 'why' | 'rule' | 'allowWith' | 'asked'> {
+  switch (verdict.is) {
+    case 'allowed':
+      return {
+        allowed: true,
+        why: verdict.byPerson === true ? 'a person was asked, and allowed it' : 'a rule allows it',
+        rule: verdict.rule,
+      }
+    case 'unknown-name':
+      return { allowed: true, why: 'a rule allows it, but there is no such host', rule: verdict.rule }
+    case 'refused':
+      return {
+        allowed: false,
+        why: verdict.why,
+        ...(verdict.allowWith === undefined ? {} : { allowWith: verdict.allowWith }),
+        ...(verdict.asked === true ? { asked: true } : {}),
+      }
+    default:
+      verdict satisfies never
+      return { allowed: false, why: '' }
+  }
+}
+
 async function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<null>(resolve => {
@@ -167,3 +198,10 @@ async function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
     clearTimeout(timer)
   }
 }
+
+/** A rule that cannot be read refuses the whole: leaving it out would let a plan do less than was agreed, without a word. */
+export const readRules = (texts: readonly string[]): readonly NetworkRule[] =>
+  texts.map(text => {
+    const parsed = parseNetworkRule(text)
+    return parsed.ok ? parsed.rule : refuse('policy', `network: ${parsed.message}`, parsed.hint)
+  })

@@ -5,7 +5,6 @@
 //
 // Everything else is refused with a sentence that says what was asked for, and what would allow it.
 
-import { lookup as resolveName } from 'node:dns/promises'
 import { chmod, mkdir, rm, rmdir } from 'node:fs/promises'
 import {
   createServer,
@@ -19,15 +18,18 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { CountedDecision, NetworkDecision } from '../../domain/network-decision.ts'
-import {
-  type NetworkRule,
-  type NetworkTarget,
-  parseNetworkRule,
-  plainHost,
-} from '../../domain/plan-rules/network-rule.ts'
+import { type NetworkRule, type NetworkTarget, plainHost } from '../../domain/plan-rules/network-rule.ts'
 import { type Answer, answering, refuse } from '../safety-refusal.ts'
 import { DecisionList } from './decision-list.ts'
-import { type Ask, type Lookup, NetworkJudge, type Verdict } from './network-judge.ts'
+import {
+  type Ask,
+  allAddresses,
+  decidedBy,
+  type Lookup,
+  NetworkJudge,
+  readRules,
+  type Verdict,
+} from './network-judge.ts'
 
 export type { CountedDecision, NetworkDecision } from '../../domain/network-decision.ts'
 export type { NetworkTarget } from '../../domain/plan-rules/network-rule.ts'
@@ -107,7 +109,7 @@ export function proxyNotice(allow: readonly string[]): string {
 /** A rule that cannot be read refuses the whole: leaving it out would let a plan do less than was agreed, without a word. */
 export async function openProxy(options: ProxyOptions): Promise<Answer<NetworkProxy>> {
   return await answering('opening the network proxy', async () => {
-    const rules = rulesOf(options.allow)
+    const rules = readRules(options.allow)
     const path = join(options.folder, PROXY_SOCKET)
     if (Buffer.byteLength(path) > SOCKET_PATH_MAX)
       refuse('logic', `the path of the proxy is too long (${path})`, 'set TMPDIR to a folder with a shorter path')
@@ -118,12 +120,6 @@ export async function openProxy(options: ProxyOptions): Promise<Answer<NetworkPr
     return proxy
   })
 }
-
-const rulesOf = (texts: readonly string[]): readonly NetworkRule[] =>
-  texts.map(text => {
-    const parsed = parseNetworkRule(text)
-    return parsed.ok ? parsed.rule : refuse('policy', `network: ${parsed.message}`, parsed.hint)
-  })
 
 interface Asked {
   readonly target: NetworkTarget
@@ -150,8 +146,8 @@ class FilteringProxy implements NetworkProxy {
     this.tcp = forwardedPorts(rules)
     this.#judge = new NetworkJudge({
       rules,
-      within: (options.within ?? []).map(({ allow, ...limit }) => ({ ...limit, rules: rulesOf(allow) })),
-      person: rulesOf(options.person ?? []),
+      within: (options.within ?? []).map(({ allow, ...limit }) => ({ ...limit, rules: readRules(allow) })),
+      person: readRules(options.person ?? []),
       asksBeyond: options.asksBeyond,
       ask: options.ask ?? null,
       holdMs: options.holdMs ?? HOLD_MS,
@@ -306,7 +302,7 @@ class FilteringProxy implements NetworkProxy {
       port,
       method,
       ...(request === null ? {} : { path: request.path }),
-      ...decided(verdict),
+      ...decidedBy(verdict),
     })
     return verdict
   }
@@ -378,10 +374,6 @@ const LOOPBACK = /^(localhost|127\..*|\[::1\])$/
 /** Lower ones cannot be listened on without rights. */
 const PORT_MIN = 1024
 
-async function allAddresses(host: string): Promise<readonly string[]> {
-  return (await resolveName(host, { all: true, verbatim: true })).map(({ address }) => address)
-}
-
 async function connected(host: string, port: number, timeoutMs: number): Promise<Socket | null> {
   return await new Promise(resolve => {
     const socket = connect({ host, port, allowHalfOpen: true })
@@ -396,29 +388,6 @@ async function connected(host: string, port: number, timeoutMs: number): Promise
     socket.once('error', failed)
     socket.once('connect', () => end(socket))
   })
-}
-
-function decided(verdict: Verdict): Pick<NetworkDecision, 'allowed' | 'why' | 'rule' | 'allowWith' | 'asked'> {
-  switch (verdict.is) {
-    case 'allowed':
-      return {
-        allowed: true,
-        why: verdict.byPerson === true ? 'a person was asked, and allowed it' : 'a rule allows it',
-        rule: verdict.rule,
-      }
-    case 'unknown-name':
-      return { allowed: true, why: 'a rule allows it, but there is no such host', rule: verdict.rule }
-    case 'refused':
-      return {
-        allowed: false,
-        why: verdict.why,
-        ...(verdict.allowWith === undefined ? {} : { allowWith: verdict.allowWith }),
-        ...(verdict.asked === true ? { asked: true } : {}),
-      }
-    default:
-      verdict satisfies never
-      return { allowed: false, why: '' }
-  }
 }
 
 /** `host:port` with a port, as CONNECT has it. */
