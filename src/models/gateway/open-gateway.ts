@@ -9,6 +9,7 @@ import type { Rate, RateClock, RateLimit } from '../rate-limit.ts'
 import type { Settings } from '../user-settings.ts'
 import type { GatewayLimits, GatewayOpened, GatewayRequest, GatewayWire } from './gateway.ts'
 import { startGateway } from './gateway-server.ts'
+import { InputEstimates } from './input-estimate.ts'
 import type { KeptRecordings } from './kept-recordings.ts'
 import { GatewayLedger } from './ledger.ts'
 import { type ProviderPlace, RecordedAnswers } from './upstream.ts'
@@ -61,6 +62,7 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
         purpose: request.purpose ?? 'agent',
         spending: request.spending,
         ledger: new GatewayLedger(),
+        estimates: new InputEstimates(),
         limits: { ...LIMITS, ...request.limits },
         provider: wire => places.get(wire) ?? null,
         modelOf: (word, id) => {
