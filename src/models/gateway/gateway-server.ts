@@ -187,11 +187,15 @@ class GatewayServer implements Gateway {
     const gone = new AbortController()
     response.once('close', () => gone.abort())
     if (response.destroyed) gone.abort()
+    // Who does not read must not keep us from reading to the end.
+    const hangUp = (): void => void response.destroy()
+    this.#ending.signal.addEventListener('abort', hangUp, { once: true })
     const call = forwardCall(this.#room, { ...asked, gone: gone.signal }, response).catch(() => {
       response.destroy()
     })
     this.#open.add(call)
     await call
+    this.#ending.signal.removeEventListener('abort', hangUp)
     this.#open.delete(call)
   }
 

@@ -34,9 +34,14 @@ const LIMITS: GatewayLimits = {
   drainMs: 60_000,
 }
 
+/** What a crash left is of no use for longer. */
+const KEPT_MS = 7 * 24 * 60 * 60_000
+
 export async function openGateway(request: GatewayRequest, shared: ModelsShared): Promise<GatewayOpened> {
   const { settings, calls, kept, clock, newId } = shared
-  const { recorded, keepAs } = request
+  const { keepAs } = request
+  await kept.dropBefore(clock.now() - KEPT_MS)
+  const recorded = request.recorded ?? (await resumed(request, kept))
   const isReplay = recorded?.else === 'refuse'
   const places = new Map<GatewayWire, { readonly word: string; readonly place: ProviderPlace }>()
   const chosen = isReplay ? [] : request.wires.map(wire => [wire, providerFor(settings, wire, request.use)] as const)
@@ -97,6 +102,11 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
       ),
     }
   }
+}
+
+async function resumed({ resumeFrom = [] }: GatewayRequest, kept: KeptRecordings): Promise<GatewayRequest['recorded']> {
+  const recordings = (await Promise.all(resumeFrom.map(name => kept.read(name)))).flat()
+  return recordings.length === 0 ? undefined : { recordings, else: 'ask' }
 }
 
 /** An attempt that goes on after a crash does not want to hear the provider's old troubles again. */
