@@ -2,6 +2,7 @@
 // the process that runs the plans.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { chmod, mkdir, rm, rmdir } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -70,6 +71,8 @@ class GatewayServer implements Gateway {
     this.#wires = wires
     this.#models = models
     this.#hash = hashOf(token)
+    // Each open call listens.
+    setMaxListeners(0, this.#ending.signal, this.#breaking.signal)
     this.#room = {
       ...room,
       ending: this.#ending.signal,

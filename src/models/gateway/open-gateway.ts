@@ -7,11 +7,12 @@ import { modelFailure } from '../model-failure.ts'
 import { priceOf } from '../price-table.ts'
 import type { Rate, RateClock, RateLimit } from '../rate-limit.ts'
 import type { Settings } from '../user-settings.ts'
-import type { GatewayLimits, GatewayOpened, GatewayRequest, GatewayWire } from './gateway.ts'
+import type { GatewayLimits, GatewayOpened, GatewayRequest, GatewayWire, Spending } from './gateway.ts'
 import { startGateway } from './gateway-server.ts'
 import { InputEstimates } from './input-estimate.ts'
 import type { KeptRecordings } from './kept-recordings.ts'
 import { GatewayLedger } from './ledger.ts'
+import { CappedSpending } from './settings-caps.ts'
 import { type ProviderPlace, RecordedAnswers } from './upstream.ts'
 import { WIRE_RULES } from './wire-rules.ts'
 
@@ -65,7 +66,7 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
       room: {
         payer: request.payer,
         purpose: request.purpose ?? 'agent',
-        spending: request.spending,
+        spending: await withCaps(request, shared),
         ledger: new GatewayLedger(),
         estimates: new InputEstimates(),
         limits: { ...LIMITS, ...request.limits },
@@ -102,6 +103,11 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
       ),
     }
   }
+}
+
+async function withCaps({ payer, spending }: GatewayRequest, { settings, calls }: ModelsShared): Promise<Spending> {
+  const isCapped = Object.values(settings.said).some(cap => cap !== undefined)
+  return isCapped ? new CappedSpending(settings.said, await calls.spentBy(payer), spending) : spending
 }
 
 async function resumed({ resumeFrom = [] }: GatewayRequest, kept: KeptRecordings): Promise<GatewayRequest['recorded']> {
