@@ -117,7 +117,7 @@ export async function bindTask(
 
 /** Would it run in a sandbox now? Where one is required and missing, it does not run at all. */
 async function isShutIn(rooms: Rooms, state: PlanState, does: ShownAction): Promise<boolean> {
-  if (does.type !== 'script' && (does.type !== 'argv' || runsOutside(does.argv))) return false
+  if (does.type !== 'script' && does.type !== 'agent' && (does.type !== 'argv' || runsOutside(does.argv))) return false
   const { sandbox } = sandboxFor(rooms, state, null)
   return sandbox !== undefined && (sandbox.isRequired || (await sandbox.room.check()).ok)
 }
@@ -159,6 +159,8 @@ async function doing(
       }
     case 'git':
       return { type: 'git', git: action.git }
+    case 'agent':
+      return { type: 'agent', agent: action.spec, instruction: instruction ?? null }
     case 'external':
       return { type: 'external', instruction: instruction ?? null }
     default:
@@ -198,6 +200,7 @@ function wordsOf(does: ShownAction): readonly string[] {
     case 'edit':
     case 'git':
       return []
+    case 'agent':
     case 'external':
       return does.instruction === null ? [] : [does.instruction]
     default:
@@ -218,7 +221,7 @@ function givenTo(
 /** The files a command names; of an edit, those it changes. */
 function namesOf(action: Action, words: readonly string[], cwd: string, root: string) {
   // Prose names files in passing; whoever claims the task reads what it needs.
-  if (action.type === 'external') return []
+  if (action.type === 'external' || action.type === 'agent') return []
   if (action.type !== 'edit') return namedFiles(root, cwd, words)
   const files = action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
   return namedFiles(root, '.', files)
