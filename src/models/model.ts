@@ -20,6 +20,20 @@ import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 import type { Failure } from '../domain/result.ts'
 
 export type { ModelCost, ModelUsage } from '../domain/model-use.ts'
+export type {
+  Gateway,
+  GatewayCall,
+  GatewayOpened,
+  GatewayParked,
+  GatewayReport,
+  GatewayRequest,
+  GatewaySide,
+  GatewayWire,
+  Spending,
+  SpendingAnswer,
+  SpendingRequest,
+  SpentAmount,
+} from './gateway/gateway.ts'
 
 export interface Models {
   /** The models that the settings name, and the default. Sends nothing. Throws nothing: bad settings are told in `faults`. */

@@ -9,13 +9,15 @@ import { findProgram, isWithin } from '../find-program.ts'
 import { answering, failure, refuse } from '../safety-refusal.ts'
 import { canary } from './canary.ts'
 import { isSystem, systemMounts, toolchainMounts } from './host-folders.ts'
-import { ARGUMENTS, launcherMounts, launching } from './launcher.ts'
+import { ARGUMENTS, type Forwarding, launcherMounts, launching } from './launcher.ts'
 import { defaultLimits } from './resource-limits.ts'
 import {
   INSTALL_HINT,
   type ProxiedNetwork,
   type Sandbox,
+  type SandboxDoor,
   type SandboxLimits,
+  type SandboxNetwork,
   type SandboxRequest,
   type SandboxStanding,
   type Wrapped,
@@ -103,7 +105,8 @@ async function wrapped(program: string, request: SandboxRequest) {
     const beside = folderAround(root, own)
     const homes = beside === null ? [own] : [own, beside]
     const proxied = typeof network === 'object'
-    const socket = '/run/planfold/proxy'
+    const doors = network === 'host' ? [] : (request.doors ?? [])
+    const forwarding = forwardingFor(network, doors)
     const mounts = [
       ...WALLS,
       ...(network === 'host' ? [] : ['--unshare-net']),
@@ -121,18 +124,12 @@ async function wrapped(program: string, request: SandboxRequest) {
         .flatMap(folder => ['--size', String(HOME_MAX_BYTES), '--tmpfs', folder]),
       ...toolchainMounts(env.PATH ?? '', env.HOME ?? '/nonexistent', [root, realOr(request.stateDir)]),
       ...workspace.mounts,
-      ...(proxied ? ['--ro-bind', network.proxyFolder, socket, '--ro-bind', process.execPath, process.execPath] : []),
+      ...(proxied ? ['--ro-bind', network.proxyFolder, PROXY_INSIDE] : []),
+      ...doors.flatMap(({ folder, port }) => ['--ro-bind', folder, doorInside(port)]),
+      ...(forwarding === null ? [] : ['--ro-bind', process.execPath, process.execPath]),
       ...(beside === null ? [] : ['--remount-ro', beside]),
       ...['--remount-ro', '/', '--chdir', request.cwd],
     ]
-    const forwarding = proxied
-      ? {
-          node: process.execPath,
-          port: network.port,
-          socket: join(socket, 'proxy.sock'),
-          tcp: portsOf(network),
-        }
-      : null
     return {
       file: program,
       args: ['--args', String(ARGUMENTS), '--', ...launching(request.argv, forwarding, processesMax(limits))],
@@ -155,9 +152,31 @@ function processesMax({ processes }: SandboxLimits): number | null {
   return major > 5 || (major === 5 && minor >= 14) ? processes + PROCESSES_BEYOND : null
 }
 
+const PROXY_INSIDE = '/run/planfold/proxy'
+const doorInside = (port: number): string => `/run/planfold/door-${port}`
+
+/** What leads from the loopback inside to sockets outside; null when nothing does. */
+function forwardingFor(network: SandboxNetwork, doors: readonly SandboxDoor[]): Forwarding | null {
+  const isProxied = typeof network === 'object'
+  if (!isProxied && doors.length === 0) return null
+  const proxy = join(PROXY_INSIDE, 'proxy.sock')
+  const tcp = isProxied ? portsOf(network, doors) : []
+  return {
+    node: process.execPath,
+    doors: [
+      ...(isProxied ? [{ port: network.port, socket: proxy }] : []),
+      ...doors.map(({ port, socket }) => ({ port, socket: join(doorInside(port), socket) })),
+    ],
+    tcp: tcp.map(to => ({ ...to, proxy })),
+  }
+}
+
 /** Each port stands for one address. */
-function portsOf({ port, tcp = [] }: ProxiedNetwork): NonNullable<ProxiedNetwork['tcp']> {
-  const taken = new Map<number, string>([[port, 'the proxy']])
+function portsOf(
+  { port, tcp = [] }: ProxiedNetwork,
+  doors: readonly SandboxDoor[],
+): NonNullable<ProxiedNetwork['tcp']> {
+  const taken = new Map<number, string>([[port, 'the proxy'], ...doors.map(door => [door.port, 'Planfold'] as const)])
   for (const to of tcp) {
     const by = taken.get(to.port)
     if (by !== undefined)

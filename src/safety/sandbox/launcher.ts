@@ -35,14 +35,14 @@ exit 137
 `
 
 /**
- * Passes connections to a port of the sandbox's loopback on to the socket of the proxy, and starts the command when it listens. A
- * connection to one of the other ports becomes a tunnel to the address it stands for; whether there is one is up to the proxy.
+ * Passes connections to ports of the sandbox's loopback on to sockets outside (the proxy, the model gateway), and starts the command when
+ * it listens. A connection to a port of `tcp` becomes a tunnel to the address it stands for; whether there is one is up to the proxy.
  */
 const FORWARD = `
 const net = require('net'), { spawn } = require('child_process'), { constants } = require('os')
 const [told, file, ...args] = process.argv.slice(1)
-const { port, socket, tcp } = JSON.parse(told)
-const open = (here, begin) => {
+const { doors, tcp } = JSON.parse(told)
+const open = (socket, here, begin) => {
   const there = net.connect({ path: socket, allowHalfOpen: true })
   here.on('error', () => there.destroy())
   there.on('error', () => here.destroy())
@@ -77,16 +77,16 @@ const run = () => {
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
 }
 Promise.all([
-  listen(port, here => open(here, there => join(here, there))).catch(error => failed(port, error)),
-  ...tcp.map(to => listen(to.port, here => open(here, there => tunnel(to.host + ':' + to.port, here, there))).catch(error => failed(to.port, error))),
+  ...doors.map(({ port, socket }) => listen(port, here => open(socket, here, there => join(here, there))).catch(error => failed(port, error))),
+  ...tcp.map(to => listen(to.port, here => open(to.proxy, here, there => tunnel(to.host + ':' + to.port, here, there))).catch(error => failed(to.port, error))),
 ]).then(run)
 `
 
 export interface Forwarding {
   readonly node: string
-  readonly port: number
-  readonly socket: string
-  readonly tcp: readonly { readonly host: string; readonly port: number }[]
+  /** `socket` is its path inside. */
+  readonly doors: readonly { readonly port: number; readonly socket: string }[]
+  readonly tcp: readonly { readonly host: string; readonly port: number; readonly proxy: string }[]
 }
 
 /** `processesMax`: as far as the kernel counts those of one sandbox by themselves; null where it does not. */

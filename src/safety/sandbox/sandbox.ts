@@ -26,6 +26,8 @@ export interface SandboxRequest {
   /** Patterns below the root that may be written; null: all of it, an empty list: nothing. */
   readonly write: Patterns
   readonly network: SandboxNetwork
+  /** Sockets of ours that are found on its loopback, whatever the network is; not with that of this machine. */
+  readonly doors?: readonly SandboxDoor[]
   /** Absent: those of this machine. */
   readonly limits?: SandboxLimits
   readonly argv: readonly string[]
@@ -50,6 +52,15 @@ export interface ProxiedNetwork {
   readonly port: number
   /** Addresses that are found at the same port of the sandbox's loopback: for programs that know no proxy. The proxy judges them. */
   readonly tcp?: readonly { readonly host: string; readonly port: number }[]
+}
+
+/** A Unix socket outside, for instance of the model gateway, and the port of the sandbox's loopback that leads to it. */
+export interface SandboxDoor {
+  /** Holds the socket, and nothing else. */
+  readonly folder: string
+  /** The name of the socket in it. */
+  readonly socket: string
+  readonly port: number
 }
 
 /** A way out that lasts as long as one command. */

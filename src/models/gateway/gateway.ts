@@ -1,0 +1,155 @@
+// The model gateway of one attempt: what a coding agent speaks to instead of the provider. It gets a token instead of the key, and
+// everything it asks is limited, metered, priced and recorded by us. Opened through the door of the room:
+//
+//   const opened = await models.openGateway({ wires: ['anthropic'], payer: attempt.key, folder, spending, onParked })
+//   if (!opened.ok) return opened.failure
+//   const { gateway } = opened
+//   start the agent with gateway.environmentFor('anthropic', 'sandbox')      // or 'loopback', outside of a sandbox
+//   await gateway.close()                                                    // when the agent has ended; waits for open answers
+//   gateway.reports()                                                        // what was used and said, one for each model
+//
+// In a sandbox the socket is found on its loopback: give `gateway.sandboxDoor` to `SandboxRequest.doors`. Without a sandbox, open with
+// `listen: 'loopback'`.
+
+import type { ModelUse } from '../../domain/model-use.ts'
+import type { Failure } from '../../domain/result.ts'
+import type { ModelCost, ModelRecording, ModelSpending, ModelUsage } from '../model.ts'
+
+/** The protocols an agent may speak. */
+export type GatewayWire = 'anthropic' | 'openai-chat' | 'openai-responses' | 'gemini'
+
+/** Where the agent runs, and so where it finds the gateway. */
+export type GatewaySide = 'sandbox' | 'loopback'
+
+export interface GatewayRequest {
+  /** What the agent speaks. Paths of other protocols are not served. */
+  readonly wires: readonly GatewayWire[]
+  /**
+   * `provider/name`: requests go to this provider. When absent, to that of the default model if it speaks the wire, else to the provider
+   * that is known for it. Which of the provider's models is asked is up to the agent: it may ask others on the side.
+   */
+  readonly use?: string
+  /** Who pays: the key of the task's visit. Shown by `planfold models usage`. */
+  readonly payer: string
+  /** In one or two words; `agent` when absent. */
+  readonly purpose?: string
+  /** Made with mode 0700; holds the socket and nothing else, and is taken away by `close`. Its path must be short (80 bytes). */
+  readonly folder: string
+  /** `loopback`: also on a port of 127.0.0.1, for an agent without a sandbox. */
+  readonly listen?: 'socket' | 'loopback'
+  /** Asked before every call. */
+  readonly spending: Spending
+  /** Called once, when the budget does not allow a call. Stop the agent and park the attempt; every later call is refused as well. */
+  readonly onParked?: (parked: GatewayParked) => void
+  /** Called when a call has ended and is counted. */
+  readonly onCall?: (call: GatewayCall) => void
+  /**
+   * Answers that are there already, each good for one request that is the same. `refuse`: nothing is ever sent (a replay). `ask`: what
+   * they do not hold is asked (the attempt before was lost in a crash, and what was paid is not paid again).
+   */
+  readonly recorded?: { readonly recordings: readonly ModelRecording[]; readonly else: 'refuse' | 'ask' }
+  /**
+   * Exchanges are also kept in the state folder as they come, under this name (the id of the attempt), so that a crash does not lose
+   * them: read them with `models.keptRecordings(name)`, drop them with `models.dropRecordings(name)` when the result is in the journal.
+   */
+  readonly keepAs?: string
+  readonly limits?: Partial<GatewayLimits>
+}
+
+export interface GatewayLimits {
+  /** Of a request. */
+  readonly requestBytes: number
+  /** Of a response: a longer one is broken off, and counted with all that was reserved. */
+  readonly responseBytes: number
+  readonly connections: number
+  /** How long the provider may be silent. */
+  readonly idleMs: number
+  /** How long `close` waits for answers that nobody reads any more, to know what they used. */
+  readonly drainMs: number
+}
+
+export type GatewayOpened =
+  | { readonly ok: true; readonly gateway: Gateway }
+  | { readonly ok: false; readonly failure: Failure }
+
+export interface Gateway {
+  readonly folder: string
+  readonly socketPath: string
+  /** Of 127.0.0.1; null when it listens on its socket only. */
+  readonly port: number | null
+  /** What the agent gets instead of a key. Ends with `close`. */
+  readonly token: string
+  /** For `SandboxRequest.doors`: the socket, and the port of the sandbox's loopback where it is found. */
+  readonly sandboxDoor: { readonly folder: string; readonly socket: string; readonly port: number }
+  /** `http://127.0.0.1:PORT`, without the version that each protocol adds. */
+  url(side: GatewaySide): string
+  /** The variables that programs of this protocol read for address and key. What an agent needs besides is its own profile's. */
+  environmentFor(wire: GatewayWire, side: GatewaySide): { readonly [name: string]: string }
+  /** What all calls used so far; calls that are still open count with what is reserved for them. */
+  spent(): ModelSpending
+  /** Set when the budget did not allow a call. The reason comes from the budget, never from the agent. */
+  parked(): GatewayParked | null
+  /** One for each model that was asked, in the form of a model task: `use` without the hash, and the recording for a replay. */
+  reports(): readonly GatewayReport[]
+  /** The token ends at once. Waits for open calls as long as `drainMs`, then breaks them off, counted with all that was reserved. */
+  close(): Promise<void>
+}
+
+export interface GatewayParked {
+  readonly reason: string
+  /** `provider/name` that was asked. */
+  readonly model: string
+}
+
+export interface GatewayReport {
+  readonly use: Omit<ModelUse, 'recording'>
+  readonly recording: ModelRecording
+}
+
+export interface GatewayCall {
+  readonly id: string
+  /** `provider/name`. */
+  readonly model: string
+  readonly wire: GatewayWire
+  readonly status: 'answered' | 'failed' | 'cut off'
+  /** The status of the provider's answer; null when there was none. */
+  readonly httpStatus: number | null
+  readonly usage: ModelUsage
+  readonly cost: ModelCost
+  /** False: the provider did not say, so all that was reserved is counted. */
+  readonly isCounted: boolean
+}
+
+/** The budget, as the gateway sees it. */
+export interface Spending {
+  /**
+   * Answers when it is granted, or when it can never be: while others hold what would make it fit, it waits. A grant may be smaller than
+   * what was asked for, but not smaller than `least`.
+   */
+  reserve(request: SpendingRequest): Promise<SpendingAnswer>
+  /** What it really was; also `calls: 0` when nothing was sent. A reservation that is never settled stays spent. */
+  settle(id: string, actual: SpentAmount): Promise<void>
+}
+
+export interface SpentAmount {
+  readonly calls: number
+  /** Input and output together. */
+  readonly tokens: number
+  readonly cost: ModelCost
+}
+
+export interface SpendingRequest extends SpentAmount {
+  /** The shortest answer that would be of use. */
+  readonly least: SpentAmount
+}
+
+export type SpendingAnswer =
+  | {
+      readonly granted: true
+      readonly id: string
+      /** When less than asked for was granted. */
+      readonly tokens?: number
+      readonly usd?: number
+    }
+  /** A sentence for people: which limit, and how much of it is used. */
+  | { readonly granted: false; readonly reason: string }
