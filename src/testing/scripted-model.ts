@@ -62,6 +62,14 @@ export interface ScriptedModel {
 
 const USAGE: Required<ScriptedUsage> = { input: 1000, output: 50, cacheRead: 200, cacheWrite: 0, reasoning: 0 }
 
+/** What coding agents ask on the side: which models there are. */
+function sideAnswer({ method, url = '' }: IncomingMessage): object | null {
+  const path = url.split('?')[0] ?? ''
+  if (method !== 'GET' || !/\/models(\/[^/:]+)?$/.test(path)) return null
+  const model = { id: 'scripted', object: 'model', created: 1, owned_by: 'test' }
+  return path.endsWith('/models') ? { object: 'list', data: [model], models: [] } : model
+}
+
 export async function scriptedModel(script: Script): Promise<ScriptedModel> {
   const requests: ScriptedRequest[] = []
   const waiting = new Set<() => void>()
@@ -75,6 +83,11 @@ export async function scriptedModel(script: Script): Promise<ScriptedModel> {
   // A client that is busy for long finds its connection as it left it.
   server.keepAliveTimeout = 0
   const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const side = sideAnswer(incoming)
+    if (side !== null) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(side))
+      return
+    }
     const request = readRequest(incoming, await bodyOf(incoming))
     if (request === null) {
       response.writeHead(404, { 'content-type': 'application/json' })

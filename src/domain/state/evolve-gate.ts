@@ -109,8 +109,10 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
 
 /** What Planfold itself asked: an address that a command may reach, or that commands may run without a sandbox. */
 function rememberAnswer(state: PlanState, { id, answers }: EventOf<'question.answered'>): void {
-  const { network, sandbox, task } = state.questions.find(question => question.id === id) ?? {}
+  const { network, sandbox, agent, task } = state.questions.find(question => question.id === id) ?? {}
   if (sandbox === true && answers.run !== 'yes') state.sandbox = 'required'
+  if (agent !== undefined && task !== undefined)
+    state.permits = [...state.permits, { rule: agent.rule, allowed: answers.allow === 'yes', task }]
   if (network === undefined) return
   const { rule } = network
   const forTask = answers.allow === 'plan' || answers.allow === 'machine' || task === undefined ? {} : { task }

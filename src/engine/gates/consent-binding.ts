@@ -125,7 +125,8 @@ async function isShutIn(rooms: Rooms, state: PlanState, does: ShownAction): Prom
 /** Edits and git actions are carried out by us, and reach nobody. */
 function reachedBy(plan: PlanDefinition, task: TaskDefinition): NetworkUse | null {
   const { type } = task.action
-  return type === 'edit' || type === 'git' ? { allow: [], unknown: 'deny' } : networkOf(plan, task)
+  const declared = type === 'edit' || type === 'git' ? null : networkOf(plan, task)
+  return declared ?? (type === 'run' || type === 'external' ? null : { allow: [], unknown: 'deny' })
 }
 
 /** Where a setting of git may lead: the rest of its key is an address, or its value. */
