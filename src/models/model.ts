@@ -18,6 +18,7 @@
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 import type { Failure } from '../domain/result.ts'
+import type { GatewayOpened, GatewayRequest } from './gateway/gateway.ts'
 
 export type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 export type {
@@ -40,6 +41,11 @@ export interface Models {
   list(): Promise<ModelList>
   /** One drafting or one task with one model. Sends nothing yet. */
   open(request: OpenRequest): Promise<Opened>
+  /** What a coding agent speaks to instead of a provider, for one attempt. */
+  openGateway(request: GatewayRequest): Promise<GatewayOpened>
+  /** What a gateway kept under this name as it came (`keepAs`), one for each model. */
+  keptRecordings(name: string): Promise<readonly ModelRecording[]>
+  dropRecordings(name: string): Promise<void>
   /** Every call that was sent from this state folder, oldest first. A call that was cut off has no end. */
   calls(): Promise<readonly ModelCallRecord[]>
 }

@@ -1,16 +1,16 @@
 // Opens the room: settings, prices, rate limits and the list of calls behind the door `model.ts`. Light: the AI SDK is loaded when
 // the first question is asked.
 
-import { isModelName } from '../format/settings/model-settings.ts'
 import { secretsIn } from '../safety/secrets/redaction.ts'
 import { CallList } from './call-list.ts'
+import { KeptRecordings } from './gateway/kept-recordings.ts'
 import { NOTHING_SPENT } from './meter.ts'
 import type { ListedModel, ModelCaps, ModelList, Models, Opened, OpenRequest } from './model.ts'
-import { modelFailure } from './model-failure.ts'
+import { chooseModel } from './model-choice.ts'
 import { openSession, type SessionRoom } from './model-session.ts'
 import { priceOf } from './price-table.ts'
-import { type RateClock, RateLimit } from './rate-limit.ts'
-import { type Provider, readSettings, type Settings, type SettingsRoom } from './user-settings.ts'
+import { type Rate, type RateClock, RateLimit } from './rate-limit.ts'
+import { readSettings, type Settings, type SettingsRoom } from './user-settings.ts'
 import { recordingWire, replayWire } from './wire.ts'
 
 export interface ModelsOptions extends SettingsRoom {
@@ -25,6 +25,13 @@ const OUTPUT_TOKENS = 8_192
 export function openModels(options: ModelsOptions): Models {
   const calls = new CallList(options.stateDir)
   const limits = new Map<string, RateLimit>()
+  const kept = new KeptRecordings(options.stateDir)
+  /** One for all that ask this model. */
+  const limitOf = (name: string, rate: Rate = {}): RateLimit => {
+    const limit = limits.get(name) ?? new RateLimit(rate, options.clock)
+    limits.set(name, limit)
+    return limit
+  }
   let settings: Promise<Settings> | null = null
   const read = (): Promise<Settings> => {
     settings ??= readSettings(options)
@@ -32,17 +39,30 @@ export function openModels(options: ModelsOptions): Models {
   }
   return {
     list: async () => listOf(await read()),
+    openGateway: async request => {
+      const { openGateway } = await import('./gateway/open-gateway.ts')
+      const settings = await read()
+      return await openGateway(request, {
+        ...options,
+        settings,
+        calls,
+        kept,
+        limitOf,
+        secrets: secretsOf(settings, options),
+      })
+    },
+    keptRecordings: name => kept.read(name),
+    dropRecordings: name => kept.drop(name),
     calls: () => calls.all(),
     open: async request => {
       if (request.replay !== undefined) return openReplay(request, request.replay, options)
       const found = await read()
-      const chosen = choose(found, request.use)
+      const chosen = chooseModel(found, request.use)
       if (!chosen.ok) return chosen
       const { name, id, provider } = chosen
       const entry = found.models[name]
       const price = priceOf({ provider: provider.type, id, url: provider.url }, entry?.price)
-      const limit = limits.get(name) ?? new RateLimit(entry?.rate ?? {}, options.clock)
-      limits.set(name, limit)
+      const limit = limitOf(name, entry?.rate)
       const { payer = null } = request
       const room: SessionRoom = {
         name,
@@ -105,41 +125,6 @@ function capsOf({ caps, said }: Settings, asked: ModelCaps = {}, isPriced: boole
 }
 
 const lower = (ours: number, asked: number | undefined): number => Math.min(ours, asked ?? ours)
-
-type Chosen =
-  | { readonly ok: true; readonly name: string; readonly id: string; readonly provider: Provider }
-  | Extract<Opened, { readonly ok: false }>
-
-function choose(settings: Settings, use: string | undefined): Chosen {
-  const no = (code: 'model:settings' | 'model:auth', message: string, hint: string): Chosen => ({
-    ok: false,
-    failure: modelFailure(code, message, hint),
-  })
-  const [fault] = settings.faults
-  if (fault !== undefined) return no('model:settings', fault.message, fault.hint)
-  const name = use ?? settings.default
-  if (name === null)
-    return no('model:settings', 'no model is named', 'name one, or set a default in your settings or PLANFOLD_MODEL')
-  if (!isModelName(name)) return no('model:settings', `there is no model '${name.slice(0, 80)}'`, 'write PROVIDER/NAME')
-  const [word = ''] = name.split('/')
-  const provider = settings.providers[word]
-  if (provider === undefined)
-    return no(
-      'model:settings',
-      `there is no provider '${word}'`,
-      `use ${Object.keys(settings.providers).join(', ')}, or add it to your settings`,
-    )
-  if (provider.fault !== undefined) return no('model:settings', provider.fault.message, provider.fault.hint)
-  if (provider.key === null && provider.keyNeeded)
-    return no(
-      'model:auth',
-      `there is no key for '${word}'`,
-      provider.keyVariable === undefined
-        ? 'put it into your settings'
-        : `set ${provider.keyVariable} in your environment, or put it into your settings`,
-    )
-  return { ok: true, name, id: name.slice(word.length + 1), provider }
-}
 
 /** Everything that must never be sent in a prompt or kept in a recording. */
 function secretsOf({ providers }: Settings, { environment }: ModelsOptions): readonly string[] {

@@ -23,7 +23,7 @@ export interface Wire {
 /** Says which call a request belongs to. Taken out before anything is sent. */
 export const CALL_HEADER = 'x-planfold-call'
 
-const KEPT_HEADERS = ['content-type', 'retry-after', 'retry-after-ms', 'request-id', 'x-request-id']
+export const KEPT_HEADERS = ['content-type', 'retry-after', 'retry-after-ms', 'request-id', 'x-request-id']
 const RESPONSE_MAX_BYTES = 32 * 1024 * 1024
 
 type Slot = { -readonly [K in keyof ModelExchange]: ModelExchange[K] } & { readonly call: string; whole: boolean }
@@ -82,8 +82,8 @@ export function replayWire(recording: ModelRecording): Wire {
   return {
     fetch: async (input, init) => {
       const url = new URL(input instanceof Request ? input.url : String(input))
-      const asked = keyOf({ path: pathOf(url), body: jsonOf(String(init?.body ?? '')) })
-      const at = left.findIndex(({ request }) => keyOf(request) === asked)
+      const asked = exchangeKey({ path: pathOf(url), body: jsonOf(String(init?.body ?? '')) })
+      const at = left.findIndex(({ request }) => exchangeKey(request) === asked)
       const [found] = at < 0 ? [] : left.splice(at, 1)
       if (found === undefined)
         throw new ModelError(
@@ -128,7 +128,7 @@ function jsonOf(text: string): Json {
 }
 
 /** Which request is it? The length of the answer is no part of it: caps may have left more or less when it was recorded. */
-function keyOf({ path, body }: ModelExchange['request']): string {
+export function exchangeKey({ path, body }: ModelExchange['request']): string {
   const { max_tokens, max_output_tokens, max_completion_tokens, ...rest } = (
     typeof body === 'object' && body !== null && !Array.isArray(body) ? body : { body }
   ) as JsonObject

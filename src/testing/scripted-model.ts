@@ -29,6 +29,10 @@ export interface ScriptedReply {
   }
   /** A streamed answer ends in its middle, without a word. */
   readonly breaksOff?: true
+  /** Sends half of the answer, waits for this, and sends the rest. */
+  readonly pausesFor?: Promise<unknown>
+  /** Sent in pieces of so many bytes, wherever that cuts. */
+  readonly pieceBytes?: number
   /** Never answers; the connection stays open until somebody gives up. */
   readonly silent?: true
 }
@@ -62,12 +66,14 @@ export interface ScriptedModel {
 
 const USAGE: Required<ScriptedUsage> = { input: 1000, output: 50, cacheRead: 200, cacheWrite: 0, reasoning: 0 }
 
-/** What coding agents ask on the side: which models there are. */
+/** What coding agents ask on the side: which models there are, and how long a request is. */
 function sideAnswer({ method, url = '' }: IncomingMessage): object | null {
   const path = url.split('?')[0] ?? ''
-  if (method !== 'GET' || !/\/models(\/[^/:]+)?$/.test(path)) return null
-  const model = { id: 'scripted', object: 'model', created: 1, owned_by: 'test' }
-  return path.endsWith('/models') ? { object: 'list', data: [model], models: [] } : model
+  if (method === 'GET' && /\/models(\/[^/:]+)?$/.test(path)) {
+    const model = { id: 'scripted', object: 'model', created: 1, owned_by: 'test' }
+    return path.endsWith('/models') ? { object: 'list', data: [model], models: [] } : model
+  }
+  return /count_?tokens$/i.test(path) ? { input_tokens: 100, totalTokens: 100 } : null
 }
 
 export async function scriptedModel(script: Script): Promise<ScriptedModel> {
@@ -112,7 +118,7 @@ export async function scriptedModel(script: Script): Promise<ScriptedModel> {
     }
     const { status, headers, body } = writeReply(request, { ...reply, usage: { ...USAGE, ...reply.usage } }, index)
     response.writeHead(status, headers)
-    response.end(reply.breaksOff === true ? firstHalf(body) : body)
+    await send(response, reply, reply.breaksOff === true ? firstHalf(body) : body)
   }
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -171,10 +177,27 @@ export async function recordedModel({ exchanges }: Recorded): Promise<ScriptedMo
   })
 }
 
-/** Of the events of a stream. */
+async function send(response: ServerResponse, { pausesFor, pieceBytes }: ScriptedReply, body: string): Promise<void> {
+  const bytes = Buffer.from(body)
+  const first = pausesFor === undefined ? 0 : Buffer.byteLength(firstHalf(body))
+  const length = pieceBytes ?? Math.max(1, bytes.length)
+  for (const [from, to] of [
+    [0, first],
+    [first, bytes.length],
+  ] as const) {
+    for (let at = from; at < to && !response.destroyed; at += length) {
+      response.write(bytes.subarray(at, Math.min(to, at + length)))
+      if (pieceBytes !== undefined) await new Promise(setImmediate)
+    }
+    if (from === 0) await pausesFor
+  }
+  response.end()
+}
+
+/** Of the events of a stream, or of the bytes of a whole answer. */
 function firstHalf(body: string): string {
   const events = body.split(/(?<=\n\n)/)
-  return events.slice(0, Math.floor(events.length / 2)).join('')
+  return events.length < 2 ? body.slice(0, body.length / 2) : events.slice(0, Math.floor(events.length / 2)).join('')
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -22,7 +22,7 @@ export type GatewayWire = 'anthropic' | 'openai-chat' | 'openai-responses' | 'ge
 export type GatewaySide = 'sandbox' | 'loopback'
 
 export interface GatewayRequest {
-  /** What the agent speaks. Paths of other protocols are not served. */
+  /** What the agent may speak. Only those are served that a provider speaks as well; one at least must be. */
   readonly wires: readonly GatewayWire[]
   /**
    * `provider/name`: requests go to this provider. When absent, to that of the default model if it speaks the wire, else to the provider
@@ -104,6 +104,8 @@ export interface GatewayParked {
 export interface GatewayReport {
   readonly use: Omit<ModelUse, 'recording'>
   readonly recording: ModelRecording
+  /** So many exchanges are missing in the recording, because it would be too large to store. */
+  readonly unrecorded: number
 }
 
 export interface GatewayCall {
@@ -124,9 +126,9 @@ export interface GatewayCall {
 export interface Spending {
   /**
    * Answers when it is granted, or when it can never be: while others hold what would make it fit, it waits. A grant may be smaller than
-   * what was asked for, but not smaller than `least`.
+   * what was asked for, but not smaller than `least`. `signal` fires when nobody waits for the answer any more.
    */
-  reserve(request: SpendingRequest): Promise<SpendingAnswer>
+  reserve(request: SpendingRequest, signal?: AbortSignal): Promise<SpendingAnswer>
   /** What it really was; also `calls: 0` when nothing was sent. A reservation that is never settled stays spent. */
   settle(id: string, actual: SpentAmount): Promise<void>
 }

@@ -1,0 +1,131 @@
+// Opens a gateway on the user's settings: for each protocol of the agent the provider that is asked, with its key, prices and limits.
+
+import type { CallList } from '../call-list.ts'
+import { type ChosenProvider, chooseModel, chooseProvider } from '../model-choice.ts'
+import { modelFailure } from '../model-failure.ts'
+import { priceOf } from '../price-table.ts'
+import type { Rate, RateClock, RateLimit } from '../rate-limit.ts'
+import type { Settings } from '../user-settings.ts'
+import type { GatewayLimits, GatewayOpened, GatewayRequest, GatewayWire } from './gateway.ts'
+import { startGateway } from './gateway-server.ts'
+import type { KeptRecordings } from './kept-recordings.ts'
+import { GatewayLedger } from './ledger.ts'
+import { type ProviderPlace, RecordedAnswers } from './upstream.ts'
+import { WIRE_RULES } from './wire-rules.ts'
+
+/** What a gateway shares with everything else that asks models. */
+export interface ModelsShared {
+  readonly settings: Settings
+  readonly calls: CallList
+  readonly kept: KeptRecordings
+  limitOf(name: string, rate: Rate | undefined): RateLimit
+  readonly secrets: readonly string[]
+  readonly clock: RateClock & { readonly now: () => number }
+  readonly newId: () => string
+}
+
+const LIMITS: GatewayLimits = {
+  requestBytes: 64 * 1024 * 1024,
+  responseBytes: 32 * 1024 * 1024,
+  connections: 256,
+  idleMs: 10 * 60_000,
+  drainMs: 60_000,
+}
+
+export async function openGateway(request: GatewayRequest, shared: ModelsShared): Promise<GatewayOpened> {
+  const { settings, calls, kept, clock, newId } = shared
+  const { recorded, keepAs } = request
+  const isReplay = recorded?.else === 'refuse'
+  const places = new Map<GatewayWire, { readonly word: string; readonly place: ProviderPlace }>()
+  const chosen = isReplay ? [] : request.wires.map(wire => [wire, providerFor(settings, wire, request.use)] as const)
+  for (const [wire, found] of chosen) {
+    if (!found.ok) continue
+    const { type, url, key } = found.provider
+    places.set(wire, { word: found.word, place: { type, url, key: key?.value ?? null } })
+  }
+  const [first] = chosen
+  if (places.size === 0 && first?.[1].ok === false) return first[1]
+  const token = `sk-planfold-${newId().replaceAll('-', '')}`
+  const words = new Set([...places.values()].map(({ word }) => word))
+  const named = [...(request.use === undefined ? [] : [request.use]), ...Object.keys(settings.models)]
+  const models = named.filter(name => words.has(wordOf(name))).map(name => name.slice(wordOf(name).length + 1))
+  try {
+    const gateway = await startGateway({
+      request,
+      wires: isReplay ? request.wires : [...places.keys()],
+      token,
+      models: [...new Set(models)],
+      room: {
+        payer: request.payer,
+        purpose: request.purpose ?? 'agent',
+        spending: request.spending,
+        ledger: new GatewayLedger(),
+        limits: { ...LIMITS, ...request.limits },
+        provider: wire => places.get(wire) ?? null,
+        modelOf: (word, id) => {
+          const name = `${word}/${id}`
+          const entry = settings.models[name]
+          const { type: provider, url } = settings.providers[word] ?? { type: 'openai-compatible', url: '' }
+          return {
+            price: priceOf({ provider, id, url }, entry?.price),
+            outputTokens: entry?.outputTokens ?? null,
+            limit: shared.limitOf(name, entry?.rate),
+          }
+        },
+        recorded: recorded === undefined ? null : { answers: answersOf(recorded), else: recorded.else },
+        calls: isReplay ? null : calls,
+        keep: (asked, exchange) => {
+          if (keepAs !== undefined) kept.append(keepAs, asked, exchange)
+        },
+        secrets: [...shared.secrets, token],
+        clock,
+        newId,
+      },
+    })
+    return { ok: true, gateway }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return {
+      ok: false,
+      failure: modelFailure(
+        'model:settings',
+        `the model gateway cannot be opened: ${why}`,
+        'set TMPDIR to a folder with a shorter path that you may write',
+      ),
+    }
+  }
+}
+
+/** An attempt that goes on after a crash does not want to hear the provider's old troubles again. */
+function answersOf({ recordings, else: otherwise }: NonNullable<GatewayRequest['recorded']>): RecordedAnswers {
+  if (otherwise === 'refuse') return new RecordedAnswers(recordings)
+  return new RecordedAnswers(
+    recordings.map(recording => ({
+      ...recording,
+      exchanges: recording.exchanges.filter(({ response }) => response.status < 400),
+    })),
+  )
+}
+
+const wordOf = (name: string): string => name.split('/', 1)[0] ?? ''
+
+function providerFor(settings: Settings, wire: GatewayWire, use: string | undefined): ChosenProvider {
+  const { name, providers, known } = WIRE_RULES[wire]
+  if (use !== undefined) {
+    const chosen = chooseModel(settings, use)
+    if (!chosen.ok) return chosen
+    const { provider } = chosen
+    if (providers.includes(provider.type)) return { ok: true, word: wordOf(use), provider }
+    return {
+      ok: false,
+      failure: modelFailure(
+        'model:settings',
+        `the agent speaks ${name}, and the provider of ${use} (${provider.type}) does not`,
+        `name a model of a provider with \`type: ${providers.join('` or `')}\``,
+      ),
+    }
+  }
+  const byDefault = settings.default === null ? undefined : wordOf(settings.default)
+  const isFit = byDefault !== undefined && providers.includes(settings.providers[byDefault]?.type ?? ('none' as never))
+  return chooseProvider(settings, isFit ? byDefault : known)
+}
