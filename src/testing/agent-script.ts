@@ -128,7 +128,8 @@ function valueFor(key: string, schema: Schema, step: AgentStep, root: string): u
     if (key === 'commands') return [step.shell]
     return /desc|explanation|reason/.test(key) ? 'scripted' : undefined
   }
-  const [file, one, two] = 'read' in step ? [step.read] : 'edit' in step ? step.edit : 'write' in step ? step.write : ['']
+  const [file, one, two] =
+    'read' in step ? [step.read] : 'edit' in step ? step.edit : 'write' in step ? step.write : ['']
   const path = file!.startsWith('/') ? file! : `${root}/${file}`
   if (/^(file_?path|path|filename|absolute_path|target_file|file)$/i.test(key)) return path
   if (key === 'files') return [{ path }]
@@ -138,7 +139,11 @@ function valueFor(key: string, schema: Schema, step: AgentStep, root: string): u
     if (/^new(_?(string|str|text))?$/i.test(key)) return two
     if (key === 'edits') {
       const names = Object.keys(schema.items?.properties ?? {})
-      return [Object.fromEntries(names.flatMap(each => (/^old/i.test(each) ? [[each, one]] : /^new/i.test(each) ? [[each, two]] : [])))]
+      return [
+        Object.fromEntries(
+          names.flatMap(each => (/^old/i.test(each) ? [[each, one]] : /^new/i.test(each) ? [[each, two]] : [])),
+        ),
+      ]
     }
   }
   return /^(instruction|description)$/.test(key) ? 'scripted' : undefined

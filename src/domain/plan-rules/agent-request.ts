@@ -60,12 +60,18 @@ export function agentFault(spec: Json): AgentFault | null {
   if (strange !== undefined)
     return {
       key: strange,
-      message: RESERVED.has(strange) ? `'${strange}' is reserved; this release does not carry it out` : `'${strange}' is no key of an agent`,
+      message: RESERVED.has(strange)
+        ? `'${strange}' is reserved; this release does not carry it out`
+        : `'${strange}' is no key of an agent`,
       hint: 'write { use, model, turns } or { command: [program, argument] }',
     }
   const { use, command } = spec
   if (use !== undefined && command !== undefined)
-    return { key: 'command', message: "an agent has a name ('use') or a 'command', not both", hint: 'remove one of them' }
+    return {
+      key: 'command',
+      message: "an agent has a name ('use') or a 'command', not both",
+      hint: 'remove one of them',
+    }
   if (command !== undefined && !isCommand(command))
     return { key: 'command', message: "'command' is not a list of words", hint: 'write command: [my-agent, run]' }
   return typeof use === 'string' ? nameFault(use, 'use') : null
@@ -85,5 +91,6 @@ function nameFault(name: string, key: string | null): AgentFault | null {
 export const isAgentName = (name: string): name is AgentName => (AGENT_NAMES as readonly string[]).includes(name)
 
 const nameOf = (name: string): AgentName | null => (isAgentName(name) ? name : null)
-const isCommand = (value: Json): boolean => Array.isArray(value) && value.length > 0 && value.every(word => typeof word === 'string' && word !== '')
+const isCommand = (value: Json): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every(word => typeof word === 'string' && word !== '')
 const isMap = (value: Json): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)

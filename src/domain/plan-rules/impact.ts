@@ -201,7 +201,8 @@ function isBeyond({ policy }: PlanDefinition, { action, write }: TaskDefinition)
     return true
   // With the rights of the person it can write anywhere, and nobody can read from the plan what it will do.
   if (action.type === 'agent' && policy?.sandbox === 'off') return true
-  if ((action.type !== 'run' && action.type !== 'agent') || write === undefined || policy?.write === undefined) return false
+  if ((action.type !== 'run' && action.type !== 'agent') || write === undefined || policy?.write === undefined)
+    return false
   const allowed = policy.write.map(partsOf)
   return !write.every(pattern => allowed.some(around => holds(around, partsOf(pattern))))
 }

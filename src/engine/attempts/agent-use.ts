@@ -29,7 +29,9 @@ export async function agentTools(rooms: Rooms, state: PlanState, attempt: Attemp
     facts: await factsFor(rooms, state, attempt),
     ...(use === undefined ? {} : { use }),
     async permit({ what, about }, signal) {
-      const digest = createHash('sha256').update(JSON.stringify([visit, about])).digest('hex')
+      const digest = createHash('sha256')
+        .update(JSON.stringify([visit, about]))
+        .digest('hex')
       const rule = `agent:${digest.slice(0, 32)}`
       const text = `The agent of task '${task}' wants to ${what}. Allow it?`
       const waiting = new AbortController()

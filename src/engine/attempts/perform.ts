@@ -251,7 +251,8 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
   if (given?.ok === false) return failed(given.failure)
   const plain = given?.value ?? bare
   const { type } = attempt.action
-  const tools = type === 'decide' || type === 'git' || type === 'agent' ? await moreTools(rooms, state, attempt, plain) : plain
+  const tools =
+    type === 'decide' || type === 'git' || type === 'agent' ? await moreTools(rooms, state, attempt, plain) : plain
   if (probes && probe !== undefined) {
     const asking: Attempt = { ...attempt, action: { type: 'run', command: probe } }
     const seen = await rooms.runners.get('run')?.attempt(asking, tools, options.stop)

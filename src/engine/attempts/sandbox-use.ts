@@ -52,7 +52,10 @@ function hasCommands(definition: PlanDefinition): boolean {
     (definition.done ?? []).some(isCheck) ||
     allTasks(definition).some(
       ({ action, probe, accept = [], preconditions = [], postconditions = [] }) =>
-        action.type === 'run' || action.type === 'agent' || probe !== undefined || [...accept, ...preconditions, ...postconditions].some(isCheck),
+        action.type === 'run' ||
+        action.type === 'agent' ||
+        probe !== undefined ||
+        [...accept, ...preconditions, ...postconditions].some(isCheck),
     )
   )
 }

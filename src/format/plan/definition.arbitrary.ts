@@ -153,7 +153,9 @@ const failureMode: fc.Arbitrary<FailureMode> = sparse(
 )
 /** A model is asked something. */
 const prompted = (task: TaskDefinition): TaskDefinition =>
-  task.action.type === 'model' || task.action.type === 'agent' ? { ...task, instruction: 'How severe is ${{ inputs.x }}?' } : task
+  task.action.type === 'model' || task.action.type === 'agent'
+    ? { ...task, instruction: 'How severe is ${{ inputs.x }}?' }
+    : task
 /** A task inside another one. */
 const small = sparse({ title: line, needs: fc.array(taskName, { maxLength: 2 }) }, { id: taskName, action }).map(
   prompted as never,
@@ -230,7 +232,12 @@ export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(
     notify: fc.array(notify, { maxLength: 2 }),
     git: gitUse,
     concurrency: fc.integer({ min: 1, max: 1000 }),
-    defaults: sparse({ timeoutMs: milliseconds, retry, model: fc.constant('local/model-3'), agent: fc.constant('claude') }),
+    defaults: sparse({
+      timeoutMs: milliseconds,
+      retry,
+      model: fc.constant('local/model-3'),
+      agent: fc.constant('claude'),
+    }),
     session: line,
     owner: line,
     stakeholders: lines,

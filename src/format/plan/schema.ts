@@ -186,7 +186,8 @@ export const task = z.strictObject({
     .meta({ description: 'The purpose: research, implement, validate, … an open vocabulary.' }),
   rationale: value.text.optional(),
   instruction: value.text.optional().meta({
-    description: 'For whoever claims the task: prose, or calls like search(query) -> top10. With model or agent: the prompt.',
+    description:
+      'For whoever claims the task: prose, or calls like search(query) -> top10. With model or agent: the prompt.',
   }),
   needs: value.taskNames.optional().meta({ description: 'Tasks that must be done before.' }),
   optional: z.boolean().optional(),
@@ -319,7 +320,12 @@ export const plan = z
       }),
     concurrency: value.count(CONCURRENCY_MAX).optional(),
     defaults: z
-      .strictObject({ timeout: value.timeout.optional(), retry: retry.optional(), model: value.line.optional(), agent: value.line.optional() })
+      .strictObject({
+        timeout: value.timeout.optional(),
+        retry: retry.optional(),
+        model: value.line.optional(),
+        agent: value.line.optional(),
+      })
       .optional()
       .meta({ examples: [{ timeout: '10m' }] }),
     sequential: z.boolean().optional().meta({ description: 'Chain tasks that have no needs.' }),

@@ -52,6 +52,16 @@ export function makeTestFolder(root: string): void {
   )
 }
 
+/** A model that the scripted one answers as, by the protocol of the agent. */
+export const TEST_MODELS: { readonly [wire in ModelWire]: string } = {
+  anthropic: 'anthropic/scripted',
+  'openai-chat': 'local/scripted',
+  'openai-responses': 'openai/scripted',
+  gemini: 'google/gemini-2.5-pro',
+}
+
+type ModelWire = 'anthropic' | 'openai-chat' | 'openai-responses' | 'gemini'
+
 const FIX = 'fix' as TaskName
 
 export const testPlanText = (agent: string): string => `planfold: 1
@@ -70,17 +80,20 @@ tasks:
 export async function testAgent(
   { engine, worker, monotonic, signal }: AgentTestRoom,
   agent: AgentName,
-  written: string = JSON.stringify({ use: agent, model: 'scripted' }),
+  model: string,
 ): Promise<AgentTest> {
   const began = monotonic()
-  const definition = definitionOf(testPlanText(written))
+  const definition = definitionOf(testPlanText(JSON.stringify({ use: agent, model })))
   const made = await engine.submit(null, { type: 'create', definition })
   if (!made.ok) throw new Error(`bug: ${made.refusal.message}`)
   const plan = made.plan as PlanId
   const going = await setGoing(engine, plan)
   if (going.status === 'refused') throw new Error(`bug: ${going.refusal.message}`)
   let log = ''
-  await worker.drive(plan, { stop: signal, onOutput: (_, text) => void (log += text) })
+  const onOutput = (_: TaskName, text: string): void => {
+    log += text
+  }
+  await worker.drive(plan, { stop: signal, onOutput })
   const card = await engine.ask({ type: 'task', plan, task: FIX })
   const entries = (await engine.ask({ type: 'entries', plan })) ?? []
   const results = entries.flatMap(({ events }) => events).flatMap(event => ('result' in event ? [event.result] : []))

@@ -81,10 +81,7 @@ export async function converse(child: ChildProcess, said: Readable, options: Acp
       }
     })
   if (child.stdin === null) return { ok: false, message: 'it has no streams' }
-  const stream = acp.ndJsonStream(
-    Writable.toWeb(child.stdin),
-    Readable.toWeb(said) as ReadableStream<Uint8Array>,
-  )
+  const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(said) as ReadableStream<Uint8Array>)
   try {
     return await app.connectWith(stream, async (context): Promise<AcpEnd> => {
       const ended = new Promise<never>((_, reject) => {

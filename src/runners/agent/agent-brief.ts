@@ -25,7 +25,10 @@ export function agentBrief(attempt: Attempt, options: BriefOptions): string {
     ...(options.isResumed ? [resumedText(facts)] : []),
     definition.instruction ?? '',
     ...section('The goal of the whole plan', facts.goal === null ? [] : [facts.goal]),
-    ...section('Your task', [[attempt.task, title].filter(word => word !== undefined).join(': '), description ?? ''].filter(Boolean)),
+    ...section(
+      'Your task',
+      [[attempt.task, title].filter(word => word !== undefined).join(': '), description ?? ''].filter(Boolean),
+    ),
     ...section('What it was given', inputsText(attempt)),
     ...section('You are done when all of this holds. We check it ourselves; your word for it is not enough', criteria),
     ...section('What you may write', writeText(options)),
@@ -65,8 +68,11 @@ function inputsText({ inputs }: Attempt): readonly string[] {
 
 function earlierText({ attempt, how, why, unmet, left }: EarlierAttempt): string {
   const words = how === 'lost' ? `was cut off (${why})` : `failed: ${why}`
-  const missing = unmet.map(({ criterion, evidence }) => `not met: ${criterion}${evidence === null ? '' : ` (${evidence})`}`)
-  const files = left === null || left.paths.length === 0 ? [] : [`it had changed: ${left.paths.join(', ')}${more(left.more)}`]
+  const missing = unmet.map(
+    ({ criterion, evidence }) => `not met: ${criterion}${evidence === null ? '' : ` (${evidence})`}`,
+  )
+  const files =
+    left === null || left.paths.length === 0 ? [] : [`it had changed: ${left.paths.join(', ')}${more(left.more)}`]
   return [`attempt ${attempt} ${words}`, ...missing, ...files].join('\n')
 }
 

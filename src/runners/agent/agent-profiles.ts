@@ -182,7 +182,9 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
     acp: {
       command: ['opencode', 'acp'],
       files: {
-        '.config/opencode/opencode.json': OPENCODE('{"edit":"ask","bash":"ask","webfetch":"ask","external_directory":"ask"}'),
+        '.config/opencode/opencode.json': OPENCODE(
+          '{"edit":"ask","bash":"ask","webfetch":"ask","external_directory":"ask"}',
+        ),
       },
     },
     headless: {
@@ -190,7 +192,9 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
       resume: ['opencode', 'run', '--format', 'json', '--session', '{session}', '{prompt}'],
       // What asks is denied here, as nobody could answer.
       files: {
-        '.config/opencode/opencode.json': OPENCODE('{"edit":"allow","bash":"allow","webfetch":"deny","external_directory":"deny"}'),
+        '.config/opencode/opencode.json': OPENCODE(
+          '{"edit":"allow","bash":"allow","webfetch":"deny","external_directory":"deny"}',
+        ),
       },
       lines: { session: ['sessionID'], text: ['part.text'], tools: ['part.tool'] },
     },
@@ -211,7 +215,17 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
     },
     acp: { command: ['gemini', '--acp', '-m', '{model}'], mode: 'default', readMode: 'plan' },
     headless: {
-      command: ['gemini', '-m', '{model}', '-p', '{prompt}', '--output-format', 'stream-json', '--approval-mode', 'yolo'],
+      command: [
+        'gemini',
+        '-m',
+        '{model}',
+        '-p',
+        '{prompt}',
+        '--output-format',
+        'stream-json',
+        '--approval-mode',
+        'yolo',
+      ],
       resume: [
         ...['gemini', '-m', '{model}', '-p', '{prompt}', '--output-format', 'stream-json'],
         ...['--approval-mode', 'yolo', '--resume', '{session}'],

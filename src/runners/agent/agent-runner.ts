@@ -10,21 +10,21 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addCost, addUsage } from '../../domain/model-use.ts'
-import { agentRequest, type AgentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
+import { type AgentRequest, agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { GatewayOpened, GatewayReport, GatewayRequest, GatewayWire, Spending } from '../../models/model.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { SandboxDoor } from '../../safety/sandbox/sandbox.ts'
 import { shutIn } from '../../safety/sandbox/shut-in.ts'
-import { childEnvironment, follow, startChild, spawnFailure, withoutCore } from '../run/run-runner.ts'
+import { childEnvironment, follow, spawnFailure, startChild, withoutCore } from '../run/run-runner.ts'
 import type { AgentTools, Attempt, ModelReport, Outcome, ProcessTree, Runner, RunnerTools, Stop } from '../runner.ts'
+import { converse } from './acp-road.ts'
 import { agentBrief } from './agent-brief.ts'
 import { furnish, openHome } from './agent-home.ts'
 import { AgentLog } from './agent-log.ts'
 import { type AgentProfile, COMMAND_LINES, filled, profileOf } from './agent-profiles.ts'
-import { converse } from './acp-road.ts'
-import { findAgent, findRoad, type FoundRoad } from './find-agent.ts'
+import { type FoundRoad, findAgent, findRoad } from './find-agent.ts'
 import { LineReader } from './headless-road.ts'
 import { judgePermission } from './permission-request.ts'
 
@@ -86,7 +86,11 @@ interface Chosen {
 function choose(attempt: Attempt, tools: RunnerTools): Chosen | Failure {
   const request = agentRequest(attempt.action)
   if (request === null || (attempt.definition.instruction ?? '').trim() === '')
-    return failure('logic', 'there is nothing that an agent could be told to do', 'see the plan: `agent` and `instruction`')
+    return failure(
+      'logic',
+      'there is nothing that an agent could be told to do',
+      'see the plan: `agent` and `instruction`',
+    )
   const place = { environment: tools.environment, root: tools.root }
   if (request.command !== null) {
     const [program = ''] = request.command
@@ -96,7 +100,11 @@ function choose(attempt: Attempt, tools: RunnerTools): Chosen | Failure {
   }
   const use = request.use ?? tools.agent?.use
   if (use === undefined || !isAgentName(use))
-    return failure('logic', 'the task names no agent, and the plan has no default', 'write `agent: claude`, or `defaults: { agent: claude }`')
+    return failure(
+      'logic',
+      'the task names no agent, and the plan has no default',
+      'write `agent: claude`, or `defaults: { agent: claude }`',
+    )
   const profile = profileOf(use)
   const { acp, headless } = findAgent(place, profile)
   if (acp !== null) return { name: use, request, profile, road: 'acp', found: acp }
@@ -156,7 +164,11 @@ async function carryOut(
   if (!opened.ok) return failed(opened.failure)
   const { gateway } = opened
   const home = openHome(tools.stateDir, attempt)
-  const plan = await options.openPlanTools?.({ attempt, agent: `${chosen.name}/${attempt.task}`, folder: join(scratch, 'plan') })
+  const plan = await options.openPlanTools?.({
+    attempt,
+    agent: `${chosen.name}/${attempt.task}`,
+    folder: join(scratch, 'plan'),
+  })
   try {
     const root = realpathSync(tools.root)
     const side = isBoxed ? 'sandbox' : 'loopback'
@@ -217,7 +229,9 @@ async function carryOut(
       await folder.value.close()
       return failed(wrapped.failure)
     }
-    log.note(`starts ${chosen.name} ${chosen.found.version ?? ''} (${chosen.road}, ${isBoxed ? 'in a sandbox' : 'without a sandbox'})`)
+    log.note(
+      `starts ${chosen.name} ${chosen.found.version ?? ''} (${chosen.road}, ${isBoxed ? 'in a sandbox' : 'without a sandbox'})`,
+    )
     const said = new PassThrough()
     const errors: string[] = []
     const lines =
@@ -266,7 +280,13 @@ async function carryOut(
           if (verdict.allowed === true) return true
           log.note(`asks to ${verdict.what}; a person is asked`)
           const answer = await agent.permit(verdict, AbortSignal.any([stop.signal, over.signal]))
-          log.note(answer === 'yes' ? 'a person allowed it' : answer === 'late' ? 'nobody answered; it goes on without' : 'not allowed')
+          log.note(
+            answer === 'yes'
+              ? 'a person allowed it'
+              : answer === 'late'
+                ? 'nobody answered; it goes on without'
+                : 'not allowed',
+          )
           return answer === 'yes'
         },
         signal: AbortSignal.any([stop.signal, over.signal]),
@@ -330,12 +350,20 @@ interface Start {
   readonly stdin: string | undefined
 }
 
-function startOf({ request, profile, road, found }: Chosen, values: { readonly session: string }, brief: (isResumed: boolean) => string): Start {
+function startOf(
+  { request, profile, road, found }: Chosen,
+  values: { readonly session: string },
+  brief: (isResumed: boolean) => string,
+): Start {
   if (profile === null) {
     const [, ...args] = request.command!
     return { argv: [found.program, ...args], stdin: `${brief(false)}\n` }
   }
-  if (road === 'acp') return { argv: [found.program, ...profile.acp!.command.slice(1).map(word => filled(word, values))], stdin: undefined }
+  if (road === 'acp')
+    return {
+      argv: [found.program, ...profile.acp!.command.slice(1).map(word => filled(word, values))],
+      stdin: undefined,
+    }
   const { command, resume, setup } = profile.headless!
   const isResumed = resume !== undefined && values.session !== ''
   const told = { ...values, prompt: brief(isResumed) }
@@ -343,7 +371,10 @@ function startOf({ request, profile, road, found }: Chosen, values: { readonly s
   const argv = [found.program, ...args.map(word => filled(word, told))]
   if (setup === undefined || isResumed) return { argv, stdin: undefined }
   const before = [found.program, ...setup.slice(1).map(word => filled(word, told))]
-  return { argv: ['/bin/sh', '-c', `${before.map(quoted).join(' ')} >/dev/null && exec "$@"`, 'sh', ...argv], stdin: undefined }
+  return {
+    argv: ['/bin/sh', '-c', `${before.map(quoted).join(' ')} >/dev/null && exec "$@"`, 'sh', ...argv],
+    stdin: undefined,
+  }
 }
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
@@ -423,7 +454,13 @@ function faultOf(ended: {
   const { chosen, turn, exit, parked, errors, attempt } = ended
   const title = chosen.profile?.title ?? chosen.name
   if (parked !== null)
-    return { class: 'policy', code: 'agent:budget', message: parked, hint: 'raise the budget, then retry the task', retryable: false }
+    return {
+      class: 'policy',
+      code: 'agent:budget',
+      message: parked,
+      hint: 'raise the budget, then retry the task',
+      retryable: false,
+    }
   const last = errors.trimEnd().split('\n').at(-1)?.trim().slice(0, 300) ?? ''
   const because = last === '' ? '' : ` (it said last: ${last})`
   const broken = (message: string): Failure => ({

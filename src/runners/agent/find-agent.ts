@@ -62,7 +62,9 @@ function packagesAround(path: string): string | null {
 function versionOf(real: string): string | null {
   for (let folder = dirname(real); folder !== '/' && basename(folder) !== 'node_modules'; folder = dirname(folder)) {
     try {
-      const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { readonly version?: unknown }
+      const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+        readonly version?: unknown
+      }
       if (typeof version === 'string') return version
     } catch {
       // Not here.

@@ -61,7 +61,13 @@ describe('a permission request', () => {
 
   test('for a protected file in the scope is asked about', async () => {
     const { judge } = setup({ write: ['**'] })
-    for (const path of ['.git/hooks/pre-commit', '.GIT/config', '.planfold/planfold.db', 'CLAUDE.md', '.vscode/tasks.json'])
+    for (const path of [
+      '.git/hooks/pre-commit',
+      '.GIT/config',
+      '.planfold/planfold.db',
+      'CLAUDE.md',
+      '.vscode/tasks.json',
+    ])
       expect([path, await judge({ kind: 'edit', rawInput: { path } })]).toEqual([path, 'ask'])
     expect(await judge({ kind: 'edit', rawInput: { path: 'any/other.ts' } })).toBe(true)
   })
@@ -70,7 +76,9 @@ describe('a permission request', () => {
     const { judge } = setup()
     expect(await judge({ kind: 'execute', rawInput: { command: 'node test.js' } })).toBe(true)
     expect(await judge({ kind: 'execute', rawInput: { command: ['bash', '-lc', 'npm test'] } })).toBe(true)
-    expect(await judge({ title: 'List files', kind: 'execute', rawInput: { command: 'git push origin main' } })).toBe('ask')
+    expect(await judge({ title: 'List files', kind: 'execute', rawInput: { command: 'git push origin main' } })).toBe(
+      'ask',
+    )
     expect(await judge({ kind: 'read', rawInput: { command: 'ls && git -C . push' } })).toBe('ask')
     expect(await judge({ kind: 'execute', rawInput: { commands: ['ls', 'npm publish'] } })).toBe('ask')
   })

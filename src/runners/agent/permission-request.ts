@@ -49,7 +49,8 @@ export async function judgePermission(tool: AskedTool, place: JudgingPlace): Pro
   }
   for (const command of commands) {
     const impact = commandImpact({ script: command })
-    if (impact !== null && impact !== 'unknown') return ask(`run ${JSON.stringify(command)}: it ${IMPACT_WORDS[impact]}`)
+    if (impact !== null && impact !== 'unknown')
+      return ask(`run ${JSON.stringify(command)}: it ${IMPACT_WORDS[impact]}`)
     if (!place.isBoxed) return ask(`run ${JSON.stringify(command)} without a sandbox`)
   }
   if (paths.length > 0) return { allowed: true, why: 'inside the scope of the task' }
@@ -79,7 +80,8 @@ async function beyondScope(path: string, place: JudgingPlace): Promise<string | 
     }
     const state = await stateInside({ root: place.root, stateDir: place.stateDir })
     const parts = inside.split('/')
-    if (state !== null && state.every((name, at) => parts[at]?.toLowerCase() === name)) return "it is Planfold's own state"
+    if (state?.every((name, at) => parts[at]?.toLowerCase() === name))
+      return "it is Planfold's own state"
     if (isClosed(place.write, inside)) return 'it is protected'
     if (!inScope(place.write, inside)) return 'it is outside the scope of the task'
   }
@@ -93,7 +95,8 @@ function below(folder: string, path: string): string | null {
 
 // What a tool would touch, read from its raw input: agents name the same things differently.
 
-const PATH_KEYS = /^(file_?path|path|file_?name|absolute_?path|target_?file|file|notebook_?path|destination|source|from|to)$/i
+const PATH_KEYS =
+  /^(file_?path|path|file_?name|absolute_?path|target_?file|file|notebook_?path|destination|source|from|to)$/i
 const COMMAND_KEYS = /^(command|cmd|script|commands)$/i
 const DEPTH_MAX = 6
 
@@ -111,7 +114,12 @@ function readTool({ rawInput, content }: AskedTool): ReadTool {
     if (!isRecord(item)) continue
     if (item.type === 'diff' && typeof item.path === 'string') paths.push(item.path)
     // Kimi says what it would do in the text of the request only, as JSON.
-    if (rawInput === undefined && item.type === 'content' && isRecord(item.content) && typeof item.content.text === 'string')
+    if (
+      rawInput === undefined &&
+      item.type === 'content' &&
+      isRecord(item.content) &&
+      typeof item.content.text === 'string'
+    )
       collect(parsed(item.content.text), paths, commands, 0)
   }
   // A patch names its files in its text.
@@ -147,7 +155,9 @@ function isPlanTool(rawInput: unknown): boolean {
   const { server, serverName, tool, toolName, tool_name: name } = rawInput
   const ofServer = [server, serverName].some(word => word === 'planfold')
   const named = [tool, toolName, name].find(word => typeof word === 'string')
-  return ofServer ? /^plan_(read|write)$/.test(String(named)) : /^(mcp__)?planfold_{1,2}plan_(read|write)$/.test(String(named))
+  return ofServer
+    ? /^plan_(read|write)$/.test(String(named))
+    : /^(mcp__)?planfold_{1,2}plan_(read|write)$/.test(String(named))
 }
 
 const textsOf = (value: unknown): readonly string[] =>

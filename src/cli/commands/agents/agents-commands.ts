@@ -29,7 +29,9 @@ Examples:
 
   agents
     .command('test')
-    .description('let an agent repair a failing test in a folder of its own; its model follows a script, and costs nothing')
+    .description(
+      'let an agent repair a failing test in a folder of its own; its model follows a script, and costs nothing',
+    )
     .addArgument(new Argument('<agent>', 'its name').choices(AGENT_NAMES))
     .action((agent: StartedAgent) => act(async context => (await import('./agents.ts')).tryAgent(context, agent)))
 

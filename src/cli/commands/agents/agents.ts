@@ -9,10 +9,12 @@ import { trusted } from '../../../engine/roles.ts'
 import {
   type AgentTest,
   makeTestFolder,
+  TEST_MODELS,
   TEST_SCRIPT,
   TEST_STEPS,
   testAgent,
 } from '../../../operations/agents/test-agent.ts'
+import type { AgentProfile } from '../../../runners/agent/agent-profiles.ts'
 import type { FoundAgent, FoundRoad } from '../../../runners/agent/find-agent.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
@@ -35,7 +37,12 @@ export async function listAgents(context: Context): Promise<number> {
       status === 'missing' ? `not installed: npm install -g ${install}` : `${version ?? 'unknown version'} (${road})`,
       tested,
     ])
-    return table(context.paint, ['agent', 'name', 'installed', 'tested with'], rows, context.terminal?.columns() ?? null)
+    return table(
+      context.paint,
+      ['agent', 'name', 'installed', 'tested with'],
+      rows,
+      context.terminal?.columns() ?? null,
+    )
   })
   return EXIT.done
 }
@@ -49,19 +56,31 @@ interface ListedAgent {
   readonly program: string | null
   readonly version: string | null
   readonly tested: string
+  /** The protocol it speaks to its model. */
+  readonly wire: AgentProfile['wire']
   /** The package that has what would be used. */
   readonly install: string
 }
 
 function listed({ profile, acp, headless }: FoundAgent): ListedAgent {
-  const { name, title } = profile
+  const { name, title, wire } = profile
   const road = acp !== null ? 'acp' : headless !== null ? 'headless' : null
   const found: FoundRoad | null = acp ?? headless
   const wanted = found === headless && found !== null ? profile.headless : (profile.acp ?? profile.headless)
   const tested = wanted?.tested ?? profile.tested
   const status = found === null ? 'missing' : found.version === tested ? 'installed' : 'other-version'
   const install = wanted?.package ?? profile.package
-  return { name, title, status, road, program: found?.program ?? null, version: found?.version ?? null, tested, install }
+  return {
+    name,
+    title,
+    status,
+    road,
+    program: found?.program ?? null,
+    version: found?.version ?? null,
+    tested,
+    wire,
+    install,
+  }
 }
 
 export async function tryAgent(context: Context, name: AgentName): Promise<number> {
@@ -76,7 +95,7 @@ export async function tryAgent(context: Context, name: AgentName): Promise<numbe
   const stop = new AbortController()
   const release = context.onSignal(() => stop.abort())
   try {
-    const tested = await inFolder(context, root => tryIn(context, root, name, stop.signal))
+    const tested = await inFolder(context, root => tryIn(context, root, found, stop.signal))
     if (!tested.fits)
       throw new CliError(
         EXIT.failed,
@@ -111,16 +130,21 @@ async function inFolder<T>({ environment }: Context, body: (root: string) => Pro
   }
 }
 
-async function tryIn(context: Context, root: string, name: AgentName, signal: AbortSignal): Promise<AgentTest> {
+async function tryIn(context: Context, root: string, { name, wire }: ListedAgent, signal: AbortSignal): Promise<AgentTest> {
   const { agentScript } = await import('../../../testing/agent-script.ts')
   const { scriptedModel } = await import('../../../testing/scripted-model.ts')
   const model = await scriptedModel(agentScript({ root, scripts: { [TEST_SCRIPT]: TEST_STEPS } }))
   // Nothing of the person's own settings for models counts here.
-  const environment = { ...context.environment, ...model.environment(), PLANFOLD_MODELS: '', PLANFOLD_MODEL: 'local/scripted' }
+  const environment = {
+    ...context.environment,
+    ...model.environment(),
+    PLANFOLD_MODELS: '',
+    PLANFOLD_MODEL: 'local/scripted',
+  }
   const composed = await compose({ cwd: root, root, environment, caller: trusted('planfold') })
   try {
     const { engine, worker } = composed
-    return await testAgent({ engine, worker, monotonic: () => performance.now(), signal }, name)
+    return await testAgent({ engine, worker, monotonic: () => performance.now(), signal }, name, TEST_MODELS[wire])
   } finally {
     await composed.close()
     await model.close()
