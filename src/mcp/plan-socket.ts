@@ -55,6 +55,8 @@ export async function openPlanSocket(options: PlanSocketOptions): Promise<PlanSo
       if (!isKnown) return void socket.destroy()
       const serving = serveStdio(factory, { transport: new StdioServerTransport(socket, socket) })
       socket.once('close', () => void serving.close())
+      // It was stopped behind the first line.
+      socket.resume()
     })
   })
   await new Promise<void>((resolve, reject) => {

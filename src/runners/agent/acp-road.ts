@@ -35,6 +35,8 @@ export type AcpEnd =
 export async function converse(child: ChildProcess, said: Readable, options: AcpOptions): Promise<AcpEnd> {
   const { log, signal } = options
   const calls = new Map<string, AskedTool>()
+  const titles = new Map<string, string>()
+  const shown = new Set<string>()
   const { agent: A, client: C } = acp.methods
   let isLive = false
   let turns = 0
@@ -69,8 +71,13 @@ export async function converse(child: ChildProcess, said: Readable, options: Acp
               cancel()
             }
           }
-          const words = shownCall(update.title ?? null, now, update.status ?? null)
-          if (words !== null) log.act(words)
+          if (update.title != null) titles.set(update.toolCallId, update.title)
+          const isKnown = isFilled(now.rawInput) || (now.content ?? []).length > 0 || ENDED.has(update.status ?? '')
+          if (isKnown && !shown.has(update.toolCallId)) {
+            shown.add(update.toolCallId)
+            log.act(shownCall(titles.get(update.toolCallId) ?? now.kind ?? 'a tool', now))
+          }
+          if (update.status === 'failed') log.act(`failed: ${titles.get(update.toolCallId) ?? 'a tool'}`)
           return
         }
         case 'plan':
@@ -156,14 +163,16 @@ function merged(before: AskedTool | undefined, update: acp.ToolCallUpdate): Aske
 
 const CONTENT_MAX = 20
 
-/** A call is shown when it is known what it is, and when it failed. */
-function shownCall(title: string | null, { kind, content }: AskedTool, status: string | null): string | null {
-  if (status === 'failed') return `failed: ${title ?? kind ?? 'a tool'}`
-  if (title === null || status === 'completed') return null
+/** A call is shown once, as soon as it is known what it does. */
+function shownCall(title: string, { content }: AskedTool): string {
   const diffs = (content ?? []).flatMap(item => (isDiff(item) ? [item] : []))
   const changed = diffs.map(({ path, oldText, newText }) => `${path} (+${linesOf(newText)} −${linesOf(oldText)})`)
   return changed.length === 0 ? title : `${title}: ${[...new Set(changed)].join(', ')}`
 }
+
+const ENDED: ReadonlySet<string> = new Set(['completed', 'failed'])
+const isFilled = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length > 0
 
 interface Diff {
   readonly type: 'diff'

@@ -112,6 +112,7 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
     env: {
       ANTHROPIC_BASE_URL: '{url}',
       ANTHROPIC_API_KEY: '{token}',
+      ANTHROPIC_MODEL: '{model}',
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
       // Without it, it does not start as root; what it then allows itself, our sandbox does not.
