@@ -42,6 +42,7 @@ import { MemoryJournal, MemoryProjections } from '../src/stores/memory/memory-ta
 import type { Entry, Updated, UpdateOptions } from '../src/stores/store.ts'
 import type { SimDisk } from './machine.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { Books } from './spending.ts'
 import { Travel } from './travel.ts'
 import type { Execution, Watcher, World } from './world.ts'
 
@@ -58,6 +59,7 @@ export type InvariantId =
   | 'I18'
   | 'I19'
   | 'I20'
+  | 'P48'
   | 'L'
   | 'leak'
   | 'crashed'
@@ -119,6 +121,8 @@ export class Invariants implements Watcher {
   readonly #blobs: BlobsMemory
   readonly #tasks = new Map<TaskName, Shadow>()
   readonly travel: Travel
+  /** Of plans whose tasks spend money. */
+  books: Books | null = null
   /** Which visits' marks stood, after every entry. */
   readonly #marks: ReadonlyMap<TaskName, number>[] = []
   #under: EventOf<'rollback.started'> | null = null
@@ -186,6 +190,7 @@ export class Invariants implements Watcher {
     for (const event of entry.events) {
       this.#now = `entry ${entry.version}, ${told(event)}`
       this.#event(event, entry)
+      this.books?.event(event, this.mirror)
       this.travel.event(event, this.mirror, entry)
       evolve(this.mirror, event, entry.now)
     }
@@ -334,7 +339,8 @@ export class Invariants implements Watcher {
         const task = this.#open(event)
         const stopping = entry.command.type === 'turn' && entry.command.start === false
         const superseded = event.reason.startsWith('superseded')
-        if (event.byUs === true && !stopping && !superseded && !task.unwanted)
+        const unpaid = this.books !== null && event.reason.includes('budget')
+        if (event.byUs === true && !stopping && !superseded && !unpaid && !task.unwanted)
           this.fail('I18', `'${event.task}' was ended in the middle, and nobody wanted that`)
         task.status = 'ready'
         task.unknown = !task.claimed
@@ -753,6 +759,7 @@ export class Invariants implements Watcher {
   last(): void {
     this.checkAll()
     for (const { version, events } of this.#acknowledged) this.#isDurable(version, events)
+    this.books?.compare(this.mirror)
     for (const task of this.#tasks.values()) if (task.status === 'completed') this.#marked(task)
     const state = newState()
     for (const entry of this.entries) {

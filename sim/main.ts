@@ -5,6 +5,7 @@
 //   npm run sim -- --seeds 500            many seeds, from --seed (default 0x1) on
 //   --events N     steps of the safety phase        --trace   print every line
 //   --mutant NAME  with a bug planted on purpose
+//   --spenders     tasks that spend money under budgets
 
 import { parseArgs } from 'node:util'
 import { FAULTS, noneFired } from './faults.ts'
@@ -19,6 +20,7 @@ const { values } = parseArgs({
     twice: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
     mutant: { type: 'string' },
+    spenders: { type: 'boolean', default: false },
   },
 })
 
@@ -28,6 +30,7 @@ if (mutant === undefined) {
   process.exit(2)
 }
 const events = values.events === undefined ? {} : { events: Number(values.events) }
+const spenders = values.spenders ? ({ spenders: 'honest' } as const) : {}
 const first = BigInt(values.seed)
 const count = Number(values.seeds)
 const fired = noneFired()
@@ -36,7 +39,7 @@ let [steps, commits, completed, vacuous, failures] = [0, 0, 0, 0, 0]
 const ends: Record<string, number> = {}
 for (let at = 0; at < count; at++) {
   const seed = `0x${(first + BigInt(at)).toString(16)}`
-  const verdict = await run({ seed, mutant, keepAll: values.trace, ...events })
+  const verdict = await run({ seed, mutant, keepAll: values.trace, ...events, ...spenders })
   if (values.trace) for (const line of verdict.trace) console.log(line)
   if (verdict.violation !== null) {
     failures++
@@ -46,7 +49,7 @@ for (let at = 0; at < count; at++) {
       `seed ${seed}: ${verdict.status}, ${verdict.steps} steps, ${verdict.entries} entries, trace ${verdict.hash}`,
     )
   if (values.twice) {
-    const again = await run({ seed, mutant, ...events })
+    const again = await run({ seed, mutant, ...events, ...spenders })
     if (again.hash !== verdict.hash) {
       failures++
       console.log(

@@ -89,6 +89,7 @@ export class People {
   #answer(): void {
     const { mirror } = this.#town.truth
     if (this.#willing && mirror.status === 'paused') this.#say(ANA, { type: 'resume' })
+    this.#pay()
     const waiting = mirror.order.filter(task => task.gate !== null)
     if (waiting.length === 0) return
     const task = this.#luck.pick(waiting)
@@ -108,6 +109,24 @@ export class People {
     if (this.#luck.chance(0.25)) this.#say(ANA, decide(verdict))
     const other: GateVerdict = verdict === 'approved' ? 'rejected' : 'approved'
     if (this.#luck.chance(0.15) && task.gate?.asks.type !== 'unknown-outcome') this.#say('ben' as Actor, decide(other))
+  }
+
+  /** Asked for more budget, they agree, add something of their own, or say no. */
+  #pay(): void {
+    const { mirror } = this.#town.truth
+    const question = mirror.questions.find(({ budget }) => budget !== undefined)
+    if (question?.budget === undefined) return
+    const { reason } = question.budget
+    const short = reason.type === 'caps' ? reason.short[0]! : null
+    if (short !== null && this.#luck.chance(0.3)) {
+      const level = short.task === undefined ? {} : { task: short.task }
+      const add = {
+        [short.key]: short.key === 'cost' ? this.#luck.between(1, 50) / 10 : this.#luck.between(1, 20) * 1_000,
+      }
+      return this.#say(ANA, { type: 'raise', ...level, add })
+    }
+    const more = this.#willing || this.#luck.chance(0.8) ? 'yes' : 'no'
+    this.#say(ANA, { type: 'answer', id: question.id, answers: { more } })
   }
 
   #verdict(task: TaskState): GateVerdict {

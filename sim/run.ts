@@ -18,6 +18,7 @@ import { People } from './people.ts'
 import { Random } from './random.ts'
 import { drawRecovery } from './recovering.ts'
 import { Scheduler } from './scheduler.ts'
+import { Books, drawSpending } from './spending.ts'
 import { Trace } from './trace.ts'
 import { drawWorkload } from './workload.ts'
 import { World } from './world.ts'
@@ -32,6 +33,8 @@ export interface RunOptions {
   readonly keepAll?: boolean
   /** Faults that are on whatever the seed says. */
   readonly forced?: readonly Fault[]
+  /** Tasks spend money under budgets; `greedy`: also what was refused, which must be found. */
+  readonly spenders?: 'honest' | 'greedy'
   /** Handed the disk when all is over: what was written can be read again. */
   readonly onDisk?: (disk: SimDisk) => void
 }
@@ -48,6 +51,9 @@ export interface Verdict {
   /** Rollbacks that came to their end. */
   readonly rollbacks: number
   readonly status: string
+  /** How often somebody was asked for more budget, and gave it. */
+  readonly asked: number
+  readonly raised: number
   readonly fired: Fired
   readonly trace: readonly string[]
 }
@@ -66,13 +72,23 @@ export async function run(options: RunOptions): Promise<Verdict> {
   const kept = new Trace(options)
   const trace = (line: string) => kept.add(`${(scheduler.now - 1_000_000).toFixed(0).padStart(8)} ${line}`)
   const plain = drawWorkload(luck.fork('workload'))
-  const workload = badSeeds.some(({ seed }) => seed === options.seed)
-    ? plain
-    : drawRecovery(plain, luck.fork('recovery'))
+  const isKnownBad = badSeeds.some(({ seed }) => seed === options.seed)
+  const workload =
+    options.spenders !== undefined
+      ? drawSpending(plain, luck.fork('spending'))
+      : isKnownBad
+        ? plain
+        : drawRecovery(plain, luck.fork('recovery'))
   const faults = new Faults(luck.fork('faults'), [...(options.mutant?.needs ?? []), ...(options.forced ?? [])])
   const disk = new SimDisk()
   const world = new World(scheduler, luck.fork('world'), workload, trace)
   const truth = new Invariants(disk, world, scheduler, trace)
+  if (options.spenders !== undefined) {
+    const books = new Books(what => truth.fail('P48', what))
+    truth.books = books
+    world.onUse = (task, amount) => books.used(task, amount)
+    world.greedy = options.spenders === 'greedy'
+  }
   const strays = luck.fork('strays')
   const wall = { offset: 0 }
   const folds = luck.fork('folds')
@@ -127,6 +143,8 @@ export async function run(options: RunOptions): Promise<Verdict> {
     completed: truth.completed,
     rollbacks: truth.travel.finished,
     status: mirror.status,
+    asked: truth.books?.questions ?? 0,
+    raised: truth.books?.raises ?? 0,
     fired: faults.fired,
     trace: options.keepAll === true ? kept.all() : kept.last(),
   }

@@ -4,6 +4,7 @@
 import type { PlanName, TaskName } from '../src/domain/id.ts'
 import type { Action, Criterion, EffectClass, PlanDefinition, TaskDefinition } from '../src/domain/plan.ts'
 import type { Random } from './random.ts'
+import type { Spending } from './spending.ts'
 
 /** How a task behaves when it is carried out. */
 export interface Script {
@@ -21,6 +22,8 @@ export interface Workload {
   readonly cancels: boolean
   /** They go back, and forth again; all files are looked at. */
   readonly travels: boolean
+  /** What tasks spend, in plans with a budget. */
+  readonly spending?: ReadonlyMap<TaskName, Spending>
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }

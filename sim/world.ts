@@ -7,11 +7,12 @@ import type { ActionType, EffectClass } from '../src/domain/plan.ts'
 import { effectOf } from '../src/domain/plan-rules/effect.ts'
 import { isSame } from '../src/engine/rollback/write-set.ts'
 import { decideRunner } from '../src/runners/decide/decide-runner.ts'
-import type { Attempt, Outcome, ProcessTree, Runner } from '../src/runners/runner.ts'
+import type { Attempt, AttemptBudget, Outcome, ProcessTree, Runner } from '../src/runners/runner.ts'
 import type { Blobs, Change, Snapshots, TreeEntry, Workspace } from '../src/workspace/workspace.ts'
 import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
 import { type Shelf, simSnapshots, type Unsettled } from './snapshots.ts'
+import type { Spending } from './spending.ts'
 import type { Workload } from './workload.ts'
 
 /** One child process doing one thing. */
@@ -68,8 +69,15 @@ export class World implements Shelf {
 
   /** The runners of one process. */
   runners(parent: Parent): ReadonlyMap<ActionType, Runner> {
-    const attempt: Runner['attempt'] = (attempt, tools, stop) =>
-      this.#carryOut(parent, attempt, tools.owner, stop.signal)
+    const attempt: Runner['attempt'] = async (attempt, tools, stop) => {
+      const spending = this.#workload.spending?.get(attempt.task)
+      const isWork = attempt.action === attempt.definition.action
+      const unpaid =
+        spending === undefined || tools.budget === undefined || !isWork
+          ? null
+          : await this.#spend(parent, attempt, spending, tools.budget, stop.signal)
+      return unpaid ?? (await this.#carryOut(parent, attempt, tools.owner, stop.signal))
+    }
     return new Map<ActionType, Runner>([
       ['run', { action: 'run', attempt }],
       ['edit', { action: 'edit', attempt }],
@@ -175,6 +183,54 @@ export class World implements Shelf {
   digest(): Sha256 {
     const all = [[...this.files].sort(), [...this.byKey].sort(), this.executions.map(({ owner: _, ...rest }) => rest)]
     return createHash('sha256').update(JSON.stringify(all)).digest('hex') as Sha256
+  }
+
+  /** Told what was really used, at the moment it is. */
+  onUse: (task: TaskName, amount: { readonly cost: number; readonly tokens: number; readonly calls: number }) => void =
+    () => {}
+  /** Sends calls also when nothing could be reserved; planted, to see that it is found. */
+  greedy = false
+
+  /** A few calls at a time, each reserved, sent and settled; null when all were answered. */
+  async #spend(
+    parent: Parent,
+    attempt: Attempt,
+    { calls, atOnce, cost, tokens }: Spending,
+    budget: AttemptBudget,
+    signal: AbortSignal,
+  ): Promise<Outcome | null> {
+    let [left, sent] = [calls, 0]
+    let unpaid: Outcome | null = null
+    const pause = (ms: number, label: string) =>
+      new Promise<void>(resolve => this.#scheduler.after(ms, label, () => parent.hear(label, resolve)))
+    const caller = async (): Promise<void> => {
+      while (left > 0 && unpaid === null && !signal.aborted) {
+        left--
+        const most = { calls: 1, cost, tokens }
+        const patience = new AbortController()
+        this.#scheduler.after(8_000, 'patience', () => parent.hear('patience', () => patience.abort()))
+        const reserved = await budget.reserve(most, {
+          wait: sent === 0 ? 'others' : 'person',
+          signal: AbortSignal.any([signal, patience.signal]),
+        })
+        if (!reserved.ok && !this.greedy) {
+          unpaid ??=
+            reserved.why === 'refused'
+              ? { type: 'failed', failure: reserved.failure }
+              : { type: 'interrupted', reason: 'no budget', ...(sent === 0 ? { begun: false as const } : {}) }
+          return
+        }
+        sent++
+        const share = this.#luck.fraction()
+        const actual = { calls: 1, cost: Math.floor(cost * share * 1e6) / 1e6, tokens: Math.floor(tokens * share) }
+        // It is used somewhere between sending and answering, whatever becomes of us.
+        this.#scheduler.after(this.#luck.between(0, 300), 'call', () => this.onUse(attempt.task, actual))
+        await pause(this.#luck.between(300, 1_500), 'answer')
+        if (reserved.ok && !this.#luck.chance(0.1)) await budget.settle(reserved.id, actual)
+      }
+    }
+    await Promise.all(Array.from({ length: atOnce }, caller))
+    return signal.aborted ? { type: 'interrupted' } : unpaid
   }
 
   #carryOut(parent: Parent, attempt: Attempt, owner: string, signal: AbortSignal): Promise<Outcome> {

@@ -2,6 +2,7 @@
 // commands are `recover` (once, when a loop takes a plan) and `turn` (one turn of the loop); all others come from people
 // and agents through a face.
 
+import type { Amounts, Spend } from './budget/amounts.ts'
 import type {
   EditChoices,
   EventOf,
@@ -176,6 +177,19 @@ export type Command =
   | Rollback
   /** What the proxy of a sandbox answered to commands of a task. */
   | ({ readonly type: 'network' } & NetworkDecided)
+  /** An attempt is about to call a model: the most that the call can use. */
+  | {
+      readonly type: 'reserve'
+      readonly id: string
+      readonly task: TaskName
+      readonly visit: number
+      readonly attempt: number
+      readonly spend: Spend
+    }
+  /** What it really used. */
+  | { readonly type: 'settle'; readonly id: string; readonly actual: Spend }
+  /** A person allows more to be spent. */
+  | { readonly type: 'raise'; readonly add: Amounts; readonly task?: TaskName; readonly by: string }
 
 /**
  * Of a plan that goes on: what becomes of completed work that is unsafe to repeat and would run again, because it was changed or
@@ -190,6 +204,8 @@ export interface Start {
   readonly sandbox?: SandboxMode
   /** There is no sandbox here, and nobody has said that commands may run without one: the id of the question that asks first. */
   readonly asks?: string
+  /** It has a budget: what it spends is counted. */
+  readonly budget?: 'kept'
   readonly stamp?: Standing
 }
 

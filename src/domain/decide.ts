@@ -1,6 +1,7 @@
 // May this happen, and what then happened? The one door of all rules: every change of a plan, by the engine, a person or an
 // agent, is a command decided here.
 
+import { raiseBudget, reserve, settleSpend } from './budget/budget-rules.ts'
 import type { Command } from './command.ts'
 import type { Event, NotePlace } from './event.ts'
 import { decideGate, review } from './gates/gates.ts'
@@ -124,6 +125,12 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
       emit(draft, { type: 'network.decided', ...told })
       return undefined
     }
+    case 'reserve':
+      return reserve(draft, command)
+    case 'settle':
+      return settleSpend(draft, command)
+    case 'raise':
+      return raiseBudget(draft, command)
     case 'note':
       if (command.text.trim() === '') return refuse('invalid', 'the note is empty', 'write something')
       if (command.task !== undefined && !draft.state.tasks.has(command.task)) return unknownTask(draft, command.task)

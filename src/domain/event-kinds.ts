@@ -16,6 +16,7 @@ export type EventKind =
   | 'compensation'
   | 'recovery'
   | 'network'
+  | 'budget'
   | 'note'
 
 /** Every event there is, and its kind. Null: bookkeeping that the audit trail leaves out. The compiler checks that none is missing. */
@@ -80,6 +81,9 @@ export const EVENT_KINDS: { readonly [T in EventType]: EventKind | null } = {
   'rollback.finished': 'rollback',
   'rollback.stopped': 'rollback',
   'network.decided': 'network',
+  'budget.reserved': 'budget',
+  'budget.settled': 'budget',
+  'budget.raised': 'budget',
   'notice.sent': 'note',
   'note.added': 'note',
 }

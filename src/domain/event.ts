@@ -2,6 +2,7 @@
 // (see stores/journal/entry.ts). Adding a field is compatible; renaming or removing one needs an upcast. Described line by line in
 // docs/formats/journal.md.
 
+import type { Amounts, AskedBudget } from './budget/amounts.ts'
 import type { ForkAdopted, Rollback, RollbackOutcome } from './command.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
@@ -145,6 +146,8 @@ export interface Question {
   readonly sandbox?: true
   /** Planfold asks: an agent that it started wants to do something beyond its task. `rule` is the same for the same thing. */
   readonly agent?: { readonly rule: string }
+  /** Planfold asks: may more be spent? */
+  readonly budget?: AskedBudget
 }
 
 /** A revision that has not taken effect. It counts only while `base` is the plan's hash. */
@@ -186,9 +189,45 @@ export interface Feedback {
   readonly text: string
 }
 
+// What is spent under a budget. Attempts, time and output are counted by the events of attempts.
+
+export type BudgetEvent =
+  /** The most that a call of a model can use, held before it is sent. */
+  | {
+      readonly type: 'budget.reserved'
+      readonly id: string
+      readonly task: TaskName
+      readonly visit: number
+      readonly attempt: number
+      readonly amount: Amounts
+      /** The price is not known. */
+      readonly unpriced?: true
+    }
+  /** What it really used. One that is never settled has used all that was held. */
+  | {
+      readonly type: 'budget.settled'
+      readonly id: string
+      readonly task: TaskName
+      readonly visit: number
+      readonly attempt: number
+      readonly amount: Amounts
+    }
+  /** A person allowed more. `task`: to the budget of that task or group. */
+  | {
+      readonly type: 'budget.raised'
+      readonly task?: TaskName
+      readonly add?: Amounts
+      /** Models may be used although their price is not known. */
+      readonly unpriced?: true
+      /** Single calls of the task may cost so much, in US dollars. */
+      readonly large?: number
+      readonly by: string
+    }
+
 export type Event =
   | JudgementEvent
   | ClientEvent
+  | BudgetEvent
   /** What commands asked the proxy of their sandbox for. */
   | ({ readonly type: 'network.decided' } & NetworkDecided)
   | {
@@ -231,9 +270,18 @@ export type Event =
       readonly sandbox?: SandboxMode
       /** The plan says `policy.sandbox: off`, and that holds: commands run with the person's permissions. */
       readonly sandboxOff?: true
+      /** It has a budget, and what it spends is counted. Absent in journals from before budgets were kept. */
+      readonly budget?: 'kept'
       readonly stamp?: Standing
     }
-  | { readonly type: 'plan.paused'; readonly reason: string; readonly force?: true; readonly cause?: Shortage }
+  | {
+      readonly type: 'plan.paused'
+      readonly reason: string
+      readonly force?: true
+      readonly cause?: Shortage
+      /** Its budget is used up, and a person is asked for more; what runs goes on. */
+      readonly budget?: true
+    }
   | { readonly type: 'plan.resumed' }
   | { readonly type: 'plan.cancelled'; readonly reason: string; readonly force: boolean }
   | { readonly type: 'plan.finished'; readonly status: 'completed' | 'failed' | 'cancelled'; readonly reason: string }
@@ -282,6 +330,8 @@ export type Event =
       readonly reserves?: Reserves
       /** So many of its visits were opened by going back, and are no retries. */
       readonly goneBack?: number
+      /** What it holds of the budgets around it. */
+      readonly holds?: Amounts
     }
   | {
       readonly type: 'attempt.succeeded'

@@ -807,6 +807,36 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     journal.succeed('more')
     return journal
   },
+  'asked-for-more': () => {
+    const budget = { cost: { amount: 1, currency: 'USD' }, attempts: 3, outputBytes: 1_000_000, timeMs: 60_000 }
+    const ask = task('ask', { effect: 'model' })
+    const journal = begin(plan('asked-for-more', ask, task('then', { needs: ['ask'] }), { policy: { budget } }), {
+      ...START,
+      budget: 'kept',
+    })
+    const call = { task: name('ask'), visit: 1, attempt: 1 } as const
+    journal.must({ type: 'reserve', ...call, id: 'c1', spend: { cost: 0.75, tokens: 900, calls: 1 } })
+    journal.must({ type: 'settle', id: 'c1', actual: { cost: 0.5, tokens: 600, calls: 1 } })
+    journal.must({ type: 'reserve', ...call, id: 'c2', spend: { cost: 0.75, tokens: 900, calls: 1 } })
+    journal.must({ type: 'raise', add: { cost: 1 }, by: 'ana' })
+    journal.must({ type: 'reserve', ...call, id: 'c2', spend: { cost: 0.75, tokens: 900, calls: 1 } })
+    journal.must({ type: 'recover', reason: 'the process running it died', lastSign: journal.clock.now() })
+    journal.turn()
+    const again = { ...call, attempt: 2 }
+    journal.must({ type: 'reserve', ...again, id: 'c3', spend: { cost: null, calls: 1 } })
+    const asked = (more: string) =>
+      journal.must({ type: 'answer', id: journal.state.questions[0]!.id, answers: { more }, by: 'ana' })
+    asked('yes')
+    journal.must({ type: 'reserve', ...again, id: 'c3', spend: { cost: null, calls: 1 } })
+    journal.must({ type: 'settle', id: 'c3', actual: { cost: null, calls: 1 } })
+    journal.must({ type: 'reserve', ...again, id: 'c4', spend: { cost: 9, calls: 1 } })
+    asked('no')
+    journal.must({ type: 'resume' })
+    journal.succeed('ask', { durationMs: 2_000, log: { sha256: numberedSha(9), bytes: 120 } })
+    journal.must({ type: 'raise', add: { attempts: 1 }, by: 'ana' })
+    journal.succeed('then', { durationMs: 1_000 })
+    return journal
+  },
   'lost-output': () => {
     const outputs = { report: { from: 'file', file: 'report.json' } } as const
     const scope = { write: ['report.json'], network: [], outputs }
@@ -931,6 +961,9 @@ describe('the golden journals', () => {
       'assessment.made': true,
       'notice.sent': true,
       'network.decided': true,
+      'budget.reserved': true,
+      'budget.settled': true,
+      'budget.raised': true,
       'task.added': true,
       'plan.annotated': true,
       'task.annotated': true,

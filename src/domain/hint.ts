@@ -54,6 +54,10 @@ export interface StepFields {
   /** What its gates ask. */
   readonly gates: OfPlan
   readonly checkpoints: OfPlan
+  /** What is spent, reserved and left. */
+  readonly budget: OfPlan
+  /** More may be spent. */
+  readonly 'budget-add': OfPlan
   readonly handoff: OfPlan
   readonly digest: OfPlan
   readonly audit: OfPlan

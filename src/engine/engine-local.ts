@@ -213,13 +213,19 @@ export class EngineLocal implements EngineInProcess {
         return await this.#decide(plan, order, writing)
       case 'answer': {
         const state = await rooms.store.state(plan)
-        const isOurs = state?.questions.some(({ id, network, sandbox }) => id === order.id && (network ?? sandbox))
+        const isOurs = state?.questions.some(
+          ({ id, network, sandbox, budget }) => id === order.id && (network ?? sandbox ?? budget),
+        )
         const refusal =
           state === null || isOurs !== true
             ? null
             : await (await lazy.machineAnswer()).keepForMachine(rooms, this.caller, state, order)
         if (refusal !== null) return { ok: false, refusal }
         return await write(rooms, plan, { ...order, by }, writing)
+      }
+      case 'raise': {
+        const refusal = (await lazy.machineAnswer()).refuseTask(rooms)
+        return refusal === null ? await write(rooms, plan, { ...order, by }, writing) : { ok: false, refusal }
       }
       case 'retry':
       case 'skip':

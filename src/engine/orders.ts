@@ -210,6 +210,8 @@ export type Order =
   | { readonly type: 'answer'; readonly id: string; readonly answers: JsonObject }
   | ReplanningOrder
   | EditingOrder
+  /** More may be spent; only a person may say so. */
+  | Omit<CommandOf<'raise'>, 'by'>
   | CommandOf<'retry'>
   | CommandOf<'skip'>
   | CommandOf<'note'>

@@ -98,6 +98,8 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>) => string } = {
   proposals: read('inbox'),
   gates: read('inbox'),
   checkpoints: person('look at the checkpoints'),
+  budget: read('plan'),
+  'budget-add': person('add to the budget'),
   handoff: read('plan'),
   digest: read('changes'),
   audit: read('changes'),

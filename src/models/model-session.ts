@@ -1,14 +1,15 @@
 // One drafting or one task with one model: every request is limited, listed, sent once, recorded and counted here.
 
+import type { Spend } from '../domain/budget/amounts.ts'
 import type { Json } from '../domain/json.ts'
-import type { ModelUsage } from '../domain/model-use.ts'
-import { NO_USAGE } from '../domain/model-use.ts'
+import { type ModelUsage, NO_USAGE, tokensOf } from '../domain/model-use.ts'
 import type { Failure } from '../domain/result.ts'
 import { redactor, streamRedactor } from '../safety/secrets/redaction.ts'
 import { readAnswer, repairRequest } from './answer-text.ts'
 import type { CallList } from './call-list.ts'
 import { Meter, type Reservation } from './meter.ts'
 import type {
+  CallBudget,
   Model,
   ModelAnswer,
   ModelCaps,
@@ -42,6 +43,8 @@ export interface SessionRoom {
   readonly outputTokens: number
   readonly clock: RateClock & { readonly now: () => number }
   readonly newId: () => string
+  /** Absent in a replay, and where no plan pays. */
+  readonly budget?: CallBudget
 }
 
 const STEPS_MAX = 8
@@ -150,12 +153,13 @@ async function ask(
 ): Promise<Said> {
   const { clock } = room
   let last = { id: '', outputTokens: 0 }
+  const settling: Promise<void>[] = []
   try {
     question.signal?.throwIfAborted()
     const { askModel } = await import('./sdk.ts')
     const guard: CallGuard = {
       begin: async (inputBytes, outputTokensMax) => {
-        const call = await begin(room, meters, question, inputBytes, outputTokensMax)
+        const call = await begin(room, meters, question, inputBytes, outputTokensMax, settling)
         last = call
         return call
       },
@@ -178,6 +182,9 @@ async function ask(
     const failure = failureOfCall(question.signal?.aborted === true ? abortOf(error) : error, room.name, clock.now())
     if (failure.retryAfterMs !== undefined) room.limit?.pause(failure.retryAfterMs)
     return { ok: false, failure }
+  } finally {
+    // Before anybody is told how it ended: what is not settled when the attempt ends counts as spent in full.
+    await Promise.all(settling)
   }
 }
 
@@ -191,6 +198,7 @@ async function begin(
   { signal, purpose = room.purpose }: TextQuestion,
   inputBytes: number,
   outputTokensMax: number,
+  settling: Promise<void>[],
 ): Promise<GuardedCall> {
   const { clock, wire, calls, price } = room
   let outputTokens = outputTokensMax
@@ -207,20 +215,30 @@ async function begin(
   const most = { usage, cost: costOf(usage, room.price) }
   for (const meter of meters) meter.hold(most)
   let counted: (tokens: number) => void = () => {}
+  let reserved: string | null = null
   try {
+    reserved = await reserveCall(room, inputBytes, outputTokens, signal)
     counted = (await room.limit?.turn(most.usage.inputTokens + outputTokens, signal)) ?? counted
   } catch (error) {
     for (const meter of meters) meter.release(most)
+    if (reserved !== null) settling.push(room.budget!.settle(reserved, {}))
     throw error
   }
   const id = room.newId()
   const began = clock.monotonic()
   const { name: model, payer } = room
   calls?.begin({ id, at: clock.now(), model, purpose, payer, ...most })
-  const end = (status: 'answered' | 'failed' | 'cut off', code: string | null, usage: ModelUsage) => {
+  const end = (
+    status: 'answered' | 'failed' | 'cut off',
+    code: string | null,
+    usage: ModelUsage,
+    isCounted: boolean,
+  ) => {
     const used = { usage, cost: costOf(usage, price) }
     counted(usage.inputTokens + usage.outputTokens)
     for (const meter of meters) meter.settle(most, used)
+    // When nobody knows what was used, all that is held of a budget stays spent.
+    if (reserved !== null && isCounted) settling.push(room.budget!.settle(reserved, spendOf(used)))
     calls?.end(id, { status, code, durationMs: Math.round(clock.monotonic() - began), ...used })
   }
   return {
@@ -231,7 +249,8 @@ async function begin(
         ...(wireUsage === undefined ? {} : { wireUsage }),
         ...(providerMetadata === undefined ? {} : { providerMetadata }),
       })
-      end('answered', null, usage ?? estimate(most, outputBytes))
+      // An answer for which nothing was counted was not counted.
+      end('answered', null, usage ?? estimate(most, outputBytes), usage !== null && tokensOf(usage) > 0)
     },
     failed: error => {
       const failure = failureOfCall(signal?.aborted === true ? abortOf(error) : error, model, clock.now())
@@ -241,10 +260,41 @@ async function begin(
         failure.code === 'model:cancelled' ? 'cut off' : 'failed',
         failure.code ?? null,
         isFree ? NO_USAGE : most.usage,
+        isFree,
       )
     },
   }
 }
+
+/**
+ * Holds the most that the request can use of the plan's budget. No token is shorter than a byte, so the bytes of the input are a bound
+ * that holds for every provider, where the estimate of the caps is not.
+ */
+async function reserveCall(
+  { budget, price, calls }: SessionRoom,
+  inputBytes: number,
+  outputTokens: number,
+  signal: AbortSignal | undefined,
+): Promise<string | null> {
+  if (budget === undefined || calls === null) return null
+  const inputTokens = inputBytes + INPUT_EXTRA_TOKENS
+  const usage = { ...NO_USAGE, inputTokens, outputTokens }
+  const cost = costOf(price?.cacheWrite === undefined ? usage : { ...usage, cacheWriteTokens: inputTokens }, price)
+  const plain = costOf(usage, price)
+  const dearer = cost.known && plain.known && plain.usd > cost.usd ? plain : cost
+  const held = await budget.reserve(spendOf({ usage, cost: dearer }), signal)
+  if (!held.ok) throw new ModelError(held.failure)
+  return held.id
+}
+
+/** What a provider adds to a request by itself. */
+const INPUT_EXTRA_TOKENS = 1_024
+
+const spendOf = ({ usage, cost }: Reservation): Spend => ({
+  calls: 1,
+  tokens: tokensOf(usage),
+  cost: cost.known ? cost.usd : null,
+})
 
 const FREE: ReadonlySet<string> = new Set([
   'model:rate-limit',

@@ -15,6 +15,7 @@
 //
 //   await models.open({ purpose: 'draft', replay: recording })
 
+import type { Spend } from '../domain/budget/amounts.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 import type { Failure } from '../domain/result.ts'
@@ -59,8 +60,19 @@ export interface OpenRequest {
   readonly payer?: string
   /** The limits of the session, where they are lower than those of the settings. */
   readonly caps?: ModelCaps
+  /** The budget of a plan: asked before each request, told after it. */
+  readonly budget?: CallBudget
   /** Answer from this recording, and send nothing. */
   readonly replay?: ModelRecording
+}
+
+/** As `AttemptBudget` of the runners: what a request can use at most is held before it is sent. */
+export interface CallBudget {
+  reserve(
+    most: Spend,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly ok: true; readonly id: string } | { readonly ok: false; readonly failure: Failure }>
+  settle(id: string, actual: Spend): Promise<void>
 }
 
 export type Opened = { readonly ok: true; readonly model: Model } | { readonly ok: false; readonly failure: Failure }

@@ -78,6 +78,7 @@ export function openModels(options: ModelsOptions): Models {
         outputTokens: entry?.outputTokens ?? OUTPUT_TOKENS,
         clock: options.clock,
         newId: options.newId,
+        ...(request.budget === undefined ? {} : { budget: request.budget }),
       }
       return { ok: true, model: openSession(room) }
     },

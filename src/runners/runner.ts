@@ -1,6 +1,7 @@
 // The door of `runners/`: who carries out a task. A runner acts on exactly one attempt that the journal already says was
 // started (law L1), never throws, and stops soon after `stop` fires. It reports what it saw; `engine/attempts/perform` judges it.
 
+import type { Spend } from '../domain/budget/amounts.ts'
 import type { Hint } from '../domain/hint.ts'
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -24,6 +25,8 @@ export interface Runner {
 export interface Stop {
   readonly aborted: boolean
   readonly signal: AbortSignal
+  /** How long it may tidy up then; the runner's own when absent. */
+  readonly graceMs?: number
 }
 
 /** One try at a task, with every reference already resolved. */
@@ -84,11 +87,36 @@ export interface RunnerTools {
   readonly agent?: AgentTools
   /** The span a child process works under; absent where nobody traces. Handed on as TRACEPARENT. */
   readonly traceparent?: string
+  /** Asked before every call of a model; absent where nothing is counted, as in a compensation. */
+  readonly budget?: AttemptBudget
   /** Live output, in order. */
   readonly log: (stream: 'stdout' | 'stderr' | 'engine', chunk: Uint8Array) => void
   /** Milliseconds from a monotonic clock. */
   readonly monotonic: () => number
 }
+
+/**
+ * The way of an attempt to the budgets of its task, of the groups around it and of the plan. What a call can use at most is held before
+ * it is sent, and settled with what it really used. Both are journaled, so that no crash and no other process can spend it twice; what
+ * is never settled counts as spent in full. Calls may overlap. Without a budget everything is granted and nothing is written.
+ */
+export interface AttemptBudget {
+  /** Waits while others hold what is left. When the budget is used up the plan is paused and a person is asked, see `wait`. */
+  reserve(spend: Spend, options?: ReserveOptions): Promise<Reserved>
+  /** Told twice it changes nothing. `cost: null`: nobody knows, so all that was held is spent. `{}`: nothing was sent. */
+  settle(id: string, actual: Spend): Promise<void>
+}
+
+export interface ReserveOptions {
+  readonly signal?: AbortSignal
+  /** `person` (the default): also for a person's answer, however long it takes. `others`: only for what others hold. */
+  readonly wait?: 'person' | 'others'
+}
+
+export type Reserved =
+  | { readonly ok: true; readonly id: string }
+  /** `asked`: a person is asked and nobody waited. `stopped`: the signal fired. `refused`: see the failure. */
+  | { readonly ok: false; readonly why: 'asked' | 'stopped' | 'refused'; readonly failure: Failure }
 
 export type Evaluated =
   | { readonly ok: true; readonly value: unknown }
@@ -145,8 +173,8 @@ export type Outcome =
       /** It is certain that nothing was begun. */
       readonly begun?: false
     }
-  /** Ended because `stop` fired. */
-  | { readonly type: 'interrupted' }
+  /** Ended because `stop` fired, or because a person is asked for more budget. `begun`: false when it is certain that nothing was done. */
+  | { readonly type: 'interrupted'; readonly begun?: false; readonly reason?: string }
 
 /** What the engine knows and decides for an agent that is started. */
 export interface AgentTools {

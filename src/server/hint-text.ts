@@ -101,6 +101,8 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>, at: Paths) => string 
   proposals: get('proposals'),
   gates: get('gates'),
   checkpoints: get('checkpoints'),
+  budget: get('budget'),
+  'budget-add': post('budget'),
   handoff: get('handoff'),
   digest: get('digest'),
   audit: get('audit'),

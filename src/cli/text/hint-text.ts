@@ -79,6 +79,8 @@ const COMMANDS: { readonly [N in Exclude<StepName, 'unsafe-work'>]: (step: StepO
   proposals: ofPlan('proposals'),
   gates: () => ['inbox'],
   checkpoints: ({ plan }) => ['checkpoints', plan ?? 'list'],
+  budget: ofPlan('budget'),
+  'budget-add': ({ plan }) => ['budget add', plan ?? 'PLAN', `--cost '1 USD'`],
   handoff: ofPlan('handoff'),
   digest: ofPlan('digest'),
   audit: ofPlan('audit'),

@@ -1,5 +1,6 @@
 // Questions in the middle of somebody's work, and their answers.
 
+import { answerBudget } from '../budget/budget-rules.ts'
 import type { CommandOf } from '../command.ts'
 import { advise, quoted } from '../hint.ts'
 import { fillIn, formFault } from '../plan-rules/form.ts'
@@ -33,6 +34,7 @@ export function answer(draft: DecisionDraft, command: CommandOf<'answer'>): Refu
   const filled = fillIn(question.form, command.answers)
   if (!filled.ok) return filled.refusal
   emit(draft, { type: 'question.answered', id: command.id, answers: filled.answers, by: command.by })
+  if (question.budget !== undefined) answerBudget(draft, question, filled.answers.more === 'yes', command.by)
   // The plan waited for this and nothing else.
   if (question.sandbox === true && filled.answers.run === 'yes') return resume(draft)
   return undefined

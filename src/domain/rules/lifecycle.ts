@@ -1,5 +1,6 @@
 // The life of a plan as a whole: created, started, paused, resumed, cancelled, archived.
 
+import { goOnWithin, resumeObjection } from '../budget/budget-rules.ts'
 import type { CommandOf } from '../command.ts'
 import type { ImportedTask } from '../event.ts'
 import { advise, joinHints, next } from '../hint.ts'
@@ -113,7 +114,7 @@ export function pause(draft: DecisionDraft, command: CommandOf<'pause'>): Refusa
   const force = command.force === true
   const { cause } = command
   // Paused for want of something, it goes on by itself; who pauses it wants it to stay.
-  const isToStay = draft.state.shortage !== null && cause === undefined
+  const isToStay = (draft.state.shortage !== null || draft.state.overBudget) && cause === undefined
   if (draft.state.status === 'paused' && !isToStay && (!force || draft.state.halted)) return undefined
   const isOpen = draft.state.status === 'active' || draft.state.status === 'paused'
   if (!isOpen || draft.state.compensating !== null)
@@ -139,7 +140,11 @@ export function resume(draft: DecisionDraft): Refusal | undefined {
     const step = next('answer', { plan, task: open.id, fields: ['run=yes'] })
     return refuse('conflict', `a person must answer first: ${open.text}`, advise`${step}`)
   }
-  emit(draft, { type: 'plan.resumed' })
+  const objection = resumeObjection(draft.state, draft.now)
+  if (objection !== null) return objection
+  // The budget was raised in the plan file meanwhile.
+  goOnWithin(draft, 'planfold')
+  if (draft.state.status === 'paused') emit(draft, { type: 'plan.resumed' })
   conclude(draft)
   return undefined
 }

@@ -25,7 +25,9 @@ export function lose(
 ): void {
   const startedAt = task.startedAt ?? draft.now
   const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
-  const sign = lastSign === undefined || !isLookedAt ? {} : { lastSign }
+  // Until then it took time, which a budget counts.
+  const isKnown = lastSign !== undefined && (isLookedAt || draft.state.budget !== null)
+  const sign = isKnown ? { lastSign } : {}
   const found = wrote === undefined ? {} : { wrote }
   const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...sign, ...found, ...goneBackIn(task) } as const
   emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)

@@ -2,6 +2,7 @@
 // overlap, nor one over files that another will set back when it tries again. A task that must be prepared first holds its
 // place in the line, so that lesser ones cannot starve it.
 
+import { type Begin, beginWithin, waitsForBudget } from '../budget/budget-rules.ts'
 import { isAgreed, needsConsent } from '../gates/consent-rules.ts'
 import { type Asking, openPrepared } from '../gates/open-gate.ts'
 import { advise, quoted } from '../hint.ts'
@@ -68,6 +69,10 @@ export function lineOf(
     if (breaker !== null) {
       // One whose time has come waits for whoever tries it, not for a time.
       if (breaker.until > now) heldAt = Math.min(heldAt ?? breaker.until, breaker.until)
+      if (++held >= LOOK_PAST_HELD_MAX) break
+      continue
+    }
+    if (state.budget !== null && waitsForBudget(state, task, now)) {
       if (++held >= LOOK_PAST_HELD_MAX) break
       continue
     }
@@ -167,6 +172,8 @@ function startEach(
     // Whoever was before it in line may have failed and led back to where this one waits on others again.
     const mayBegin = isStartable(task) || draft.state.asking.has(task) || isApproved(draft.state, task)
     if (!mayBegin || task.visit !== visit || draft.state.compensating !== null) continue
+    // One before it in line found the budget used up.
+    if (draft.state.status === 'paused') return
     // The next turn gives the plan up.
     if (attemptsUsedUp(draft.state) !== null && task.definition.action.type !== 'gate') continue
     const made = prepared.get(task) ?? null
@@ -238,16 +245,20 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
   }
   if (prepared.failure === undefined && !isAgreed(draft, task, prepared)) return
   if (prepared.failure === undefined && !isCaptured(draft.state, task, prepared)) return
-  if (prepared.failure === undefined) takenBefore(draft, task, prepared.checkpoint)
   const { type } = task.definition.action
-  if (prepared.failure === undefined && (type === 'gate' || type === 'external')) return
+  const isEngines = type !== 'gate' && type !== 'external'
+  const within = prepared.failure === undefined && isEngines ? withinBudget(draft, task) : NO_BUDGET
+  if (within === 'later') return
+  const { holds, failure: over } = within
+  if (prepared.failure === undefined) takenBefore(draft, task, prepared.checkpoint)
+  if (prepared.failure === undefined && !isEngines) return
   const begun = { type: 'attempt.started', task: name, visit: task.visit, attempt: task.attempt + 1 } as const
   const { preimage, before, unwatched, inputHash, reserves, edited } = prepared
   const gone = goneBackIn(task)
-  const idle = prepared.failure !== undefined ? ({ begun: false } as const) : {}
+  const idle = (prepared.failure ?? over) !== undefined ? ({ begun: false } as const) : {}
   // In the order in which they are stored, so that what is told and what is read again are the same to the letter.
   if ([preimage, inputHash, before, unwatched, reserves, edited].every(one => one === undefined))
-    emit(draft, { ...begun, ...gone, ...idle })
+    emit(draft, { ...begun, ...gone, ...idle, ...(holds === undefined ? {} : { holds }) })
   else
     emit(draft, {
       ...begun,
@@ -259,8 +270,9 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
       edited,
       ...gone,
       ...idle,
+      ...(holds === undefined ? {} : { holds }),
     })
-  const { failure = outOfTime(draft, task), mode } = prepared
+  const { failure = over ?? outOfTime(draft, task), mode } = prepared
   if (failure === undefined) return
   const judged = prepared.failure !== undefined ? (prepared.preconditions ?? []) : []
   const verdicts = judged.map(verdict => ({ ...verdict, stage: 'precondition' as const }))
@@ -270,6 +282,13 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
     mode,
     ...(verdicts.length === 0 ? {} : { verdicts }),
   })
+}
+
+const NO_BUDGET: Exclude<Begin, 'later'> = {}
+
+/** What it holds from its start on; most plans have no budget. */
+function withinBudget(draft: DecisionDraft, task: TaskState): Begin {
+  return draft.state.budget === null ? NO_BUDGET : beginWithin(draft, task, concurrencyOf(draft.state.definition))
 }
 
 /** Lost in a crash or waiting for long, it has used up the time of its visit: this attempt ends before it has begun. */

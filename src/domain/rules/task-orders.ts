@@ -1,5 +1,6 @@
 // What people and agents decide about one task: claims and reports of external tasks, gates, retry, skip.
 
+import { claimObjection, holdsOf } from '../budget/budget-rules.ts'
 import type { CommandOf } from '../command.ts'
 import type { GateAsks } from '../event.ts'
 import { mayNotSkip } from '../gates/approvers.ts'
@@ -90,7 +91,10 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
       `task '${id}' needs '${breaker.capability}', which failed too often; it can be used again in ${Math.ceil((breaker.until - draft.now) / 1000)} s`,
       advise`claim another task meanwhile: ${quoted('next', { explain: true })}`,
     )
+  const short = claimObjection(draft.state, task, draft.now)
+  if (short !== null) return short
   if (due) emit(draft, { type: 'task.readied', tasks: [id] })
+  const holds = holdsOf(draft.state, task, 1)
   emit(draft, {
     type: 'attempt.started',
     task: id,
@@ -99,6 +103,7 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
     ...goneBackIn(task),
     ...command.prepared,
     claim: { token: command.token, by: command.by },
+    ...(holds === undefined ? {} : { holds }),
   })
   return undefined
 }

@@ -1,5 +1,6 @@
 // What is true after an attempt began, ended or was lost. Part of `evolve`.
 
+import { attemptEnded, attemptStarted } from '../budget/ledger.ts'
 import type { Reset } from '../command.ts'
 import type { EventOf } from '../event.ts'
 import { CONSENT } from '../gates/consent.ts'
@@ -117,6 +118,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       task.startedAt = now
       if (task.definition.timeboxMs !== undefined) task.visitAt ??= now
       state.attempts++
+      if (state.budget !== null) attemptStarted(state.budget, task.definition, event, now)
       task.claim = event.claim ?? null
       if (
         event.preimage !== undefined ||
@@ -139,6 +141,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       setStatus(state, task, 'running')
       return
     case 'attempt.succeeded':
+      if (state.budget !== null) attemptEnded(state.budget, event, measured(event.result), now)
       task.result = event.result
       noteOverwritten(state, task, event.result, now)
       task.claim = null
@@ -149,6 +152,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       else complete(state, task, now)
       return
     case 'attempt.failed':
+      if (state.budget !== null) attemptEnded(state.budget, event, measured(event.result), now)
       task.result = event.result
       noteOverwritten(state, task, event.result, now)
       // Nothing was tried: somebody is asked first.
@@ -160,6 +164,10 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       end(state, task, 'failed', now, event.result.failure.message)
       return
     case 'attempt.lost':
+      if (state.budget !== null) {
+        const ms = event.lastSign === undefined ? null : Math.max(0, event.lastSign - (task.startedAt ?? now))
+        attemptEnded(state.budget, event, { outputBytes: null, ms, isIdle: event.begun === false }, now)
+      }
       if (event.byUs !== true) task.lost++
       // What did not begin is no attempt that a cap counts.
       if (event.begun === false) state.attempts--
@@ -190,6 +198,12 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       event satisfies never
   }
 }
+
+const measured = ({ log, durationMs }: Result) => ({
+  outputBytes: log?.bytes ?? 0,
+  ms: durationMs ?? null,
+  isIdle: false,
+})
 
 const some = (chosen: Prepared['chosen'], ended: Prepared['ended']): Pick<Prepared, 'chosen' | 'ended'> => ({
   chosen,

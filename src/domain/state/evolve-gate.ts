@@ -1,5 +1,6 @@
 // What is true after something was judged: gates and their answers, recovery, breakers, questions, proposals. Part of `evolve`.
 
+import { attemptKey, newLedger } from '../budget/ledger.ts'
 import type { EditChoice, EventOf, JudgementEvent } from '../event.ts'
 import type { Millis } from '../id.ts'
 import type { NetworkAnswer } from '../network-decision.ts'
@@ -81,6 +82,10 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
     case 'question.asked': {
       const { type: _, ...question } = event
       state.questions = [...state.questions, { ...question, since: now }]
+      if (event.budget !== undefined) {
+        state.budget ??= newLedger()
+        state.budget.asked++
+      }
       return
     }
     case 'question.answered':
@@ -109,10 +114,13 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
 
 /** What Planfold itself asked: an address that a command may reach, or that commands may run without a sandbox. */
 function rememberAnswer(state: PlanState, { id, answers }: EventOf<'question.answered'>): void {
-  const { network, sandbox, agent, task } = state.questions.find(question => question.id === id) ?? {}
+  const { network, sandbox, budget, agent, task } = state.questions.find(question => question.id === id) ?? {}
   if (sandbox === true && answers.run !== 'yes') state.sandbox = 'required'
   if (agent !== undefined && task !== undefined)
     state.permits = [...state.permits, { rule: agent.rule, allowed: answers.allow === 'yes', task }]
+  const { visit, attempt } = budget ?? {}
+  if (answers.more !== 'yes' && task !== undefined && visit !== undefined && attempt !== undefined)
+    state.budget?.denied.add(attemptKey({ task, visit, attempt }))
   if (network === undefined) return
   const { rule } = network
   const forTask = answers.allow === 'plan' || answers.allow === 'machine' || task === undefined ? {} : { task }

@@ -1,7 +1,8 @@
 // What is true now, after this event? Applies one event to a state the caller owns. No rule is decided here: `evolve`
 // believes every event. The cost of an event depends on the tasks it names and their edges, never on history (law L7).
 
-import type { ClientEvent, Event } from '../event.ts'
+import { hasBudget, hold, newLedger, raise, settle } from '../budget/ledger.ts'
+import type { BudgetEvent, ClientEvent, Event } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import { EVALUATIONS_KEPT } from '../limits.ts'
@@ -107,6 +108,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       if (state.proposals.length > 0) state.proposals = []
       state.stampedEntry = state.version + 1
       define(state, event.definition, now)
+      if (state.startedAt !== null && hasBudget(event.definition)) state.budget ??= newLedger()
       return
     case 'task.imported':
       // Ended, but not by us: there is nothing of ours to compensate.
@@ -126,6 +128,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.rules = event.rules
       state.files = event.files ?? 'declared'
       state.sandbox = event.sandbox ?? null
+      if (event.budget === 'kept') state.budget ??= newLedger()
       state.startedAt ??= now
       // The entry that is being written or read is the one behind those that were.
       state.startedEntry = state.stampedEntry = state.version + 1
@@ -136,12 +139,14 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.reason = event.reason
       state.halted = event.force === true
       state.shortage = event.cause ?? null
+      state.overBudget = event.budget === true
       return
     case 'plan.resumed':
       state.status = 'active'
       state.reason = null
       state.halted = false
       state.shortage = null
+      state.overBudget = false
       return
     case 'plan.cancelled':
       state.status = 'active'
@@ -348,6 +353,11 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     case 'note.added':
       return
+    case 'budget.reserved':
+    case 'budget.settled':
+    case 'budget.raised':
+      evolveBudget(state, event)
+      return
     case 'task.added':
     case 'plan.annotated':
     case 'task.annotated':
@@ -356,6 +366,25 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     default:
       evolveJudgement(state, event, now, taskOf)
+  }
+}
+
+function evolveBudget(state: PlanState, event: BudgetEvent): void {
+  state.budget ??= newLedger()
+  switch (event.type) {
+    case 'budget.reserved': {
+      const { type: _, id, ...held } = event
+      hold(state.budget, id, held)
+      return
+    }
+    case 'budget.settled':
+      settle(state.budget, event.id, event.amount)
+      return
+    case 'budget.raised':
+      raise(state.budget, event)
+      return
+    default:
+      event satisfies never
   }
 }
 

@@ -2,6 +2,7 @@
 // task that has not been touched, so that resuming reads little. Opening it again rebuilds the indexes. Only the definition of a
 // draft that is not sealed is in it, because no single entry of the journal holds that.
 
+import { packLedger, unpackLedger } from '../budget/ledger.ts'
 import type { PlanId, Sha256, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
@@ -56,6 +57,8 @@ export function newState(): PlanState {
     proposals: [],
     halted: false,
     shortage: null,
+    budget: null,
+    overBudget: false,
     rounds: 0,
     rollsBack: false,
     setBack: false,
@@ -127,6 +130,7 @@ const LATER_KEYS = [
   'restored',
   'shortage',
   'lostOutputs',
+  'overBudget',
 ] as const satisfies readonly (keyof PlanState)[]
 
 const BLANK = newState()
@@ -173,6 +177,7 @@ export function packFold(state: PlanState): JsonObject {
     const value = state[key]
     if (Array.isArray(value) ? value.length > 0 : value !== BLANK[key]) packed[key] = own(value as unknown as Json)
   }
+  if (state.budget !== null) packed.budget = packLedger(state.budget)
   if (isUnsealed(state)) packed.definition = ownList(state.definition) as unknown as Json
   const fresh = newTask(state.order[0]?.definition ?? NO_TASK, 0, state.createdAt)
   packed.tasks = state.order.map(task => {
@@ -186,7 +191,7 @@ export function packFold(state: PlanState): JsonObject {
 /** `written` reads the definition that stands in the journal; that of a draft that is not sealed is in the fold. */
 export function unpackFold(packed: JsonObject, written: PlanDefinition | (() => PlanDefinition)): PlanState {
   const state = newState()
-  const { tasks, definition: unsealed, ...plan } = packed
+  const { tasks, definition: unsealed, budget, ...plan } = packed
   const definition =
     unsealed !== undefined
       ? ownList(unsealed as unknown as PlanDefinition)
@@ -195,6 +200,7 @@ export function unpackFold(packed: JsonObject, written: PlanDefinition | (() => 
         : written
   for (const [key, value] of Object.entries(plan)) Object.assign(state, { [key]: own(value) })
   state.definition = definition
+  if (budget !== undefined) state.budget = unpackLedger(budget)
   const kept = tasks as readonly (JsonObject & { readonly ordinal: number })[]
   state.order = allTasks(definition).map((written, at) => {
     const differs = kept[at]!

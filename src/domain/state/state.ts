@@ -1,5 +1,6 @@
 // The state of a plan: what the fold of its journal holds.
 
+import type { Ledger } from '../budget/ledger.ts'
 import type { Rollback } from '../command.ts'
 import type { Claim, Consent, Evaluation, Feedback, GateQuestion, Proposal, Question, Vote } from '../event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
@@ -113,6 +114,10 @@ export interface PlanState {
   halted: boolean
   /** What the engine lacks to go on, when it is paused for that. */
   shortage: Shortage | null
+  /** What is spent and held, of a plan that has a budget. */
+  budget: Ledger | null
+  /** Paused because its budget is used up. */
+  overBudget: boolean
   /** How often `converge` has judged the definition of done. */
   rounds: number
   /** It was aborted, and all files are to be taken back when it has ended. */

@@ -67,6 +67,18 @@ function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: HashOf)
       return defined({ why: event.why, to: event.to })
     case 'notice.sent':
       return defined({ id: event.id, kind: event.kind, to: event.to, failure: event.failure })
+    case 'budget.reserved':
+    case 'budget.settled': {
+      const { id, visit, attempt, amount } = event
+      return { id, visit, attempt, amount: { ...amount } }
+    }
+    case 'budget.raised':
+      return defined({
+        add: event.add === undefined ? undefined : { ...event.add },
+        unpriced: event.unpriced,
+        large: event.large,
+        by: event.by,
+      })
     case 'network.decided': {
       const { visit, attempt, decisions, more } = event
       return defined({ visit, attempt, decisions: decisions.map(one => defined({ ...one })), more })
@@ -332,7 +344,9 @@ const isOfTheEngine = ({ type }: Command): boolean =>
   type === 'lapse' ||
   type === 'place' ||
   type === 'adopted' ||
-  type === 'network'
+  type === 'network' ||
+  type === 'reserve' ||
+  type === 'settle'
 
 /** Plain words of the command. Tokens are rights, and definitions and results stand in the events. */
 function askedOf(command: Command): Pick<AuditLine, 'task' | 'text' | 'facts'> {

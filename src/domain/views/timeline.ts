@@ -1,5 +1,6 @@
 // What happened, line by line: one event, one sentence. Used by `log`, by live views and by the audit trail.
 
+import { amountsText, raisedText } from '../budget/budget-text.ts'
 import { type Event, type EventOf, type JudgementEvent, tasksOf } from '../event.ts'
 import { next, type Step, type Wording } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
@@ -187,6 +188,12 @@ export function sentence(event: Event, words?: PlanWording): string {
       return `${event.task} interrupted${again(event)}: ${event.reason}`
     case 'network.decided':
       return networkLine(event)
+    case 'budget.reserved':
+      return `${event.task} reserved ${amountsText(event.amount)}`
+    case 'budget.settled':
+      return `${event.task} spent ${amountsText(event.amount)}`
+    case 'budget.raised':
+      return raisedText(event)
     case 'attempt.parked':
       return `${event.task}: outcome unknown, needs your decision: ${event.evidence.reason}`
     case 'outputs.checked':

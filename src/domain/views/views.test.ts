@@ -299,6 +299,18 @@ describe('timeline', () => {
       },
       'a asked for b:443 12 times: allowed by *; asked for c:80 (GET /x): not allowed (no rule allows it); and 2 more',
     ],
+    'budget.reserved': [
+      { type: 'budget.reserved', ...attempt, id: 'c1', amount: { cost: 0.5, tokens: 1_200, calls: 1 } },
+      'a reserved 0.5 USD, 1,200 tokens, 1 call',
+    ],
+    'budget.settled': [
+      { type: 'budget.settled', ...attempt, id: 'c1', amount: { cost: 0.0021, tokens: 1 } },
+      'a spent 0.0021 USD, 1 token',
+    ],
+    'budget.raised': [
+      { type: 'budget.raised', add: { timeMs: 90_000, outputBytes: 2_500_000 }, by: 'ana' },
+      'ana added 1m 30s, 2.5 MB to the budget of the plan',
+    ],
     'report.refused': [
       { type: 'report.refused', ...attempt, failure, verdicts: [] },
       'report of a not accepted, the claim stays: it said no',

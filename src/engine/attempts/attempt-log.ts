@@ -24,6 +24,8 @@ export class Logbook {
   readonly #where: Pick<LogChunk, 'plan' | 'task' | 'visit' | 'attempt'>
   readonly #onOutput: (text: string) => void
   readonly #onShortage: (shortage: Shortage) => void
+  /** So much is stored; what comes after it is only counted and hashed. */
+  readonly #maxBytes: number
   /** Made at the first byte: most attempts print nothing, and none should pay for it. */
   #hash: Hash | null = null
   #decoders: Map<Stream, StringDecoder> | null = null
@@ -41,12 +43,14 @@ export class Logbook {
     where: Pick<LogChunk, 'plan' | 'task' | 'visit' | 'attempt'>,
     onOutput: (text: string) => void,
     onShortage: (shortage: Shortage) => void = () => {},
+    maxBytes: number = TASK_OUTPUT_MAX_BYTES,
   ) {
     this.#logs = logs
     this.#clock = clock
     this.#where = where
     this.#onOutput = onOutput
     this.#onShortage = onShortage
+    this.#maxBytes = maxBytes
   }
 
   write(stream: Stream, chunk: Uint8Array): void {
@@ -54,7 +58,7 @@ export class Logbook {
     this.#hash.update(chunk)
     const before = this.#bytes
     this.#bytes += chunk.length
-    if (before >= TASK_OUTPUT_MAX_BYTES) return
+    if (before >= this.#maxBytes) return
     this.#decoders ??= new Map()
     let decoder = this.#decoders.get(stream)
     if (decoder === undefined) {

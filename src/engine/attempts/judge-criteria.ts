@@ -9,7 +9,7 @@ import { commandText } from '../../domain/plan-rules/criterion-text.ts'
 import type { Failure, Verdict } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Context, Evaluation } from '../../format/expression/expression.ts'
-import type { Attempt, Runner, RunnerTools } from '../../runners/runner.ts'
+import type { Attempt, Runner, RunnerTools, Stop } from '../../runners/runner.ts'
 import { demandRoom } from '../loop/shortage.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
 import { resolveCommand } from './resolve.ts'
@@ -22,6 +22,8 @@ export interface Court {
   readonly run: Runner | undefined
   readonly tools: RunnerTools
   readonly signal: AbortSignal
+  /** The same, where it says more. */
+  readonly stop?: Stop
 }
 
 export async function judge(criteria: readonly Criterion[], court: Court): Promise<readonly Verdict[]> {
@@ -113,7 +115,7 @@ async function runCheck(command: CommandLine, court: Court): Promise<Verdict> {
       court.tools.log(stream, chunk)
     },
   }
-  const outcome = await court.run.attempt(attempt, tools, stopFrom(court.signal))
+  const outcome = await court.run.attempt(attempt, tools, court.stop ?? stopFrom(court.signal))
   const said = heard.told()
   // Not being able to ask says nothing about the answer.
   if (outcome.type === 'failed') demandRoom({ ok: false, failure: outcome.failure })

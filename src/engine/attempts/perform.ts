@@ -1,6 +1,8 @@
 // Carries out one attempt that the journal says was started, and classifies how it ended: here, once, for every runner. What
 // comes back is a value; a runner that throws anyway is a bug of ours, told as a failure that is never retried.
 
+import { BUDGET_CODE } from '../../domain/budget/budget-rules.ts'
+import { attemptKey } from '../../domain/budget/ledger.ts'
 import type { Interrupted } from '../../domain/command.ts'
 import { advise, clipHint, type Hint, joinHints, quoted } from '../../domain/hint.ts'
 import type { Millis } from '../../domain/id.ts'
@@ -14,6 +16,8 @@ import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { traceparent } from '../../domain/views/trace.ts'
 import type { Attempt, ModelReport, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
+import { attemptBudget } from '../budget/attempt-budget.ts'
+import { timeLimit } from '../budget/time-limit.ts'
 import { moveBeyond } from '../files/beyond-scope.ts'
 import { withOverwritten } from '../files/overwritten-edits.ts'
 import { consentObjection } from '../gates/consent.ts'
@@ -146,14 +150,20 @@ export async function perform(
   const { definition } = task
   const began = rooms.clock.monotonic()
   const where = { plan: state.id, task: definition.id, visit: task.visit, attempt: task.attempt }
-  const logbook = new Logbook(rooms.store.logs, rooms.clock, where, options.onOutput ?? silently, options.onShortage)
+  const stored = state.budget === null ? undefined : state.budget.holds.get(attemptKey(where))?.amount.outputBytes
+  const { onOutput = silently, onShortage } = options
+  const logbook = new Logbook(rooms.store.logs, rooms.clock, where, onOutput, onShortage, stored)
+  const limit =
+    state.budget === null || options.action !== undefined ? null : timeLimit(rooms, state, task, options.stop)
+  const within = limit === null ? options : { ...options, stop: limit.stop }
   let result: Result | Interrupted | CutOff
   try {
     const missing = missingFolder(rooms)
     if (missing !== null) return toldOf(options, cutOff(missing, false))
     result = usesTaskWorktrees(state.definition)
-      ? await runInWorktree(rooms, state, task, options, logbook)
-      : await performHere(rooms, state, task, options, logbook)
+      ? await runInWorktree(rooms, state, task, within, logbook)
+      : await performHere(rooms, state, task, within, logbook)
+    if (limit !== null && limit.exceeded !== null && result.status === 'interrupted') result = outOfTime(limit.exceeded)
     const log = logbook.seal()
     if (result.status !== 'interrupted' && log !== null) result = { ...result, log }
     result = ownedBy(rooms, result)
@@ -168,6 +178,8 @@ export async function perform(
       hint: 'please report this',
       retryable: false,
     })
+  } finally {
+    limit?.clear()
   }
   return result.status === 'interrupted'
     ? toldOf(options, result)
@@ -175,6 +187,20 @@ export async function perform(
 }
 
 const silently = () => {}
+
+/** The time of a budget is used up. Where a person is asked, it was cut off by us, and is made again when there is more. */
+const outOfTime = (exceeded: 'ask' | 'fail'): Failed | Interrupted =>
+  exceeded === 'ask'
+    ? { status: 'interrupted', reason: OUT_OF_TIME }
+    : failed({
+        class: 'policy',
+        code: BUDGET_CODE,
+        message: `${OUT_OF_TIME}; its processes were ended`,
+        hint: advise`raise the budget of time in the plan file, or write \`exceeded: ask\`; see ${quoted('budget')}`,
+        retryable: false,
+      })
+
+const OUT_OF_TIME = 'the time of its budget is used up'
 
 /** Tells the loop what is lacking, and answers with what the journal shall say of the attempt. */
 function toldOf({ onShortage }: HoldOptions, ended: Interrupted | CutOff): Interrupted {
@@ -372,7 +398,10 @@ function classifyEnd(
   options: PerformOptions,
   outcome: Outcome,
 ): Result | Interrupted | Promise<Result | Interrupted> {
-  if (outcome.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
+  if (outcome.type === 'interrupted') {
+    const { reason = 'stopped', begun } = outcome
+    return { status: 'interrupted', reason, ...(begun === undefined ? {} : { begun }) }
+  }
   if (outcome.type === 'failed') {
     const shortage = shortageIn(outcome.failure) ?? (outcome.begun === false ? unusableFolder(rooms) : null)
     if (outcome.beyond !== undefined) moveBeyond(rooms, state, attempt, outcome.beyond)
@@ -454,7 +483,7 @@ async function judged(
   }
   const run = rooms.runners.get('run')
   // Checks look at what was done; they need nobody's secrets.
-  const court = { state, attempt, context, run, tools: { ...tools, secrets: undefined }, signal: options.stop.signal }
+  const court = { state, attempt, context, run, tools: { ...tools, secrets: undefined }, ...stopping(options.stop) }
   const verdicts = await heldOrThrow(rooms, options, () => judgeWork(definition, court))
   if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
   const heard = verdicts.length === 0 ? {} : { verdicts }
@@ -462,6 +491,8 @@ async function judged(
   if (refuted !== undefined) return { ...failed(failedCriterion(refuted)), ...seen, ...some(outputs), ...heard }
   return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen, ...heard }
 }
+
+const stopping = (stop: Stop) => ({ signal: stop.signal, stop })
 
 /** Does it say more of what is to be true afterwards than how it ends? */
 const isJudged = ({ expect, accept, postconditions }: TaskDefinition): boolean =>
@@ -487,6 +518,8 @@ function toolsFor(
     traceparent: rooms.tracer === undefined ? undefined : parentOf(state, attempt),
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,
+    // Undoing must always be possible, so it is not counted.
+    ...(action === undefined ? { budget: attemptBudget(rooms.store, state, attempt) } : {}),
     ...sandboxFor(rooms, state, { as, ...attempt }),
   }
 }

@@ -1,4 +1,4 @@
-// Answers to what Planfold itself asks: may a command reach an address, may commands run without a sandbox. Some of them are remembered
+// Answers to what Planfold itself asks: may a command reach an address, may commands run without a sandbox, may more be spent. Some of them are remembered
 // for this machine, in the person's own settings. That is written first: a crash in between leaves a question that is asked once more,
 // never a promise that nobody keeps.
 
@@ -19,11 +19,11 @@ export async function keepForMachine(
   { id, answers }: { readonly id: string; readonly answers: JsonObject },
 ): Promise<Refusal | null> {
   const question = state.questions.find(one => one.id === id)
-  if (question === undefined || (question.network ?? question.sandbox) === undefined) return null
+  if (question === undefined || (question.network ?? question.sandbox ?? question.budget) === undefined) return null
   // What cannot be an answer is refused where it is written.
   if (PLAN_ENDED.has(state.status) || !fillIn(question.form, answers).ok) return null
-  if (environment.PLANFOLD_KEY !== undefined || environment.PLANFOLD_OWNER !== undefined)
-    return refuse('not-allowed', 'a task may not answer this', 'answer it yourself, in a terminal')
+  const within = refuseTask({ environment })
+  if (within !== null || question.budget !== undefined) return within
   const { network } = question
   const isKept = network === undefined ? answers.run === 'yes' : answers.allow === 'machine'
   if (!isKept) return null
@@ -38,5 +38,11 @@ export async function keepForMachine(
       : await changeUserRules(place, { do: 'add', rule: network.rule, for: 'user' })
   return kept.ok ? null : refuse('not-allowed', kept.failure.message, kept.failure.hint)
 }
+
+/** What only a person may say is not taken from a command that a task runs. */
+export const refuseTask = ({ environment }: Pick<Rooms, 'environment'>): Refusal | null =>
+  environment.PLANFOLD_KEY !== undefined || environment.PLANFOLD_OWNER !== undefined
+    ? refuse('not-allowed', 'a task may not answer this', 'answer it yourself, in a terminal')
+    : null
 
 const PERSON = 'it is kept for this machine: ask whoever it belongs to'

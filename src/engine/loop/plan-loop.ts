@@ -233,7 +233,8 @@ export class PlanLoop {
       const flight = this.#takeOff(key, task, interruptible)
       const { visit, attempt } = task
       const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
-      const unwatch = isLookedAt ? this.#rooms.signs?.watch(this.#plan) : undefined
+      // A budget of time counts until the last sign of life.
+      const unwatch = isLookedAt || state.budget !== null ? this.#rooms.signs?.watch(this.#plan) : undefined
       void this.#perform(state, task, flight).then(result => {
         unwatch?.()
         this.#news.settled.push({ task: task.definition.id, visit, attempt, result })
@@ -376,7 +377,7 @@ export class PlanLoop {
   /** Ends what the plan no longer wants: cancelled, superseded, or paused and safe to make again. */
   #interrupt(state: PlanState, stopping: boolean): void {
     // Paused because we lack something: what runs may go on to its end, and is not made again for it.
-    const pausing = stopping || (state.status === 'paused' && state.shortage === null)
+    const pausing = stopping || (state.status === 'paused' && state.shortage === null && !state.overBudget)
     const forced = this.#options.force?.aborted === true || state.halted
     for (const [key, flight] of this.#flights) {
       if (flight.ended || flight.stop.aborted) continue

@@ -228,6 +228,11 @@ const isKept = (was: number | undefined, is: number | undefined): boolean =>
 
 const isDearer = (was: Budget = {}, is: Budget = {}): boolean =>
   isRaised(was.timeMs, is.timeMs) ||
+  isRaised(was.tokens, is.tokens) ||
+  isRaised(was.calls, is.calls) ||
+  isRaised(was.outputBytes, is.outputBytes) ||
+  isRaised(was.large?.amount, is.large?.amount) ||
+  (was.large !== undefined && was.large.currency !== is.large?.currency) ||
   isRaised(was.attempts, is.attempts) ||
   isRaised(was.cost?.amount, is.cost?.amount) ||
   (was.cost !== undefined && was.cost.currency !== is.cost?.currency)

@@ -42,6 +42,7 @@ export const ORDER_RIGHTS: { readonly [T in Order['type']]: Right } = {
   review: 'decide',
   answer: 'decide',
   judge: 'decide',
+  raise: 'decide',
 }
 
 /** By what is asked: an answer is an order like any other, see operations/answer-inbox.ts. */

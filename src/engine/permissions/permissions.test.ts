@@ -41,7 +41,7 @@ describe('rights', () => {
   test('to answer people is to decide, to look after the store is to administer, and bytes are inspected', () => {
     const needing = <T extends string>(rights: { readonly [type in T]: Right }, right: Right) =>
       (Object.keys(rights) as T[]).filter(type => rights[type] === right).sort()
-    expect(needing(ORDER_RIGHTS, 'decide')).toEqual(['answer', 'decide', 'judge', 'review'])
+    expect(needing(ORDER_RIGHTS, 'decide')).toEqual(['answer', 'decide', 'judge', 'raise', 'review'])
     expect(new Set(Object.values(ORDER_RIGHTS))).toEqual(new Set(['operate', 'decide']))
     expect(needing(QUERY_RIGHTS, 'administer')).toEqual(['check', 'prune'])
     expect(needing(QUERY_RIGHTS, 'inspect')).toEqual(['blob', 'consent', 'taskChanges'])

@@ -102,6 +102,9 @@ const COMMANDS: Readonly<Record<CommandType, true>> = {
   evaluate: true,
   finish: true,
   network: true,
+  reserve: true,
+  settle: true,
+  raise: true,
 }
 
 const PAGE = 200

@@ -1,5 +1,6 @@
 // Makes a plan, and starts one: by which rules, whether files are looked at, and how the world stands.
 
+import { hasBudget } from '../../domain/budget/ledger.ts'
 import type { CommandOf } from '../../domain/command.ts'
 import { type PlanId, type PlanName, planId } from '../../domain/id.ts'
 import { NAME_TRIES_MAX } from '../../domain/limits.ts'
@@ -67,8 +68,10 @@ export async function create(
 export async function startOf(rooms: Rooms, plan: PlanId): Promise<Omit<CommandOf<'start'>, 'type'>> {
   const files = rooms.snapshots === undefined ? {} : { files: 'seen' as const }
   const sandbox = rooms.sandbox === undefined ? {} : await sandboxAtStart(rooms, plan)
+  const state = await rooms.store.state(plan)
+  const budget = state !== null && hasBudget(state.definition) ? { budget: 'kept' as const } : {}
   const stamp = await (await lazy.drift()).stampOf(rooms, plan)
-  return { rules: RULES, ...files, ...sandbox, ...stamp }
+  return { rules: RULES, ...files, ...sandbox, ...budget, ...stamp }
 }
 
 /** Another format is as foreign as another machine, and so is a model: who runs it has not written it. */

@@ -3,7 +3,7 @@
 
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Budget } from '../../domain/plan.ts'
-import { printDuration, printMoney, readDuration } from '../text/units.ts'
+import { printAmount, printDuration, printMoney, printSize, readDuration } from '../text/units.ts'
 import { isMap } from './source.ts'
 
 const MS: { readonly [unit: string]: number } = {
@@ -71,13 +71,27 @@ export function budgetMap(value: Json): Json {
 }
 
 /** The reverse: minutes and dollars where they say it exactly. */
-export function budgetInMinutes({ timeMs, cost, attempts }: Budget): JsonObject {
+export function budgetInMinutes({
+  timeMs,
+  cost,
+  tokens,
+  calls,
+  attempts,
+  outputBytes,
+  exceeded,
+  large,
+}: Budget): JsonObject {
   const minutes = timeMs === undefined ? undefined : timeMs / 60_000
   const exact = minutes !== undefined && durationText(minutes, 'min') === printDuration(timeMs as number)
   return {
     ...(timeMs === undefined ? {} : exact ? { timeMin: minutes as number } : { time: printDuration(timeMs) }),
     ...(cost === undefined ? {} : cost.currency === 'USD' ? { costUSD: cost.amount } : { cost: printMoney(cost) }),
+    ...(tokens === undefined ? {} : { tokens: printAmount(tokens) }),
+    ...(calls === undefined ? {} : { calls }),
     ...(attempts === undefined ? {} : { attempts }),
+    ...(outputBytes === undefined ? {} : { output: printSize(outputBytes) }),
+    ...(exceeded === undefined ? {} : { exceeded }),
+    ...(large === undefined ? {} : { large: printMoney(large) }),
   }
 }
 

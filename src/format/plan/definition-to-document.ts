@@ -28,7 +28,7 @@ import type {
 } from '../../domain/plan.ts'
 import { specOf } from '../../domain/plan-rules/expand.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
-import { printDuration, printDurationRange, printMoney, printSize } from '../text/units.ts'
+import { printAmount, printDuration, printDurationRange, printMoney, printSize } from '../text/units.ts'
 
 // Commands, criteria and retries as a person would write them.
 
@@ -319,8 +319,17 @@ function raiseOutput(source: OutputSource): JsonObject {
   return written({ report: source.type ?? true, retention: source.retention })
 }
 
-function raiseBudget({ timeMs, cost, attempts }: Budget): JsonObject {
-  return written({ time: raiseMs(timeMs), cost: cost && printMoney(cost), attempts })
+function raiseBudget({ timeMs, cost, tokens, calls, attempts, outputBytes, exceeded, large }: Budget): JsonObject {
+  return written({
+    time: raiseMs(timeMs),
+    cost: cost && printMoney(cost),
+    tokens: tokens && printAmount(tokens),
+    calls,
+    attempts,
+    output: outputBytes && printSize(outputBytes),
+    exceeded,
+    large: large && printMoney(large),
+  })
 }
 
 function octal(mode: number): string {

@@ -343,7 +343,8 @@ function lowerOutput(output: NonNullable<TaskDocument['outputs']>[string]): Outp
 }
 
 function lowerBudget(budget: NonNullable<TaskDocument['budget']>): Budget {
-  return sparse<Budget>({ timeMs: budget.time, cost: budget.cost, attempts: budget.attempts })
+  const { time, cost, tokens, calls, attempts, output, exceeded, large } = budget
+  return sparse<Budget>({ timeMs: time, cost, tokens, calls, attempts, outputBytes: output, exceeded, large })
 }
 
 function mapValues<T, U>(record: { readonly [key: string]: T }, change: (value: T) => U): { [key: string]: U } {

@@ -18,7 +18,7 @@ import { DURATION_MAX_MS, TIMEOUT_MAX_MS } from '../../domain/limits.ts'
 import type { Network } from '../../domain/plan.ts'
 import { parseNetworkRule } from '../../domain/plan-rules/network-rule.ts'
 import { FORM_HINTS } from '../text/schema-messages.ts'
-import { type Read, readDuration, readDurationRange, readMoney, readSize } from '../text/units.ts'
+import { type Read, readAmount, readDuration, readDurationRange, readMoney, readSize } from '../text/units.ts'
 
 export const text = z.string()
 export const line = z.string().min(1)
@@ -100,6 +100,12 @@ export const money = measured(readMoney, {
   description: 'An amount with its currency: 2 USD.',
   hint: 'write an amount and a currency: 2 USD',
 })
+
+/** A number of tokens, plain or with a unit. */
+export const amount = z
+  .union([z.int(), z.string()])
+  .transform(measure(value => readAmount(String(value))))
+  .meta({ description: 'A whole number: 1500, 500k, 2M.', examples: ['2M'] })
 
 export const sha256 = z
   .string()

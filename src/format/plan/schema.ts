@@ -28,7 +28,17 @@ export const budget = z
   .strictObject({
     time: value.duration.optional(),
     cost: value.money.optional(),
+    tokens: value.amount.optional().meta({ description: 'Tokens of language models, input and output: 500k, 2M.' }),
+    calls: value.count(BUDGET_ATTEMPTS_MAX).optional().meta({ description: 'Calls of language models.' }),
     attempts: value.count(BUDGET_ATTEMPTS_MAX).optional(),
+    output: value.size.optional().meta({ description: 'What commands print, as far as it is stored.' }),
+    exceeded: z
+      .enum(['ask', 'fail'])
+      .optional()
+      .meta({ description: 'When it is used up: a person is asked for more (the default), or the task fails.' }),
+    large: value.money
+      .optional()
+      .meta({ description: 'A single call of a model that may cost more is asked about first; 5 USD when not said.' }),
   })
   .meta({ examples: [{ time: '1h', attempts: 20 }] })
 

@@ -143,7 +143,12 @@ const cost = fc.record({
 export const budget: fc.Arbitrary<Budget> = sparse({
   timeMs: milliseconds,
   cost,
+  tokens: fc.integer({ min: 1, max: 1e12 }),
+  calls: fc.integer({ min: 1, max: 1_000_000 }),
   attempts: fc.integer({ min: 1, max: 1_000_000 }),
+  outputBytes: fc.integer({ min: 1, max: 2 ** 40 }),
+  exceeded: fc.constantFrom('ask' as const, 'fail' as const),
+  large: cost,
 })
 /** A record whose first keys may be absent, but are never undefined. */
 export function sparse<T extends object, U extends object = object>(

@@ -1,4 +1,4 @@
-// The units people write: `250ms`, `1s..30s`, `50MB`, `2 USD`. Each reader answers with a number in one base unit
+// The units people write: `250ms`, `1s..30s`, `50MB`, `2 USD`, `2M`. Each reader answers with a number in one base unit
 // (milliseconds, bytes) or with a sentence that says what is wrong; zero, negative, infinite and absurd values are wrong.
 
 import { DURATION_MAX_MS } from '../../domain/limits.ts'
@@ -22,6 +22,8 @@ const SIZE_UNITS_BYTES = {
 } as const
 const SIZE_MAX_BYTES = 2 ** 50
 const MONEY_MAX = 1e9
+const AMOUNT_UNITS = { k: 1e3, M: 1e6, G: 1e9 } as const
+const AMOUNT_MAX = 1e15
 
 /** `5s` -> 5000. */
 export function readDuration(text: string, maxMs: number = DURATION_MAX_MS): Read<number> {
@@ -72,6 +74,27 @@ export function readMoney(text: string): Read<{ readonly amount: number; readonl
     return no(`a cost of '${text}' would allow nothing`, 'write an amount above zero, or leave the key out')
   if (amount > MONEY_MAX) return no(`'${text}' is more than the limit of ${MONEY_MAX}`, 'write a smaller amount')
   return { ok: true, value: { amount, currency: match[2] as string } }
+}
+
+/** `2M` -> 2000000; `500k`, `1500`. */
+export function readAmount(text: string): Read<number> {
+  const match = /^(\d{1,20}(?:\.\d{1,6})?)\s?(k|M|G)?$/.exec(text)
+  if (match === null)
+    return no(`'${clip(text)}' is not an amount`, 'write a number, or one with k or M: 1500, 500k, 2M')
+  const amount = Number(match[1]) * (match[2] === undefined ? 1 : AMOUNT_UNITS[match[2] as keyof typeof AMOUNT_UNITS])
+  const rounded = Math.round(amount)
+  if (Math.abs(amount - rounded) > 1e-6)
+    return no(`'${text}' is no whole number`, 'write a whole number: 1500, 500k, 2M')
+  if (rounded < 1) return no(`'${text}' would allow nothing`, 'write 1 or more, or leave the key out')
+  if (rounded > AMOUNT_MAX) return no(`'${text}' is more than the limit of ${AMOUNT_MAX}`, 'write a smaller amount')
+  return { ok: true, value: rounded }
+}
+
+/** Exact and short: 2000000 -> `2M`. */
+export function printAmount(amount: number): string {
+  for (const unit of ['G', 'M', 'k'] as const)
+    if (amount % AMOUNT_UNITS[unit] === 0) return `${amount / AMOUNT_UNITS[unit]}${unit}`
+  return String(amount)
 }
 
 /** Exact, in the largest unit of which it is a whole number: 4294967296 -> `4GiB`. */

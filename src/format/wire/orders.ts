@@ -194,6 +194,17 @@ export const ORDERS = {
     data: json.exactOptional(),
   }),
   finish: of('finish', { as: z.enum(['completed', 'failed']), reason: text }),
+  raise: of('raise', {
+    add: z.strictObject({
+      attempts: z.number().exactOptional(),
+      calls: z.number().exactOptional(),
+      tokens: z.number().exactOptional(),
+      cost: z.number().exactOptional(),
+      timeMs: z.number().exactOptional(),
+      outputBytes: z.number().exactOptional(),
+    }),
+    task: task.exactOptional(),
+  }),
   retry: of('retry', { task, reason: text.exactOptional(), repeat: z.literal(true).exactOptional() }),
   skip: of('skip', { task, reason: text }),
   note: of('note', { text, task: task.exactOptional(), place: notePlace.exactOptional() }),

@@ -1,6 +1,7 @@
 // The budget in front of every call: answers are shortened to what is left, calls wait for each other, and then the attempt is parked.
 
 import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../domain/json.ts'
 import type { ScriptedRequest } from '../../testing/scripted-model.ts'
 import { gatewayFor, question, SpendingMemory, send, WIRES } from './gateway.fixture.ts'
 import { estimateInput } from './input-estimate.ts'
@@ -109,9 +110,11 @@ describe('the budget', () => {
     const second = send(gateway, question('anthropic', '?', { max: 350 }))
     await expect.poll(() => spending.waiting).toBe(1)
     second.abort()
+    await expect.poll(() => spending.waiting).toBe(0)
     finish()
     await first.done
-    await expect.poll(() => spending.settled.length).toBe(2)
+    await expect.poll(() => spending.settled.length).toBe(1)
+    expect(gateway.parked()).toBeNull()
     expect(spending.held.calls).toBe(0)
     expect(server.requests).toHaveLength(1)
     expect(calls).toHaveLength(1)
@@ -132,6 +135,31 @@ describe('the budget', () => {
     await expect(waiting.done).rejects.toThrow()
     await spending.settle(id, { calls: 1, tokens: 0, cost: FREE })
     await expect.poll(() => spending.held.calls).toBe(0)
+    expect(server.requests).toEqual([])
+  })
+
+  it('what is granted when nobody waits any more is given back', async () => {
+    const { openGateway, server } = await gatewayFor('anthropic', [{ text: 'yes' }])
+    let grant = (): void => {}
+    const settled: unknown[] = []
+    const asked: unknown[] = []
+    const gateway = await openGateway({
+      spending: {
+        reserve: request => {
+          asked.push(request)
+          return new Promise(resolve => {
+            grant = () => resolve({ granted: true, id: 'late' })
+          })
+        },
+        settle: async (id, actual) => void settled.push([id, actual]),
+      },
+    })
+    const waiting = send(gateway, question('anthropic', '?'))
+    await expect.poll(() => asked.length).toBe(1)
+    await gateway.close()
+    await expect(waiting.done).rejects.toThrow()
+    grant()
+    await expect.poll(() => settled).toEqual([['late', { calls: 0, tokens: 0, cost: FREE }]])
     expect(server.requests).toEqual([])
   })
 
@@ -173,7 +201,7 @@ describe('the budget', () => {
 
   it('pictures are not counted by their length', () => {
     const data = 'A'.repeat(3_000_000)
-    const body = {
+    const body: JsonObject = {
       messages: [
         {
           content: [

@@ -7,7 +7,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { type ModelCost, type ModelUsage, NO_USAGE, tokensOf } from '../../domain/model-use.ts'
-import { redactor } from '../../safety/secrets/redaction.ts'
+import type { Redaction } from '../../safety/secrets/redaction.ts'
 import type { CallList } from '../call-list.ts'
 import type { ModelExchange, PriceRow } from '../model.ts'
 import { failureOfCall, isUnsent } from '../model-failure.ts'
@@ -46,7 +46,8 @@ export interface GatewayRoom {
   /** Null in a replay: nothing is sent, so nothing is listed. */
   readonly calls: CallList | null
   keep(asked: AskedModel, exchange: ModelExchange): void
-  readonly secrets: readonly string[]
+  /** Replaces keys, other secrets and the token, in both directions. */
+  readonly redaction: Redaction
   readonly clock: RateClock & { readonly now: () => number }
   readonly newId: () => string
   /** Fires when nothing more is to be sent. */
@@ -86,9 +87,9 @@ export async function forwardCall(room: GatewayRoom, asked: AskedCall, agent: Se
   const metered = dropsUsage
     ? { ...asked.body, stream_options: { ...options, include_usage: true } }
     : { ...asked.body }
-  const body = JSON.parse(redactor(room.secrets)(JSON.stringify(metered))) as JsonObject
+  const body = JSON.parse(room.redaction.text(JSON.stringify(metered))) as JsonObject
   const path = `${route.path}${asked.query}`
-  const passing = { rules, secrets: room.secrets, dropsUsage, bytesMax: room.limits.responseBytes }
+  const passing = { rules, redaction: room.redaction, dropsUsage, bytesMax: room.limits.responseBytes }
   const known = room.recorded?.answers.take({ path, body }) ?? null
   if (known !== null) {
     const { exchanges: _, planfold: __, version: ___, ...of } = known.recording
@@ -229,6 +230,7 @@ async function reserve(call: Call, most: Reserved, least: Reserved): Promise<Gra
     return null
   }
   if (!answer.granted) {
+    if (unwanted.aborted) return null
     room.park({ reason: answer.reason, model: name })
     refuseBudget(call, answer.reason)
     return null
@@ -333,7 +335,7 @@ async function send(call: Call, body: JsonObject): Promise<PassedResponse> {
     place,
     {
       path,
-      headers: redactedHeaders(passedRequestHeaders(asked.headers), room.secrets),
+      headers: redactedHeaders(passedRequestHeaders(asked.headers), room.redaction),
       body: JSON.stringify(body),
       signal: room.breaking,
     },
@@ -349,10 +351,9 @@ async function send(call: Call, body: JsonObject): Promise<PassedResponse> {
 
 function redactedHeaders(
   headers: { readonly [name: string]: string },
-  secrets: readonly string[],
+  redaction: Redaction,
 ): { readonly [name: string]: string } {
-  const redact = redactor(secrets)
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redact(value)]))
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redaction.text(value)]))
 }
 
 function record(call: Call, body: Json, { status, headers, body: text, counted }: PassedResponse): void {

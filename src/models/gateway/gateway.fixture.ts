@@ -49,9 +49,10 @@ export class SpendingMemory implements Spending {
     return this.#waiting.size
   }
 
-  async reserve(request: SpendingRequest): Promise<SpendingAnswer> {
+  async reserve(request: SpendingRequest, signal?: AbortSignal): Promise<SpendingAnswer> {
     this.requests.push(request)
     for (;;) {
+      if (signal?.aborted === true) return { granted: false, reason: 'nobody waits for it any more' }
       const { spent, held } = this
       const left = {
         calls: this.#caps.calls - spent.calls - held.calls,
@@ -82,6 +83,7 @@ export class SpendingMemory implements Spending {
           resolve()
         }
         this.#waiting.add(look)
+        signal?.addEventListener('abort', look, { once: true })
       })
     }
   }
@@ -193,7 +195,7 @@ export function send(gateway: Pick<Gateway, 'socketPath' | 'token'>, ask: Ask): 
     headers: {
       'x-api-key': gateway.token,
       'content-type': 'application/json',
-      'content-length': bytes.length,
+      ...(headers['transfer-encoding'] === undefined ? { 'content-length': bytes.length } : {}),
       ...headers,
     },
   })

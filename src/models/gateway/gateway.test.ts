@@ -244,6 +244,38 @@ async function readAll(stateDir: string): Promise<string> {
     .join('\n')
 }
 
+describe('a real client', () => {
+  // Planfold's own way to models, with a gateway in the place of the provider.
+  it.each(WIRES)('%s: counts what the gateway and the server count, and understands its refusal', async wire => {
+    const script: Script = [
+      { call: { name: 'look', input: {} }, usage: USAGE },
+      { text: TEXT, usage: USAGE },
+    ]
+    const { gateway, server, again } = await gatewayFor(wire, script, {
+      listen: 'loopback',
+      spending: new SpendingMemory({ calls: 2 }),
+    })
+    const client = await again(gateway.environmentFor(wire, 'loopback')).open({ use: USE[wire], purpose: 'test' })
+    if (!client.ok) throw new Error(client.failure.message)
+    const asked = {
+      messages: [{ role: 'user' as const, text: 'Look.' }],
+      tools: [{ name: 'look', description: 'looks', input: { type: 'object' }, run: async () => 'seen' }],
+      onText: () => {},
+    }
+    const answer = await client.model.text(asked)
+    expect(answer).toMatchObject({ ok: true, value: TEXT, calls: 2 })
+    expect(answer.usage).toMatchObject(usageOf(server.served))
+    expect(gateway.spent().usage).toEqual(answer.usage)
+    expect(gateway.spent().cost).toEqual(answer.cost)
+    expect(await client.model.text(asked)).toMatchObject({
+      ok: false,
+      // Google has one word for too fast and for too much.
+      failure: { code: wire === 'gemini' ? 'model:rate-limit' : 'model:auth' },
+    })
+    expect(gateway.parked()).not.toBeNull()
+  })
+})
+
 describe('the door', () => {
   it('is open for the token only, and only for what is listed', async () => {
     const { gateway, server } = await gatewayFor('anthropic', [{ text: 'yes' }])
@@ -308,7 +340,7 @@ describe('the door', () => {
     const asked = question('openai-chat', '?')
     const large = { ...asked, body: 'x'.repeat(300_000) }
     expect(await send(gateway, large).done).toMatchObject({ status: 413 })
-    const chunked = { 'transfer-encoding': 'chunked', 'content-length': undefined as unknown as string }
+    const chunked = { 'transfer-encoding': 'chunked' }
     expect(await send(gateway, { ...large, headers: chunked }).done).toMatchObject({ status: 413 })
     for (const body of ['', '{', '[]', 'null', '"text"', '{"model":7}', '{"messages":[]}'])
       expect(await send(gateway, { ...asked, body }).done).toMatchObject({

@@ -62,7 +62,10 @@ export class GatewayLedger {
   }
 
   spent(): ModelSpending {
-    return [...this.#open.values()].reduce((sum, { usage, cost }) => add(sum, { calls: 1, usage, cost }), this.#spent)
+    return [...this.#open.values()].reduce<ModelSpending>(
+      (sum, { usage, cost }) => add(sum, { calls: 1, usage, cost }),
+      this.#spent,
+    )
   }
 
   reports(): readonly GatewayReport[] {

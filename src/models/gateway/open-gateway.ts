@@ -1,5 +1,6 @@
 // Opens a gateway on the user's settings: for each protocol of the agent the provider that is asked, with its key, prices and limits.
 
+import { redaction } from '../../safety/secrets/redaction.ts'
 import type { CallList } from '../call-list.ts'
 import { type ChosenProvider, chooseModel, chooseProvider } from '../model-choice.ts'
 import { modelFailure } from '../model-failure.ts'
@@ -77,7 +78,7 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
         keep: (asked, exchange) => {
           if (keepAs !== undefined) kept.append(keepAs, asked, exchange)
         },
-        secrets: [...shared.secrets, token],
+        redaction: redaction([...shared.secrets, token]),
         clock,
         newId,
       },

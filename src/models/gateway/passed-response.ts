@@ -3,7 +3,7 @@
 
 import type { ServerResponse } from 'node:http'
 import type { Json } from '../../domain/json.ts'
-import { byteStreamRedactor, redactor } from '../../safety/secrets/redaction.ts'
+import type { Redaction } from '../../safety/secrets/redaction.ts'
 import { passedResponseHeaders, type UpstreamResponse } from './upstream.ts'
 import { type Counted, usageMeter } from './usage-meter.ts'
 import { isObject, type WireRules } from './wire-rules.ts'
@@ -20,7 +20,7 @@ export interface PassedResponse {
 
 export interface Passing {
   readonly rules: WireRules
-  readonly secrets: readonly string[]
+  readonly redaction: Redaction
   /** The agent did not ask for the last event, which says what was used: we did. */
   readonly dropsUsage: boolean
   readonly bytesMax: number
@@ -29,16 +29,15 @@ export interface Passing {
 export async function passOn(
   upstream: UpstreamResponse,
   agent: ServerResponse,
-  { rules, secrets, dropsUsage, bytesMax }: Passing,
+  { rules, redaction, dropsUsage, bytesMax }: Passing,
 ): Promise<PassedResponse> {
   const { status } = upstream
-  const redact = redactor(secrets)
   const headers = Object.fromEntries(
-    Object.entries(passedResponseHeaders(upstream.headers)).map(([name, value]) => [name, redact(value)]),
+    Object.entries(passedResponseHeaders(upstream.headers)).map(([name, value]) => [name, redaction.text(value)]),
   )
   const type = headers['content-type'] ?? ''
   const meter = usageMeter(rules, type)
-  const clean = byteStreamRedactor(secrets)
+  const clean = redaction.stream()
   const filter = dropsUsage && /^text\/event-stream\b/i.test(type) ? usageEventFilter() : null
   const parts: Buffer[] = []
   let bytes = 0

@@ -2,11 +2,12 @@
 // question with its repairs; what failed is tried again by the engine. What was sent and answered is recorded, so that a replay needs
 // no model. All attempts of a visit share one cap, also after a crash.
 
+import type { Spend } from '../../domain/budget/amounts.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { answerSchema, type ModelRequest, modelRequest } from '../../domain/plan-rules/model-request.ts'
 import type { Failure } from '../../domain/result.ts'
-import type { Model, ModelAnswer, Models } from '../../models/model.ts'
-import type { Attempt, ModelReport, Outcome, Runner, RunnerTools, Stop } from '../runner.ts'
+import type { CallBudget, Model, ModelAnswer, Models } from '../../models/model.ts'
+import type { Attempt, AttemptBudget, ModelReport, Outcome, Runner, RunnerTools, Stop } from '../runner.ts'
 
 export interface ModelRunnerOptions {
   readonly models: Models
@@ -31,11 +32,13 @@ async function askModel(
   if (request === null || prompt.trim() === '')
     return failed({ class: 'logic', message: 'there is nothing that a model could be asked', retryable: false })
   const use = request.use ?? attempt.model
+  const spending = new Spending(tools.budget)
   const opened = await models.open({
     ...(use === undefined ? {} : { use }),
     purpose: 'task',
     payer: attempt.key,
     caps: request.caps,
+    ...(tools.budget === undefined ? {} : { budget: spending }),
   })
   if (!opened.ok) return failed(opened.failure)
   const { model } = opened
@@ -44,6 +47,9 @@ async function askModel(
   const timeout = AbortSignal.timeout(attempt.timeoutMs)
   const answer = await ask(model, request, promptOf(prompt, attempt), AbortSignal.any([stop.signal, timeout]))
   if (stop.aborted) return { type: 'interrupted' }
+  // A person is asked for more. Nothing was sent in this attempt, or nobody answered while it waited: it is made again afterwards.
+  if (spending.asked !== null)
+    return { type: 'interrupted', reason: spending.asked, ...(answer.calls === 0 ? { begun: false as const } : {}) }
   const spent = `${answer.usage.inputTokens} tokens in, ${answer.usage.outputTokens} out`
   say(`${answer.ok ? 'answered' : 'failed'} after ${answer.calls === 1 ? '1 call' : `${answer.calls} calls`}, ${spent}`)
   const said = answer.ok ? textOf(answer.value) : (answer.text ?? '')
@@ -51,6 +57,34 @@ async function askModel(
   const report = answer.calls === 0 ? {} : { model: reportOf(model, answer) }
   if (answer.ok) return { type: 'done', outputs: outputsOf(request, answer.value), ...report }
   return { ...failed(timeout.aborted ? timedOut(attempt) : answer.failure), ...report }
+}
+
+/**
+ * What the attempt asks of the budget before each call. As long as nothing was sent, it does not stay for a person's answer: it begins
+ * again when there is more, and nothing is lost. Later it waits, so that what was paid for is not asked again.
+ */
+class Spending implements CallBudget {
+  readonly #budget: AttemptBudget | undefined
+  #held = 0
+  /** Why it could not go on. */
+  asked: string | null = null
+
+  constructor(budget: AttemptBudget | undefined) {
+    this.#budget = budget
+  }
+
+  async reserve(most: Spend, signal: AbortSignal | undefined) {
+    if (this.#budget === undefined) return { ok: true as const, id: '' }
+    const wait = this.#held === 0 ? 'others' : 'person'
+    const reserved = await this.#budget.reserve(most, { wait, ...(signal === undefined ? {} : { signal }) })
+    if (reserved.ok) this.#held++
+    else if (reserved.why !== 'refused') this.asked = reserved.failure.message
+    return reserved
+  }
+
+  async settle(id: string, actual: Spend): Promise<void> {
+    await this.#budget?.settle(id, actual)
+  }
 }
 
 const failed = (failure: Failure) => ({ type: 'failed' as const, failure })

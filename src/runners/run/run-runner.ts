@@ -22,7 +22,7 @@ import { type Boxed, spawnBoxed } from '../../safety/sandbox/boxed-process.ts'
 import { runsOutside } from '../../safety/sandbox/outside-git.ts'
 import type { Wrapped } from '../../safety/sandbox/sandbox.ts'
 import { type ShutIn, shutIn } from '../../safety/sandbox/shut-in.ts'
-import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools } from '../runner.ts'
+import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools, Stop } from '../runner.ts'
 import { gatedRead } from './gated-read.ts'
 import { OutputTap } from './output.ts'
 import { startOf } from './process-table.ts'
@@ -287,7 +287,7 @@ export function runRunner(options: RunOptions): Runner {
         await wrapped?.value.close()
         return { type: 'failed', failure: spawnFailure(child, argv), begun: false }
       }
-      const ending = await follow(child, attempt, tools, stop.signal, options)
+      const ending = await follow(child, attempt, tools, stop, options)
       await wrapped?.value.close(ending.exit.exit !== 0)
       taps.stdout.end()
       taps.stderr.end()
@@ -329,16 +329,17 @@ export async function follow(
   child: Child,
   attempt: Attempt,
   tools: RunnerTools,
-  signal: AbortSignal,
+  stop: Stop,
   { tree, graceMs = GRACE_DEFAULT_MS }: RunOptions,
 ): Promise<Ending> {
+  const { signal } = stop
   const mark: AttemptMark = { owner: tools.owner, key: attempt.key, attempt: attempt.attempt, leader: child.leader }
   let why: Ending['why'] = 'exited'
   let ended: Promise<Ended> | null = null
   const finish = (because: 'interrupted' | 'timed out') => {
     if (ended !== null || child.process.exitCode !== null || child.process.signalCode !== null) return
     why = because
-    ended = tree.endAttempt(mark, { graceMs })
+    ended = tree.endAttempt(mark, { graceMs: Math.min(graceMs, stop.graceMs ?? graceMs) })
     // A process that may not or cannot be killed must not hold us for ever.
     void ended.then(({ left }) => left > 0 && child.giveUp())
   }

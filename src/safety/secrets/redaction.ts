@@ -36,8 +36,22 @@ export function secretsIn(environment: { readonly [name: string]: string | undef
   )
 }
 
-export function redactor(secrets: readonly string[], options?: RedactOptions): Redact {
+/** For many texts with the same secrets: getting ready to look for them takes a while. */
+export interface Redaction {
+  readonly text: Redact
+  stream(): Redacting<Buffer>
+}
+
+export function redaction(secrets: readonly string[], options?: RedactOptions): Redaction {
   const search = new Search(secrets, options)
+  return { text: textRedactor(search), stream: () => streamedBy(search) }
+}
+
+export function redactor(secrets: readonly string[], options?: RedactOptions): Redact {
+  return textRedactor(new Search(secrets, options))
+}
+
+function textRedactor(search: Search): Redact {
   return text => {
     if (search.isEmpty || text === '') return text
     const bytes = Buffer.from(text)
@@ -71,7 +85,10 @@ export function streamRedactor(secrets: readonly string[], options?: RedactOptio
 }
 
 export function byteStreamRedactor(secrets: readonly string[], options?: RedactOptions): Redacting<Buffer> {
-  const search = new Search(secrets, options)
+  return streamedBy(new Search(secrets, options))
+}
+
+function streamedBy(search: Search): Redacting<Buffer> {
   let held: Buffer = Buffer.alloc(0)
   /** So many bytes of what is held belong to a secret whose mark was given out already. */
   let marked = 0

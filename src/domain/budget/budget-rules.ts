@@ -1,0 +1,293 @@
+// The rules of budgets: what begins only when there is enough left, who is asked for more, and what a person's answer does.
+
+import type { CommandOf } from '../command.ts'
+import type { Question } from '../event.ts'
+import { advise, next, quoted } from '../hint.ts'
+import type { Field } from '../plan.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+import type { Failure } from '../result.ts'
+import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
+import { PLAN_ENDED } from '../status.ts'
+import {
+  type Amounts,
+  type AskedBudget,
+  BUDGET_KEYS,
+  type BudgetReason,
+  NO_AMOUNTS,
+  type Shortfall,
+} from './amounts.ts'
+import { keyText, reasonText, shortfallText } from './budget-text.ts'
+import { amountLeft, capOf, type Judged, judgeAmounts, judgeSpend } from './judge-spend.ts'
+import { accountOf, attemptKey, budgetAt, type Level, newLedger, outputShare, startNeed, timeSpent } from './ledger.ts'
+
+/** The code of a failure because of a budget. */
+export const BUDGET_CODE = 'budget'
+
+export type Begin =
+  | { readonly holds?: Amounts | undefined; readonly failure?: Failure }
+  /** Others hold what is left, or somebody was asked. */
+  | 'later'
+
+const FREELY: Begin = {}
+
+/** May an attempt of the task begin? Whoever is to be asked is asked here, and the plan is paused. */
+export function beginWithin(draft: DecisionDraft, task: TaskState, concurrency: number): Begin {
+  const judged = judgeStart(draft.state, task, draft.now)
+  if (judged === null) return FREELY
+  if (judged.type === 'wait') return 'later'
+  if (judged.type === 'granted') return { holds: holdsOf(draft.state, task, concurrency) }
+  if (judged.exceeded === 'fail') return { failure: overBudget(judged.reason) }
+  askForMore(draft, task, judged.reason, {})
+  return 'later'
+}
+
+/** Null where nothing is counted. */
+function judgeStart(state: PlanState, { definition }: TaskState, now: number): Judged | null {
+  if (state.budget === null) return null
+  const need = startNeed(definition)
+  return need === NO_AMOUNTS ? null : judgeAmounts(state, state.budget, definition.id, need, now)
+}
+
+/** Others hold what it needs; it is passed over until they have settled. */
+export const waitsForBudget = (state: PlanState, task: TaskState, now: number): boolean =>
+  judgeStart(state, task, now)?.type === 'wait'
+
+/** Why it cannot be claimed now; null when it can. */
+export function claimObjection(state: PlanState, task: TaskState, now: number): Refusal | null {
+  const judged = judgeStart(state, task, now)
+  if (judged === null || judged.type === 'granted') return null
+  const why = judged.type === 'wait' ? 'others hold what is left of its budget' : reasonText(judged.reason)
+  return refuse('limit', why, advise`see ${quoted('budget', { plan: state.definition.name })}`)
+}
+
+export function holdsOf(state: PlanState, { definition }: TaskState, concurrency: number): Amounts | undefined {
+  if (state.budget === null) return undefined
+  const { attempts, outputBytes } = startNeed(definition)
+  if (attempts === undefined) return undefined
+  if (outputBytes === undefined) return { attempts }
+  const left = amountLeft(state, state.budget, definition.id, 'outputBytes')
+  return left === null ? { attempts } : { attempts, outputBytes: outputShare(left, concurrency) }
+}
+
+export const overBudget = (reason: BudgetReason): Failure => ({
+  class: 'policy',
+  code: BUDGET_CODE,
+  message: reasonText(reason),
+  hint: advise`raise the budget in the plan file, or write \`exceeded: ask\` and be asked; see ${quoted('budget')}`,
+  retryable: false,
+})
+
+// Calls of models, while an attempt runs.
+
+/** Holds the most that a call can use. No event: others hold it for now, or somebody is asked; ask again when something has changed. */
+export function reserve(draft: DecisionDraft, command: CommandOf<'reserve'>): Refusal | undefined {
+  const { state } = draft
+  const { id, task: name, visit, attempt, spend } = command
+  const task = state.tasks.get(name)
+  if (task?.status !== 'running' || task.visit !== visit || task.attempt !== attempt)
+    return refuse('conflict', `the attempt of '${name}' is over`)
+  if (state.budget?.holds.has(id) === true) return undefined
+  const ledger = state.budget ?? newLedger()
+  if (ledger.denied.has(attemptKey(command)))
+    return refuse('limit', 'a person did not agree to spend more', advise`see ${quoted('budget')}`)
+  const judged = judgeSpend(state, ledger, name, spend, draft.now)
+  if (judged.type === 'refused') {
+    if (judged.exceeded === 'fail') return refuse('limit', reasonText(judged.reason), advise`see ${quoted('budget')}`)
+    askForMore(draft, task, judged.reason, { visit, attempt })
+    return undefined
+  }
+  // Without a budget nothing is counted, and nothing written.
+  if (judged.type === 'wait' || state.budget === null) return undefined
+  const { cost, ...rest } = spend
+  const amount = typeof cost === 'number' ? { ...rest, cost } : rest
+  emit(draft, {
+    type: 'budget.reserved',
+    id,
+    task: name,
+    visit,
+    attempt,
+    amount,
+    ...(cost === null ? { unpriced: true } : {}),
+  })
+  return undefined
+}
+
+/** A call has ended; told twice, or after its attempt, it changes nothing. */
+export function settleSpend(draft: DecisionDraft, { id, actual }: CommandOf<'settle'>): undefined {
+  const held = draft.state.budget?.holds.get(id)
+  if (held === undefined) return undefined
+  const { cost, ...rest } = actual
+  const { task, visit, attempt } = held
+  // Nobody can say what it cost: then it cost the most it could.
+  const known = cost === null ? held.amount.cost : cost
+  emit(draft, {
+    type: 'budget.settled',
+    id,
+    task,
+    visit,
+    attempt,
+    amount: { ...rest, ...(known === undefined ? {} : { cost: known }) },
+  })
+  return undefined
+}
+
+// Asking for more.
+
+/** One question at a time: the plan is paused by it, and what runs goes on. */
+function askForMore(
+  draft: DecisionDraft,
+  task: TaskState,
+  reason: BudgetReason,
+  waiting: Pick<AskedBudget, 'visit' | 'attempt'>,
+): void {
+  const { state } = draft
+  if (state.questions.some(({ budget }) => budget !== undefined)) return
+  const text = reasonText(reason)
+  emit(draft, {
+    type: 'question.asked',
+    id: questionId(state),
+    text: `${text}. ${offerText(reason)}`,
+    form: formFor(reason),
+    task: task.definition.id,
+    by: 'planfold',
+    budget: { reason, ...waiting },
+  })
+  if (state.status === 'active') emit(draft, { type: 'plan.paused', reason: text, budget: true })
+}
+
+/** Unlike that of another plan, and easy to type. A plan's id ends in zeros; what differs stands before them. */
+const questionId = ({ id, budget }: PlanState): string =>
+  `more-${id.slice(19, 23)}${id.slice(24, 28)}-${(budget?.asked ?? 0) + 1}`
+
+const formFor = (reason: BudgetReason): readonly Field[] => [
+  { name: 'more', label: offerText(reason), type: 'choice', choices: ['yes', 'no'] },
+]
+
+function offerText(reason: BudgetReason): string {
+  switch (reason.type) {
+    case 'caps':
+      return `Add ${reason.short.map(one => `${keyText(one.key, offerOf(one))}${one.task === undefined ? '' : ` to '${one.task}'`}`).join(' and ')}?`
+    case 'price':
+      return 'Use it although its cost cannot be counted?'
+    case 'large':
+      return 'Spend it?'
+    default:
+      return reason satisfies never
+  }
+}
+
+/** What a plain yes adds: what is lacking, and no less than half of the cap. */
+function offerOf({ key, cap, spent, needed }: Shortfall): number {
+  const lacking = spent + needed - cap
+  const half = cap / 2
+  const offer = Math.max(lacking, half)
+  return key === 'cost' ? Math.ceil(offer * 1e6) / 1e6 : Math.ceil(offer)
+}
+
+/** A person has answered a question about the budget. */
+export function answerBudget(draft: DecisionDraft, question: Question, more: boolean, by: string): void {
+  const { budget, task } = question
+  if (budget === undefined || !more) return
+  const { reason } = budget
+  switch (reason.type) {
+    case 'caps':
+      for (const short of reason.short) {
+        const level = short.task === undefined ? {} : { task: short.task }
+        emit(draft, { type: 'budget.raised', ...level, add: { [short.key]: offerOf(short) }, by })
+      }
+      break
+    case 'price':
+      emit(draft, { type: 'budget.raised', unpriced: true, by })
+      break
+    case 'large':
+      if (task !== undefined) emit(draft, { type: 'budget.raised', task, large: reason.cost, by })
+      break
+    default:
+      reason satisfies never
+  }
+  goOnWithin(draft, by)
+}
+
+export function raiseBudget(draft: DecisionDraft, { add, task, by }: CommandOf<'raise'>): Refusal | undefined {
+  const { state } = draft
+  if (PLAN_ENDED.has(state.status))
+    return refuse('illegal-transition', 'the plan has ended', 'run its document again: that makes a new plan')
+  if (task !== undefined && !state.tasks.has(task)) return unknownTask(draft, task)
+  const level: Level = task ?? ''
+  const budget = budgetAt(state, level)
+  const whose = task === undefined ? 'the plan' : `task '${task}'`
+  const keys = BUDGET_KEYS.filter(key => add[key] !== undefined)
+  if (keys.length === 0)
+    return refuse('invalid', 'nothing is added', 'name an amount: cost, tokens, calls, attempts, time or output')
+  for (const key of keys) {
+    const amount = add[key]!
+    if (!Number.isFinite(amount) || amount <= 0 || amount > AMOUNT_MAX)
+      return refuse('invalid', `${amount} cannot be added to a budget`, 'add an amount greater than zero')
+    if (budget === null || state.budget === null || capOf(budget, accountOf(state.budget, level), key) === null)
+      return refuse(
+        'invalid',
+        `${whose} has no limit of ${KEY_NAMES[key]}, so nothing can be added to it`,
+        advise`see ${quoted('budget')}`,
+      )
+  }
+  emit(draft, { type: 'budget.raised', ...(task === undefined ? {} : { task }), add, by })
+  goOnWithin(draft, by)
+  return undefined
+}
+
+const AMOUNT_MAX = 1e15
+
+const KEY_NAMES: { readonly [K in keyof Required<Amounts>]: string } = {
+  cost: 'cost',
+  tokens: 'tokens',
+  calls: 'calls',
+  attempts: 'attempts',
+  timeMs: 'time',
+  outputBytes: 'output',
+}
+
+/** The caps for which the plan was paused and that are still too small. */
+function stillShort(state: PlanState, now: number): readonly Shortfall[] {
+  return state.questions.flatMap(({ budget }) =>
+    budget?.reason.type === 'caps' ? budget.reason.short.filter(one => isShort(state, one, now)) : [],
+  )
+}
+
+function isShort(state: PlanState, { task, key, needed }: Shortfall, now: number): boolean {
+  const level: Level = task ?? ''
+  const budget = budgetAt(state, level)
+  if (budget === null || state.budget === null) return false
+  const account = accountOf(state.budget, level)
+  const cap = capOf(budget, account, key)
+  const spent = key === 'timeMs' ? timeSpent(account, now) : (account.spent[key] ?? 0)
+  return cap !== null && spent + needed > cap
+}
+
+/** When nothing is lacking any more, the question about it is closed and the plan goes on. */
+export function goOnWithin(draft: DecisionDraft, by: string): void {
+  const { state } = draft
+  const isOpen = ({ budget }: Question) => budget !== undefined
+  if (stillShort(state, draft.now).length === 0)
+    for (const { id, budget } of state.questions)
+      if (budget?.reason.type === 'caps') emit(draft, { type: 'question.answered', id, answers: { more: 'yes' }, by })
+  if (state.status === 'paused' && state.overBudget && !state.questions.some(isOpen))
+    emit(draft, { type: 'plan.resumed' })
+}
+
+/** Why a plan that was paused for its budget cannot go on yet; null when it can. */
+export function resumeObjection(state: PlanState, now: number): Refusal | null {
+  const open = state.questions.find(({ budget }) => budget !== undefined)
+  if (open?.budget === undefined) return null
+  const plan = state.definition.name
+  const answer = next('answer', { plan, task: open.id, fields: ['more=yes'] })
+  if (open.budget.reason.type !== 'caps')
+    return refuse('conflict', `a person must answer first: ${open.text}`, advise`${answer}`)
+  const short = stillShort(state, now)
+  if (short.length === 0) return null
+  return refuse(
+    'limit',
+    `the budget is used up: ${short.map(shortfallText).join('; ')}`,
+    advise`add to it: ${quoted('budget-add', { plan })}, or agree to what is offered: ${answer}`,
+  )
+}

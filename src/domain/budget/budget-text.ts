@@ -1,0 +1,82 @@
+// Budgets in words, the same for every face.
+
+import type { EventOf } from '../event.ts'
+import { numberOf, spoken } from '../phrases.ts'
+import { type Amounts, BUDGET_KEYS, type BudgetKey, type BudgetReason, type Shortfall } from './amounts.ts'
+
+/** "1.5 USD", "12,000 tokens", "20m". */
+export function keyText(key: BudgetKey, amount: number): string {
+  switch (key) {
+    case 'cost':
+      return moneyText(amount)
+    case 'tokens':
+      return `${grouped(Math.round(amount))} ${amount === 1 ? 'token' : 'tokens'}`
+    case 'calls':
+      return `${grouped(amount)} ${amount === 1 ? 'call' : 'calls'}`
+    case 'attempts':
+      return `${grouped(amount)} ${amount === 1 ? 'attempt' : 'attempts'}`
+    case 'timeMs':
+      return spoken(amount)
+    case 'outputBytes':
+      return sizeText(amount)
+    default:
+      return key satisfies never
+  }
+}
+
+/** As many digits as say something: cents for dollars, more for less than a cent. */
+export function moneyText(usd: number): string {
+  if (usd === 0) return '0 USD'
+  const digits = usd >= 0.01 ? 2 : usd >= 0.0001 ? 4 : 9
+  const text = usd.toFixed(digits)
+  // Never shown as less than it is by rounding a remainder away.
+  const exact = Number(text) === usd ? text : usd.toFixed(usd >= 0.01 ? 4 : 9)
+  return `${exact.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')} USD`
+}
+
+function sizeText(bytes: number): string {
+  for (const [unit, size] of SIZES) if (bytes >= size) return `${Math.round((bytes / size) * 10) / 10} ${unit}`
+  return numberOf(Math.round(bytes), 'byte')
+}
+
+const SIZES = [
+  ['GB', 1e9],
+  ['MB', 1e6],
+  ['kB', 1e3],
+] as const
+
+const grouped = (amount: number): string => String(amount).replace(/\B(?=(\d{3})+$)/g, ',')
+
+/** "the plan may use 2 USD; 1.9 USD are spent, 0.05 USD reserved, 0.3 USD needed". */
+export function shortfallText({ task, key, cap, spent, reserved, needed }: Shortfall): string {
+  const whose = task === undefined ? 'the plan' : `'${task}'`
+  const used = `${keyText(key, spent)} ${key === 'timeMs' ? 'used' : 'spent'}`
+  const held = reserved === 0 ? '' : `, ${keyText(key, reserved)} reserved`
+  const more = key === 'timeMs' || key === 'outputBytes' ? '' : `, ${keyText(key, needed)} needed`
+  return `${whose} may use ${keyText(key, cap)}: ${used}${held}${more}`
+}
+
+/** "1 call, 1,200 tokens". */
+export const amountsText = (amounts: Amounts): string =>
+  BUDGET_KEYS.flatMap(key => (amounts[key] === undefined ? [] : [keyText(key, amounts[key])])).join(', ') || 'nothing'
+
+/** "ana added 2 USD to the budget of the plan". */
+export function raisedText({ task, add, unpriced, large, by }: Omit<EventOf<'budget.raised'>, 'type'>): string {
+  const whose = task === undefined ? 'the plan' : task
+  if (unpriced === true) return `${by} allowed models whose price is not known`
+  if (large !== undefined) return `${by} allowed single calls of ${whose} up to ${moneyText(large)}`
+  return `${by} added ${amountsText(add ?? {})} to the budget of ${whose}`
+}
+
+export function reasonText(reason: BudgetReason): string {
+  switch (reason.type) {
+    case 'caps':
+      return `the budget is used up: ${reason.short.map(shortfallText).join('; ')}`
+    case 'price':
+      return `the price of the model is not known in the currency of the budget, so the limit of ${reason.cap} cannot be kept`
+    case 'large':
+      return `a single call may cost ${moneyText(reason.cost)}, more than ${moneyText(reason.above)}`
+    default:
+      return reason satisfies never
+  }
+}

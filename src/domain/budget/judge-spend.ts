@@ -1,0 +1,144 @@
+// May this be spent? Asked of every account it would be charged to: the task, the groups around it, the plan. Pure; nothing is changed.
+
+import type { Millis, TaskName } from '../id.ts'
+import type { Budget } from '../plan.ts'
+import {
+  type Amounts,
+  BUDGET_KEYS,
+  type BudgetKey,
+  type BudgetReason,
+  capsOf,
+  isForeign,
+  LARGE_COST_DEFAULT,
+  type Shortfall,
+  type Spend,
+} from './amounts.ts'
+import {
+  type Account,
+  accountOf,
+  type Budgeted,
+  budgetAt,
+  type Ledger,
+  type Level,
+  levelsOf,
+  timeSpent,
+} from './ledger.ts'
+
+export type Judged =
+  | { readonly type: 'granted' }
+  /** It fits once others have settled what they hold. */
+  | { readonly type: 'wait' }
+  | { readonly type: 'refused'; readonly exceeded: 'ask' | 'fail'; readonly reason: BudgetReason }
+
+const GRANTED: Judged = { type: 'granted' }
+const WAIT: Judged = { type: 'wait' }
+
+type Judging = Budgeted & { readonly budget: Ledger | null }
+
+/** The levels around a task that have a budget, innermost first. */
+export function budgetsOf(
+  state: Judging,
+  task: TaskName,
+): readonly { readonly level: Level; readonly budget: Budget }[] {
+  return levelsOf(task).flatMap(level => {
+    const budget = budgetAt(state, level)
+    return budget === null ? [] : [{ level, budget }]
+  })
+}
+
+/** The cap as it stands, with what was added to it; null when there is none. */
+export function capOf(budget: Budget, account: Account, key: BudgetKey): number | null {
+  const cap = capsOf(budget)[key]
+  return cap === undefined ? null : cap + (account.raised[key] ?? 0)
+}
+
+export function judgeAmounts(state: Judging, ledger: Ledger, task: TaskName, need: Amounts, now: Millis): Judged {
+  let waits = false
+  let fails = false
+  const short: Shortfall[] = []
+  for (const { level, budget } of budgetsOf(state, task)) {
+    const account = accountOf(ledger, level)
+    for (const key of BUDGET_KEYS) {
+      const cap = capOf(budget, account, key)
+      const needed = need[key] ?? 0
+      if (cap === null || needed === 0) continue
+      const spent = key === 'timeMs' ? timeSpent(account, now) : (account.spent[key] ?? 0)
+      const reserved = account.held[key] ?? 0
+      if (spent + reserved + needed <= cap + EPSILON) continue
+      if (spent + needed <= cap + EPSILON) {
+        waits = true
+        continue
+      }
+      if (budget.exceeded === 'fail') fails = true
+      short.push({ ...(level === '' ? {} : { task: level }), key, cap, spent, reserved, needed })
+    }
+  }
+  if (short.length > 0) return { type: 'refused', exceeded: fails ? 'fail' : 'ask', reason: { type: 'caps', short } }
+  return waits ? WAIT : GRANTED
+}
+
+/** Less than the billionth of a dollar that amounts are kept to. */
+const EPSILON = 1e-10
+
+/** A call of a model by an attempt. `exempt`: somebody agreed to what is dear or has no price. */
+export function judgeSpend(state: Judging, ledger: Ledger, task: TaskName, spend: Spend, now: Millis): Judged {
+  const { cost, ...rest } = spend
+  const unpriced = priceGap(state, ledger, task, spend)
+  if (unpriced !== null) return unpriced
+  const above = Math.max(largeAbove(state, task), ledger.large.get(task) ?? 0)
+  if (typeof cost === 'number' && cost > above)
+    return { type: 'refused', exceeded: 'ask', reason: { type: 'large', cost, above } }
+  return judgeAmounts(state, ledger, task, { ...rest, ...(typeof cost === 'number' ? { cost } : {}) }, now)
+}
+
+/** There is a cap of money, and nobody can say what this costs in it. */
+function priceGap(state: Judging, ledger: Ledger, task: TaskName, { cost = 0 }: Spend): Judged | null {
+  if (ledger.unpriced || cost === 0) return null
+  for (const { budget } of budgetsOf(state, task)) {
+    if (budget.cost === undefined || (cost !== null && !isForeign(budget))) continue
+    const cap = `${budget.cost.amount} ${budget.cost.currency}`
+    return { type: 'refused', exceeded: budget.exceeded ?? 'ask', reason: { type: 'price', cap } }
+  }
+  return null
+}
+
+/** A single call that may cost more than this is asked about: what the innermost budget says, else five dollars. */
+export function largeAbove(state: Budgeted, task: TaskName): number {
+  for (const level of levelsOf(task)) {
+    const large = budgetAt(state, level)?.large
+    if (large !== undefined) return large.currency === 'USD' ? large.amount : LARGE_COST_DEFAULT
+  }
+  return LARGE_COST_DEFAULT
+}
+
+/** How long an attempt that begins now may take before the time of an account is used up, and what then; null when no cap says. */
+export function timeLimitOf(
+  state: Judging,
+  task: TaskName,
+  now: Millis,
+): { readonly leftMs: number; readonly exceeded: 'ask' | 'fail' } | null {
+  const { budget: ledger } = state
+  if (ledger === null) return null
+  let least: { leftMs: number; exceeded: 'ask' | 'fail' } | null = null
+  for (const { level, budget } of budgetsOf(state, task)) {
+    const account = accountOf(ledger, level)
+    const cap = capOf(budget, account, 'timeMs')
+    if (cap === null) continue
+    const leftMs = Math.max(0, cap - timeSpent(account, now))
+    if (least === null || leftMs < least.leftMs) least = { leftMs, exceeded: budget.exceeded ?? 'ask' }
+  }
+  return least
+}
+
+/** What is left of a key for a task, by the smallest cap around it; null when no cap says. */
+export function amountLeft(state: Judging, ledger: Ledger, task: TaskName, key: BudgetKey): number | null {
+  let least: number | null = null
+  for (const { level, budget } of budgetsOf(state, task)) {
+    const account = accountOf(ledger, level)
+    const cap = capOf(budget, account, key)
+    if (cap === null) continue
+    const left = Math.max(0, cap - (account.spent[key] ?? 0) - (account.held[key] ?? 0))
+    least = Math.min(least ?? left, left)
+  }
+  return least
+}

@@ -1,0 +1,250 @@
+// The accounts of a plan with a budget: one for the plan, one for each group and task that has spent something. Part of the state, so
+// it is the fold of the journal. What is about to be used is held first, in the entry that begins it, and turned into what was really
+// used when that is known. So for every account and every key, at every event: spent + held <= cap.
+//
+//   attempt.started ─► attempts, output held ──────────────► attempt.succeeded / failed ─► spent as measured
+//                                                 └────────► attempt.lost ──────────────► spent as far as it is known, at most as held
+//   budget.reserved ─► money, tokens, calls held ──────────► budget.settled ────────────► spent as counted
+//                                                 └────────► the attempt ended without a word: all that was held is spent
+//
+// Time is not held but shared: it runs while at least one task of the account runs, however many do. An attempt ends when the time of
+// its accounts is used up (engine/budget/time-limit.ts), so no more can be spent than there is.
+
+import type { EventOf } from '../event.ts'
+import type { Millis, TaskName } from '../id.ts'
+import type { Json } from '../json.ts'
+import { TASK_OUTPUT_MAX_BYTES } from '../limits.ts'
+import type { Action, Budget, PlanDefinition, TaskDefinition } from '../plan.ts'
+import { type Amounts, addAmounts, NO_AMOUNTS, takeAmounts } from './amounts.ts'
+
+/** The plan itself is '', a group or task goes by its name. */
+export type Level = TaskName | ''
+
+export interface Account {
+  readonly spent: Amounts
+  readonly held: Amounts
+  /** What a person added to the caps. */
+  readonly raised: Amounts
+  /** Calls whose price nobody knows. */
+  readonly unpriced: number
+  /** Tasks that run now; since when at least one does; how long those that ended meanwhile took, each by itself. */
+  readonly running: number
+  readonly since: Millis
+  readonly known: number
+}
+
+export interface Hold {
+  readonly task: TaskName
+  readonly visit: number
+  readonly attempt: number
+  readonly amount: Amounts
+  /** Of an attempt that takes time: since when. */
+  readonly since?: Millis
+  /** Of a call to a model whose price nobody knows. */
+  readonly unpriced?: true
+}
+
+export interface Ledger {
+  readonly accounts: Map<Level, Account>
+  /** By the id of the reservation; that of an attempt is `task/visit/attempt`. */
+  readonly holds: Map<string, Hold>
+  /** How often somebody was asked for more. */
+  asked: number
+  /** A person agreed that models without a price are used. */
+  unpriced: boolean
+  /** A person agreed to single calls of a task that cost as much as this. */
+  readonly large: Map<TaskName, number>
+  /** Attempts that asked for more and were told no. */
+  readonly denied: Set<string>
+}
+
+export const newLedger = (): Ledger => ({
+  accounts: new Map(),
+  holds: new Map(),
+  asked: 0,
+  unpriced: false,
+  large: new Map(),
+  denied: new Set(),
+})
+
+export const EMPTY_ACCOUNT: Account = {
+  spent: NO_AMOUNTS,
+  held: NO_AMOUNTS,
+  raised: NO_AMOUNTS,
+  unpriced: 0,
+  running: 0,
+  since: 0,
+  known: 0,
+}
+
+export const accountOf = ({ accounts }: Ledger, level: Level): Account => accounts.get(level) ?? EMPTY_ACCOUNT
+
+/** The task, the groups around it, the plan. */
+export function levelsOf(task: TaskName): readonly Level[] {
+  const levels: Level[] = [task]
+  for (let at = task.lastIndexOf('/'); at > 0; at = task.lastIndexOf('/', at - 1))
+    levels.push(task.slice(0, at) as TaskName)
+  levels.push('')
+  return levels
+}
+
+/** A plan, as far as budgets are concerned. */
+export interface Budgeted {
+  readonly definition: PlanDefinition
+  readonly tasks: ReadonlyMap<TaskName, { readonly definition: TaskDefinition }>
+}
+
+/** The budget of a level as it is written; null when it has none. */
+export function budgetAt({ definition, tasks }: Budgeted, level: Level): Budget | null {
+  return (level === '' ? definition.policy?.budget : tasks.get(level)?.definition.budget) ?? null
+}
+
+export const hasBudget = ({ policy, tasks }: PlanDefinition): boolean =>
+  policy?.budget !== undefined || tasks.some(hasOwnBudget)
+
+export const hasOwnBudget = ({ budget, action }: TaskDefinition): boolean =>
+  budget !== undefined || (action.type === 'subplan' && action.tasks.some(hasOwnBudget))
+
+/** Bookkeeping of ours: it starts no process and asks no model, so it uses nothing. */
+const FREE: ReadonlySet<Action['type']> = new Set(['group', 'items', 'verify', 'checkpoint', 'decide', 'gate'])
+
+export const isFree = ({ action }: TaskDefinition): boolean => FREE.has(action.type)
+
+/** Does the engine run something for it, so that it takes time and prints? */
+const isRun = (definition: TaskDefinition): boolean => !isFree(definition) && definition.action.type !== 'external'
+
+/** What must be left before an attempt begins. What it holds then is the attempt, and a share of the output. */
+export const startNeed = (definition: TaskDefinition): Amounts =>
+  isFree(definition) ? NO_AMOUNTS : isRun(definition) ? { attempts: 1, outputBytes: 1, timeMs: 1 } : { attempts: 1 }
+
+/** How much of its output is stored, when so much is left and so many run at once. */
+export const outputShare = (left: number, concurrency: number): number =>
+  Math.min(TASK_OUTPUT_MAX_BYTES, Math.max(Math.ceil(left / concurrency), Math.min(left, OUTPUT_MIN_BYTES)))
+
+const OUTPUT_MIN_BYTES = 64 * 1024
+
+/** Time used so far, also by what runs now. */
+export const timeSpent = ({ spent, running, since }: Account, now: Millis): number =>
+  (spent.timeMs ?? 0) + (running > 0 ? Math.max(0, now - since) : 0)
+
+export const attemptKey = ({ task, visit, attempt }: Pick<Hold, 'task' | 'visit' | 'attempt'>): string =>
+  `${task}/${visit}/${attempt}`
+
+// What is true after an event. Only `evolve` calls these.
+
+export function attemptStarted(
+  ledger: Ledger,
+  definition: TaskDefinition,
+  event: EventOf<'attempt.started'>,
+  now: Millis,
+): void {
+  if (event.begun === false || event.holds === undefined) return
+  const { task: name, visit, attempt, holds: amount } = event
+  const isTimed = event.claim === undefined && isRun(definition)
+  hold(ledger, attemptKey(event), { task: name, visit, attempt, amount, ...(isTimed ? { since: now } : {}) })
+  if (!isTimed) return
+  for (const level of levelsOf(name))
+    change(ledger, level, account => ({
+      ...account,
+      running: account.running + 1,
+      ...(account.running === 0 ? { since: now, known: 0 } : {}),
+    }))
+}
+
+/** How it ended; `ms`: how long it took, as far as somebody measured. */
+interface AttemptEnd {
+  readonly outputBytes: number | null
+  readonly ms: number | null
+  /** It is certain that it did nothing. */
+  readonly isIdle: boolean
+}
+
+export function attemptEnded(
+  ledger: Ledger,
+  event: Pick<Hold, 'task' | 'visit' | 'attempt'>,
+  { outputBytes, ms, isIdle }: AttemptEnd,
+  now: Millis,
+): void {
+  const key = attemptKey(event)
+  const held = ledger.holds.get(key)
+  ledger.denied.delete(key)
+  // Nobody will say any more what was used of these.
+  for (const [id, one] of ledger.holds) if (id !== key && attemptKey(one) === key) settle(ledger, id, one.amount)
+  if (held === undefined) return
+  const { attempts = 0, outputBytes: most = 0 } = held.amount
+  const used = isIdle ? NO_AMOUNTS : { attempts, outputBytes: Math.min(most, outputBytes ?? most) }
+  settle(ledger, key, used)
+  if (held.since === undefined) return
+  const took = ms ?? Math.max(0, now - held.since)
+  for (const level of levelsOf(event.task))
+    change(ledger, level, account => {
+      const running = Math.max(0, account.running - 1)
+      const known = account.known + took
+      if (running > 0) return { ...account, running, known }
+      // Dates also move while the machine sleeps; then no task took that long.
+      const timeMs = Math.min(Math.max(0, now - account.since), known)
+      return { ...account, running, known: 0, since: 0, spent: addAmounts(account.spent, { timeMs }) }
+    })
+}
+
+export function hold(ledger: Ledger, id: string, one: Hold): void {
+  ledger.holds.set(id, one)
+  for (const level of levelsOf(one.task))
+    change(ledger, level, account => ({ ...account, held: addAmounts(account.held, one.amount) }))
+}
+
+/** What was held is free again, and `actual` is spent: it is written down as it was counted, also when it is more. */
+export function settle(ledger: Ledger, id: string, actual: Amounts): void {
+  const held = ledger.holds.get(id)
+  if (held === undefined) return
+  ledger.holds.delete(id)
+  for (const level of levelsOf(held.task))
+    change(ledger, level, account => ({
+      ...account,
+      held: takeAmounts(account.held, held.amount),
+      spent: addAmounts(account.spent, actual),
+      unpriced: account.unpriced + (held.unpriced === true ? (actual.calls ?? 0) : 0),
+    }))
+}
+
+export function raise(ledger: Ledger, event: EventOf<'budget.raised'>): void {
+  const { task = '', add, unpriced, large } = event
+  if (unpriced === true) ledger.unpriced = true
+  if (large !== undefined && task !== '') ledger.large.set(task, Math.max(ledger.large.get(task) ?? 0, large))
+  if (add !== undefined) change(ledger, task, account => ({ ...account, raised: addAmounts(account.raised, add) }))
+}
+
+function change(ledger: Ledger, level: Level, how: (account: Account) => Account): void {
+  ledger.accounts.set(level, how(accountOf(ledger, level)))
+}
+
+// As it is kept in a stored fold.
+
+export function packLedger({ accounts, holds, large, denied, ...rest }: Ledger): Json {
+  return {
+    ...rest,
+    accounts: [...accounts],
+    holds: [...holds],
+    large: [...large],
+    denied: [...denied],
+  } as unknown as Json
+}
+
+export function unpackLedger(packed: Json): Ledger {
+  const { accounts, holds, large, denied, ...rest } = packed as unknown as Omit<
+    Ledger,
+    'accounts' | 'holds' | 'large' | 'denied'
+  > & {
+    readonly accounts: [Level, Account][]
+    readonly holds: [string, Hold][]
+    readonly large: [TaskName, number][]
+    readonly denied: string[]
+  }
+  return {
+    ...rest,
+    accounts: new Map(accounts),
+    holds: new Map(holds),
+    large: new Map(large),
+    denied: new Set(denied),
+  }
+}

@@ -1,0 +1,81 @@
+// Ends an attempt when the time of a budget around it is used up. All attempts of an account share its time, and it runs while any of
+// them does; so each may go on for as long as was left when it began, and none needs to know of the others. Measured by a clock that
+// stands still while the machine sleeps.
+
+import { timeLimitOf } from '../../domain/budget/judge-spend.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import type { Stop } from '../../runners/runner.ts'
+import { Stopper } from '../attempts/stop.ts'
+import type { Rooms } from '../rooms.ts'
+
+/** How long a command may tidy up before it is killed: two seconds after the end of the time nothing may be alive. */
+const GRACE_MS = 500
+/** Longer than this no timer counts. */
+const TIMER_MAX_MS = 2 ** 31 - 1
+
+export interface TimeLimit {
+  /** Fires when the attempt is not wanted any more, or its time is used up. */
+  readonly stop: Stop
+  /** What is done about it, once the time is used up; null before. */
+  readonly exceeded: 'ask' | 'fail' | null
+  /** The attempt has ended. */
+  clear(): void
+}
+
+/** Null when no budget limits the time. */
+export function timeLimit(rooms: Rooms, state: PlanState, task: TaskState, stop: Stop): TimeLimit | null {
+  const { clock, store } = rooms
+  const { id } = task.definition
+  const startedAt = task.startedAt ?? state.updatedAt
+  const first = timeLimitOf(state, id, startedAt)
+  if (first === null) return null
+  const began = clock.monotonic()
+  const stopper = new Stopper()
+  let exceeded: 'ask' | 'fail' | null = null
+  let cancel = () => {}
+  let isCleared = false
+  const arm = (leftMs: number): void => {
+    if (!isCleared) cancel = clock.after(Math.min(Math.max(0, leftMs), TIMER_MAX_MS), look)
+  }
+  // A person may have added time meanwhile.
+  const look = (): void => {
+    store.state(state.id).then(
+      now => {
+        const limit = now === null ? first : timeLimitOf(now, id, startedAt)
+        const left = limit === null ? TIMER_MAX_MS : limit.leftMs - (clock.monotonic() - began)
+        if (left > 0) return arm(left)
+        exceeded = limit?.exceeded ?? 'ask'
+        stopper.abort()
+      },
+      () => {
+        exceeded = first.exceeded
+        stopper.abort()
+      },
+    )
+  }
+  arm(first.leftMs)
+  const unwanted = () => stopper.abort()
+  if (stop.aborted) stopper.abort()
+  else stop.signal.addEventListener('abort', unwanted, { once: true })
+  return {
+    stop: {
+      get aborted() {
+        return stopper.aborted
+      },
+      get signal() {
+        return stopper.signal
+      },
+      get graceMs() {
+        return exceeded === null ? undefined : GRACE_MS
+      },
+    } as Stop,
+    get exceeded() {
+      return exceeded
+    },
+    clear() {
+      isCleared = true
+      cancel()
+      stop.signal.removeEventListener('abort', unwanted)
+    },
+  }
+}
