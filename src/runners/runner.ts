@@ -10,7 +10,6 @@ import type { Action, ActionType, Edit, TaskDefinition } from '../domain/plan.ts
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { Failure } from '../domain/result.ts'
 import type { EarlierAttempt } from '../domain/views/board.ts'
-import type { Spending } from '../models/model.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
 import type { OpenNetwork, Sandbox, SandboxLimits, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
 
@@ -181,8 +180,6 @@ export interface AgentTools {
   readonly facts: AgentFacts
   /** The plan's default agent, for a task that names none. */
   readonly use?: string
-  /** What it may spend; absent: as much as the settings of the user allow. */
-  readonly spending?: Spending
   /** Its folder is read, and nothing of it may be changed: it only drafts. */
   readonly readOnly?: true
   /**

@@ -97,7 +97,11 @@ class World {
   }
 
   start(...argv: readonly string[]) {
-    const child = spawn(process.execPath, [MAIN, ...argv], { cwd: this.root, env: this.env(), stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [MAIN, ...argv], {
+      cwd: this.root,
+      env: this.env(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     let out = ''
     child.stdout.on('data', chunk => {
       out += String(chunk)
@@ -182,7 +186,9 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
   test('cannot write outside its scope, reach another host, or read what is not shown to it', async () => {
     const world = await World.open('attacks', [
       { shell: `echo escaped > ../outside.txt; echo escaped > test.js; echo escaped > .git/hooks/pre-commit; true` },
-      { shell: `cat ${join(base, 'attacks/home/secret.txt')}; ls ${join(base, 'attacks/home')}; cat ~/.ssh/id_rsa; env; true` },
+      {
+        shell: `cat ${join(base, 'attacks/home/secret.txt')}; ls ${join(base, 'attacks/home')}; cat ~/.ssh/id_rsa; env; true`,
+      },
       { shell: `node -e "require('net').connect(${port},'127.0.0.1').on('error',e=>console.log(e.code))"; true` },
       ...FIX,
     ])

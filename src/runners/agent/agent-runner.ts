@@ -12,13 +12,30 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { addCost, addUsage } from '../../domain/model-use.ts'
 import { type AgentRequest, agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { Failure } from '../../domain/result.ts'
-import type { GatewayOpened, GatewayReport, GatewayRequest, GatewayWire, Spending } from '../../models/model.ts'
+import type {
+  GatewayOpened,
+  GatewayReport,
+  GatewayRequest,
+  GatewayWire,
+  Spending,
+  SpentAmount,
+} from '../../models/model.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { SandboxDoor } from '../../safety/sandbox/sandbox.ts'
 import { shutIn } from '../../safety/sandbox/shut-in.ts'
 import { childEnvironment, follow, spawnFailure, startChild, withoutCore } from '../run/run-runner.ts'
-import type { AgentTools, Attempt, ModelReport, Outcome, ProcessTree, Runner, RunnerTools, Stop } from '../runner.ts'
+import type {
+  AgentTools,
+  Attempt,
+  AttemptBudget,
+  ModelReport,
+  Outcome,
+  ProcessTree,
+  Runner,
+  RunnerTools,
+  Stop,
+} from '../runner.ts'
 import { converse } from './acp-road.ts'
 import { agentBrief } from './agent-brief.ts'
 import { furnish, openHome } from './agent-home.ts'
@@ -153,7 +170,7 @@ async function carryOut(
     payer: attempt.key,
     folder: join(scratch, 'model'),
     listen: isBoxed ? 'socket' : 'loopback',
-    spending: agent.spending ?? UNLIMITED,
+    spending: spendingOf(tools.budget, stop.signal),
     onParked: ({ reason }) => {
       parked = reason
       over.abort()
@@ -260,7 +277,8 @@ async function carryOut(
       await wrapped?.value.close()
       return failed(spawnFailure(child, argv))
     }
-    const ending = follow(child, attempt, tools, AbortSignal.any([stop.signal, over.signal]), options)
+    const both = AbortSignal.any([stop.signal, over.signal])
+    const ending = follow(child, attempt, tools, { aborted: both.aborted, signal: both }, options)
     let turn: Awaited<ReturnType<typeof converse>> | null = null
     if (chosen.road === 'acp') {
       const place = { root, stateDir: tools.stateDir, home: homeInside, write: tools.write, isBoxed }
@@ -303,6 +321,8 @@ async function carryOut(
     await gateway.close()
     const text = log.close()
     if (stop.aborted) return { type: 'interrupted' }
+    // A person is asked for more; then the conversation is taken up where it was.
+    if (parked !== null) return { type: 'interrupted', reason: parked }
     if (exit.failure !== undefined) return failed(exit.failure)
     const beyond = (await wrapped?.value.lookAfter()) ?? []
     const told = {
@@ -311,7 +331,7 @@ async function carryOut(
     }
     const fault = isTimedOut
       ? timedOut(attempt)
-      : (exit.excess ?? faultOf({ chosen, turn, exit: exit.exit, parked, errors: errors.join(''), attempt }))
+      : (exit.excess ?? faultOf({ chosen, turn, exit: exit.exit, errors: errors.join(''), attempt }))
     if (fault !== null) return { type: 'failed', failure: fault, ...told }
     return { type: 'done', outputs: text === '' ? {} : { text }, ...told }
   } finally {
@@ -397,9 +417,19 @@ function planServer({ token, socket }: PlanToolsServer, isBoxed: boolean, folder
 
 const PIPE = `const s=require('net').connect(JSON.parse(process.argv[1]));s.on('error',()=>process.exit(1));s.on('close',()=>process.exit(0));s.write(process.env.PLANFOLD_PLAN_TOKEN+'\\n');process.stdin.pipe(s);s.pipe(process.stdout)`
 
-const UNLIMITED: Spending = {
-  reserve: async () => ({ granted: true, id: 'unlimited' }),
-  settle: async () => {},
+/** Every call of the agent is held and settled like one of a model task. It does not wait for a person: the agent is ended meanwhile. */
+function spendingOf(budget: AttemptBudget | undefined, signal: AbortSignal): Spending {
+  const spendOf = ({ calls, tokens, cost }: SpentAmount) => ({ calls, tokens, cost: cost.known ? cost.usd : null })
+  return {
+    async reserve(most) {
+      if (budget === undefined) return { granted: true, id: '' }
+      const reserved = await budget.reserve(spendOf(most), { wait: 'others', signal })
+      return reserved.ok ? { granted: true, id: reserved.id } : { granted: false, reason: reserved.failure.message }
+    },
+    async settle(id, actual) {
+      await budget?.settle(id, actual.calls === 0 ? {} : spendOf(actual))
+    },
+  }
 }
 
 const NO_TOOLS: AgentTools = {
@@ -447,20 +477,11 @@ function faultOf(ended: {
   readonly chosen: Chosen
   readonly turn: Awaited<ReturnType<typeof converse>> | null
   readonly exit: number | null
-  readonly parked: string | null
   readonly errors: string
   readonly attempt: Attempt
 }): Failure | null {
-  const { chosen, turn, exit, parked, errors, attempt } = ended
+  const { chosen, turn, exit, errors, attempt } = ended
   const title = chosen.profile?.title ?? chosen.name
-  if (parked !== null)
-    return {
-      class: 'policy',
-      code: 'agent:budget',
-      message: parked,
-      hint: 'raise the budget, then retry the task',
-      retryable: false,
-    }
   const last = errors.trimEnd().split('\n').at(-1)?.trim().slice(0, 300) ?? ''
   const because = last === '' ? '' : ` (it said last: ${last})`
   const broken = (message: string): Failure => ({

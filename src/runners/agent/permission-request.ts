@@ -54,7 +54,9 @@ export async function judgePermission(tool: AskedTool, place: JudgingPlace): Pro
     if (!place.isBoxed) return ask(`run ${JSON.stringify(command)} without a sandbox`)
   }
   if (paths.length > 0) return { allowed: true, why: 'inside the scope of the task' }
-  if (commands.length > 0) return { allowed: true, why: 'the sandbox holds it' }
+  // Gemini asks about commands without saying which.
+  if (commands.length > 0 || (tool.kind === 'execute' && place.isBoxed))
+    return { allowed: true, why: 'the sandbox holds it' }
   return READING.has(tool.kind ?? '')
     ? { allowed: true, why: 'it only reads' }
     : ask(`use a tool that says nothing we can judge: ${JSON.stringify(tool.rawInput ?? null).slice(0, 500)}`)
@@ -80,8 +82,7 @@ async function beyondScope(path: string, place: JudgingPlace): Promise<string | 
     }
     const state = await stateInside({ root: place.root, stateDir: place.stateDir })
     const parts = inside.split('/')
-    if (state?.every((name, at) => parts[at]?.toLowerCase() === name))
-      return "it is Planfold's own state"
+    if (state?.every((name, at) => parts[at]?.toLowerCase() === name)) return "it is Planfold's own state"
     if (isClosed(place.write, inside)) return 'it is protected'
     if (!inScope(place.write, inside)) return 'it is outside the scope of the task'
   }
