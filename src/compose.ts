@@ -19,6 +19,7 @@ import { readSize } from './format/text/units.ts'
 import type { ModelRecording, Models } from './models/model.ts'
 import type { Planner, PlanningModels, RepositoryView } from './planners/planner.ts'
 import type { Publisher, Tracer } from './publishers/publisher.ts'
+import type { FoundAgent } from './runners/agent/find-agent.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
 import { gitRunner } from './runners/git/git-runner.ts'
@@ -127,10 +128,30 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const { tracer = null, fault = null } = reading ? {} : await tracerOf(environment)
   const models = modelsAt({ environment, root, stateDir })
   const runners = new Map<ActionType, Runner>(
-    [runRunner({ tree }), editRunner(), decideRunner(), gitRunner(), modelRunner({ models })].map(runner => [
-      runner.action,
-      runner,
-    ]),
+    [
+      runRunner({ tree }),
+      editRunner(),
+      decideRunner(),
+      gitRunner(),
+      modelRunner({ models }),
+      whenAttempted('agent', async () =>
+        (await import('./runners/agent/agent-runner.ts')).agentRunner({
+          tree,
+          version: VERSION,
+          openGateway: request => models.openGateway(request),
+          openPlanTools: async ({ attempt, agent, folder }) =>
+            await (await import('./mcp/plan-socket.ts')).openPlanSocket({
+              engine,
+              now: clock.now,
+              version: VERSION,
+              templates: join(stateDir, 'templates'),
+              plan: attempt.plan,
+              agent,
+              folder,
+            }),
+        }),
+      ),
+    ].map(runner => [runner.action, runner]),
   )
   let listener: OnProgress = () => {}
   const onProgress: OnProgress = progress => listener(progress)
@@ -204,6 +225,14 @@ export function modelsAt(place: {
       newId: randomUUID,
     }),
   )
+}
+
+/** The coding agents that are installed here, and those that are known and are not. */
+export async function agentsAt(place: {
+  readonly environment: Environment
+  readonly root: string
+}): Promise<readonly FoundAgent[]> {
+  return (await import('./runners/agent/find-agent.ts')).findAgents(place)
 }
 
 /**
@@ -297,6 +326,20 @@ function whenAsked<T extends { readonly [K in keyof T]: (...args: never[]) => Pr
     }
   // Nobody who awaits the room itself may take it for a promise.
   return new Proxy({} as T, { get: (_, name) => (name === 'then' ? undefined : ask(name as keyof T)) })
+}
+
+/** A runner that is loaded with its first attempt. */
+function whenAttempted(action: ActionType, open: () => Promise<Runner>): Runner {
+  let opened: Promise<Runner> | null = null
+  const runner = (): Promise<Runner> => {
+    opened ??= open()
+    return opened
+  }
+  return {
+    action,
+    preview: async (...asked) => (await (await runner()).preview?.(...asked)) ?? { text: '' },
+    attempt: async (...asked) => await (await runner()).attempt(...asked),
+  }
 }
 
 function onceEach<T>(make: (key: string) => T): (key: string) => T {

@@ -16,10 +16,8 @@ import {
   briefing,
   type Card,
   card,
-  type EarlierAttempt,
   explain,
   type Removed,
-  trialsIn,
   urgentTasks,
 } from '../domain/views/board.ts'
 
@@ -28,13 +26,12 @@ import { summary } from '../domain/views/summary.ts'
 import type { Attempt } from '../runners/runner.ts'
 import { sweepClaims } from './attempts/lapsed-claims.ts'
 import { resolveAttempt, resolveBriefing, withTitles } from './attempts/resolve.ts'
-import { entriesAfter } from './files/other-plans.ts'
+import { earlierOf } from './attempts/earlier-attempts.ts'
 import { scopeWaits } from './files/scope-reservation.ts'
 import { isGone, roomsOf } from './git/plan-worktree.ts'
 import { lazy } from './lazy-imports.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './queries.ts'
 import { records } from './records/audit.ts'
-import { readOthersChanges } from './rollback/attempt-changes.ts'
 import type { Rooms } from './rooms.ts'
 
 /** What is stored is named in the journal within seconds. Until it surely is, nobody collects it, whatever age is asked for. */
@@ -469,23 +466,3 @@ const byPriority = (state: PlanState, tasks: readonly TaskState[]): readonly Tas
   hasPriorities(state) ? tasks.toSorted((a, b) => (b.definition.priority ?? 0) - (a.definition.priority ?? 0)) : tasks
 
 const hasPriorities = perDefinition(({ order }) => order.some(({ definition }) => definition.priority !== undefined))
-
-const LEFT_MAX = 20
-
-/** Most tasks had no earlier attempt, and then nothing is read. */
-async function earlierOf(rooms: Rooms, { id }: PlanState, task: TaskState): Promise<readonly EarlierAttempt[]> {
-  if (task.visit === 1 && task.attempt <= 1 && task.failures + task.lost + task.refused === 0) return []
-  const entries = await entriesAfter(rooms.store, id, 0)
-  const trials = trialsIn(
-    entries.flatMap(({ events }) => events),
-    task.definition.id,
-  )
-  const earlier: EarlierAttempt[] = []
-  for (const { changes, paths, ...trial } of trials) {
-    const known = changes === null ? [] : await readOthersChanges(rooms, changes)
-    const all = known?.map(({ path }) => path) ?? []
-    const left = paths === null || known === null ? null : { paths: all.slice(0, LEFT_MAX) }
-    earlier.push({ ...trial, left: left === null ? null : { ...left, more: Math.max(0, all.length - LEFT_MAX) } })
-  }
-  return earlier
-}

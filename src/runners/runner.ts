@@ -9,6 +9,7 @@ import type { ModelUse } from '../domain/model-use.ts'
 import type { Action, ActionType, Edit, TaskDefinition } from '../domain/plan.ts'
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { Failure } from '../domain/result.ts'
+import type { EarlierAttempt } from '../domain/views/board.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
 import type { OpenNetwork, Sandbox, SandboxLimits, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
 
@@ -81,6 +82,8 @@ export interface RunnerTools {
   readonly imagined?: readonly Edit[]
   /** The repository, as far as a `git` task may touch it; absent where git is not used. */
   readonly git?: GitHand
+  /** What an `agent` task needs besides. */
+  readonly agent?: AgentTools
   /** The span a child process works under; absent where nobody traces. Handed on as TRACEPARENT. */
   readonly traceparent?: string
   /** Asked before every call of a model; absent where nothing is counted, as in a compensation. */
@@ -156,17 +159,54 @@ export type Outcome =
       /** What was done to the repository. */
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
+      /** As of `exited`. */
+      readonly beyond?: readonly string[]
     }
   | {
       readonly type: 'failed'
       readonly failure: Failure
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
+      /** As of `exited`. */
+      readonly beyond?: readonly string[]
       /** It is certain that nothing was begun. */
       readonly begun?: false
     }
   /** Ended because `stop` fired, or because a person is asked for more budget. `begun`: false when it is certain that nothing was done. */
   | { readonly type: 'interrupted'; readonly begun?: false; readonly reason?: string }
+
+/** What the engine knows and decides for an agent that is started. */
+export interface AgentTools {
+  readonly facts: AgentFacts
+  /** The plan's default agent, for a task that names none. */
+  readonly use?: string
+  /** Its folder is read, and nothing of it may be changed: it only drafts. */
+  readonly readOnly?: true
+  /**
+   * Puts a question into the inbox, unless it waits there or was answered, and waits. `late`: nobody answered in time. `over`: the
+   * attempt is no longer wanted.
+   */
+  permit(asked: AskedPermission, signal: AbortSignal): Promise<'yes' | 'no' | 'late' | 'over'>
+}
+
+export interface AskedPermission {
+  /** What it would do, as the end of "the agent wants to …". */
+  readonly what: string
+  /** The same for the same thing, so that it is asked once in a visit. */
+  readonly about: string
+}
+
+/** What an agent is told of the plan and of what went before. */
+export interface AgentFacts {
+  readonly plan: string
+  readonly goal: string | null
+  /** What people decided about this plan, the newest last. */
+  readonly decisions: readonly string[]
+  /** How earlier attempts ended, the newest last. */
+  readonly earlier: readonly EarlierAttempt[]
+  /** Files that are different from how this visit found them: what an earlier attempt left, or somebody changed since. */
+  readonly changed: { readonly paths: readonly string[]; readonly more: number }
+}
 
 /** What a model task used. `recording` is plain JSON, redacted; the engine keeps it in the content store. */
 export interface ModelReport {

@@ -32,8 +32,17 @@ export function literalOf(pattern: string): readonly string[] {
 
 export function effectOf(plan: PlanDefinition, task: TaskDefinition): EffectClass {
   if (task.effect !== undefined) return task.effect
-  return defaultEffect(task.action, scopeOf(plan, task), networkOf(plan, task))
+  const network = networkOf(plan, task)
+  if (task.action.type === 'agent') return agentEffect(plan, network)
+  return defaultEffect(task.action, scopeOf(plan, task), network)
 }
+
+/**
+ * An agent takes up its conversation where it was, and is told what is found changed. What it does without a sandbox, or at addresses
+ * it may reach, nobody can take back.
+ */
+const agentEffect = ({ policy }: PlanDefinition, network: NetworkUse | null): EffectClass =>
+  policy?.sandbox === 'off' || (network !== null && !isOffline(network)) ? 'unsafe' : 'model'
 
 /** The paths a task says it may write: its own list, else what its edits name, else the plan's policy. */
 export function scopeOf(plan: PlanDefinition, task: TaskDefinition): readonly string[] | null {
@@ -50,8 +59,14 @@ export function capturesFiles(plan: PlanDefinition, task: TaskDefinition): boole
 /** Does it write in the workspace, and only what it declares? */
 export function keepsToScope(plan: PlanDefinition, task: TaskDefinition): boolean {
   const { type } = task.action
-  if (type !== 'run' && type !== 'edit') return false
-  return effectOf(plan, task) === 'workspace' && (scopeOf(plan, task)?.length ?? 0) > 0
+  if (type !== 'run' && type !== 'edit' && type !== 'agent') return false
+  const effect = effectOf(plan, task)
+  return (effect === 'workspace' || (type === 'agent' && effect === 'model')) && (scopeOf(plan, task)?.length ?? 0) > 0
+}
+
+/** Does a later attempt find the files as the one before left them? An agent goes on with its work; what it declares `workspace` is set back. */
+export function keepsWork(plan: PlanDefinition, task: TaskDefinition): boolean {
+  return task.action.type === 'agent' && effectOf(plan, task) !== 'workspace'
 }
 
 /** Each task works in a worktree of its own, which every attempt finds as the plan's branch stands; the workspace stays. */
@@ -59,7 +74,8 @@ export const usesTaskWorktrees = ({ git }: PlanDefinition): boolean => git?.work
 
 /** What it is known to write. A command that declares nothing is not held up: nobody knows what it writes. */
 export function heldScope(plan: PlanDefinition, task: TaskDefinition): readonly string[] {
-  if (task.action.type !== 'run' && task.action.type !== 'edit') return []
+  const { type } = task.action
+  if (type !== 'run' && type !== 'edit' && type !== 'agent') return []
   return task.write ?? (keepsToScope(plan, task) ? (scopeOf(plan, task) ?? []) : [])
 }
 
@@ -76,7 +92,7 @@ export function isWatched(
   if (state.files !== 'seen' || state.definition.policy?.checkpoints?.files === 'declared') return false
   if (usesTaskWorktrees(state.definition)) return false
   const { type } = task.action
-  if (type !== 'run' && type !== 'external') return false
+  if (type !== 'run' && type !== 'external' && type !== 'agent') return false
   return effectOf(state.definition, task) !== 'pure' && !capturesFiles(state.definition, task)
 }
 

@@ -8,6 +8,7 @@ import type { TaskName } from '../id.ts'
 import { SANDBOX_FORM } from '../network-decision.ts'
 import { suggest } from '../phrases.ts'
 import { LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
+import { agentRequest } from '../plan-rules/agent-request.ts'
 import { usesTaskWorktrees } from '../plan-rules/effect.ts'
 import { expandTasks, gitOf } from '../plan-rules/expand.ts'
 import { checkGraph, type GraphFault } from '../plan-rules/graph-rules.ts'
@@ -249,12 +250,14 @@ export function refuseUnsupported(definition: PlanDefinition): Refusal | undefin
         "leave it out, or let tasks work in worktrees of their own: 'git: {worktree: task}'",
       )
     const isUnreadable =
-      (type === 'git' && gitOf(task.action) === null) || (type === 'model' && modelRequest(task.action) === null)
+      (type === 'git' && gitOf(task.action) === null) ||
+      (type === 'model' && modelRequest(task.action) === null) ||
+      (type === 'agent' && agentRequest(task.action) === null)
     if ((LATER_ACTIONS as readonly string[]).includes(type) || isUnreadable) {
       return refuse(
         'not-supported',
         `task '${task.id}' has the action '${type}', which this release does not carry out yet`,
-        'use run, edit, git, model, decide, gate or checkpoint, or leave the action out and let an agent claim the task',
+        'use run, edit, git, model, agent, decide, gate or checkpoint, or leave the action out and let an agent claim the task',
       )
     }
   }

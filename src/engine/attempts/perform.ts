@@ -277,7 +277,8 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
   if (given?.ok === false) return failed(given.failure)
   const plain = given?.value ?? bare
   const { type } = attempt.action
-  const tools = type === 'decide' || type === 'git' ? await moreTools(rooms, state, attempt, plain) : plain
+  const tools =
+    type === 'decide' || type === 'git' || type === 'agent' ? await moreTools(rooms, state, attempt, plain) : plain
   if (probes && probe !== undefined) {
     const asking: Attempt = { ...attempt, action: { type: 'run', command: probe } }
     const seen = await rooms.runners.get('run')?.attempt(asking, tools, options.stop)
@@ -403,6 +404,7 @@ function classifyEnd(
   }
   if (outcome.type === 'failed') {
     const shortage = shortageIn(outcome.failure) ?? (outcome.begun === false ? unusableFolder(rooms) : null)
+    if (outcome.beyond !== undefined) moveBeyond(rooms, state, attempt, outcome.beyond)
     return shortage === null || outcome.git !== undefined ? failed(outcome.failure) : cutOff(shortage, outcome.begun)
   }
   const { definition } = attempt
@@ -410,8 +412,8 @@ function classifyEnd(
   const exited = outcome.type === 'exited' ? outcome : null
   const exit = exited?.exit ?? undefined
   const seen = exit === undefined ? {} : { exit }
-  if (exited?.beyond !== undefined) {
-    const moved = moveBeyond(rooms, state, attempt, exited.beyond)
+  if (outcome.beyond !== undefined) {
+    const moved = moveBeyond(rooms, state, attempt, outcome.beyond)
     if (moved !== null) return { ...failed(moved), ...seen }
   }
   if (exited !== null) {
@@ -537,6 +539,8 @@ const nothing = () => ({ ok: false as const, message: 'this action evaluates not
 
 /** A decision evaluates, and a git task touches the repository. */
 async function moreTools(rooms: Rooms, state: PlanState, attempt: Attempt, tools: RunnerTools): Promise<RunnerTools> {
+  if (attempt.action.type === 'agent')
+    return { ...tools, agent: await (await lazy.agentUse()).agentTools(rooms, state, attempt) }
   if (attempt.action.type === 'git') return { ...tools, ...(await lazy.gitActions()).gitHand(rooms, state, attempt) }
   const { definition, inputs, feedback = '' } = attempt
   return { ...tools, evaluate: await evaluator(state, { ...boundOf(definition), inputs, feedback }) }

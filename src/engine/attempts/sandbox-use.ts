@@ -52,7 +52,10 @@ function hasCommands(definition: PlanDefinition): boolean {
     (definition.done ?? []).some(isCheck) ||
     allTasks(definition).some(
       ({ action, probe, accept = [], preconditions = [], postconditions = [] }) =>
-        action.type === 'run' || probe !== undefined || [...accept, ...preconditions, ...postconditions].some(isCheck),
+        action.type === 'run' ||
+        action.type === 'agent' ||
+        probe !== undefined ||
+        [...accept, ...preconditions, ...postconditions].some(isCheck),
     )
   )
 }
@@ -87,7 +90,9 @@ export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser | n
   if (rooms.sandbox === undefined || mode === 'off') return {}
   const isRequired = mode === 'required'
   const room = { room: rooms.sandbox, isRequired, limits: limitsFor(rooms, state) }
-  const declared = networkOf(state.definition, user?.definition ?? {})
+  // What an agent says of the network counts; said nothing, it has none but its model.
+  const isAgent = user?.definition.action.type === 'agent'
+  const declared = networkOf(state.definition, user?.definition ?? {}) ?? (isAgent ? NO_NETWORK : null)
   // Whoever wrote the plan here and says nothing of the network has always had it.
   if (declared === null && !isRequired) return { sandbox: { ...room, network: 'host' } }
   if (declared !== null && isOffline(declared)) return { sandbox: { ...room, network: 'none' } }
@@ -104,6 +109,8 @@ export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser | n
   }
   return { sandbox: { ...room, network } }
 }
+
+const NO_NETWORK: NetworkUse = { allow: [], unknown: 'deny' }
 
 interface WayOut {
   readonly journal: DecisionJournal

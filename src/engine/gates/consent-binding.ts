@@ -117,7 +117,7 @@ export async function bindTask(
 
 /** Would it run in a sandbox now? Where one is required and missing, it does not run at all. */
 async function isShutIn(rooms: Rooms, state: PlanState, does: ShownAction): Promise<boolean> {
-  if (does.type !== 'script' && (does.type !== 'argv' || runsOutside(does.argv))) return false
+  if (does.type !== 'script' && does.type !== 'agent' && (does.type !== 'argv' || runsOutside(does.argv))) return false
   const { sandbox } = sandboxFor(rooms, state, null)
   return sandbox !== undefined && (sandbox.isRequired || (await sandbox.room.check()).ok)
 }
@@ -125,7 +125,8 @@ async function isShutIn(rooms: Rooms, state: PlanState, does: ShownAction): Prom
 /** Edits and git actions are carried out by us, and reach nobody. */
 function reachedBy(plan: PlanDefinition, task: TaskDefinition): NetworkUse | null {
   const { type } = task.action
-  return type === 'edit' || type === 'git' ? { allow: [], unknown: 'deny' } : networkOf(plan, task)
+  const declared = type === 'edit' || type === 'git' ? null : networkOf(plan, task)
+  return declared ?? (type === 'run' || type === 'external' ? null : { allow: [], unknown: 'deny' })
 }
 
 /** Where a setting of git may lead: the rest of its key is an address, or its value. */
@@ -159,6 +160,8 @@ async function doing(
       }
     case 'git':
       return { type: 'git', git: action.git }
+    case 'agent':
+      return { type: 'agent', agent: action.spec, instruction: instruction ?? null }
     case 'external':
       return { type: 'external', instruction: instruction ?? null }
     default:
@@ -198,6 +201,7 @@ function wordsOf(does: ShownAction): readonly string[] {
     case 'edit':
     case 'git':
       return []
+    case 'agent':
     case 'external':
       return does.instruction === null ? [] : [does.instruction]
     default:
@@ -218,7 +222,7 @@ function givenTo(
 /** The files a command names; of an edit, those it changes. */
 function namesOf(action: Action, words: readonly string[], cwd: string, root: string) {
   // Prose names files in passing; whoever claims the task reads what it needs.
-  if (action.type === 'external') return []
+  if (action.type === 'external' || action.type === 'agent') return []
   if (action.type !== 'edit') return namedFiles(root, cwd, words)
   const files = action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
   return namedFiles(root, '.', files)

@@ -94,6 +94,12 @@ const answerShape = fc.oneof(
   answerType.map(type => [type]),
   fc.record({ severity: answerType, 'note?': fc.tuple(answerType).map(([type]) => [type]) }),
 )
+const agentSpec = fc.oneof(
+  fc.constantFrom('claude', 'grok'),
+  fc.constant({ use: 'codex', model: 'model-1', turns: 40 }),
+  fc.constant({ command: ['my-agent', 'run'] }),
+)
+
 const modelSpec = fc.oneof(
   fc.constant('anthropic/model-1'),
   sparse(
@@ -115,6 +121,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant('git' as const), git: gitAction }) },
   { weight: 1, arbitrary: sparse({ name: taskName }, { type: fc.constant('checkpoint' as const) }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('model' as const), spec: modelSpec }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('agent' as const), spec: agentSpec }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom(...LATER_ACTIONS), spec: said }) },
 )
 const output: fc.Arbitrary<OutputSource> = fc.oneof(
@@ -146,7 +153,9 @@ const failureMode: fc.Arbitrary<FailureMode> = sparse(
 )
 /** A model is asked something. */
 const prompted = (task: TaskDefinition): TaskDefinition =>
-  task.action.type === 'model' ? { ...task, instruction: 'How severe is ${{ inputs.x }}?' } : task
+  task.action.type === 'model' || task.action.type === 'agent'
+    ? { ...task, instruction: 'How severe is ${{ inputs.x }}?' }
+    : task
 /** A task inside another one. */
 const small = sparse({ title: line, needs: fc.array(taskName, { maxLength: 2 }) }, { id: taskName, action }).map(
   prompted as never,
@@ -223,7 +232,12 @@ export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(
     notify: fc.array(notify, { maxLength: 2 }),
     git: gitUse,
     concurrency: fc.integer({ min: 1, max: 1000 }),
-    defaults: sparse({ timeoutMs: milliseconds, retry, model: fc.constant('local/model-3') }),
+    defaults: sparse({
+      timeoutMs: milliseconds,
+      retry,
+      model: fc.constant('local/model-3'),
+      agent: fc.constant('claude'),
+    }),
     session: line,
     owner: line,
     stakeholders: lines,

@@ -184,6 +184,7 @@ export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
         timeoutMs: defaults.timeout,
         retry: defaults.retry === undefined ? undefined : lowerRetry(defaults.retry),
         model: defaults.model,
+        agent: defaults.agent,
       }),
     session: plan.session,
     owner: plan.owner,
@@ -238,7 +239,7 @@ function lowerUndo({ task, ...action }: NonNullable<TaskDocument['compensate']>)
 type ActionDocument = Partial<
   Pick<
     TaskDocument,
-    | ('run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | 'subplan' | 'git' | 'checkpoint' | 'model')
+    | ('run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | 'subplan' | 'git' | 'checkpoint' | 'model' | 'agent')
     | (typeof LATER_ACTIONS)[number]
   >
 >
@@ -255,6 +256,7 @@ function lowerAction(document: ActionDocument): Action {
   if (checkpoint !== undefined)
     return { type: 'checkpoint', name: typeof checkpoint === 'string' ? checkpoint : checkpoint.name }
   if (document.model !== undefined) return { type: 'model', spec: document.model as Json }
+  if (document.agent !== undefined) return { type: 'agent', spec: document.agent as Json }
   for (const type of LATER_ACTIONS) {
     const spec = document[type]
     if (spec !== undefined) return { type, spec }

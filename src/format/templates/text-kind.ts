@@ -63,6 +63,7 @@ const STEPS: { readonly [place in TextKind]: Step } = {
       edit: 'live',
       git: 'argument',
       model: 'live',
+      agent: 'live',
       decide: 'expression',
       subplan: 'tasks',
       ...Object.fromEntries(LATER_ACTIONS.map(action => [action, 'live' as const])),

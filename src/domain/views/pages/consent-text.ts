@@ -182,6 +182,10 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
     case 'git':
       lines.push(field('git', visible(JSON.stringify(does.git))))
       break
+    case 'agent':
+      lines.push(field('agent', visible(typeof does.agent === 'string' ? does.agent : JSON.stringify(does.agent))))
+      if (does.instruction !== null) lines.push(['  is told:'], ...block(does.instruction))
+      break
     case 'external':
       lines.push(['  is done by the agent or person that claims it'])
       if (does.instruction !== null) lines.push(['  instruction:'], ...block(does.instruction))
