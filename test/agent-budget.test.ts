@@ -2,9 +2,9 @@
 
 import { expect, it } from 'vitest'
 import type { Budget } from '../src/domain/plan.ts'
-import { agentSpending } from '../src/engine/budget/agent-spending.ts'
 import { exited, name, type Script, setup } from '../src/engine/rooms.fixture.ts'
 import { gatewayFor, question, send } from '../src/models/gateway/gateway.fixture.ts'
+import { spendingOf } from '../src/runners/agent/agent-spending.ts'
 import type { ScriptedRequest } from '../src/testing/scripted-model.ts'
 
 /** Speaks as long as it may, up to this, and counts four bytes of what it was asked as a token. */
@@ -20,11 +20,8 @@ const talkative = (outputMax: number) => (request: ScriptedRequest) => ({
 async function planWith(budget: Budget | undefined, outputMax: number, max: number) {
   const place = await gatewayFor('anthropic', talkative(outputMax))
   const seen: { readonly statuses: number[]; readonly parked: string | null }[] = []
-  const script: Script = async attempt => {
-    const { store } = rooms.rooms
-    const state = await store.state(attempt.plan)
-    if (state === null) throw new Error('there is no such plan')
-    const gateway = await place.openGateway({ spending: agentSpending(store, state, attempt) })
+  const script: Script = async (_, { budget }, stop) => {
+    const gateway = await place.openGateway({ spending: spendingOf(budget, stop) })
     const asked = Array.from({ length: 12 }, () => send(gateway, question('anthropic', 'Go on.', { max })).done)
     const statuses = (await Promise.all(asked)).map(({ status }) => status)
     await gateway.close()

@@ -110,10 +110,13 @@ export interface ReserveOptions {
   readonly signal?: AbortSignal
   /** `person` (the default): also for a person's answer, however long it takes. `others`: only for what others hold. */
   readonly wait?: 'person' | 'others'
+  /** When so much is not left, less is granted, but no less than this. Absent: all or nothing. */
+  readonly least?: Spend
 }
 
 export type Reserved =
-  | { readonly ok: true; readonly id: string }
+  /** `granted`: less than was asked for, when there was a `least`. */
+  | { readonly ok: true; readonly id: string; readonly granted: Spend }
   /** `asked`: a person is asked and nobody waited. `stopped`: the signal fired. `refused`: see the failure. */
   | { readonly ok: false; readonly why: 'asked' | 'stopped' | 'refused'; readonly failure: Failure }
 
