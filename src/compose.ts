@@ -19,19 +19,20 @@ import { readSize } from './format/text/units.ts'
 import type { ModelRecording, Models } from './models/model.ts'
 import type { Planner, PlanningModels, RepositoryView } from './planners/planner.ts'
 import type { Publisher, Tracer } from './publishers/publisher.ts'
-import type { FoundAgent } from './runners/agent/find-agent.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
 import { gitRunner } from './runners/git/git-runner.ts'
 import { modelRunner } from './runners/model/model-runner.ts'
 import { processTree } from './runners/run/process-tree.ts'
 import { runRunner } from './runners/run/run-runner.ts'
-import type { Runner } from './runners/runner.ts'
+import type { KnownAgent, Runner } from './runners/runner.ts'
 import { makeFolder } from './safety/files/directory.ts'
 import { bubblewrap } from './safety/sandbox/bubblewrap.ts'
 import { shellWord } from './safety/text/terminal.ts'
 import { thisHost } from './stores/leases/host.ts'
 import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
+import type { AgentScriptOptions } from './testing/agent-script.ts'
+import type { ScriptedModel } from './testing/scripted-model.ts'
 import type { Git } from './workspace/git/git.ts'
 import { captureBetweenRollbacks } from './workspace/rollback/rollback-lock.ts'
 import { openWorkspace } from './workspace/scope/scope-workspace.ts'
@@ -231,8 +232,18 @@ export function modelsAt(place: {
 export async function agentsAt(place: {
   readonly environment: Environment
   readonly root: string
-}): Promise<readonly FoundAgent[]> {
-  return (await import('./runners/agent/find-agent.ts')).findAgents(place)
+}): Promise<readonly KnownAgent[]> {
+  return (await import('./runners/agent/find-agent.ts')).listAgents(place)
+}
+
+/** A model on this machine that makes an agent do these steps in this folder, for trying it. Nothing is sent anywhere. */
+export async function openAgentModel(
+  root: string,
+  scripts: AgentScriptOptions['scripts'],
+): Promise<Pick<ScriptedModel, 'environment' | 'close'>> {
+  const { agentScript } = await import('./testing/agent-script.ts')
+  const { scriptedModel } = await import('./testing/scripted-model.ts')
+  return await scriptedModel(agentScript({ root, scripts }))
 }
 
 /**

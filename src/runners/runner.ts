@@ -7,9 +7,11 @@ import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { ModelUse } from '../domain/model-use.ts'
 import type { Action, ActionType, Edit, TaskDefinition } from '../domain/plan.ts'
+import type { AgentName } from '../domain/plan-rules/agent-request.ts'
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { Failure } from '../domain/result.ts'
 import type { EarlierAttempt } from '../domain/views/board.ts'
+import type { GatewayWire } from '../models/model.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
 import type { OpenNetwork, Sandbox, SandboxLimits, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
 
@@ -177,6 +179,23 @@ export type Outcome =
     }
   /** Ended because `stop` fired, or because a person is asked for more budget. `begun`: false when it is certain that nothing was done. */
   | { readonly type: 'interrupted'; readonly begun?: false; readonly reason?: string }
+
+/** A coding agent that can be started by its name, and whether it is installed here. */
+export interface KnownAgent {
+  readonly name: AgentName
+  readonly title: string
+  /** `other-version`: not the one that was tried. */
+  readonly status: 'installed' | 'other-version' | 'missing'
+  /** How it would be spoken to; null when it is missing. */
+  readonly road: 'acp' | 'headless' | null
+  readonly program: string | null
+  readonly version: string | null
+  readonly tested: string
+  /** The protocol it speaks to its model. */
+  readonly wire: GatewayWire
+  /** The npm package that has what would be used. */
+  readonly install: string
+}
 
 /** What the engine knows and decides for an agent that is started. */
 export interface AgentTools {

@@ -4,6 +4,7 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { findProgram, isWithin } from '../../safety/find-program.ts'
+import type { KnownAgent } from '../runner.ts'
 import { AGENT_PROFILES, type AgentProfile, type Road } from './agent-profiles.ts'
 
 export interface AgentPlace {
@@ -28,8 +29,23 @@ export interface FoundAgent {
   readonly headless: FoundRoad | null
 }
 
-export const findAgents = (place: AgentPlace): readonly FoundAgent[] =>
-  AGENT_PROFILES.map(profile => findAgent(place, profile))
+/** All that are known, installed or not. */
+export const listAgents = (place: AgentPlace): readonly KnownAgent[] =>
+  AGENT_PROFILES.map(profile => known(findAgent(place, profile)))
+
+function known({ profile, acp, headless }: FoundAgent): KnownAgent {
+  const { name, title, wire } = profile
+  const road = acp !== null ? 'acp' : headless !== null ? 'headless' : null
+  const found = acp ?? headless
+  const wanted = road === 'headless' ? profile.headless : (profile.acp ?? profile.headless)
+  const tested = wanted?.tested ?? profile.tested
+  const status = found === null ? 'missing' : found.version === tested ? 'installed' : 'other-version'
+  return {
+    ...{ name, title, status, road, tested, wire },
+    ...{ program: found?.program ?? null, version: found?.version ?? null },
+    install: wanted?.package ?? profile.package,
+  }
+}
 
 export function findAgent(place: AgentPlace, profile: AgentProfile): FoundAgent {
   const found = (road: Road | undefined): FoundRoad | null =>

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { agentsAt, compose, locate } from '../../../compose.ts'
+import { agentsAt, compose, locate, openAgentModel } from '../../../compose.ts'
 import type { AgentName } from '../../../domain/plan-rules/agent-request.ts'
 import { trusted } from '../../../engine/roles.ts'
 import {
@@ -14,22 +14,21 @@ import {
   TEST_STEPS,
   testAgent,
 } from '../../../operations/agents/test-agent.ts'
-import type { AgentProfile } from '../../../runners/agent/agent-profiles.ts'
-import type { FoundAgent, FoundRoad } from '../../../runners/agent/find-agent.ts'
+import type { KnownAgent } from '../../../runners/runner.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { CliError, EXIT } from '../../exit.ts'
 import { table } from '../../terminal/table.ts'
 
-async function installed(context: Context): Promise<readonly FoundAgent[]> {
+async function known(context: Context): Promise<readonly KnownAgent[]> {
   const { cwd, environment, settings } = context
   const { root } = locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) })
   return await agentsAt({ environment, root })
 }
 
 export async function listAgents(context: Context): Promise<number> {
-  const agents = (await installed(context)).map(listed)
+  const agents = await known(context)
   answer(context, { agents }, () => {
     const rows = agents.map(({ name, title, status, road, version, tested, install }) => [
       name,
@@ -47,44 +46,8 @@ export async function listAgents(context: Context): Promise<number> {
   return EXIT.done
 }
 
-interface ListedAgent {
-  readonly name: AgentName
-  readonly title: string
-  readonly status: 'installed' | 'other-version' | 'missing'
-  /** How it would be spoken to. */
-  readonly road: 'acp' | 'headless' | null
-  readonly program: string | null
-  readonly version: string | null
-  readonly tested: string
-  /** The protocol it speaks to its model. */
-  readonly wire: AgentProfile['wire']
-  /** The package that has what would be used. */
-  readonly install: string
-}
-
-function listed({ profile, acp, headless }: FoundAgent): ListedAgent {
-  const { name, title, wire } = profile
-  const road = acp !== null ? 'acp' : headless !== null ? 'headless' : null
-  const found: FoundRoad | null = acp ?? headless
-  const wanted = found === headless && found !== null ? profile.headless : (profile.acp ?? profile.headless)
-  const tested = wanted?.tested ?? profile.tested
-  const status = found === null ? 'missing' : found.version === tested ? 'installed' : 'other-version'
-  const install = wanted?.package ?? profile.package
-  return {
-    name,
-    title,
-    status,
-    road,
-    program: found?.program ?? null,
-    version: found?.version ?? null,
-    tested,
-    wire,
-    install,
-  }
-}
-
 export async function tryAgent(context: Context, name: AgentName): Promise<number> {
-  const found = (await installed(context)).map(listed).find(agent => agent.name === name)
+  const found = (await known(context)).find(agent => agent.name === name)
   if (found === undefined || found.status === 'missing')
     throw new CliError(
       EXIT.failed,
@@ -130,10 +93,13 @@ async function inFolder<T>({ environment }: Context, body: (root: string) => Pro
   }
 }
 
-async function tryIn(context: Context, root: string, { name, wire }: ListedAgent, signal: AbortSignal): Promise<AgentTest> {
-  const { agentScript } = await import('../../../testing/agent-script.ts')
-  const { scriptedModel } = await import('../../../testing/scripted-model.ts')
-  const model = await scriptedModel(agentScript({ root, scripts: { [TEST_SCRIPT]: TEST_STEPS } }))
+async function tryIn(
+  context: Context,
+  root: string,
+  { name, wire }: KnownAgent,
+  signal: AbortSignal,
+): Promise<AgentTest> {
+  const model = await openAgentModel(root, { [TEST_SCRIPT]: TEST_STEPS })
   // Nothing of the person's own settings for models counts here.
   const environment = {
     ...context.environment,
