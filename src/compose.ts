@@ -27,12 +27,14 @@ import { httpRunner } from './runners/http/http-runner.ts'
 import { modelRunner } from './runners/model/model-runner.ts'
 import { processTree } from './runners/run/process-tree.ts'
 import { runRunner } from './runners/run/run-runner.ts'
-import type { Runner } from './runners/runner.ts'
+import type { KnownAgent, Runner } from './runners/runner.ts'
 import { makeFolder } from './safety/files/directory.ts'
 import { bubblewrap } from './safety/sandbox/bubblewrap.ts'
 import { shellWord } from './safety/text/terminal.ts'
 import { thisHost } from './stores/leases/host.ts'
 import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
+import type { AgentScriptOptions } from './testing/agent-script.ts'
+import type { ScriptedModel } from './testing/scripted-model.ts'
 import type { Git } from './workspace/git/git.ts'
 import { captureBetweenRollbacks } from './workspace/rollback/rollback-lock.ts'
 import { openWorkspace } from './workspace/scope/scope-workspace.ts'
@@ -130,8 +132,30 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const models = modelsAt({ environment, root, stateDir })
   const runners = new Map<ActionType, Runner>(
     [
-      ...[runRunner({ tree }), editRunner(), decideRunner(), gitRunner(), modelRunner({ models })],
-      ...[httpRunner(), dbRunner()],
+      runRunner({ tree }),
+      editRunner(),
+      decideRunner(),
+      gitRunner(),
+      modelRunner({ models }),
+      whenAttempted('agent', async () =>
+        (await import('./runners/agent/agent-runner.ts')).agentRunner({
+          tree,
+          version: VERSION,
+          openGateway: request => models.openGateway(request),
+          openPlanTools: async ({ attempt, agent, folder }) =>
+            await (await import('./mcp/plan-socket.ts')).openPlanSocket({
+              engine,
+              now: clock.now,
+              version: VERSION,
+              templates: join(stateDir, 'templates'),
+              plan: attempt.plan,
+              agent,
+              folder,
+            }),
+        }),
+      ),
+      httpRunner(),
+      dbRunner(),
     ].map(runner => [runner.action, runner]),
   )
   let listener: OnProgress = () => {}
@@ -214,8 +238,6 @@ export function modelsAt(place: {
   return {
     list: besides => models.list(besides),
     calls: () => models.calls(),
-    keptRecordings: name => models.keptRecordings(name),
-    dropRecordings: name => models.dropRecordings(name),
     async open(request) {
       const failure = await refused(request.replay)
       return failure === null ? await models.open(request) : { ok: false, failure }
@@ -225,6 +247,24 @@ export function modelsAt(place: {
       return failure === null ? await models.openGateway(request) : { ok: false, failure }
     },
   }
+}
+
+/** The coding agents that are installed here, and those that are known and are not. */
+export async function agentsAt(place: {
+  readonly environment: Environment
+  readonly root: string
+}): Promise<readonly KnownAgent[]> {
+  return (await import('./runners/agent/find-agent.ts')).listAgents(place)
+}
+
+/** A model on this machine that makes an agent do these steps in this folder, for trying it. Nothing is sent anywhere. */
+export async function openAgentModel(
+  root: string,
+  scripts: AgentScriptOptions['scripts'],
+): Promise<Pick<ScriptedModel, 'environment' | 'close'>> {
+  const { agentScript } = await import('./testing/agent-script.ts')
+  const { scriptedModel } = await import('./testing/scripted-model.ts')
+  return await scriptedModel(agentScript({ root, scripts }))
 }
 
 /**
@@ -318,6 +358,20 @@ function whenAsked<T extends { readonly [K in keyof T]: (...args: never[]) => Pr
     }
   // Nobody who awaits the room itself may take it for a promise.
   return new Proxy({} as T, { get: (_, name) => (name === 'then' ? undefined : ask(name as keyof T)) })
+}
+
+/** A runner that is loaded with its first attempt. */
+function whenAttempted(action: ActionType, open: () => Promise<Runner>): Runner {
+  let opened: Promise<Runner> | null = null
+  const runner = (): Promise<Runner> => {
+    opened ??= open()
+    return opened
+  }
+  return {
+    action,
+    preview: async (...asked) => (await (await runner()).preview?.(...asked)) ?? { text: '' },
+    attempt: async (...asked) => await (await runner()).attempt(...asked),
+  }
 }
 
 function onceEach<T>(make: (key: string) => T): (key: string) => T {

@@ -60,6 +60,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
       'prime',
       'hook',
       'install',
+      'agents',
       'models',
     ],
   },

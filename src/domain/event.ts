@@ -145,6 +145,8 @@ export interface Question {
   readonly network?: AskedAddress
   /** Planfold asks: may commands run without a sandbox, where this machine has none? The plan waits for it. */
   readonly sandbox?: true
+  /** Planfold asks: an agent that it started wants to do something beyond its task. `rule` is the same for the same thing. */
+  readonly agent?: { readonly rule: string }
   /** Planfold asks: may more be spent? */
   readonly budget?: AskedBudget
 }

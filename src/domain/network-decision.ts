@@ -76,6 +76,10 @@ export const SANDBOX_FORM: readonly Field[] = [
   },
 ]
 
+export const AGENT_FORM: readonly Field[] = [
+  { name: 'allow', label: 'yes: this once, in this task; no', type: 'choice', choices: ['yes', 'no'] },
+]
+
 /** The answer that counts for a task; null when nobody has answered. What was said of the task itself counts first. */
 export function permitFor(permits: readonly NetworkPermit[], task: TaskName, rule: string): NetworkPermit | null {
   const found = permits.filter(one => one.rule === rule && (one.task ?? task) === task)

@@ -106,6 +106,8 @@ export interface PlanDefinition {
     readonly retry?: Retry
     /** `provider/name`, for `model` tasks that name none. */
     readonly model?: string
+    /** The name of a coding agent, for `agent` tasks that name none. */
+    readonly agent?: string
   }
   /** Whom to tell, and how, when something waits for a person or has ended. */
   readonly notify?: readonly Notify[]
@@ -139,8 +141,8 @@ export interface TaskDefinition {
   /** How it is carried out. */
   readonly action: Action
   /**
-   * What whoever claims an external task is to do: prose, or a pipeline of capability calls. Never run by a shell. Of a `model` task:
-   * the prompt.
+   * What whoever claims an external task is to do: prose, or a pipeline of capability calls. Never run by a shell. Of a `model` or
+   * `agent` task: the prompt.
    */
   readonly instruction?: string
   readonly needs?: readonly TaskName[]
@@ -391,6 +393,8 @@ export type Action =
   | { readonly type: 'http'; readonly spec: Json }
   /** Asks or changes a database; `plan-rules/db-request.ts` reads what is written. */
   | { readonly type: 'db'; readonly spec: Json }
+  /** Starts a coding agent; the instruction of the task is the prompt. `plan-rules/agent-request.ts` reads what is written. */
+  | { readonly type: 'agent'; readonly spec: Json }
   /** Known to the format, carried out by a later release: accepted by `validate`, refused by `start`. */
   | { readonly type: LaterAction; readonly spec: Json }
 
@@ -453,7 +457,7 @@ export interface Notify {
 
 export type NoticeKind = 'waiting' | 'escalated' | 'expired' | 'failed' | 'completed' | 'cancelled' | 'digest'
 
-type LaterAction = 'agent' | 'research'
+type LaterAction = 'research'
 export type ActionType = Action['type']
 
 export interface CompensatingTask {
@@ -593,5 +597,5 @@ export interface CheckpointPolicy {
 
 export type EffectClass = 'pure' | 'workspace' | 'idempotent' | 'probed' | 'model' | 'unsafe'
 
-export const LATER_ACTIONS: readonly LaterAction[] = ['agent', 'research']
+export const LATER_ACTIONS: readonly LaterAction[] = ['research']
 export const EFFECT_CLASSES: readonly EffectClass[] = ['pure', 'workspace', 'idempotent', 'probed', 'model', 'unsafe']

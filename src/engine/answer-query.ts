@@ -11,30 +11,19 @@ import { packFold } from '../domain/state/fold.ts'
 import { isUnsealed, type PlanState, type TaskState } from '../domain/state/state.ts'
 import { claimableTasks, perDefinition, perVersion } from '../domain/state/task-index.ts'
 import { ENDED } from '../domain/status.ts'
-import {
-  board,
-  briefing,
-  type Card,
-  card,
-  type EarlierAttempt,
-  explain,
-  type Removed,
-  trialsIn,
-  urgentTasks,
-} from '../domain/views/board.ts'
+import { board, briefing, type Card, card, explain, type Removed, urgentTasks } from '../domain/views/board.ts'
 
 import { explainScopeWait } from '../domain/views/scope-wait.ts'
 import { summary } from '../domain/views/summary.ts'
 import type { Attempt } from '../runners/runner.ts'
+import { earlierOf } from './attempts/earlier-attempts.ts'
 import { sweepClaims } from './attempts/lapsed-claims.ts'
 import { resolveAttempt, resolveBriefing, withTitles } from './attempts/resolve.ts'
-import { entriesAfter } from './files/other-plans.ts'
 import { scopeWaits } from './files/scope-reservation.ts'
 import { isGone, roomsOf } from './git/plan-worktree.ts'
 import { lazy } from './lazy-imports.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './queries.ts'
 import { records } from './records/audit.ts'
-import { readOthersChanges } from './rollback/attempt-changes.ts'
 import type { Rooms } from './rooms.ts'
 
 /** What is stored is named in the journal within seconds. Until it surely is, nobody collects it, whatever age is asked for. */
@@ -474,23 +463,3 @@ const byPriority = (state: PlanState, tasks: readonly TaskState[]): readonly Tas
   hasPriorities(state) ? tasks.toSorted((a, b) => (b.definition.priority ?? 0) - (a.definition.priority ?? 0)) : tasks
 
 const hasPriorities = perDefinition(({ order }) => order.some(({ definition }) => definition.priority !== undefined))
-
-const LEFT_MAX = 20
-
-/** Most tasks had no earlier attempt, and then nothing is read. */
-async function earlierOf(rooms: Rooms, { id }: PlanState, task: TaskState): Promise<readonly EarlierAttempt[]> {
-  if (task.visit === 1 && task.attempt <= 1 && task.failures + task.lost + task.refused === 0) return []
-  const entries = await entriesAfter(rooms.store, id, 0)
-  const trials = trialsIn(
-    entries.flatMap(({ events }) => events),
-    task.definition.id,
-  )
-  const earlier: EarlierAttempt[] = []
-  for (const { changes, paths, ...trial } of trials) {
-    const known = changes === null ? [] : await readOthersChanges(rooms, changes)
-    const all = known?.map(({ path }) => path) ?? []
-    const left = paths === null || known === null ? null : { paths: all.slice(0, LEFT_MAX) }
-    earlier.push({ ...trial, left: left === null ? null : { ...left, more: Math.max(0, all.length - LEFT_MAX) } })
-  }
-  return earlier
-}

@@ -47,9 +47,6 @@ export interface Models {
   open(request: OpenRequest): Promise<Opened>
   /** What a coding agent speaks to instead of a provider, for one attempt. */
   openGateway(request: GatewayRequest): Promise<GatewayOpened>
-  /** What a gateway kept under this name as it came (`keepAs`), one for each model. */
-  keptRecordings(name: string): Promise<readonly ModelRecording[]>
-  dropRecordings(name: string): Promise<void>
   /** Every call that was sent from this state folder, oldest first. A call that was cut off has no end. */
   calls(): Promise<readonly ModelCallRecord[]>
 }

@@ -51,8 +51,6 @@ export function openModels(options: ModelsOptions): Models {
         secrets: secretsOf(settings, options),
       })
     },
-    keptRecordings: name => kept.read(name),
-    dropRecordings: name => kept.drop(name),
     calls: () => calls.all(),
     open: async request => {
       if (request.replay !== undefined) return openReplay(request, request.replay, options)

@@ -7,9 +7,12 @@ import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { ModelUse } from '../domain/model-use.ts'
 import type { Action, ActionType, CommandLine, Edit, EffectClass, TaskDefinition } from '../domain/plan.ts'
+import type { AgentName } from '../domain/plan-rules/agent-request.ts'
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { NetworkTarget } from '../domain/plan-rules/network-rule.ts'
 import type { Failure } from '../domain/result.ts'
+import type { EarlierAttempt } from '../domain/views/board.ts'
+import type { GatewayWire } from '../models/model.ts'
 import type { Verdict } from '../safety/network/network-judge.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
 import type { OpenNetwork, Sandbox, SandboxLimits, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
@@ -101,6 +104,8 @@ export interface RunnerTools {
   readonly git?: GitHand
   /** Opens the network for requests of our own, each judged; absent where nothing is to be reached. */
   readonly reach?: () => Promise<Answer<Reach>>
+  /** What an `agent` task needs besides. */
+  readonly agent?: AgentTools
   /** The span a child process works under; absent where nobody traces. Handed on as TRACEPARENT. */
   readonly traceparent?: string
   /** Asked before every call of a model; absent where nothing is counted, as in a compensation. */
@@ -127,10 +132,13 @@ export interface ReserveOptions {
   readonly signal?: AbortSignal
   /** `person` (the default): also for a person's answer, however long it takes. `others`: only for what others hold. */
   readonly wait?: 'person' | 'others'
+  /** When so much is not left, less is granted, but no less than this. Absent: all or nothing. */
+  readonly least?: Spend
 }
 
 export type Reserved =
-  | { readonly ok: true; readonly id: string }
+  /** `granted`: less than was asked for, when there was a `least`. */
+  | { readonly ok: true; readonly id: string; readonly granted: Spend }
   /** `asked`: a person is asked and nobody waited. `stopped`: the signal fired. `refused`: see the failure. */
   | { readonly ok: false; readonly why: 'asked' | 'stopped' | 'refused'; readonly failure: Failure }
 
@@ -184,17 +192,71 @@ export type Outcome =
       /** What was done to the repository. */
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
+      /** As of `exited`. */
+      readonly beyond?: readonly string[]
     }
   | {
       readonly type: 'failed'
       readonly failure: Failure
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
+      /** As of `exited`. */
+      readonly beyond?: readonly string[]
       /** It is certain that nothing was begun. */
       readonly begun?: false
     }
   /** Ended because `stop` fired, or because a person is asked for more budget. `begun`: false when it is certain that nothing was done. */
   | { readonly type: 'interrupted'; readonly begun?: false; readonly reason?: string }
+
+/** A coding agent that can be started by its name, and whether it is installed here. */
+export interface KnownAgent {
+  readonly name: AgentName
+  readonly title: string
+  /** `other-version`: not the one that was tried. */
+  readonly status: 'installed' | 'other-version' | 'missing'
+  /** How it would be spoken to; null when it is missing. */
+  readonly road: 'acp' | 'headless' | null
+  readonly program: string | null
+  readonly version: string | null
+  readonly tested: string
+  /** The protocol it speaks to its model. */
+  readonly wire: GatewayWire
+  /** The npm package that has what would be used. */
+  readonly install: string
+}
+
+/** What the engine knows and decides for an agent that is started. */
+export interface AgentTools {
+  readonly facts: AgentFacts
+  /** The plan's default agent, for a task that names none. */
+  readonly use?: string
+  /** Its folder is read, and nothing of it may be changed: it only drafts. */
+  readonly readOnly?: true
+  /**
+   * Puts a question into the inbox, unless it waits there or was answered, and waits. `late`: nobody answered in time. `over`: the
+   * attempt is no longer wanted.
+   */
+  permit(asked: AskedPermission, signal: AbortSignal): Promise<'yes' | 'no' | 'late' | 'over'>
+}
+
+export interface AskedPermission {
+  /** What it would do, as the end of "the agent wants to …". */
+  readonly what: string
+  /** The same for the same thing, so that it is asked once in a visit. */
+  readonly about: string
+}
+
+/** What an agent is told of the plan and of what went before. */
+export interface AgentFacts {
+  readonly plan: string
+  readonly goal: string | null
+  /** What people decided about this plan, the newest last. */
+  readonly decisions: readonly string[]
+  /** How earlier attempts ended, the newest last. */
+  readonly earlier: readonly EarlierAttempt[]
+  /** Files that are different from how this visit found them: what an earlier attempt left, or somebody changed since. */
+  readonly changed: { readonly paths: readonly string[]; readonly more: number }
+}
 
 /** What a model task used. `recording` is plain JSON, redacted; the engine keeps it in the content store. */
 export interface ModelReport {

@@ -132,6 +132,8 @@ function outputsOf(task: TaskDefinition): readonly string[] | null {
       const git = gitOf(task.action)
       return git === null ? null : [...declared, ...OF_GIT[git.do]]
     }
+    case 'agent':
+      return [...declared, 'text']
     case 'model': {
       const request = modelRequest(task.action)
       return request === null ? null : [...declared, ...answerOutputs(request.answer)]

@@ -2,7 +2,7 @@
 // the hash of these bytes, and what a person sees is made from them, so nothing else can be approved than what was shown.
 
 import type { PlanId, Sha256, TaskName } from '../id.ts'
-import type { JsonObject } from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
 import type { Approvers, EffectClass, GateType, GitAction, Impact } from '../plan.ts'
 
 /** The code of a failure that happened before anything was touched, because nobody had agreed to it as it then was. */
@@ -70,6 +70,8 @@ export type ShownAction =
   | { readonly type: 'git'; readonly git: GitAction }
   /** A request to a server or a database, as lines. */
   | { readonly type: 'request'; readonly to: 'http' | 'db'; readonly lines: readonly string[] }
+  /** An agent is started; nobody can bind it to the words, but what it may write and reach is enforced. */
+  | { readonly type: 'agent'; readonly agent: Json; readonly instruction: string | null }
   /** Done by whoever claims it, an agent or a person; nobody can bind them to the words. */
   | { readonly type: 'external'; readonly instruction: string | null }
 

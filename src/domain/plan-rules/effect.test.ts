@@ -39,7 +39,6 @@ it('effect classes have safe defaults', () => {
 it('of the actions of a later release, only those that reach outside are unsafe', () => {
   const later = LATER_ACTIONS.map(type => [type, effect(task('a', { action: { type, spec: null } as Action }))])
   expect(Object.fromEntries(later)).toEqual({
-    agent: 'model',
     research: 'unsafe',
   })
 })
@@ -121,4 +120,12 @@ it('a compensation that edits may be made again, one by a task as often as that 
     'unsafe',
     'idempotent',
   ])
+})
+
+it('an agent goes on where it was, unless nobody could take back what it did', () => {
+  const agent = { action: { type: 'agent', spec: 'claude' } } as const
+  expect(effect(task('a', agent))).toBe('model')
+  expect(effect(task('a', { ...agent, write: ['src/**'], network: [] }))).toBe('model')
+  expect(effect(task('a', { ...agent, network: ['https://example.org'] }))).toBe('unsafe')
+  expect(effect(task('a', agent), { policy: { sandbox: 'off' } })).toBe('unsafe')
 })

@@ -4,7 +4,7 @@
 import type { Action, EffectClass, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { dbRequest } from './db-request.ts'
 import { downloadFile, httpRequest, isSafeMethod } from './http-request.ts'
-import { isOffline, networkOf } from './network.ts'
+import { isOffline, type NetworkUse, networkOf } from './network.ts'
 
 // Do two write scopes overlap? Conservative and cheap: two patterns overlap when the literal part before the first wildcard
 // of one is a prefix, by whole path components, of the other's. Case is folded, because some disks fold it.
@@ -34,8 +34,16 @@ export function literalOf(pattern: string): readonly string[] {
 
 export function effectOf(plan: PlanDefinition, task: TaskDefinition): EffectClass {
   if (task.effect !== undefined) return task.effect
+  if (task.action.type === 'agent') return agentEffect(plan, networkOf(plan, task))
   return defaultEffect(plan, task)
 }
+
+/**
+ * An agent takes up its conversation where it was, and is told what is found changed. What it does without a sandbox, or at addresses
+ * it may reach, nobody can take back.
+ */
+const agentEffect = ({ policy }: PlanDefinition, network: NetworkUse | null): EffectClass =>
+  policy?.sandbox === 'off' || (network !== null && !isOffline(network)) ? 'unsafe' : 'model'
 
 /** The paths a task says it may write: its own list, else what its edits name, else the plan's policy. */
 export function scopeOf(plan: PlanDefinition, task: TaskDefinition): readonly string[] | null {
@@ -54,8 +62,14 @@ export function capturesFiles(plan: PlanDefinition, task: TaskDefinition): boole
 /** Does it write in the workspace, and only what it declares? */
 export function keepsToScope(plan: PlanDefinition, task: TaskDefinition): boolean {
   const { type } = task.action
-  if (type !== 'run' && type !== 'edit' && type !== 'http') return false
-  return effectOf(plan, task) === 'workspace' && (scopeOf(plan, task)?.length ?? 0) > 0
+  if (type !== 'run' && type !== 'edit' && type !== 'agent' && type !== 'http') return false
+  const effect = effectOf(plan, task)
+  return (effect === 'workspace' || (type === 'agent' && effect === 'model')) && (scopeOf(plan, task)?.length ?? 0) > 0
+}
+
+/** Does a later attempt find the files as the one before left them? An agent goes on with its work; what it declares `workspace` is set back. */
+export function keepsWork(plan: PlanDefinition, task: TaskDefinition): boolean {
+  return task.action.type === 'agent' && effectOf(plan, task) !== 'workspace'
 }
 
 /** Each task works in a worktree of its own, which every attempt finds as the plan's branch stands; the workspace stays. */
@@ -67,7 +81,7 @@ export function heldScope(plan: PlanDefinition, task: TaskDefinition): readonly 
   return task.write ?? (keepsToScope(plan, task) ? (scopeOf(plan, task) ?? []) : [])
 }
 
-const WRITING: ReadonlySet<Action['type']> = new Set(['run', 'edit', 'http', 'db'])
+const WRITING: ReadonlySet<Action['type']> = new Set(['run', 'edit', 'http', 'db', 'agent'])
 
 /** May an attempt whose outcome is unknown simply be made again? `probed` may, because its probe is asked first. */
 export function mayRunAgain(effect: EffectClass): boolean {
@@ -82,7 +96,7 @@ export function isWatched(
   if (state.files !== 'seen' || state.definition.policy?.checkpoints?.files === 'declared') return false
   if (usesTaskWorktrees(state.definition)) return false
   const { type } = task.action
-  if (type !== 'run' && type !== 'external') return false
+  if (type !== 'run' && type !== 'external' && type !== 'agent') return false
   return effectOf(state.definition, task) !== 'pure' && !capturesFiles(state.definition, task)
 }
 

@@ -63,7 +63,7 @@ export function isGated({ policy, extra }: Pick<PlanDefinition, 'policy' | 'extr
 
 /** Does the engine itself do something to the world for it? What an agent or a person does after a claim is theirs. */
 export function isActing({ action: { type } }: TaskDefinition): boolean {
-  return type === 'run' || type === 'edit' || type === 'git' || type === 'http' || type === 'db'
+  return type === 'run' || type === 'edit' || type === 'git' || type === 'http' || type === 'db' || type === 'agent'
 }
 
 /** Is it asked about before it begins, or before it can be claimed? The other actions do nothing to the world. */
@@ -221,7 +221,10 @@ function isBeyond({ policy }: PlanDefinition, { action, write }: TaskDefinition)
     action.edits.some(edit => leaves(edit.file) || (edit.type === 'move' && leaves(edit.to)))
   )
     return true
-  if (action.type !== 'run' || write === undefined || policy?.write === undefined) return false
+  // With the rights of the person it can write anywhere, and nobody can read from the plan what it will do.
+  if (action.type === 'agent' && policy?.sandbox === 'off') return true
+  if ((action.type !== 'run' && action.type !== 'agent') || write === undefined || policy?.write === undefined)
+    return false
   const allowed = policy.write.map(partsOf)
   return !write.every(pattern => allowed.some(around => holds(around, partsOf(pattern))))
 }
@@ -230,7 +233,7 @@ function isBeyond({ policy }: PlanDefinition, { action, write }: TaskDefinition)
 function isInstructing(plan: PlanDefinition, task: TaskDefinition): boolean {
   const { action, write = [] } = task
   if (action.type === 'gate') return false
-  const named = action.type === 'run' ? (scopeOf(plan, task) ?? []) : write
+  const named = action.type === 'run' || action.type === 'agent' ? (scopeOf(plan, task) ?? []) : write
   if (named.some(asksFirst)) return true
   return (
     action.type === 'edit' &&

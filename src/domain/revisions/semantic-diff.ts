@@ -41,7 +41,7 @@ const PLAN_KEYS = keys({
   criteria: 'done',
   route: 'policy.onFailure policy.replan policy.escalate policy.review policy.retention notify recovery recovery.edits',
   budget:
-    'policy.budget policy.breaker policy.limits concurrency defaults defaults.timeoutMs defaults.retry defaults.model',
+    'policy.budget policy.breaker policy.limits concurrency defaults defaults.timeoutMs defaults.retry defaults.model defaults.agent',
   data: 'session hypotheses memory artifacts',
   wording: 'name title goal owner stakeholders labels',
 })

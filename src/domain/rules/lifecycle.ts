@@ -8,6 +8,7 @@ import type { TaskName } from '../id.ts'
 import { SANDBOX_FORM } from '../network-decision.ts'
 import { suggest } from '../phrases.ts'
 import { LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
+import { agentRequest } from '../plan-rules/agent-request.ts'
 import { dbRequest } from '../plan-rules/db-request.ts'
 import { usesTaskWorktrees } from '../plan-rules/effect.ts'
 import { expandTasks, gitOf } from '../plan-rules/expand.ts'
@@ -269,12 +270,13 @@ export function refuseUnsupported(definition: PlanDefinition): Refusal | undefin
       (type === 'git' && gitOf(task.action) === null) ||
       (type === 'model' && modelRequest(task.action) === null) ||
       (type === 'http' && httpRequest(task.action) === null) ||
-      (type === 'db' && dbRequest(task.action) === null)
+      (type === 'db' && dbRequest(task.action) === null) ||
+      (type === 'agent' && agentRequest(task.action) === null)
     if ((LATER_ACTIONS as readonly string[]).includes(type) || isUnreadable) {
       return refuse(
         'not-supported',
         `task '${task.id}' has the action '${type}', which this release does not carry out yet`,
-        'use run, edit, git, http, db, model, decide, gate or checkpoint, or leave the action out and let an agent claim the task',
+        'use run, edit, git, http, db, model, agent, decide, gate or checkpoint, or leave the action out and let an agent claim the task',
       )
     }
   }

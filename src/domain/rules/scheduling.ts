@@ -119,7 +119,7 @@ export function needsPreparing(state: PlanState, task: TaskState): boolean {
     needsLook(state, task) ||
     dueBefore(state, task) !== null ||
     needsConsent(state, task) ||
-    ((action.type === 'run' || action.type === 'edit') && needsReservation(state, task))
+    ((action.type === 'run' || action.type === 'edit' || action.type === 'agent') && needsReservation(state, task))
   )
 }
 

@@ -114,8 +114,10 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
 
 /** What Planfold itself asked: an address that a command may reach, or that commands may run without a sandbox. */
 function rememberAnswer(state: PlanState, { id, answers }: EventOf<'question.answered'>): void {
-  const { network, sandbox, budget, task } = state.questions.find(question => question.id === id) ?? {}
+  const { network, sandbox, budget, agent, task } = state.questions.find(question => question.id === id) ?? {}
   if (sandbox === true && answers.run !== 'yes') state.sandbox = 'required'
+  if (agent !== undefined && task !== undefined)
+    state.permits = [...state.permits, { rule: agent.rule, allowed: answers.allow === 'yes', task }]
   const { visit, attempt } = budget ?? {}
   if (answers.more !== 'yes' && task !== undefined && visit !== undefined && attempt !== undefined)
     state.budget?.denied.add(attemptKey({ task, visit, attempt }))

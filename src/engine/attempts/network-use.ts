@@ -1,6 +1,7 @@
 // What commands of a task reach through the proxy: every answer is journaled, and a person is asked about what no rule covers.
 
 import { createHash } from 'node:crypto'
+import type { Question } from '../../domain/event.ts'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import {
   type CountedDecision,
@@ -118,19 +119,31 @@ export const permittedRules = ({ permits }: Pick<PlanState, 'permits'>, task: Ta
   ...new Set(permits.map(({ rule }) => rule).filter(rule => permitFor(permits, task, rule)?.allowed === true)),
 ]
 
-/**
- * Puts the question into the inbox, unless it waits there or was answered, and waits for the answer. The same task asks about the same
- * address once, however many attempts it has and whoever drives the plan. `over`: nobody can answer any more.
- */
+/** Asks about an address. The same task asks about the same address once, however many attempts it has and whoever drives the plan. */
 export async function askForAddress(
-  store: Pick<Store, 'state' | 'update' | 'onChange'>,
+  store: AskingStore,
   user: NetworkUser,
   target: NetworkTarget,
   signal: AbortSignal,
 ): Promise<boolean | 'over'> {
-  const { plan, task, isWanted } = user
   const rule = ruleFor(target)
   const { host, port } = target
+  const text = `task '${user.task}' asks for ${host}:${port}. Allow it?`
+  return await askForPermit(store, user, { rule, text, form: NETWORK_FORM, network: { rule, host, port } }, signal)
+}
+
+type AskingStore = Pick<Store, 'state' | 'update' | 'onChange'>
+
+/**
+ * Puts the question into the inbox, unless it waits there or was answered, and waits for the answer. `over`: nobody can answer any more.
+ */
+export async function askForPermit(
+  store: AskingStore,
+  user: NetworkUser,
+  { rule, ...question }: { readonly rule: string } & Pick<Question, 'text' | 'form' | 'network' | 'agent'>,
+  signal: AbortSignal,
+): Promise<boolean | 'over'> {
+  const { plan, task, isWanted } = user
   const answered = async (): Promise<NetworkPermit | 'over' | null> => {
     const state = await store.state(plan)
     if (state === null || signal.aborted || !isWanted(state)) return 'over'
@@ -143,9 +156,7 @@ export async function askForAddress(
       .update(JSON.stringify([plan, task, rule]))
       .digest(),
   )
-  const text = `task '${task}' asks for ${host}:${port}. Allow it?`
-  const asked = { id, text, form: NETWORK_FORM, task, by: ASKER, network: { rule, host, port } }
-  const asking = await store.update(plan, { type: 'ask', ...asked }, { actor: ENGINE })
+  const asking = await store.update(plan, { type: 'ask', id, task, by: ASKER, ...question }, { actor: ENGINE })
   if (!asking.ok) return false
   return await new Promise<boolean | 'over'>((resolve, reject) => {
     const look = async (): Promise<void> => {

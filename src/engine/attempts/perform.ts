@@ -283,7 +283,7 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
   const plain = given?.value ?? bare
   const { type } = attempt.action
   const tools =
-    type === 'decide' || type === 'git' || type === 'http'
+    type === 'decide' || type === 'git' || type === 'http' || type === 'agent'
       ? await moreTools(rooms, state, attempt, plain, options.action === undefined ? 'attempt' : 'compensation')
       : plain
   if (probes && probe !== undefined) {
@@ -411,6 +411,7 @@ function classifyEnd(
   }
   if (outcome.type === 'failed') {
     const shortage = shortageIn(outcome.failure) ?? (outcome.begun === false ? unusableFolder(rooms) : null)
+    if (outcome.beyond !== undefined) moveBeyond(rooms, state, attempt, outcome.beyond)
     return shortage === null || outcome.git !== undefined ? failed(outcome.failure) : cutOff(shortage, outcome.begun)
   }
   const { definition } = attempt
@@ -418,8 +419,8 @@ function classifyEnd(
   const exited = outcome.type === 'exited' ? outcome : null
   const exit = exited?.exit ?? undefined
   const seen = exit === undefined ? {} : { exit }
-  if (exited?.beyond !== undefined) {
-    const moved = moveBeyond(rooms, state, attempt, exited.beyond)
+  if (outcome.beyond !== undefined) {
+    const moved = moveBeyond(rooms, state, attempt, outcome.beyond)
     if (moved !== null) return { ...failed(moved), ...seen }
   }
   if (exited !== null) {
@@ -571,6 +572,8 @@ async function moreTools(
     const { openReach } = await lazy.reach()
     return { ...tools, reach: () => openReach(rooms, state, { as, ...attempt }) }
   }
+  if (attempt.action.type === 'agent')
+    return { ...tools, agent: await (await lazy.agentUse()).agentTools(rooms, state, attempt) }
   if (attempt.action.type === 'git') return { ...tools, ...(await lazy.gitActions()).gitHand(rooms, state, attempt) }
   const { definition, inputs, feedback = '' } = attempt
   return { ...tools, evaluate: await evaluator(state, { ...boundOf(definition), inputs, feedback }) }

@@ -6,7 +6,7 @@ import type { Expanded, Turn } from '../../domain/command.ts'
 import { needsConsent } from '../../domain/gates/consent-rules.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
-import { scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
+import { keepsWork, scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import type { Failure, Prepared, Verdict } from '../../domain/result.ts'
 import { dueBefore } from '../../domain/rollback/checkpoint-rules.ts'
 import { capturesScope } from '../../domain/rules/scheduling.ts'
@@ -170,6 +170,7 @@ async function made(
   }
   const preimage = task.prepared?.preimage
   if (preimage !== undefined) {
+    if (keepsWork(state.definition, task.definition)) return { prepared: { ...judged, preimage }, restored: null }
     if (!(await isHeld())) throw new Error('the plan is no longer ours')
     const back = await restoreScope(rooms, state, task, preimage)
     if (back.status === 'failed') return { prepared: { failure: back.failure }, restored: null }

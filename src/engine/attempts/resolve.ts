@@ -132,7 +132,7 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
       ? { ok: true, value: { action: { ...action, edits: edits.value as unknown as Edit[] }, env: {} } }
       : edits
   }
-  if (action.type === 'model') {
+  if (action.type === 'model' || action.type === 'agent') {
     const spec = resolve(action.spec, evaluate)
     return spec.ok ? { ok: true, value: { action: { ...action, spec: spec.value }, env: {} } } : spec
   }
@@ -296,8 +296,9 @@ export function isPlain(definition: TaskDefinition): boolean {
   return known
 }
 
-/** Is its instruction what a model is asked, and not words for whoever claims it? */
-const isPrompt = ({ action }: Pick<TaskDefinition, 'action'>): boolean => action.type === 'model'
+/** Is its instruction what a model or an agent is asked, and not words for whoever claims it? */
+const isPrompt = ({ action }: Pick<TaskDefinition, 'action'>): boolean =>
+  action.type === 'model' || action.type === 'agent'
 
 /** Is there a reference in any of its strings? */
 function mentions(value: unknown): boolean {

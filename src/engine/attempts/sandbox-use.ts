@@ -75,7 +75,10 @@ function hasCommands(definition: PlanDefinition): boolean {
     (definition.done ?? []).some(isCheck) ||
     allTasks(definition).some(
       ({ action, probe, accept = [], preconditions = [], postconditions = [] }) =>
-        action.type === 'run' || probe !== undefined || [...accept, ...preconditions, ...postconditions].some(isCheck),
+        action.type === 'run' ||
+        action.type === 'agent' ||
+        probe !== undefined ||
+        [...accept, ...preconditions, ...postconditions].some(isCheck),
     )
   )
 }
@@ -114,7 +117,9 @@ export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser | n
   const isRequired = mode === 'required'
   const room = { room: rooms.sandbox, isRequired, limits: limitsFor(rooms, state) }
   const around = networkAround(state, user?.definition ?? {})
-  const declared = networkOf(state.definition, user?.definition ?? {}) ?? letThrough(around)
+  // What an agent says of the network counts; said nothing, it has none but its model.
+  const isAgent = user?.definition.action.type === 'agent'
+  const declared = networkOf(state.definition, user?.definition ?? {}) ?? (isAgent ? NO_NETWORK : letThrough(around))
   // Whoever wrote the plan here and says nothing of the network has always had it.
   if (declared === null && !isRequired) return { sandbox: { ...room, network: 'host' } }
   if ([declared, ...around.map(({ says }) => says)].some(isOffline)) return { sandbox: { ...room, network: 'none' } }
@@ -131,6 +136,8 @@ export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser | n
   }
   return { sandbox: { ...room, network } }
 }
+
+const NO_NETWORK: NetworkUse = { allow: [], unknown: 'deny' }
 
 /** Of a plan that says nothing itself: what those around it let through. */
 export const letThrough = (around: readonly Limit<NetworkUse>[]): NetworkUse | null =>

@@ -3,7 +3,7 @@
 
 import type { Spend } from '../../domain/budget/amounts.ts'
 import { BUDGET_CODE } from '../../domain/budget/budget-rules.ts'
-import { largeAbove } from '../../domain/budget/judge-spend.ts'
+import { amountLeft, largeAbove } from '../../domain/budget/judge-spend.ts'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
@@ -24,7 +24,7 @@ export interface Spender {
 const UNKNOWNS_MAX = 5
 
 export function attemptBudget(
-  store: Pick<Store, 'update' | 'onChange'>,
+  store: Pick<Store, 'state' | 'update' | 'onChange'>,
   state: PlanState,
   { plan, task, visit, attempt }: Spender,
 ): AttemptBudget {
@@ -35,10 +35,14 @@ export function attemptBudget(
     async reserve(spend, options = {}) {
       const id = `${task}/${visit}/${attempt}#${++calls}`
       // As in most plans: nothing is counted, and nobody needs to be asked.
-      if (state.budget === null && (spend.cost ?? 0) <= largeAbove(state, task)) return { ok: true, id }
-      return await reserve(store, options, id, () =>
-        update({ type: 'reserve', id, task, visit, attempt, spend: whole(spend) }),
-      )
+      if (state.budget === null && (spend.cost ?? 0) <= largeAbove(state, task)) return { ok: true, id, granted: spend }
+      let granted = spend
+      const reserved = await reserve(store, options, id, async () => {
+        const { least } = options
+        granted = least === undefined ? spend : fitted(spend, least, (await store.state(plan)) ?? state, task)
+        return await update({ type: 'reserve', id, task, visit, attempt, spend: whole(granted) })
+      })
+      return reserved.ok ? { ...reserved, granted } : reserved
     },
     async settle(id, actual) {
       if (state.budget === null) return
@@ -53,7 +57,7 @@ async function reserve(
   { signal, wait = 'person' }: ReserveOptions,
   id: string,
   ask: () => Promise<Updated>,
-): Promise<Reserved> {
+): Promise<{ readonly ok: true; readonly id: string } | Extract<Reserved, { readonly ok: false }>> {
   for (;;) {
     if (signal?.aborted === true) return no('stopped', 'stopped while it waited for budget')
     // Listened to before it is asked, so that no change is missed in between.
@@ -72,7 +76,27 @@ async function reserve(
   }
 }
 
-const no = (why: 'asked' | 'stopped' | 'refused', message: string, hint?: Failure['hint']): Reserved => ({
+/** As much as is left now. A single call that would be dear is made smaller before anybody is asked about it. */
+function fitted(spend: Spend, least: Spend, state: PlanState, task: TaskName): Spend {
+  const { budget } = state
+  const large = Math.max(largeAbove(state, task), budget?.large.get(task) ?? 0)
+  const cost = Math.min(large, (budget === null ? null : amountLeft(state, budget, task, 'cost')) ?? large)
+  const tokens = budget === null ? null : amountLeft(state, budget, task, 'tokens')
+  const within = (most: number, least: number, left: number): number => Math.min(most, Math.max(least, left))
+  return {
+    ...spend,
+    ...(typeof spend.cost === 'number' ? { cost: within(spend.cost, least.cost ?? 0, cost) } : {}),
+    ...(spend.tokens === undefined || tokens === null
+      ? {}
+      : { tokens: within(spend.tokens, least.tokens ?? 0, Math.floor(tokens)) }),
+  }
+}
+
+const no = (
+  why: 'asked' | 'stopped' | 'refused',
+  message: string,
+  hint?: Failure['hint'],
+): Extract<Reserved, { readonly ok: false }> => ({
   ok: false,
   why,
   failure: {

@@ -191,4 +191,4 @@ const withUse = (spec: Json, use: string): Json =>
   typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? { ...spec, use } : use
 
 const specOf = (spec: Json): JsonObject =>
-  typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? (spec as JsonObject) : { prompt: spec }
+  typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? (spec as JsonObject) : { use: spec }

@@ -120,7 +120,7 @@ export async function bindTask(
 
 /** Would it run in a sandbox now? Where one is required and missing, it does not run at all. */
 async function isShutIn(rooms: Rooms, state: PlanState, does: ShownAction): Promise<boolean> {
-  if (does.type !== 'script' && (does.type !== 'argv' || runsOutside(does.argv))) return false
+  if (does.type !== 'script' && does.type !== 'agent' && (does.type !== 'argv' || runsOutside(does.argv))) return false
   const { sandbox } = sandboxFor(rooms, state, null)
   return sandbox !== undefined && (sandbox.isRequired || (await sandbox.room.check()).ok)
 }
@@ -128,7 +128,8 @@ async function isShutIn(rooms: Rooms, state: PlanState, does: ShownAction): Prom
 /** Edits and git actions are carried out by us, and reach nobody. */
 function reachedBy(plan: PlanDefinition, task: TaskDefinition): NetworkUse | null {
   const { type } = task.action
-  return type === 'edit' || type === 'git' || type === 'db' ? { allow: [], unknown: 'deny' } : networkOf(plan, task)
+  const declared = type === 'edit' || type === 'git' || type === 'db' ? null : networkOf(plan, task)
+  return declared ?? (type === 'run' || type === 'external' || type === 'http' ? null : { allow: [], unknown: 'deny' })
 }
 
 /** Where a setting of git may lead: the rest of its key is an address, or its value. */
@@ -170,6 +171,8 @@ async function doing(
       const request = dbRequest(action)
       return { type: 'request', to: 'db', lines: request === null ? [] : dbLines(request) }
     }
+    case 'agent':
+      return { type: 'agent', agent: action.spec, instruction: instruction ?? null }
     case 'external':
       return { type: 'external', instruction: instruction ?? null }
     default:
@@ -211,6 +214,7 @@ function wordsOf(does: ShownAction): readonly string[] {
       return []
     case 'request':
       return does.lines
+    case 'agent':
     case 'external':
       return does.instruction === null ? [] : [does.instruction]
     default:
@@ -231,8 +235,7 @@ function givenTo(
 /** The files a command names; of an edit, those it changes. */
 function namesOf(action: Action, words: readonly string[], cwd: string, root: string) {
   // Prose names files in passing; whoever claims the task reads what it needs.
-  if (action.type === 'external') return []
-  if (action.type === 'http') return []
+  if (action.type === 'external' || action.type === 'agent' || action.type === 'http') return []
   if (action.type === 'db') {
     const request = dbRequest(action)
     return namedFiles(root, '.', request?.do === 'migrate' ? request.files : [])

@@ -194,6 +194,7 @@ export function raisePlan(plan: PlanDefinition): JsonObject {
         timeout: raiseMs(plan.defaults.timeoutMs),
         retry: plan.defaults.retry && raiseRetry(plan.defaults.retry),
         model: plan.defaults.model,
+        agent: plan.defaults.agent,
       }),
     session: plan.session,
     owner: plan.owner,

@@ -94,6 +94,12 @@ const answerShape = fc.oneof(
   answerType.map(type => [type]),
   fc.record({ severity: answerType, 'note?': fc.tuple(answerType).map(([type]) => [type]) }),
 )
+const agentSpec = fc.oneof(
+  fc.constantFrom('claude', 'grok'),
+  fc.constant({ use: 'codex', model: 'model-1', turns: 40 }),
+  fc.constant({ command: ['my-agent', 'run'] }),
+)
+
 const modelSpec = fc.oneof(
   fc.constant('anthropic/model-1'),
   sparse(
@@ -137,6 +143,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant('model' as const), spec: modelSpec }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('http' as const), spec: httpSpec }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('db' as const), spec: dbSpec }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('agent' as const), spec: agentSpec }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom(...LATER_ACTIONS), spec: said }) },
 )
 const output: fc.Arbitrary<OutputSource> = fc.oneof(
@@ -168,7 +175,8 @@ const failureMode: fc.Arbitrary<FailureMode> = sparse(
 )
 /** A model is asked something; the answer to a request goes into no file, or into one. */
 const prompted = (task: TaskDefinition): TaskDefinition => {
-  if (task.action.type === 'model') return { ...task, instruction: 'How severe is ${{ inputs.x }}?' }
+  if (task.action.type === 'model' || task.action.type === 'agent')
+    return { ...task, instruction: 'How severe is ${{ inputs.x }}?' }
   if (task.action.type !== 'http') return task
   const { outputs: _, ...rest } = task
   return rest
@@ -249,7 +257,12 @@ export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(
     notify: fc.array(notify, { maxLength: 2 }),
     git: gitUse,
     concurrency: fc.integer({ min: 1, max: 1000 }),
-    defaults: sparse({ timeoutMs: milliseconds, retry, model: fc.constant('local/model-3') }),
+    defaults: sparse({
+      timeoutMs: milliseconds,
+      retry,
+      model: fc.constant('local/model-3'),
+      agent: fc.constant('claude'),
+    }),
     session: line,
     owner: line,
     stakeholders: lines,

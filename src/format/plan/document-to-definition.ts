@@ -190,6 +190,7 @@ export function lowerPlan(plan: PlanDocument, name: PlanName): PlanDefinition {
         timeoutMs: defaults.timeout,
         retry: defaults.retry === undefined ? undefined : lowerRetry(defaults.retry),
         model: defaults.model,
+        agent: defaults.agent,
       }),
     session: plan.session,
     owner: plan.owner,
@@ -257,6 +258,7 @@ type ActionDocument = Partial<
         | 'model'
         | 'http'
         | 'db'
+        | 'agent'
       )
     | (typeof LATER_ACTIONS)[number]
   >
@@ -276,6 +278,7 @@ function lowerAction(document: ActionDocument): Action {
   if (document.model !== undefined) return { type: 'model', spec: document.model as Json }
   if (document.http !== undefined) return { type: 'http', spec: document.http as Json }
   if (document.db !== undefined) return { type: 'db', spec: document.db as Json }
+  if (document.agent !== undefined) return { type: 'agent', spec: document.agent as Json }
   for (const type of LATER_ACTIONS) {
     const spec = document[type]
     if (spec !== undefined) return { type, spec }

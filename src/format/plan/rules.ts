@@ -4,6 +4,7 @@
 import type { Json } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import { type Field, type GateType, LATER_ACTIONS } from '../../domain/plan.ts'
+import { agentFault } from '../../domain/plan-rules/agent-request.ts'
 import { fillIn, isPattern } from '../../domain/plan-rules/form.ts'
 import { answerFault } from '../../domain/plan-rules/model-request.ts'
 import type { DocumentFault, Path } from '../text/diagnostic.ts'
@@ -220,6 +221,7 @@ export const ACTION_KEYS: readonly string[] = [
   'model',
   'http',
   'db',
+  'agent',
   'subplan',
   ...LATER_ACTIONS,
 ]
@@ -257,6 +259,7 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
   yield* httpRules(task, path)
   yield* dbRules(task, path)
   yield* secretPlaces(task, path)
+  yield* agentRules(task, path)
   yield* recoverRules(task, path)
   const undo = task.compensate
   if (isMap(undo)) {
@@ -350,6 +353,23 @@ function* modelRules(task: Raw, path: Path): Generator<DocumentFault> {
       message: `the answer has no shape: ${fault}`,
       hint: 'write answer: { severity: low | high, files: [string] }',
     }
+}
+
+/** An agent needs a prompt, and one of the names we know or a command. */
+function* agentRules(task: Raw, path: Path): Generator<DocumentFault> {
+  if (!Object.hasOwn(task, 'agent')) return
+  if (typeof task.instruction !== 'string' || task.instruction.trim() === '')
+    yield {
+      path: [...path, 'agent'],
+      atKey: true,
+      message: "an 'agent' task needs an 'instruction'",
+      hint: 'write what the agent is to do under `instruction:`',
+    }
+  const spec = task.agent
+  const fault = agentFault(spec as Json)
+  if (fault === null) return
+  const key = isMap(spec) && fault.key !== null ? [fault.key] : []
+  yield { path: [...path, 'agent', ...key], message: fault.message, hint: fault.hint }
 }
 
 /** Words for whoever claims the task say nothing to a runner. */

@@ -173,6 +173,27 @@ const model = z
     examples: [{ use: 'anthropic/NAME', answer: { severity: 'low | high' } }],
   })
 
+/** Kept as it is written, and read by `domain/plan-rules/agent-request.ts`. */
+const agent = z
+  .union([
+    value.line,
+    z.strictObject({
+      use: value.line.optional(),
+      model: value.line.optional().meta({ description: 'The model the agent asks; its own default when absent.' }),
+      turns: value.count(10_000).optional().meta({ description: 'At most so many calls of its tools.' }),
+      command: z
+        .array(z.string().min(1).max(10_000))
+        .min(1)
+        .max(1_000)
+        .optional()
+        .meta({ description: 'Any other agent: its program and arguments. The brief is its standard input.' }),
+    }),
+  ])
+  .meta({
+    description: 'Starts a coding agent; the prompt is the instruction.',
+    examples: ['claude', { use: 'codex', model: 'NAME', turns: 40 }],
+  })
+
 export const task = z.strictObject({
   id: value.taskName,
   title: value.line.optional(),
@@ -182,7 +203,8 @@ export const task = z.strictObject({
     .meta({ description: 'The purpose: research, implement, validate, … an open vocabulary.' }),
   rationale: value.text.optional(),
   instruction: value.text.optional().meta({
-    description: 'For whoever claims the task: prose, or calls like search(query) -> top10. With model: the prompt.',
+    description:
+      'For whoever claims the task: prose, or calls like search(query) -> top10. With model or agent: the prompt.',
   }),
   needs: value.taskNames.optional().meta({ description: 'Tasks that must be done before.' }),
   optional: z.boolean().optional(),
@@ -261,7 +283,7 @@ export const task = z.strictObject({
   http: http.optional(),
   db: db.optional(),
   model: model.optional(),
-  agent: value.json.optional(),
+  agent: agent.optional(),
   research: value.json.optional(),
   get subplan() {
     return subplan.optional()
@@ -318,7 +340,12 @@ export const plan = z
       }),
     concurrency: value.count(CONCURRENCY_MAX).optional(),
     defaults: z
-      .strictObject({ timeout: value.timeout.optional(), retry: retry.optional(), model: value.line.optional() })
+      .strictObject({
+        timeout: value.timeout.optional(),
+        retry: retry.optional(),
+        model: value.line.optional(),
+        agent: value.line.optional(),
+      })
       .optional()
       .meta({ examples: [{ timeout: '10m' }] }),
     sequential: z.boolean().optional().meta({ description: 'Chain tasks that have no needs.' }),

@@ -37,8 +37,7 @@ it('a call in flight at a kill stays spent, and an answer that was recorded is n
     { status: 'answered', payer: 'plan/task/1', usage: { inputTokens: 100, outputTokens: 20 } },
     { status: 'cut off', payer: 'plan/task/1', usage: { outputTokens: 300 } },
   ])
-  const recordings = await models.keptRecordings('attempt-1')
-  const next = await openGateway({ recorded: { recordings, else: 'ask' } })
+  const next = await openGateway({ resumeFrom: ['attempt-1'] })
   expect((await send(next, first).done).text).toBe(heard.text)
   expect(server.requests).toHaveLength(2)
   expect((await send(next, question('anthropic', 'Two?', { max: 300 })).done).status).toBe(200)

@@ -7,10 +7,12 @@ import { modelFailure } from '../model-failure.ts'
 import { priceOf } from '../price-table.ts'
 import type { Rate, RateClock, RateLimit } from '../rate-limit.ts'
 import type { Settings } from '../user-settings.ts'
-import type { GatewayLimits, GatewayOpened, GatewayRequest, GatewayWire } from './gateway.ts'
+import type { GatewayLimits, GatewayOpened, GatewayRequest, GatewayWire, Spending } from './gateway.ts'
 import { startGateway } from './gateway-server.ts'
+import { InputEstimates } from './input-estimate.ts'
 import type { KeptRecordings } from './kept-recordings.ts'
 import { GatewayLedger } from './ledger.ts'
+import { CappedSpending } from './settings-caps.ts'
 import { type ProviderPlace, RecordedAnswers } from './upstream.ts'
 import { WIRE_RULES } from './wire-rules.ts'
 
@@ -33,9 +35,14 @@ const LIMITS: GatewayLimits = {
   drainMs: 60_000,
 }
 
+/** What a crash left is of no use for longer. */
+const KEPT_MS = 7 * 24 * 60 * 60_000
+
 export async function openGateway(request: GatewayRequest, shared: ModelsShared): Promise<GatewayOpened> {
   const { settings, calls, kept, clock, newId } = shared
-  const { recorded, keepAs } = request
+  const { keepAs } = request
+  await kept.dropBefore(clock.now() - KEPT_MS)
+  const recorded = request.recorded ?? (await resumed(request, kept))
   const isReplay = recorded?.else === 'refuse'
   const places = new Map<GatewayWire, { readonly word: string; readonly place: ProviderPlace }>()
   const chosen = isReplay ? [] : request.wires.map(wire => [wire, providerFor(settings, wire, request.use)] as const)
@@ -59,8 +66,9 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
       room: {
         payer: request.payer,
         purpose: request.purpose ?? 'agent',
-        spending: request.spending,
+        spending: await withCaps(request, shared),
         ledger: new GatewayLedger(),
+        estimates: new InputEstimates(),
         limits: { ...LIMITS, ...request.limits },
         provider: wire => places.get(wire) ?? null,
         modelOf: (word, id) => {
@@ -95,6 +103,16 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
       ),
     }
   }
+}
+
+async function withCaps({ payer, spending }: GatewayRequest, { settings, calls }: ModelsShared): Promise<Spending> {
+  const isCapped = Object.values(settings.said).some(cap => cap !== undefined)
+  return isCapped ? new CappedSpending(settings.said, await calls.spentBy(payer), spending) : spending
+}
+
+async function resumed({ resumeFrom = [] }: GatewayRequest, kept: KeptRecordings): Promise<GatewayRequest['recorded']> {
+  const recordings = (await Promise.all(resumeFrom.map(name => kept.read(name)))).flat()
+  return recordings.length === 0 ? undefined : { recordings, else: 'ask' }
 }
 
 /** An attempt that goes on after a crash does not want to hear the provider's old troubles again. */

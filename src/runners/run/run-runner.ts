@@ -32,7 +32,8 @@ import { startOf } from './process-table.ts'
 
 interface ChildOptions {
   readonly argv: readonly string[]
-  readonly stdin: string | undefined
+  /** Null: it stays open, for whoever speaks with the child. */
+  readonly stdin: string | undefined | null
   readonly env: { readonly [name: string]: string }
   /** An open directory, so that no swapped path can lead the child elsewhere; needed only until it has started. */
   readonly cwd: Directory
@@ -41,7 +42,7 @@ interface ChildOptions {
   readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void
 }
 
-interface Child {
+export interface Child {
   readonly leader: NonNullable<AttemptMark['leader']>
   readonly process: ChildProcess
   readonly exited: Promise<Exit>
@@ -64,7 +65,7 @@ const DRAIN_STEPS = 10
 const DRAIN_STEP_MS = 100
 
 /** Starts it in a session of its own, without a terminal. An error is why it could not be started. */
-async function startChild(options: ChildOptions): Promise<Child | Error> {
+export async function startChild(options: ChildOptions): Promise<Child | Error> {
   const [file = '', ...args] = options.argv
   const stdin = options.stdin === undefined ? 'ignore' : 'pipe'
   let child: ChildProcess
@@ -97,7 +98,7 @@ async function startChild(options: ChildOptions): Promise<Child | Error> {
   child.stderr?.on('data', chunk => options.onOutput('stderr', chunk))
   // A child that does not read its input to the end is within its rights.
   child.stdin?.on('error', () => {})
-  child.stdin?.end(options.stdin)
+  if (options.stdin !== null) child.stdin?.end(options.stdin)
   return {
     leader: { pid: child.pid, start: startOf(child.pid), ...(boxed === null ? {} : { isWall: true as const }) },
     process: child,
@@ -123,7 +124,7 @@ function argvOf(command: CommandLine): readonly string[] {
 }
 
 /** What it leaves in memory when it dies is not written into the workspace. */
-function withoutCore(argv: readonly string[]): readonly string[] {
+export function withoutCore(argv: readonly string[]): readonly string[] {
   return ['/bin/sh', '-c', 'ulimit -c 0; exec "$@"', 'sh', ...argv]
 }
 
@@ -157,7 +158,7 @@ export function startDeadline(ms: number, passed: () => void): () => void {
 // The environment of a task's process: the inherited allowlist, what the plan adds, and our marks last, so that nothing
 // can overwrite them. Inputs travel as JSON in PLANFOLD_INPUTS, never spliced into a command.
 
-function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{ readonly [name: string]: string }> {
+export function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{ readonly [name: string]: string }> {
   const refused = environmentFailure(attempt.env)
   if (refused !== null) return { ok: false, failure: refused }
   const inputs = JSON.stringify(attempt.inputs)
@@ -225,7 +226,7 @@ function tell(error: Error, argv: readonly string[]): Failure {
   }
 }
 
-interface RunOptions {
+export interface RunOptions {
   readonly tree: ProcessTree
   /** How long an interrupted command may tidy up before it is killed. */
   readonly graceMs?: number
@@ -334,7 +335,7 @@ interface Ending {
 }
 
 /** Stays until the child and everything it started is gone. */
-async function follow(
+export async function follow(
   child: Child,
   attempt: Attempt,
   tools: RunnerTools,

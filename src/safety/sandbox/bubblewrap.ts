@@ -121,8 +121,15 @@ async function wrapped(program: string, request: SandboxRequest) {
       // The outer one first: each may stand in the other.
       ...homes
         .toSorted((a, b) => a.length - b.length)
-        .flatMap(folder => ['--size', String(HOME_MAX_BYTES), '--tmpfs', folder]),
+        .flatMap(folder =>
+          folder === own && request.home !== undefined
+            ? ['--bind', realpathSync(request.home), folder]
+            : ['--size', String(HOME_MAX_BYTES), '--tmpfs', folder],
+        ),
       ...toolchainMounts(env.PATH ?? '', env.HOME ?? '/nonexistent', [root, realOr(request.stateDir)]),
+      ...(request.readable ?? [])
+        .filter(folder => !isSystem(folder) && !isWithin(folder, root))
+        .flatMap(folder => ['--ro-bind', folder, folder]),
       ...workspace.mounts,
       ...(proxied ? ['--ro-bind', network.proxyFolder, PROXY_INSIDE] : []),
       ...doors.flatMap(({ folder, port }) => ['--ro-bind', folder, doorInside(port)]),
@@ -136,7 +143,7 @@ async function wrapped(program: string, request: SandboxRequest) {
       env: environmentInside(env, own, proxied ? network.port : null),
       mounts,
       writable: workspace.writable,
-      inMemory: ['/tmp', '/dev/shm', ...homes],
+      inMemory: ['/tmp', '/dev/shm', ...(request.home === undefined ? homes : homes.filter(folder => folder !== own))],
       limits,
       lookAfter: async () => workspace.lookAfter(),
     }

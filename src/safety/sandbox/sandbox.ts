@@ -30,6 +30,10 @@ export interface SandboxRequest {
   readonly network: SandboxNetwork
   /** Sockets of ours that are found on its loopback, whatever the network is; not with that of this machine. */
   readonly doors?: readonly SandboxDoor[]
+  /** A folder that is its home, and stays; absent: a home in memory. */
+  readonly home?: string
+  /** Folders it can read besides the system and the workspace: those of the program it is. */
+  readonly readable?: readonly string[]
   /** Absent: those of this machine. */
   readonly limits?: SandboxLimits
   readonly argv: readonly string[]

@@ -1,6 +1,7 @@
-// The options and help of the commands that bring Planfold into coding agents: prime, hook and install.
+// The options and help of the commands that bring Planfold into coding agents: prime, hook and install; and of those that Planfold starts.
 
 import { Argument, type Command, Option } from 'commander'
+import { AGENT_NAMES, type AgentName as StartedAgent } from '../../../domain/plan-rules/agent-request.ts'
 import { AGENTS, type AgentName } from '../../../operations/install/agent-files.ts'
 import type { Act } from '../../context.ts'
 import { count } from '../option-values.ts'
@@ -8,6 +9,32 @@ import type { InstallOptions } from './install.ts'
 import type { PrimeOptions } from './prime.ts'
 
 export function addAgents(program: Command, act: Act): void {
+  const agents = program
+    .command('agents')
+    .description('list and test the coding agents that a task with `agent:` can start')
+    .addHelpText(
+      'after',
+      `
+An agent is started in the sandbox, with a home of its own; its model is asked through Planfold, which counts every token.
+
+Examples:
+  planfold agents
+  planfold agents test grok`,
+    )
+
+  agents
+    .command('list', { isDefault: true })
+    .description('list the agents, their versions and how each is spoken to')
+    .action(() => act(async context => (await import('./agents.ts')).listAgents(context)))
+
+  agents
+    .command('test')
+    .description(
+      'let an agent repair a failing test in a folder of its own; its model follows a script, and costs nothing',
+    )
+    .addArgument(new Argument('<agent>', 'its name').choices(AGENT_NAMES))
+    .action((agent: StartedAgent) => act(async context => (await import('./agents.ts')).tryAgent(context, agent)))
+
   program
     .command('install')
     .description('add Planfold to a coding agent, or remove it')

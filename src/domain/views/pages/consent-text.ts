@@ -186,6 +186,10 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
       lines.push([does.to === 'http' ? '  sends this request:' : '  asks this of the database:'])
       lines.push(...block(does.lines.join('\n')))
       break
+    case 'agent':
+      lines.push(field('agent', visible(typeof does.agent === 'string' ? does.agent : JSON.stringify(does.agent))))
+      if (does.instruction !== null) lines.push(['  is told:'], ...block(does.instruction))
+      break
     case 'external':
       lines.push(['  is done by the agent or person that claims it'])
       if (does.instruction !== null) lines.push(['  instruction:'], ...block(does.instruction))

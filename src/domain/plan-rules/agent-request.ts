@@ -1,0 +1,96 @@
+// What an `agent` task asks for: which coding agent, with which model, for how long. The plan keeps it as it was written (`spec`);
+// plans of earlier releases may hold anything there, and then there is no request.
+
+import type { Json, JsonObject } from '../json.ts'
+import type { Action } from '../plan.ts'
+
+/** The agents that are known by name; how each is started stands in `runners/agent/agent-profiles.ts`. */
+export const AGENT_NAMES = [
+  'claude',
+  'codex',
+  'opencode',
+  'gemini',
+  'copilot',
+  'grok',
+  'qwen',
+  'kimi',
+  'pi',
+  'cline',
+] as const
+
+export type AgentName = (typeof AGENT_NAMES)[number]
+
+export interface AgentRequest {
+  /** Null: the plan's default, unless there is a command. */
+  readonly use: AgentName | null
+  /** As the agent calls it; null: its own default. */
+  readonly model: string | null
+  /** At most so many calls of its tools. */
+  readonly turns: number | null
+  /** Any other agent: it is given the brief on its standard input. */
+  readonly command: readonly string[] | null
+}
+
+export interface AgentFault {
+  /** The key that is wrong; null: the whole. */
+  readonly key: string | null
+  readonly message: string
+  readonly hint: string
+}
+
+/** Null when it is no request that this release understands. */
+export function agentRequest(action: Action): AgentRequest | null {
+  if (action.type !== 'agent' || agentFault(action.spec) !== null) return null
+  const { spec } = action
+  if (typeof spec === 'string') return { use: nameOf(spec), model: null, turns: null, command: null }
+  const { use, model, turns, command } = spec as JsonObject
+  return {
+    use: typeof use === 'string' ? nameOf(use) : null,
+    model: typeof model === 'string' ? model : null,
+    turns: typeof turns === 'number' ? turns : null,
+    command: Array.isArray(command) ? (command as string[]) : null,
+  }
+}
+
+/** What is wrong with what was written; null when it is a request. */
+export function agentFault(spec: Json): AgentFault | null {
+  if (typeof spec === 'string') return nameFault(spec, null)
+  if (!isMap(spec)) return { key: null, message: 'this names no agent', hint: NAMES_HINT }
+  const strange = Object.keys(spec).find(key => !KEYS.has(key))
+  if (strange !== undefined)
+    return {
+      key: strange,
+      message: RESERVED.has(strange)
+        ? `'${strange}' is reserved; this release does not carry it out`
+        : `'${strange}' is no key of an agent`,
+      hint: 'write { use, model, turns } or { command: [program, argument] }',
+    }
+  const { use, command } = spec
+  if (use !== undefined && command !== undefined)
+    return {
+      key: 'command',
+      message: "an agent has a name ('use') or a 'command', not both",
+      hint: 'remove one of them',
+    }
+  if (command !== undefined && !isCommand(command))
+    return { key: 'command', message: "'command' is not a list of words", hint: 'write command: [my-agent, run]' }
+  return typeof use === 'string' ? nameFault(use, 'use') : null
+}
+
+const KEYS: ReadonlySet<string> = new Set(['use', 'model', 'turns', 'command'])
+const RESERVED: ReadonlySet<string> = new Set(['strategy'])
+const NAMES_HINT = `write one of ${AGENT_NAMES.join(', ')}, or { command: [program, argument] }`
+
+function nameFault(name: string, key: string | null): AgentFault | null {
+  if (isAgentName(name) || name.includes('${{')) return null
+  if (name === 'self')
+    return { key, message: "'self' is reserved for an agent of our own; this release has none", hint: NAMES_HINT }
+  return { key, message: `'${name.slice(0, 60)}' is no agent that can be started by its name`, hint: NAMES_HINT }
+}
+
+export const isAgentName = (name: string): name is AgentName => (AGENT_NAMES as readonly string[]).includes(name)
+
+const nameOf = (name: string): AgentName | null => (isAgentName(name) ? name : null)
+const isCommand = (value: Json): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every(word => typeof word === 'string' && word !== '')
+const isMap = (value: Json): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)

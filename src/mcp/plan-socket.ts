@@ -1,0 +1,99 @@
+// plan_read and plan_write for an agent that Planfold has started: on a Unix socket that only this attempt has, and only for who says
+// its token in the first line. The agent may work on its own plan and see no other; it decides nothing.
+
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
+import type { Actor, PlanId } from '../domain/id.ts'
+import type { EngineInProcess } from '../engine/engine.ts'
+import { agentCaller } from '../engine/roles.ts'
+import type { Propose } from './room.ts'
+import { mcpFactory } from './server.ts'
+
+export interface PlanSocketOptions {
+  readonly engine: EngineInProcess
+  readonly now: () => number
+  readonly version: string
+  readonly templates: string
+  /** The only plan it may see; null: it may make one, and sees all. */
+  readonly plan: PlanId | null
+  /** The name it writes under. */
+  readonly agent: string
+  /** Made here; holds the socket and nothing else. */
+  readonly folder: string
+}
+
+export interface PlanSocket {
+  /** Its name in the folder. */
+  readonly socket: string
+  readonly token: string
+  close(): Promise<void>
+}
+
+const TOKEN_LINE_MAX = 200
+
+export async function openPlanSocket(options: PlanSocketOptions): Promise<PlanSocket> {
+  mkdirSync(options.folder, { recursive: true, mode: 0o700 })
+  const token = randomBytes(24).toString('base64url')
+  const { caller } = options.engine
+  const scope = options.plan === null ? caller.scope : { plans: [options.plan] }
+  const engine = options.engine.as({ ...agentCaller(caller, options.agent as Actor), scope })
+  const factory = mcpFactory({
+    open: async () => ({ engine, now: options.now, templates: options.templates, propose: noProposals }),
+    version: options.version,
+    environment: {},
+    isNamed: true,
+  })
+  const open = new Set<Socket>()
+  const server = createServer(socket => {
+    open.add(socket)
+    socket.on('error', () => {})
+    socket.once('close', () => open.delete(socket))
+    void greeted(socket, token).then(isKnown => {
+      if (!isKnown) return void socket.destroy()
+      const serving = serveStdio(factory, { transport: new StdioServerTransport(socket, socket) })
+      socket.once('close', () => void serving.close())
+      // It was stopped behind the first line.
+      socket.resume()
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(join(options.folder, SOCKET), resolve)
+  })
+  return {
+    socket: SOCKET,
+    token,
+    close: async () => {
+      for (const socket of open) socket.destroy()
+      await new Promise<void>(resolve => server.close(() => resolve()))
+    },
+  }
+}
+
+const SOCKET = 'plan.sock'
+
+/** Reads the first line, and no more. */
+async function greeted(socket: Socket, token: string): Promise<boolean> {
+  let said = Buffer.alloc(0)
+  return await new Promise(resolve => {
+    const hear = (chunk: Buffer): void => {
+      said = Buffer.concat([said, chunk])
+      const end = said.indexOf('\n')
+      if (end < 0 && said.length < TOKEN_LINE_MAX) return
+      socket.off('data', hear)
+      socket.pause()
+      if (end >= 0 && said.length > end + 1) socket.unshift(said.subarray(end + 1))
+      const [told, known] = [said.subarray(0, Math.max(0, end)), Buffer.from(token)]
+      resolve(told.length === known.length && timingSafeEqual(told, known))
+    }
+    socket.on('data', hear)
+    socket.once('close', () => resolve(false))
+  })
+}
+
+const noProposals: Propose = async () => ({
+  problem: { detail: 'an agent that works on a task makes no plans from goals', hint: 'write the tasks yourself' },
+})

@@ -1,0 +1,193 @@
+// The main road to an agent: the Agent Client Protocol, version 1, over its standard streams. We are the client. Neither files nor
+// terminals are offered: the agent works with its own hands, inside the sandbox. What it asks permission for is judged by `permit`.
+//
+//   initialize ──▶ session/resume | load | new ──▶ mode ──▶ prompt ──▶ … updates, permission requests … ──▶ the turn ends
+
+import type { ChildProcess } from 'node:child_process'
+import { Readable, Writable } from 'node:stream'
+import * as acp from '@agentclientprotocol/sdk'
+import type { AgentLog } from './agent-log.ts'
+import type { AskedTool } from './permission-request.ts'
+
+export interface AcpOptions {
+  readonly cwd: string
+  /** The conversation to go on with; null: a new one. */
+  readonly session: string | null
+  readonly mode: string | null
+  readonly auth: string | null
+  readonly mcpServers: readonly acp.McpServer[]
+  /** Called with whether the conversation is an old one. */
+  readonly prompt: (isResumed: boolean) => string
+  readonly turnsMax: number | null
+  readonly version: string
+  readonly log: AgentLog
+  /** As soon as it is known. */
+  readonly onSession: (session: string) => void
+  readonly permit: (tool: AskedTool) => Promise<boolean>
+  readonly signal: AbortSignal
+}
+
+export type AcpEnd =
+  | { readonly ok: true; readonly stop: acp.StopReason; readonly isOverTurns: boolean }
+  | { readonly ok: false; readonly message: string }
+
+/** `said`: what the child writes to its standard output. */
+export async function converse(child: ChildProcess, said: Readable, options: AcpOptions): Promise<AcpEnd> {
+  const { log, signal } = options
+  const calls = new Map<string, AskedTool>()
+  const titles = new Map<string, string>()
+  const shown = new Set<string>()
+  const { agent: A, client: C } = acp.methods
+  let isLive = false
+  let turns = 0
+  let isOverTurns = false
+  let cancel = () => {}
+  const app = acp
+    .client({ name: 'planfold' })
+    .onRequest(C.session.requestPermission, async ({ params: { toolCall, options: choices } }) => {
+      const allowed = await options.permit(merged(calls.get(toolCall.toolCallId), toolCall))
+      const wanted = allowed ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always']
+      const choice = wanted.map(kind => choices.find(one => one.kind === kind)).find(one => one !== undefined)
+      return choice === undefined
+        ? { outcome: { outcome: 'cancelled' as const } }
+        : { outcome: { outcome: 'selected' as const, optionId: choice.optionId } }
+    })
+    .onNotification(C.session.update, ({ params: { update } }) => {
+      // What is told again of an old conversation was shown when it happened.
+      if (!isLive) return
+      switch (update.sessionUpdate) {
+        case 'agent_message_chunk':
+          if (update.content.type === 'text') log.say(update.content.text)
+          return
+        case 'tool_call':
+        case 'tool_call_update': {
+          const before = calls.get(update.toolCallId)
+          const now = merged(before, update)
+          calls.set(update.toolCallId, now)
+          if (before === undefined) {
+            turns += 1
+            if (options.turnsMax !== null && turns > options.turnsMax) {
+              isOverTurns = true
+              cancel()
+            }
+          }
+          if (update.title != null) titles.set(update.toolCallId, update.title)
+          const isKnown = isFilled(now.rawInput) || (now.content ?? []).length > 0 || ENDED.has(update.status ?? '')
+          if (isKnown && !shown.has(update.toolCallId)) {
+            shown.add(update.toolCallId)
+            log.act(shownCall(titles.get(update.toolCallId) ?? now.kind ?? 'a tool', now))
+          }
+          if (update.status === 'failed') log.act(`failed: ${titles.get(update.toolCallId) ?? 'a tool'}`)
+          return
+        }
+        case 'plan':
+          log.act(`plans: ${update.entries.map(({ content }) => content).join('; ')}`)
+          return
+        default:
+          return
+      }
+    })
+  if (child.stdin === null) return { ok: false, message: 'it has no streams' }
+  const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(said) as ReadableStream<Uint8Array>)
+  try {
+    return await app.connectWith(stream, async (context): Promise<AcpEnd> => {
+      const ended = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true })
+        child.once('exit', () => reject(new Error('the agent ended before its turn did')))
+      })
+      ended.catch(() => {})
+      const ask = <T>(answer: Promise<T>): Promise<T> => Promise.race([answer, ended])
+      const init = await ask(
+        context.request(A.initialize, {
+          protocolVersion: acp.PROTOCOL_VERSION,
+          clientInfo: { name: 'planfold', version: options.version },
+          clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+        }),
+      )
+      if (init.protocolVersion !== acp.PROTOCOL_VERSION)
+        return { ok: false, message: `it speaks version ${init.protocolVersion} of ACP, not ${acp.PROTOCOL_VERSION}` }
+      if (options.auth !== null) await ask(context.request(A.authenticate, { methodId: options.auth }))
+      const place = { cwd: options.cwd, mcpServers: [...options.mcpServers] }
+      const resumed = await takeUp(context, ask, init.agentCapabilities ?? {}, options, place)
+      const opened: Taken = resumed ?? (await ask<acp.NewSessionResponse>(context.request(A.session.new, place)))
+      const { sessionId } = opened
+      options.onSession(sessionId)
+      if (options.mode !== null && opened.modes?.availableModes.some(({ id }) => id === options.mode))
+        await ask(context.request(A.session.setMode, { sessionId, modeId: options.mode }))
+      cancel = () => void context.notify(A.session.cancel, { sessionId }).catch(() => {})
+      isLive = true
+      log.note(`${resumed === null ? 'began' : 'took up'} conversation ${sessionId}`)
+      const text = options.prompt(resumed !== null)
+      const { stopReason } = await ask<acp.PromptResponse>(
+        context.request(A.session.prompt, { sessionId, prompt: [{ type: 'text', text }] }),
+      )
+      return { ok: true, stop: stopReason, isOverTurns }
+    })
+  } catch (error) {
+    return { ok: false, message: messageOf(error) }
+  }
+}
+
+type Place = { readonly cwd: string; readonly mcpServers: acp.McpServer[] }
+type Taken = { readonly sessionId: string; readonly modes?: acp.SessionModeState | null | undefined }
+
+/** Null where there is no earlier conversation, or the agent does not know it any more. */
+async function takeUp(
+  context: acp.ClientContext,
+  ask: <T>(answer: Promise<T>) => Promise<T>,
+  { loadSession, sessionCapabilities }: acp.AgentCapabilities,
+  { session, log }: AcpOptions,
+  place: Place,
+): Promise<Taken | null> {
+  const { session: A } = acp.methods.agent
+  if (session === null) return null
+  const method = sessionCapabilities?.resume != null ? A.resume : loadSession === true ? A.load : null
+  if (method === null) return null
+  try {
+    const taken = await ask(context.request(method, { sessionId: session, ...place }))
+    return { ...taken, sessionId: session }
+  } catch (error) {
+    log.note(`conversation ${session} could not be taken up (${messageOf(error)}); a new one is begun`)
+    return null
+  }
+}
+
+/** What is known of a call: each update says only what is new. */
+function merged(before: AskedTool | undefined, update: acp.ToolCallUpdate): AskedTool {
+  return {
+    kind: update.kind ?? before?.kind ?? null,
+    rawInput: update.rawInput ?? before?.rawInput,
+    content: [...(before?.content ?? []), ...(update.content ?? [])].slice(-CONTENT_MAX),
+  }
+}
+
+const CONTENT_MAX = 20
+
+/** A call is shown once, as soon as it is known what it does. */
+function shownCall(title: string, { content }: AskedTool): string {
+  const diffs = (content ?? []).flatMap(item => (isDiff(item) ? [item] : []))
+  const changed = diffs.map(({ path, oldText, newText }) => `${path} (+${linesOf(newText)} −${linesOf(oldText)})`)
+  return changed.length === 0 ? title : `${title}: ${[...new Set(changed)].join(', ')}`
+}
+
+const ENDED: ReadonlySet<string> = new Set(['completed', 'failed'])
+const isFilled = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length > 0
+
+interface Diff {
+  readonly type: 'diff'
+  readonly path: string
+  readonly oldText?: string | null
+  readonly newText: string
+}
+
+const isDiff = (item: unknown): item is Diff =>
+  typeof item === 'object' && item !== null && 'type' in item && item.type === 'diff'
+const linesOf = (text: string | null | undefined): number => (text == null || text === '' ? 0 : text.split('\n').length)
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const data = error instanceof acp.RequestError ? error.data : undefined
+  const more = data === undefined || data === null ? '' : `: ${JSON.stringify(data).slice(0, 500)}`
+  return `${error.message}${more}`
+}

@@ -1,0 +1,67 @@
+// The private home of an agent for one visit of a task: its settings, its conversations and nothing of the person's. It stays until the
+// visit is over, so that the next attempt finds the conversation; the id of that is kept beside it as soon as it is known.
+
+import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Attempt } from '../runner.ts'
+import { filled } from './agent-profiles.ts'
+
+export interface AgentHome {
+  readonly folder: string
+  /** The conversation that an earlier attempt of this visit began with this agent; null when there is none. */
+  session(agent: string): string | null
+  keepSession(agent: string, session: string): void
+}
+
+interface KeptSession {
+  readonly agent: string
+  readonly session: string
+}
+
+export function openHome(stateDir: string, { plan, task, visit }: Pick<Attempt, 'plan' | 'task' | 'visit'>): AgentHome {
+  const place = join(stateDir, 'agents', plan, `${task.replaceAll('/', '+')}-${visit}`)
+  const folder = join(place, 'home')
+  const file = join(place, 'session.json')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return {
+    folder,
+    session(agent) {
+      try {
+        const kept = JSON.parse(readFileSync(file, 'utf8')) as Partial<KeptSession>
+        return kept.agent === agent && typeof kept.session === 'string' ? kept.session : null
+      } catch {
+        return null
+      }
+    },
+    keepSession(agent, session) {
+      const kept: KeptSession = { agent, session }
+      writeFileSync(`${file}.new`, JSON.stringify(kept))
+      renameSync(`${file}.new`, file)
+    },
+  }
+}
+
+/** Writes what the agent needs to find there. Nothing the agent left is followed: each file is made anew. */
+export function furnish(
+  home: string,
+  files: { readonly [path: string]: string },
+  values: { readonly [name: string]: string },
+): void {
+  for (const [path, text] of Object.entries(files)) {
+    const at = join(home, path)
+    removeLinks(home, path.split('/').slice(0, -1))
+    mkdirSync(dirname(at), { recursive: true, mode: 0o700 })
+    rmSync(at, { force: true, recursive: true })
+    writeFileSync(at, filled(text, values), { mode: 0o600, flag: 'wx' })
+  }
+}
+
+/** An agent that ran before may have made a link of a folder, to have us write through it. No agent runs now. */
+function removeLinks(home: string, folders: readonly string[]): void {
+  let at = home
+  for (const name of folders) {
+    at = join(at, name)
+    const stat = lstatSync(at, { throwIfNoEntry: false })
+    if (stat !== undefined && !stat.isDirectory()) rmSync(at, { force: true })
+  }
+}

@@ -1,0 +1,514 @@
+// Carries out an `agent` task: starts a coding agent as one attempt, in the sandbox, with a home of its own and a model behind our gateway.
+// It goes on with the conversation of an earlier attempt where there is one. What it says of its work counts for nothing: when its turn
+// has ended, the criteria of the task are judged as those of any task.
+//
+//   find the agent ──▶ home, gateway, plan tools ──▶ start, shut in ──▶ one turn (ACP, or lines of JSON) ──▶ end all of it ──▶ done | failed
+
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { addCost, addUsage } from '../../domain/model-use.ts'
+import { type AgentRequest, agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
+import type { Failure } from '../../domain/result.ts'
+import type { GatewayOpened, GatewayReport, GatewayRequest, GatewayWire } from '../../models/model.ts'
+import { openGate } from '../../safety/files/path-gate.ts'
+import { failure } from '../../safety/safety-refusal.ts'
+import type { SandboxDoor } from '../../safety/sandbox/sandbox.ts'
+import { shutIn } from '../../safety/sandbox/shut-in.ts'
+import { childEnvironment, follow, spawnFailure, startChild, withoutCore } from '../run/run-runner.ts'
+import type { AgentTools, Attempt, ModelReport, Outcome, ProcessTree, Runner, RunnerTools, Stop } from '../runner.ts'
+import { converse } from './acp-road.ts'
+import { agentBrief } from './agent-brief.ts'
+import { furnish, openHome } from './agent-home.ts'
+import { AgentLog } from './agent-log.ts'
+import { type AgentProfile, COMMAND_LINES, filled, profileOf } from './agent-profiles.ts'
+import { spendingOf } from './agent-spending.ts'
+import { type FoundRoad, findAgent, findRoad } from './find-agent.ts'
+import { LineReader } from './headless-road.ts'
+import { judgePermission } from './permission-request.ts'
+
+export interface AgentRunnerOptions {
+  readonly tree: ProcessTree
+  /** Opens the model for one attempt. */
+  readonly openGateway: (request: GatewayRequest) => Promise<GatewayOpened>
+  /** Opens plan_read and plan_write for one attempt; absent: the agent has none. */
+  readonly openPlanTools?: (request: PlanToolsRequest) => Promise<PlanToolsServer>
+  readonly version: string
+}
+
+export interface PlanToolsRequest {
+  readonly attempt: Pick<Attempt, 'plan' | 'task' | 'visit' | 'attempt'>
+  /** The name under which it writes into the journal. */
+  readonly agent: string
+  /** Made for it; holds the socket and nothing else. */
+  readonly folder: string
+}
+
+/** A server on a socket; who connects says the token first, in a line. */
+export interface PlanToolsServer {
+  readonly socket: string
+  readonly token: string
+  close(): Promise<void>
+}
+
+export function agentRunner(options: AgentRunnerOptions): Runner {
+  return {
+    action: 'agent',
+    preview: async attempt => ({ text: previewOf(attempt) }),
+    async attempt(attempt, tools, stop) {
+      const chosen = choose(attempt, tools)
+      if ('class' in chosen) return failed(chosen)
+      if (stop.aborted) return { type: 'interrupted' }
+      const scratch = mkdtempSync(join(tmpdir(), 'pfa-'))
+      try {
+        return await carryOut(options, attempt, tools, stop, chosen, scratch)
+      } finally {
+        rmSync(scratch, { recursive: true, force: true })
+      }
+    },
+  }
+}
+
+const failed = (failure: Failure): Outcome => ({ type: 'failed', failure, begun: false })
+
+// Which agent, by which road.
+
+interface Chosen {
+  readonly name: string
+  readonly request: AgentRequest
+  /** Null: a command that the plan names. */
+  readonly profile: AgentProfile | null
+  readonly road: 'acp' | 'headless'
+  readonly found: FoundRoad
+}
+
+function choose(attempt: Attempt, tools: RunnerTools): Chosen | Failure {
+  const request = agentRequest(attempt.action)
+  if (request === null || (attempt.definition.instruction ?? '').trim() === '')
+    return failure(
+      'logic',
+      'there is nothing that an agent could be told to do',
+      'see the plan: `agent` and `instruction`',
+    )
+  const place = { environment: tools.environment, root: tools.root }
+  if (request.command !== null) {
+    const [program = ''] = request.command
+    const found = findRoad(place, program)
+    if (found === null) return failure('logic', `the agent ${JSON.stringify(program)} is not installed`, ON_PATH)
+    return { name: program, request, profile: null, road: 'headless', found }
+  }
+  const use = request.use ?? tools.agent?.use
+  if (use === undefined || !isAgentName(use))
+    return failure(
+      'logic',
+      'the task names no agent, and the plan has no default',
+      'write `agent: claude`, or `defaults: { agent: claude }`',
+    )
+  const profile = profileOf(use)
+  const { acp, headless } = findAgent(place, profile)
+  if (acp !== null) return { name: use, request, profile, road: 'acp', found: acp }
+  if (headless !== null) return { name: use, request, profile, road: 'headless', found: headless }
+  const needed = profile.acp?.package ?? profile.package
+  return failure('logic', `${profile.title} is not installed`, `npm install -g ${needed}; ${ON_PATH}`)
+}
+
+const ON_PATH = 'its program must be on PATH, outside of the workspace'
+
+// One attempt.
+
+/** Where the plan tools are found on the loopback of the sandbox. */
+const PLAN_PORT = 3131
+/** How long an agent whose turn has ended may take to end by itself. */
+const LEAVE_MS = 500
+
+async function carryOut(
+  options: AgentRunnerOptions,
+  attempt: Attempt,
+  tools: RunnerTools,
+  stop: Stop,
+  chosen: Chosen,
+  scratch: string,
+): Promise<Outcome> {
+  const { profile, request } = chosen
+  const secrets = Object.values(tools.secrets ?? {})
+  const log = new AgentLog(tools.log, secrets)
+  const agent = tools.agent ?? NO_TOOLS
+  const environment = childEnvironment(attempt, tools)
+  if (!environment.ok) return failed(environment.failure)
+  const isBoxed = tools.sandbox !== undefined && (tools.sandbox.isRequired || (await tools.sandbox.room.check()).ok)
+  if (!isBoxed) {
+    const about = { what: `work without a sandbox, with your permissions (${chosen.name})`, about: 'no sandbox' }
+    const answer = await agent.permit(about, stop.signal)
+    if (stop.aborted || answer === 'over') return { type: 'interrupted' }
+    if (answer !== 'yes') return failed(unboxed(answer))
+  }
+  const model = modelOf(request, profile)
+  if ('class' in model) return failed(model)
+  const over = new AbortController()
+  let parked: string | null = null
+  // What a lost attempt was answered is not paid again.
+  const keptAs = (number: number): string => `${attempt.key}/${number}`
+  const opened = await options.openGateway({
+    wires: profile === null ? WIRES : [profile.wire],
+    ...(model.use === null ? {} : { use: model.use }),
+    payer: attempt.key,
+    folder: join(scratch, 'model'),
+    listen: isBoxed ? 'socket' : 'loopback',
+    spending: spendingOf(tools.budget, stop.signal),
+    onParked: ({ reason }) => {
+      parked = reason
+      over.abort()
+    },
+    keepAs: keptAs(attempt.attempt),
+    resumeFrom: agent.facts.earlier.flatMap(one =>
+      one.how === 'lost' && one.visit === attempt.visit ? [keptAs(one.attempt)] : [],
+    ),
+    onCall: ({ model: asked, usage, status }) =>
+      log.note(`${asked} ${status}: ${usage.inputTokens} tokens in, ${usage.outputTokens} out`),
+  })
+  if (!opened.ok) return failed(opened.failure)
+  const { gateway } = opened
+  const home = openHome(tools.stateDir, attempt)
+  const plan = await options.openPlanTools?.({
+    attempt,
+    agent: `${chosen.name}/${attempt.task}`,
+    folder: join(scratch, 'plan'),
+  })
+  try {
+    const root = realpathSync(tools.root)
+    const side = isBoxed ? 'sandbox' : 'loopback'
+    const homeInside = isBoxed ? homeSeen(environment.value.HOME, root) : home.folder
+    const values = {
+      url: gateway.url(side),
+      token: gateway.token,
+      model: model.name,
+      root,
+      home: homeInside,
+      session: home.session(chosen.name) ?? '',
+    }
+    const road = chosen.road === 'acp' ? profile?.acp : profile?.headless
+    if (profile !== null) furnish(home.folder, { ...profile.files, ...road?.files }, values)
+    const brief = (isResumed: boolean): string =>
+      agentBrief(attempt, {
+        facts: agent.facts,
+        write: tools.write,
+        isResumed,
+        isBoxed,
+        hasPlanTools: plan !== undefined && chosen.road === 'acp',
+      }).slice(0, BRIEF_MAX)
+    const start = startOf(chosen, values, brief)
+    const env = {
+      ...environment.value,
+      ...(isBoxed ? {} : { HOME: home.folder }),
+      ...(profile === null
+        ? Object.assign({}, ...WIRES.map(wire => gateway.environmentFor(wire, side)))
+        : mapValues(profile.env, text => filled(text, values))),
+    }
+    const doors: SandboxDoor[] = [gateway.sandboxDoor]
+    if (plan !== undefined) doors.push({ folder: join(scratch, 'plan'), socket: plan.socket, port: PLAN_PORT })
+    const gate = await openGate(tools)
+    if (!gate.ok) return failed(gate.failure)
+    const folder = await gate.value.directory(attempt.definition.cwd ?? '.')
+    await gate.value.close()
+    if (!folder.ok) return failed(folder.failure)
+    const argv = secrets.length === 0 ? start.argv : withoutCore(start.argv)
+    const cwd = join(root, attempt.definition.cwd ?? '.')
+    const wrapped = isBoxed
+      ? await shutIn(
+          tools.sandbox!,
+          {
+            root: tools.root,
+            stateDir: tools.stateDir,
+            cwd,
+            write: agent.readOnly === true ? [] : tools.write,
+            argv,
+            env,
+            home: home.folder,
+            readable: chosen.found.folders,
+            doors,
+          },
+          tools.log,
+        )
+      : null
+    if (wrapped !== null && !wrapped.ok) {
+      await folder.value.close()
+      return failed(wrapped.failure)
+    }
+    log.note(
+      `starts ${chosen.name} ${chosen.found.version ?? ''} (${chosen.road}, ${isBoxed ? 'in a sandbox' : 'without a sandbox'})`,
+    )
+    const said = new PassThrough()
+    const errors: string[] = []
+    const lines =
+      chosen.road === 'acp'
+        ? null
+        : new LineReader({
+            paths: profile?.headless?.lines ?? COMMAND_LINES,
+            log,
+            onSession: session => home.keepSession(chosen.name, session),
+            onTool: turnCounter(request.turns, () => over.abort()),
+          })
+    const child = await startChild({
+      argv,
+      stdin: chosen.road === 'acp' ? null : start.stdin,
+      env,
+      cwd: folder.value,
+      wrapped: wrapped?.value ?? null,
+      onOutput: (stream, chunk) => {
+        if (stream === 'stderr') keepTail(errors, chunk)
+        else if (lines === null) said.write(chunk)
+        else lines.write(chunk)
+      },
+    })
+    await folder.value.close()
+    if (child instanceof Error) {
+      await wrapped?.value.close()
+      return failed(spawnFailure(child, argv))
+    }
+    const both = AbortSignal.any([stop.signal, over.signal])
+    const ending = follow(child, attempt, tools, { aborted: both.aborted, signal: both }, options)
+    let turn: Awaited<ReturnType<typeof converse>> | null = null
+    if (chosen.road === 'acp') {
+      const place = { root, stateDir: tools.stateDir, home: homeInside, write: tools.write, isBoxed }
+      turn = await converse(child.process, said, {
+        cwd,
+        session: home.session(chosen.name),
+        mode: modeOf(profile!, isBoxed, agent),
+        auth: profile?.acp?.auth ?? null,
+        mcpServers: plan === undefined ? [] : [planServer(plan, isBoxed, join(scratch, 'plan'))],
+        prompt: brief,
+        turnsMax: request.turns,
+        version: options.version,
+        log,
+        onSession: session => home.keepSession(chosen.name, session),
+        permit: async tool => {
+          const verdict = await judgePermission(tool, place)
+          if (verdict.allowed === true) return true
+          log.note(`asks to ${verdict.what}; a person is asked`)
+          const answer = await agent.permit(verdict, AbortSignal.any([stop.signal, over.signal]))
+          log.note(
+            answer === 'yes'
+              ? 'a person allowed it'
+              : answer === 'late'
+                ? 'nobody answered; it goes on without'
+                : 'not allowed',
+          )
+          return answer === 'yes'
+        },
+        signal: AbortSignal.any([stop.signal, over.signal]),
+      })
+      child.process.stdin?.end()
+      await Promise.race([child.exited, sleep(LEAVE_MS, null, { ref: false })])
+      over.abort()
+    }
+    const { why, exit } = await ending
+    said.end()
+    lines?.end()
+    const isTimedOut = why === 'timed out'
+    await wrapped?.value.close(turn?.ok === false || (turn === null && exit.exit !== 0))
+    await gateway.close()
+    const text = log.close()
+    if (stop.aborted) return { type: 'interrupted' }
+    // A person is asked for more; then the conversation is taken up where it was.
+    if (parked !== null) return { type: 'interrupted', reason: parked }
+    if (exit.failure !== undefined) return failed(exit.failure)
+    const beyond = (await wrapped?.value.lookAfter()) ?? []
+    const told = {
+      ...(beyond.length === 0 ? {} : { beyond }),
+      ...reported(gateway.reports()),
+    }
+    const fault = isTimedOut
+      ? timedOut(attempt)
+      : (exit.excess ?? faultOf({ chosen, turn, exit: exit.exit, errors: errors.join(''), attempt }))
+    if (fault !== null) return { type: 'failed', failure: fault, ...told }
+    return { type: 'done', outputs: text === '' ? {} : { text }, ...told }
+  } finally {
+    await gateway.close()
+    await plan?.close()
+  }
+}
+
+const BRIEF_MAX = 90_000
+const WIRES: readonly GatewayWire[] = ['anthropic', 'openai-chat', 'openai-responses', 'gemini']
+
+/** The home as it is seen inside: see `safety/sandbox/bubblewrap.ts`. */
+function homeSeen(home: string | undefined, root: string): string {
+  const isUsable = home?.startsWith('/') && home !== '/' && home !== root && !home.startsWith(`${root}/`)
+  return isUsable ? home! : '/tmp/home'
+}
+
+/** `provider/name` says which provider is asked; the agent is told the name. */
+function modelOf(
+  { model }: AgentRequest,
+  profile: AgentProfile | null,
+): { readonly use: string | null; readonly name: string } | Failure {
+  const at = model?.indexOf('/') ?? -1
+  if (model !== null) return at < 0 ? { use: null, name: model } : { use: model, name: model.slice(at + 1) }
+  if (profile === null) return { use: null, name: '' }
+  if (profile.model !== null) return { use: null, name: profile.model }
+  return failure(
+    'logic',
+    `${profile.title} has no model of its own`,
+    `name one: agent: { use: ${profile.name}, model: PROVIDER/NAME }`,
+  )
+}
+
+interface Start {
+  readonly argv: readonly string[]
+  readonly stdin: string | undefined
+}
+
+function startOf(
+  { request, profile, road, found }: Chosen,
+  values: { readonly session: string },
+  brief: (isResumed: boolean) => string,
+): Start {
+  if (profile === null) {
+    const [, ...args] = request.command!
+    return { argv: [found.program, ...args], stdin: `${brief(false)}\n` }
+  }
+  if (road === 'acp')
+    return {
+      argv: [found.program, ...profile.acp!.command.slice(1).map(word => filled(word, values))],
+      stdin: undefined,
+    }
+  const { command, resume, setup } = profile.headless!
+  const isResumed = resume !== undefined && values.session !== ''
+  const told = { ...values, prompt: brief(isResumed) }
+  const [, ...args] = isResumed ? resume : command
+  const argv = [found.program, ...args.map(word => filled(word, told))]
+  if (setup === undefined || isResumed) return { argv, stdin: undefined }
+  const before = [found.program, ...setup.slice(1).map(word => filled(word, told))]
+  return {
+    argv: ['/bin/sh', '-c', `${before.map(quoted).join(' ')} >/dev/null && exec "$@"`, 'sh', ...argv],
+    stdin: undefined,
+  }
+}
+
+const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
+
+function modeOf({ acp }: AgentProfile, isBoxed: boolean, { readOnly }: AgentTools): string | null {
+  if (readOnly === true) return acp?.readMode ?? acp?.mode ?? null
+  return (isBoxed ? acp?.boxedMode : undefined) ?? acp?.mode ?? null
+}
+
+/** The tools of the plan, as a server that the agent starts: a pipe to our socket, which says the token first. */
+function planServer({ token, socket }: PlanToolsServer, isBoxed: boolean, folder: string) {
+  const target = isBoxed ? { host: '127.0.0.1', port: PLAN_PORT } : { path: join(folder, socket) }
+  return {
+    name: 'planfold',
+    command: process.execPath,
+    args: ['-e', PIPE, JSON.stringify(target)],
+    env: [{ name: 'PLANFOLD_PLAN_TOKEN', value: token }],
+  }
+}
+
+const PIPE = `const s=require('net').connect(JSON.parse(process.argv[1]));s.on('error',()=>process.exit(1));s.on('close',()=>process.exit(0));s.write(process.env.PLANFOLD_PLAN_TOKEN+'\\n');process.stdin.pipe(s);s.pipe(process.stdout)`
+
+const NO_TOOLS: AgentTools = {
+  facts: { plan: '', goal: null, decisions: [], earlier: [], changed: { paths: [], more: 0 } },
+  permit: async () => 'no',
+}
+
+function turnCounter(turnsMax: number | null, tooMany: () => void): () => void {
+  let turns = 0
+  return () => {
+    turns += 1
+    if (turnsMax !== null && turns > turnsMax) tooMany()
+  }
+}
+
+const ERRORS_MAX = 20
+
+function keepTail(errors: string[], chunk: Buffer): void {
+  errors.push(chunk.toString('utf8').slice(-2_000))
+  if (errors.length > ERRORS_MAX) errors.shift()
+}
+
+// How it ended.
+
+const unboxed = (answer: string): Failure => ({
+  ...failure(
+    'policy',
+    answer === 'late'
+      ? 'there is no sandbox here, and nobody said that the agent may work without one'
+      : 'there is no sandbox here, and the agent may not work without one',
+    'install bubblewrap, or allow it when you are asked',
+  ),
+  code: 'agent:no-sandbox',
+})
+
+const timedOut = ({ timeoutMs }: Attempt): Failure => ({
+  class: 'transient',
+  code: 'timeout',
+  message: `the agent did not end within ${timeoutMs / 1000} s; it was ended`,
+  hint: 'raise `timeout`, or give it a smaller task',
+  retryable: true,
+})
+
+function faultOf(ended: {
+  readonly chosen: Chosen
+  readonly turn: Awaited<ReturnType<typeof converse>> | null
+  readonly exit: number | null
+  readonly errors: string
+  readonly attempt: Attempt
+}): Failure | null {
+  const { chosen, turn, exit, errors, attempt } = ended
+  const title = chosen.profile?.title ?? chosen.name
+  const last = errors.trimEnd().split('\n').at(-1)?.trim().slice(0, 300) ?? ''
+  const because = last === '' ? '' : ` (it said last: ${last})`
+  const broken = (message: string): Failure => ({
+    class: 'transient',
+    code: 'agent:ended',
+    message: `${title}: ${message}${because}`,
+    hint: 'see what it printed; its conversation is taken up in the next attempt',
+    retryable: true,
+  })
+  if (turn !== null) {
+    if (!turn.ok) return broken(turn.message)
+    if (turn.isOverTurns) return overTurns(title, chosen.request.turns ?? 0)
+    // Where there is something to judge it by, what it says of its own end does not count.
+    const isJudged = (attempt.definition.accept ?? attempt.definition.postconditions ?? []).length > 0
+    return turn.stop === 'end_turn' || isJudged ? null : broken(`it ended its turn with '${turn.stop}'`)
+  }
+  if (exit === null) return overTurns(title, chosen.request.turns ?? 0)
+  return exit === 0 ? null : broken(`it ended with exit code ${exit}`)
+}
+
+const overTurns = (title: string, turns: number): Failure => ({
+  class: 'logic',
+  code: 'agent:turns',
+  message: `${title} called its tools more than ${turns} times, and was stopped`,
+  hint: 'raise `turns`, or give it a smaller task',
+  retryable: true,
+})
+
+/** All models it asked, as one. */
+function reported(reports: readonly GatewayReport[]): { readonly model?: ModelReport } {
+  const [first, ...others] = reports
+  if (first === undefined) return {}
+  if (others.length === 0) return { model: first }
+  const use = others.reduce(
+    (sum, { use: one }) => ({
+      model: `${sum.model}, ${one.model}`,
+      calls: sum.calls + one.calls,
+      usage: addUsage(sum.usage, one.usage),
+      cost: addCost(sum.cost, one.cost),
+      wireUsage: [...sum.wireUsage, ...one.wireUsage],
+      providerMetadata: [...sum.providerMetadata, ...one.providerMetadata],
+    }),
+    first.use,
+  )
+  return { model: { use, recording: { recordings: reports.map(({ recording }) => recording) } } }
+}
+
+function previewOf({ action, definition }: Attempt): string {
+  const request = agentRequest(action)
+  const name = request?.use ?? request?.command?.join(' ') ?? 'the default agent'
+  return `starts ${name}:\n${definition.instruction ?? ''}`
+}
+
+const mapValues = (texts: { readonly [name: string]: string }, change: (text: string) => string) =>
+  Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, change(text)]))

@@ -1,0 +1,93 @@
+// The other road to an agent: a command that gets the brief and prints lines of JSON until it is done. For agents that do not speak ACP
+// without a login, and for any command a plan names. Nobody can be asked on the way: the sandbox alone holds it.
+
+import { StringDecoder } from 'node:string_decoder'
+import type { AgentLog } from './agent-log.ts'
+import type { LinePaths } from './agent-profiles.ts'
+
+export interface LineOptions {
+  readonly paths: LinePaths
+  readonly log: AgentLog
+  readonly onSession: (session: string) => void
+  /** How often it called a tool so far. */
+  readonly onTool?: () => void
+}
+
+/** Reads what a headless agent prints. A line that is no JSON is shown as it is. */
+export class LineReader {
+  readonly #options: LineOptions
+  readonly #decoder = new StringDecoder('utf8')
+  #rest = ''
+  #session: string | null = null
+  #said = ''
+
+  constructor(options: LineOptions) {
+    this.#options = options
+  }
+
+  write(chunk: Buffer): void {
+    const lines = `${this.#rest}${this.#decoder.write(chunk)}`.split('\n')
+    this.#rest = lines.pop() ?? ''
+    // Nobody means a line this long; what follows is read as another.
+    if (this.#rest.length > LINE_MAX) this.#rest = ''
+    for (const line of lines) this.#read(line)
+  }
+
+  end(): void {
+    this.#read(`${this.#rest}${this.#decoder.end()}`)
+    this.#rest = ''
+  }
+
+  #read(line: string): void {
+    if (line.trim() === '') return
+    const { log, paths, onSession, onTool } = this.#options
+    const value = parsed(line)
+    if (value === null) {
+      log.say(`${line}\n`)
+      return
+    }
+    const [session] = textsAt(value, paths.session)
+    if (session !== undefined && session !== this.#session) {
+      this.#session = session
+      onSession(session)
+    }
+    for (const tool of textsAt(value, paths.tools)) {
+      onTool?.()
+      log.act(tool)
+    }
+    const said = textsAt(value, paths.text).join('')
+    // Some repeat at the end what they said in parts.
+    if (said !== '' && said !== this.#said) log.say(said.length > 1 && !said.endsWith('\n') ? `${said}\n` : said)
+    if (said !== '') this.#said = said
+  }
+}
+
+const LINE_MAX = 16 * 1024 * 1024
+
+function parsed(line: string): object | null {
+  if (!line.trimStart().startsWith('{')) return null
+  try {
+    return JSON.parse(line) as object
+  } catch {
+    return null
+  }
+}
+
+/** What stands at the first of the paths that leads to a text. */
+export function textsAt(value: unknown, paths: readonly string[]): readonly string[] {
+  for (const path of paths) {
+    let found: unknown[] = [value]
+    for (const step of path.split('.')) {
+      const isList = step.endsWith('[]')
+      const key = isList ? step.slice(0, -2) : step
+      found = found.flatMap(item => {
+        if (typeof item !== 'object' || item === null || !Object.hasOwn(item, key)) return []
+        const next = (item as { readonly [key: string]: unknown })[key]
+        return isList ? (Array.isArray(next) ? next : []) : [next]
+      })
+    }
+    const texts = found.filter(item => typeof item === 'string')
+    if (texts.length > 0) return texts
+  }
+  return []
+}

@@ -1,0 +1,178 @@
+// Judges what an agent asks permission for. Only what it would really do counts: the raw input of the tool and the files of a diff. Its
+// title is the model's own words, and the locations it lists may be empty or wrong, so neither is looked at.
+//
+//   a file in the write scope          → allowed        a file elsewhere, or protected       → a person is asked
+//   a command in the sandbox           → allowed        a command that pushes, deploys, …    → a person is asked
+//   a tool of Planfold                 → allowed        anything else that is not only read  → a person is asked
+//
+// This is for good manners and for the record. The wall is the sandbox: what is allowed here by mistake fails there.
+
+import { isAbsolute, relative, resolve } from 'node:path'
+import { commandImpact } from '../../domain/plan-rules/command-impact.ts'
+import { IMPACT_WORDS } from '../../domain/plan-rules/impact.ts'
+import { stateInside } from '../../safety/files/path-gate.ts'
+import { realTarget } from '../../safety/files/real-path.ts'
+import { isClosed } from '../../safety/sandbox/workspace-mounts.ts'
+import { inScope, type Patterns } from '../../safety/scope.ts'
+
+export interface JudgingPlace {
+  readonly root: string
+  readonly stateDir: string
+  /** The private home, as the agent sees it: what it writes there is its own business. */
+  readonly home: string
+  readonly write: Patterns
+  /** It is shut in: what a command can touch is held by that. */
+  readonly isBoxed: boolean
+}
+
+/** As ACP sends it; nothing of it is believed. */
+export interface AskedTool {
+  readonly kind?: string | null
+  readonly rawInput?: unknown
+  readonly content?: readonly unknown[] | null
+}
+
+export type PermissionVerdict =
+  | { readonly allowed: true; readonly why: string }
+  /** `what`: a sentence for the person who is asked. `about`: the same for the same request, however often it comes. */
+  | { readonly allowed: 'ask'; readonly what: string; readonly about: string }
+
+export async function judgePermission(tool: AskedTool, place: JudgingPlace): Promise<PermissionVerdict> {
+  const { paths, commands, isOurs } = readTool(tool)
+  if (isOurs) return { allowed: true, why: 'a tool of Planfold' }
+  for (const path of paths) {
+    const beyond = await beyondScope(path, place)
+    if (beyond === null) continue
+    // What it may read, the sandbox says.
+    if (commands.length === 0 && tool.kind === 'read' && place.isBoxed) continue
+    return ask(`write ${JSON.stringify(path)}: ${beyond}`)
+  }
+  for (const command of commands) {
+    const impact = commandImpact({ script: command })
+    if (impact !== null && impact !== 'unknown')
+      return ask(`run ${JSON.stringify(command)}: it ${IMPACT_WORDS[impact]}`)
+    if (!place.isBoxed) return ask(`run ${JSON.stringify(command)} without a sandbox`)
+  }
+  if (paths.length > 0) return { allowed: true, why: 'inside the scope of the task' }
+  // Gemini asks about commands without saying which.
+  if (commands.length > 0 || (tool.kind === 'execute' && place.isBoxed))
+    return { allowed: true, why: 'the sandbox holds it' }
+  return READING.has(tool.kind ?? '')
+    ? { allowed: true, why: 'it only reads' }
+    : ask(`use a tool that says nothing we can judge: ${JSON.stringify(tool.rawInput ?? null).slice(0, 500)}`)
+}
+
+const READING: ReadonlySet<string> = new Set(['read', 'search', 'think', 'switch_mode'])
+
+const ask = (what: string): PermissionVerdict => ({ allowed: 'ask', what, about: what })
+
+/** Why it may not be written there, as the end of a sentence; null when it may. Judged by where it leads, as it stands now. */
+async function beyondScope(path: string, place: JudgingPlace): Promise<string | null> {
+  if (path.includes('\0')) return 'that is no path'
+  const raw = isAbsolute(path) ? path : `${place.root}/${path}`
+  const root = await realTarget(place.root)
+  const home = await realTarget(place.home)
+  // Programs shorten `link/../file` before they open it, the system does not: both must be allowed.
+  for (const target of new Set([await realTarget(raw), await realTarget(resolve(raw))])) {
+    if (target === null || root === null) return 'links lead in a circle'
+    const inside = below(root, target)
+    if (inside === null) {
+      if (home !== null && below(home, target) !== null) continue
+      return raw === target ? 'it is outside the workspace' : `it leads to ${target}, outside the workspace`
+    }
+    const state = await stateInside({ root: place.root, stateDir: place.stateDir })
+    const parts = inside.split('/')
+    if (state?.every((name, at) => parts[at]?.toLowerCase() === name)) return "it is Planfold's own state"
+    if (isClosed(place.write, inside)) return 'it is protected'
+    if (!inScope(place.write, inside)) return 'it is outside the scope of the task'
+  }
+  return null
+}
+
+function below(folder: string, path: string): string | null {
+  const inside = relative(folder, path)
+  return inside === '..' || inside.startsWith('../') || isAbsolute(inside) ? null : inside
+}
+
+// What a tool would touch, read from its raw input: agents name the same things differently.
+
+const PATH_KEYS =
+  /^(file_?path|path|file_?name|absolute_?path|target_?file|file|notebook_?path|destination|source|from|to)$/i
+const COMMAND_KEYS = /^(command|cmd|script|commands)$/i
+const DEPTH_MAX = 6
+
+interface ReadTool {
+  readonly paths: readonly string[]
+  readonly commands: readonly string[]
+  readonly isOurs: boolean
+}
+
+function readTool({ rawInput, content }: AskedTool): ReadTool {
+  const paths: string[] = []
+  const commands: string[] = []
+  collect(rawInput, paths, commands, 0)
+  for (const item of content ?? []) {
+    if (!isRecord(item)) continue
+    if (item.type === 'diff' && typeof item.path === 'string') paths.push(item.path)
+    // Kimi says what it would do in the text of the request only, as JSON.
+    if (
+      rawInput === undefined &&
+      item.type === 'content' &&
+      isRecord(item.content) &&
+      typeof item.content.text === 'string'
+    )
+      collect(parsed(item.content.text), paths, commands, 0)
+  }
+  // A patch names its files in its text.
+  for (const text of [...commands, ...textsOf(rawInput)])
+    for (const [, path] of text.matchAll(/^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$/gm))
+      if (path !== undefined) paths.push(path.trim())
+  const isOurs = paths.length === 0 && commands.length === 0 && isPlanTool(rawInput)
+  return { paths: [...new Set(paths)], commands: [...new Set(commands)], isOurs }
+}
+
+function collect(value: unknown, paths: string[], commands: string[], depth: number): void {
+  if (depth > DEPTH_MAX) return
+  if (Array.isArray(value)) {
+    for (const item of value) collect(item, paths, commands, depth + 1)
+    return
+  }
+  if (!isRecord(value)) return
+  for (const [key, item] of Object.entries(value)) {
+    if (COMMAND_KEYS.test(key) && (typeof item === 'string' || isWords(item)))
+      commands.push(...(typeof item === 'string' ? [item] : key.toLowerCase() === 'commands' ? item : [item.join(' ')]))
+    else if (PATH_KEYS.test(key) && typeof item === 'string') paths.push(item)
+    // Codex names the files of a patch as keys.
+    else if (/^(changes|files)$/i.test(key) && isRecord(item)) {
+      paths.push(...Object.keys(item))
+      collect(item, paths, commands, depth + 1)
+    } else collect(item, paths, commands, depth + 1)
+  }
+}
+
+/** A call of plan_read or plan_write of the server `planfold`, as agents wrap it. */
+function isPlanTool(rawInput: unknown): boolean {
+  if (!isRecord(rawInput)) return false
+  const { server, serverName, tool, toolName, tool_name: name } = rawInput
+  const ofServer = [server, serverName].some(word => word === 'planfold')
+  const named = [tool, toolName, name].find(word => typeof word === 'string')
+  return ofServer
+    ? /^plan_(read|write)$/.test(String(named))
+    : /^(mcp__)?planfold_{1,2}plan_(read|write)$/.test(String(named))
+}
+
+const textsOf = (value: unknown): readonly string[] =>
+  isRecord(value) ? Object.values(value).filter(item => typeof item === 'string') : []
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isWords = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.length > 0 && value.every(word => typeof word === 'string')
+const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
