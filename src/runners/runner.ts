@@ -232,6 +232,8 @@ export interface AgentTools {
   readonly use?: string
   /** Its folder is read, and nothing of it may be changed: it only drafts. */
   readonly readOnly?: true
+  /** Where its home is made, when not in the state folder. */
+  readonly place?: string
   /**
    * Puts a question into the inbox, unless it waits there or was answered, and waits. `late`: nobody answered in time. `over`: the
    * attempt is no longer wanted.
