@@ -51,7 +51,7 @@ describe('policy show', () => {
     expect(stdout.split('\n').map(line => line.trim().split(/ {2,}/))).toEqual([
       ['what', 'rule', 'where'],
       ['sandbox', 'preferred', `organisation ${organisationFile()}:1`],
-      ['commands.deny', 'sudo **', `organisation ${organisationFile()}:2`],
+      ['commands.deny', 'sudo **', `organisation ${organisationFile()}:3`],
       ['budget.attempts', '9', `you ${config}/planfold/policy.json:1`],
       ['commands.ask', 'git push **', `you ${config}/planfold/policy.json:1`],
       ['write', 'src/**', `project ${place.folder}/.planfold/config.yaml:2`],
