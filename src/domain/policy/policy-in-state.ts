@@ -85,7 +85,8 @@ export function commandAnswer(state: UnderPolicy, command: CommandLine): Command
 
 /** For people: why a command is denied or asked about. */
 export function commandReason({ verdict, rule, by }: CommandAnswer): string {
-  const who = by === null ? 'the policy' : layerWords(by, 'commands')
+  const key = rule === null ? 'commands' : `commands.${verdict}`
+  const who = by === null ? 'the policy' : layerWords(by, key)
   if (rule === null) return `${who} ${verdict === 'ask' ? 'asks about' : 'denies'} commands it does not name`
   return `${who} ${verdict === 'ask' ? 'asks before' : 'denies'} '${ruleWords(rule)}'`
 }

@@ -207,7 +207,7 @@ export function inEffect(layers: readonly PolicyLayer[]): readonly PolicyLayer[]
 export function layerWords({ from, file, lines }: PolicyLayer, key?: string): string {
   const who = from === 'user' ? 'your own policy' : `the ${from}'s policy`
   if (file === undefined) return who
-  const line = key === undefined ? undefined : lines?.[key]
+  const line = key === undefined ? undefined : (lines?.[key] ?? lines?.[key.split('.')[0] ?? ''])
   return `${who} (${file}${line === undefined ? '' : `:${line}`})`
 }
 

@@ -105,9 +105,17 @@ function refused(command: CommandLine, answer: CommandAnswer): Failure {
   return { ...failure('policy', `'${text}' is not run: ${commandReason(answer)}${unasked}`, hint), code: COMMAND }
 }
 
-/** What it may write: what the plan says, within what the layers around it say. */
-export function writeFor(state: PlanState, definition: TaskDefinition): Patterns {
+/** What it may write once somebody has agreed to it: what it says, within what the layers around the plan say. */
+export function writeAgreed(state: PlanState, definition: TaskDefinition): Patterns {
   return writeAround(state).reduce<Patterns>(intersectScopes, scopeOf(state.definition, definition))
+}
+
+/** What it may write now. Beyond the plan's own list it gets only where somebody has agreed to that. */
+export function writeFor(state: PlanState, definition: TaskDefinition): Patterns {
+  const agreed = writeAgreed(state, definition)
+  const { write } = state.definition.policy ?? {}
+  const isAgreed = (state.tasks.get(definition.id)?.consent ?? null) !== null
+  return write === undefined || isAgreed ? agreed : intersectScopes(agreed, write)
 }
 
 /** What it may read of the workspace, where the policy says something about that. */

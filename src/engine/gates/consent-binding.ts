@@ -23,7 +23,7 @@ import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { inheritedEnvironment } from '../../safety/environment.ts'
 import { runsOutside } from '../../safety/sandbox/outside-git.ts'
-import { writeFor } from '../attempts/policy-use.ts'
+import { writeAgreed } from '../attempts/policy-use.ts'
 import { sandboxFor } from '../attempts/sandbox-use.ts'
 import type { Rooms } from '../rooms.ts'
 import { namedFiles, programOf, remotesOf, sha256 } from './command-files.ts'
@@ -100,7 +100,7 @@ export async function bindTask(
     besides: besidesOf(definition),
     ...((await isShutIn(rooms, state, does)) ? { sandbox: true } : {}),
     // What is declared to only read writes nothing, whatever the policy would allow.
-    write: effect === 'pure' && definition.write === undefined ? [] : writeFor(state, definition),
+    write: effect === 'pure' && definition.write === undefined ? [] : writeAgreed(state, definition),
     network: network?.allow ?? null,
     ...(network?.unknown === 'ask' ? { unknown: 'ask' } : {}),
     hosts: hostsIn([
@@ -190,7 +190,7 @@ async function diffOf(rooms: Rooms, state: PlanState, attempt: Attempt): Promise
       root: rooms.root,
       stateDir: rooms.stateDir,
       owner: 'preview',
-      write: writeFor(state, attempt.definition),
+      write: writeAgreed(state, attempt.definition),
       environment: rooms.environment,
       about: rooms.about,
       evaluate: () => ({ ok: false, message: 'an edit evaluates nothing' }),

@@ -2,7 +2,7 @@
 // that of a project. Their keys are those of `policy` in a plan.
 
 import { z } from 'zod'
-import type { JsonObject } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import type { CommandRules } from '../../domain/policy/command-rules.ts'
 import type { LayerPolicy } from '../../domain/policy/policy-layer.ts'
 import { raisePolicy } from '../plan/definition-to-document.ts'
@@ -85,10 +85,19 @@ export function readPolicyLayer(text: string, of: 'organisation' | 'project'): R
 function layerOf(said: LayerPolicy, document: Document, at: readonly string[]): ReadLayer {
   const isWalled = said.sandbox === undefined && (said.network !== undefined || said.read !== undefined)
   const policy: LayerPolicy = isWalled ? { ...said, sandbox: 'required' } : said
-  const lineOf = (key: string): number => document.place({ message: '', path: [...at, key], atKey: true }).line
-  const lines = Object.keys(said).map(key => [key, lineOf(key)] as const)
+  const lineOf = (...path: readonly string[]): number =>
+    document.place({ message: '', path: [...at, ...path], atKey: true }).line
+  const written = at.reduce<Json | undefined>((value, key) => (isMap(value) ? value[key] : undefined), document.value)
+  const lines = Object.keys(said).flatMap(key => {
+    const value = isMap(written) ? written[key] : undefined
+    const inner = isMap(value) ? Object.keys(value) : []
+    return [[key, lineOf(key)], ...inner.map(one => [`${key}.${one}`, lineOf(key, one)])]
+  })
   return { policy, lines: Object.fromEntries(lines) }
 }
+
+const isMap = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function reading<S extends z.ZodType, T>(
   text: string,

@@ -47,7 +47,7 @@ export function policyLines(layers: readonly PolicyLayer[], plan: PlanDefinition
 
 function linesOf({ from, file, lines, policy }: PolicyLayer): readonly PolicyLine[] {
   return wordsOf(policy).map(([key, value]) => {
-    const line = lines?.[key.split('.')[0]!]
+    const line = lines?.[key] ?? lines?.[key.split('.')[0]!]
     return {
       key,
       value,

@@ -74,15 +74,23 @@ describe.runIf(standing.ok)('in a sandbox', () => {
     expect(existsSync(join(place.folder, 'new.txt'))).toBe(false)
   })
 
+  it('a task gets beyond what its own plan may write only where somebody has agreed', async () => {
+    await policy('sandbox: required\n')
+    await mkdir(join(place.folder, 'src'))
+    const plan = (name: string) =>
+      `planfold: 1\nname: ${name}\npolicy: { write: ["src/**"], gates: none }\ntasks: [{ id: a, write: ["**"], run: "echo x > src/in.txt; echo x > out.txt" }]\n`
+    expect((await ran(plan('p'))).exit).not.toBe(0)
+    expect(existsSync(join(place.folder, 'src/in.txt'))).toBe(true)
+    expect(existsSync(join(place.folder, 'out.txt'))).toBe(false)
+  })
+
   it('a task that may write everything cannot change the policy of its project', async () => {
     const file = join(place.folder, '.planfold', 'config.yaml')
     const text = 'policy: { commands: { deny: [[sudo, "**"]] } }\n'
     await policy('sandbox: required\n')
     await writeFile(file, text)
     for (const script of ['rm -f .planfold/config.yaml', 'echo x > .planfold/config.yaml', 'mv .planfold gone'])
-      await ran(
-        `planfold: 1\nname: p\npolicy: { write: ["**"], gates: none }\ntasks: [{ id: a, write: ["**"], run: "${script}" }]\n`,
-      )
+      await ran(`planfold: 1\nname: p\npolicy: { write: ["**"], gates: none }\ntasks: [{ id: a, run: "${script}" }]\n`)
     expect(readFileSync(file, 'utf8')).toBe(text)
   })
 })

@@ -1,4 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -48,7 +51,7 @@ describe('policy show', () => {
     expect(stdout.split('\n').map(line => line.trim().split(/ {2,}/))).toEqual([
       ['what', 'rule', 'where'],
       ['sandbox', 'preferred', `organisation ${organisationFile()}:1`],
-      ['commands.deny', 'sudo **', `organisation ${organisationFile()}:2`],
+      ['commands.deny', 'sudo **', `organisation ${organisationFile()}:3`],
       ['budget.attempts', '9', `you ${config}/planfold/policy.json:1`],
       ['commands.ask', 'git push **', `you ${config}/planfold/policy.json:1`],
       ['write', 'src/**', `project ${place.folder}/.planfold/config.yaml:2`],
@@ -240,7 +243,92 @@ describe('rules about commands', () => {
   })
 })
 
+describe('an approval', () => {
+  it('is void when the policy around the plan has changed before it was used', async () => {
+    await organisation('commands: { ask: [[touch, "**"]] }\n')
+    await ran('planfold: 1\nname: p\ntasks: [{ id: a, run: [touch, made] }]\n')
+    const { approve } = await import('../people/approve.ts')
+    const { pause } = await import('../plans/pause.ts')
+    const { resume } = await import('../plans/resume.ts')
+    await say(context => pause(context, 'p', {}))
+    expect(await say(context => approve(context, 'p', 'a', {}))).toMatchObject({ exit: 0 })
+    await organisation('commands: { ask: [[touch, "**"]] }\nlimits: { attempts: 9 }\n')
+    const { stdout, stderr } = await say(context => resume(context, 'p', {}))
+    expect(`${stdout}${stderr}`).toContain('the approval is void: its policy changed since')
+    await expect(readFile(join(place.folder, 'made'))).rejects.toThrow('ENOENT')
+    await say(context => approve(context, 'p', 'a', {}))
+    await say(context => resume(context, 'p', {}))
+    expect((await readFile(join(place.folder, 'made'))).length).toBe(0)
+  })
+})
+
+describe('what leaves the machine', () => {
+  let server: Server
+  const asked: string[] = []
+  let port = 0
+  beforeEach(async () => {
+    asked.length = 0
+    server = createServer((request, response) => {
+      asked.push(request.url ?? '')
+      response.end('{}')
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    port = (server.address() as AddressInfo).port
+  })
+  afterEach(() => {
+    server.close()
+  })
+
+  it('is held back where the policy says so: webhooks, models, traces', async () => {
+    const plan = (name: string, policy = '') => `planfold: 1
+name: ${name}
+${policy}notify: [{ on: completed, webhook: "http://127.0.0.1:${port}/hook" }]
+tasks: [{ id: a, run: [echo, a] }, { id: m, optional: true, model: { use: local/m }, instruction: What? }]
+`
+    const out = {
+      PLANFOLD_MODEL_URL: `http://127.0.0.1:${port}/v1`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    }
+    await organisation('limits: { attempts: 99 }\n')
+    await ran(plan('open'), out)
+    expect(asked).toEqual(expect.arrayContaining(['/hook', '/v1/traces']))
+    expect(asked.some(path => path.startsWith('/v1/chat'))).toBe(true)
+    asked.length = 0
+    await ran(plan('own', 'policy: { data: { models: deny, webhooks: deny, traces: deny } }\n'), out)
+    expect(asked).toEqual([])
+    await organisation('data: { models: deny, webhooks: deny, traces: deny }\n')
+    await ran(plan('closed'), out)
+    expect(asked).toEqual([])
+    const journal = await asJson(context => log(context, 'closed', undefined, {}))
+    expect(journal.stdout).toContain('lets nothing be sent to webhooks (data.webhooks: deny)')
+    expect(journal.stdout).toContain('lets nothing be sent to models (data.models: deny)')
+  })
+
+  it('by git is compared with the network of the layers, because it goes past the sandbox', async () => {
+    await organisation(`sandbox: off\nnetwork: ["https://git.example"]\n`)
+    const git = (...words: string[]) => execFileSync('git', words, { cwd: place.folder })
+    git('init', '-q')
+    git('remote', 'add', 'origin', `http://127.0.0.1:${port}/x.git`)
+    const fetched = await ran('planfold: 1\nname: p\ntasks: [{ id: a, run: [git, fetch, origin] }]\n')
+    expect(`${fetched.stdout}${fetched.stderr}`).toContain(`git would reach 127.0.0.1:${port}`)
+    expect(asked).toEqual([])
+  })
+})
+
 describe('the layers around a plan', () => {
+  it('demand gates that the plan leaves out, and limit its attempts', async () => {
+    await organisation('gates: { before: [delete] }\nlimits: { attempts: 2 }\n')
+    const asks = await ran(
+      'planfold: 1\nname: p\npolicy: { gates: none }\ntasks: [{ id: a, kind: delete, run: [touch, made] }]\n',
+    )
+    expect(`${asks.stdout}${asks.stderr}`).toContain('deletes data')
+    await expect(readFile(join(place.folder, 'made'))).rejects.toThrow('ENOENT')
+    const retried = await ran(
+      'planfold: 1\nname: q\npolicy: { limits: { attempts: 50 } }\ntasks: [{ id: a, effect: pure, run: "false", retry: { attempts: 5, backoff: 1ms } }]\n',
+    )
+    expect(`${retried.stdout}${retried.stderr}`).toContain('all of its 2 attempts')
+  })
+
   it('hold what it writes', async () => {
     await project('policy: { write: ["src/**"] }\n')
     const edit = (file: string) => `planfold: 1\nname: p\ntasks: [{ id: a, edit: [{ file: ${file}, create: text }] }]\n`
