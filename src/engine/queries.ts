@@ -54,6 +54,7 @@ import type {
 } from '../stores/store.ts'
 import type { CommitLine, FileStat, PrText, RollbackStep } from '../workspace/git/git.ts'
 import type { Change, LeftOut, TreeEntry } from '../workspace/workspace.ts'
+import type { BudgetReport } from './budget/budget-report.ts'
 import type { RollbackAsk } from './orders.ts'
 
 /** One version of one path. */
@@ -509,6 +510,8 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   handoff: { ask: { plan: string; links?: boolean }; answer: HandedOn | null }
   /** Progress and blockers since a time. */
   digest: { ask: { plan: string; since: Millis }; answer: Digest | null }
+  /** What is spent, reserved and left, and a forecast of the rest; `earlier: false`: not from other plans. */
+  budget: { ask: { plan: string; earlier?: false }; answer: BudgetReport | null }
   /** Every criterion, and how it was judged last. */
   contract: { ask: { plan: string }; answer: Contract | null }
   /** Everything that waits for a person, in all plans, oldest first, each with the answers that whoever asks may give. */
