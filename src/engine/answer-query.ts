@@ -277,7 +277,9 @@ const answerers: Answerer = {
   },
   budget: async (rooms, { plan, earlier }) => {
     const state = await stateOf(rooms, plan)
-    return state === null ? null : await (await import('./budget/budget-report.ts')).budgetReport(rooms, state, { earlier })
+    return state === null
+      ? null
+      : await (await import('./budget/budget-report.ts')).budgetReport(rooms, state, { earlier })
   },
   digest: async (rooms, { plan, since }) => {
     const state = await stateOf(rooms, plan)

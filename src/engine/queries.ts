@@ -1,5 +1,7 @@
 // Every query, and what it is answered with: part of the door of `engine/`. Answers are made in answer-query.ts.
 
+import type { BudgetView } from '../domain/budget/budget-view.ts'
+import type { Forecast } from '../domain/budget/forecast.ts'
 import type { Reset } from '../domain/command.ts'
 import type { Evaluation, EventOf, Question } from '../domain/event.ts'
 import type { Shown } from '../domain/gates/consent.ts'
@@ -54,7 +56,6 @@ import type {
 } from '../stores/store.ts'
 import type { CommitLine, FileStat, PrText, RollbackStep } from '../workspace/git/git.ts'
 import type { Change, LeftOut, TreeEntry } from '../workspace/workspace.ts'
-import type { BudgetReport } from './budget/budget-report.ts'
 import type { RollbackAsk } from './orders.ts'
 
 /** One version of one path. */
@@ -76,6 +77,9 @@ export type AskedQuestion = Question & {
   readonly since: Millis
   readonly answer: { readonly answers: JsonObject; readonly by: string; readonly at: Millis } | null
 }
+
+/** The accounts of a plan, and what the rest will probably use. */
+export type BudgetReport = BudgetView & { readonly forecast: Forecast }
 
 export interface Inbox {
   readonly items: readonly InboxEntry[]

@@ -1,13 +1,12 @@
 // Answers `budget`: the accounts of a plan, and a forecast of the rest from its own journal and those of the last plans before it.
 
-import { type BudgetView, budgetView } from '../../domain/budget/budget-view.ts'
-import { type Forecast, forecast, type Sample, SampleReader } from '../../domain/budget/forecast.ts'
+import { budgetView } from '../../domain/budget/budget-view.ts'
+import { forecast, type Sample, SampleReader } from '../../domain/budget/forecast.ts'
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { StoreDamaged } from '../../stores/store.ts'
+import type { BudgetReport } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
-
-export type BudgetReport = BudgetView & { readonly forecast: Forecast }
 
 /** So many other plans are looked at, and so many entries of each. */
 const PLANS_MAX = 20
