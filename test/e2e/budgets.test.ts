@@ -133,6 +133,42 @@ tasks:
   })
 })
 
+describe('a plan that is run by a task of another', () => {
+  test('is paid for by both', async () => {
+    const model = await withModel([{ text: 'a test', usage: { input: 100, output: 5, cacheRead: 0 } }])
+    const program = join(import.meta.dirname, '../../dist/cli/main.js')
+    await here.write(
+      'inner.yaml',
+      `planfold: 1
+name: inner
+tasks:
+  - id: ask
+    model: { use: anthropic/claude-opus-4-5, output_tokens: 1000 }
+    instruction: What is this?
+`,
+    )
+    await here.write(
+      'outer.yaml',
+      `planfold: 1
+name: outer
+policy:
+  budget: { cost: 1 USD, calls: 5 }
+tasks:
+  - id: both
+    effect: pure
+    env: ${JSON.stringify(model.environment('sk-not-a-real-key-0123456789'))}
+    run: [${JSON.stringify(process.execPath)}, ${JSON.stringify(program)}, run, inner.yaml]
+`,
+    )
+    const ran = await here.planfold('run', 'outer.yaml')
+    expect([ran.exit, ran.exit === 0 ? '' : ran.stdout]).toEqual([0, ''])
+    expect(model.requests).toHaveLength(1)
+    const shown = await budgetOf('outer')
+    expect(line(shown, 'calls')).toMatchObject({ spent: 1, reserved: 0 })
+    expect(line(shown, 'cost').spent).toBeCloseTo((100 * 5 + 5 * 25) / 1e6, 9)
+  })
+})
+
 describe('time', () => {
   test('two seconds after its end no process of the plan is alive, whatever it does about it', async () => {
     here = await place()
