@@ -390,6 +390,8 @@ export type Action =
   | { readonly type: 'http'; readonly spec: Json }
   /** Asks or changes a database; `plan-rules/db-request.ts` reads what is written. */
   | { readonly type: 'db'; readonly spec: Json }
+  /** Carried out by a runner that a program brings along; `plan-rules/runner-request.ts` reads what is written. */
+  | { readonly type: 'runner'; readonly spec: Json }
   /** Known to the format, carried out by a later release: accepted by `validate`, refused by `start`. */
   | { readonly type: LaterAction; readonly spec: Json }
 

@@ -61,7 +61,7 @@ export function isGated({ policy, extra }: PlanDefinition, impact: Impact): bool
 
 /** Does the engine itself do something to the world for it? What an agent or a person does after a claim is theirs. */
 export function isActing({ action: { type } }: TaskDefinition): boolean {
-  return type === 'run' || type === 'edit' || type === 'git' || type === 'http' || type === 'db'
+  return type === 'run' || type === 'edit' || type === 'git' || type === 'http' || type === 'db' || type === 'runner'
 }
 
 /** Is it asked about before it begins, or before it can be claimed? The other actions do nothing to the world. */
@@ -178,7 +178,7 @@ function productionOf({ id, title = '', kind, labels = [], action }: TaskDefinit
 }
 
 const isUnreadable = ({ action }: TaskDefinition): boolean =>
-  action.type === 'run' && commandImpact(action.command) === 'unknown'
+  action.type === 'runner' || (action.type === 'run' && commandImpact(action.command) === 'unknown')
 
 function firstOf(patterns: readonly (readonly [RegExp, Impact])[], text: string): Danger | null {
   for (const [pattern, impact] of patterns) if (pattern.test(text)) return impact as Danger

@@ -13,6 +13,7 @@ import { expandTasks, gitOf } from '../plan-rules/expand.ts'
 import { checkGraph, type GraphFault } from '../plan-rules/graph-rules.ts'
 import { httpRequest } from '../plan-rules/http-request.ts'
 import { modelRequest } from '../plan-rules/model-request.ts'
+import { runnerRequest } from '../plan-rules/runner-request.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 
 import { knowsRules } from '../rules-number.ts'
@@ -249,7 +250,8 @@ export function refuseUnsupported(definition: PlanDefinition): Refusal | undefin
       (type === 'git' && gitOf(task.action) === null) ||
       (type === 'model' && modelRequest(task.action) === null) ||
       (type === 'http' && httpRequest(task.action) === null) ||
-      (type === 'db' && dbRequest(task.action) === null)
+      (type === 'db' && dbRequest(task.action) === null) ||
+      (type === 'runner' && runnerRequest(task.action) === null)
     if ((LATER_ACTIONS as readonly string[]).includes(type) || isUnreadable) {
       return refuse(
         'not-supported',

@@ -253,7 +253,7 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
   const plain = given?.value ?? bare
   const { type } = attempt.action
   const tools =
-    type === 'decide' || type === 'git' || type === 'http'
+    type === 'decide' || type === 'git' || type === 'http' || type === 'runner'
       ? await moreTools(rooms, state, attempt, plain, options.action === undefined ? 'attempt' : 'compensation')
       : plain
   if (probes && probe !== undefined) {
@@ -521,7 +521,7 @@ async function moreTools(
   tools: RunnerTools,
   as: 'attempt' | 'compensation',
 ): Promise<RunnerTools> {
-  if (attempt.action.type === 'http') {
+  if (attempt.action.type === 'http' || attempt.action.type === 'runner') {
     const { openReach } = await lazy.reach()
     return { ...tools, reach: () => openReach(rooms, state, { as, ...attempt }) }
   }

@@ -18,6 +18,7 @@ import { dbLines, dbRequest } from '../../domain/plan-rules/db-request.ts'
 import { effectOf, scopeOf } from '../../domain/plan-rules/effect.ts'
 import { httpRequest, requestLines } from '../../domain/plan-rules/http-request.ts'
 import { type NetworkUse, networkOf } from '../../domain/plan-rules/network.ts'
+import { runnerLines, runnerRequest } from '../../domain/plan-rules/runner-request.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
 import type { Attempt } from '../../runners/runner.ts'
@@ -169,6 +170,10 @@ async function doing(
       const request = dbRequest(action)
       return { type: 'request', to: 'db', lines: request === null ? [] : dbLines(request) }
     }
+    case 'runner': {
+      const request = runnerRequest(action)
+      return { type: 'request', to: 'runner', lines: request === null ? [] : runnerLines(request) }
+    }
     case 'external':
       return { type: 'external', instruction: instruction ?? null }
     default:
@@ -231,7 +236,7 @@ function givenTo(
 function namesOf(action: Action, words: readonly string[], cwd: string, root: string) {
   // Prose names files in passing; whoever claims the task reads what it needs.
   if (action.type === 'external') return []
-  if (action.type === 'http') return []
+  if (action.type === 'http' || action.type === 'runner') return []
   if (action.type === 'db') {
     const request = dbRequest(action)
     return namedFiles(root, '.', request?.do === 'migrate' ? request.files : [])

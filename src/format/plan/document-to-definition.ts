@@ -251,6 +251,7 @@ type ActionDocument = Partial<
         | 'model'
         | 'http'
         | 'db'
+        | 'runner'
       )
     | (typeof LATER_ACTIONS)[number]
   >
@@ -270,6 +271,7 @@ function lowerAction(document: ActionDocument): Action {
   if (document.model !== undefined) return { type: 'model', spec: document.model as Json }
   if (document.http !== undefined) return { type: 'http', spec: document.http as Json }
   if (document.db !== undefined) return { type: 'db', spec: document.db as Json }
+  if (document.runner !== undefined) return { type: 'runner', spec: document.runner as Json }
   for (const type of LATER_ACTIONS) {
     const spec = document[type]
     if (spec !== undefined) return { type, spec }

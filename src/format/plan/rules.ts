@@ -220,6 +220,7 @@ export const ACTION_KEYS: readonly string[] = [
   'model',
   'http',
   'db',
+  'runner',
   'subplan',
   ...LATER_ACTIONS,
 ]

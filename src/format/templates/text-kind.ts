@@ -65,6 +65,7 @@ const STEPS: { readonly [place in TextKind]: Step } = {
       model: 'live',
       http: 'live',
       db: 'live',
+      runner: 'live',
       decide: 'expression',
       subplan: 'tasks',
       ...Object.fromEntries(LATER_ACTIONS.map(action => [action, 'live' as const])),
