@@ -432,6 +432,7 @@ async function judged(
     )
     if (!collected.ok) return { ...failed(collected.failure), ...seen }
     outputs = { ...outputs, ...collected.outputs }
+    if (tools.secrets !== undefined) outputs = (await lazy.secretFiles()).withoutSecretTexts(outputs, tools.secrets)
   }
   if (!isJudged(definition)) return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen }
   const context = {
