@@ -13,7 +13,7 @@ import { networkUser, type SandboxUser, sandboxMode, wayOut } from './sandbox-us
 /** As the proxy does it: so much of a path is kept. */
 const PATH_MAX = 200
 
-/** A question about an address holds the request back as long as the attempt may take. */
+/** A question about an address holds the request back nearly as long as the attempt may take: that nobody answered is told, too. */
 export async function openReach(
   rooms: Rooms,
   state: PlanState,
@@ -31,7 +31,7 @@ export async function openReach(
       const parsed = parseNetworkRule(text)
       return parsed.ok ? parsed.rule : refuse('policy', `a rule cannot be read: ${parsed.message}`, parsed.hint)
     })
-    const judge = new NetworkJudge({ rules, ask, holdMs: Math.min(user.timeoutMs, 2 ** 31 - 1), lookup: allAddresses })
+    const judge = new NetworkJudge({ rules, ask, holdMs: holdOf(user.timeoutMs), lookup: allAddresses })
     return {
       async judge(target, { method, path }) {
         const verdict = await judge.judge(target)
@@ -50,5 +50,8 @@ export async function openReach(
     }
   })
 }
+
+const TIMER_MAX_MS = 2 ** 31 - 1
+const holdOf = (timeoutMs: number): number => Math.min(Math.max(timeoutMs / 2, timeoutMs - 5_000), TIMER_MAX_MS)
 
 const shortened = (path: string): string => (path.length > PATH_MAX ? `${path.slice(0, PATH_MAX)}…` : path)

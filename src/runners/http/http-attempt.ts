@@ -47,6 +47,9 @@ export async function sendRequest(
   const signal = AbortSignal.any([stop.signal, timeout])
   const redact = redactor(Object.values(tools.secrets ?? {}), { parts: true })
   tools.log('engine', Buffer.from(`${redact(requestLines(request)[0] ?? '')}  (${tools.about})\n`))
+  // Whoever waits for a person's word is let go.
+  const hangUp = (): void => void reach.value.close()
+  signal.addEventListener('abort', hangUp, { once: true })
   try {
     const outcome = await answerTo(request, sending.value, {
       options,
@@ -62,6 +65,7 @@ export async function sendRequest(
     const isSent = outcome.failure.code === SENT
     return failed(withRepetition(request, attempt, { ...told, message: redact(told.message) }, { isSent }))
   } finally {
+    signal.removeEventListener('abort', hangUp)
     await reach.value.close()
   }
 }
