@@ -21,6 +21,7 @@ import type { ModelRecording, Models } from './models/model.ts'
 import type { DraftWithAgent } from './planners/agent-planner.ts'
 import type { Planner, PlanningModels, RepositoryView } from './planners/planner.ts'
 import type { Publisher, Tracer } from './publishers/publisher.ts'
+import { type CustomRunner, customRunner } from './runners/custom/custom-runner.ts'
 import { dbRunner } from './runners/db/db-runner.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
@@ -29,7 +30,7 @@ import { httpRunner } from './runners/http/http-runner.ts'
 import { modelRunner } from './runners/model/model-runner.ts'
 import { processTree } from './runners/run/process-tree.ts'
 import { runRunner } from './runners/run/run-runner.ts'
-import type { KnownAgent, Runner } from './runners/runner.ts'
+import type { KnownAgent, ProcessTree, Runner } from './runners/runner.ts'
 import { makeFolder } from './safety/files/directory.ts'
 import { bubblewrap } from './safety/sandbox/bubblewrap.ts'
 import { shellWord } from './safety/text/terminal.ts'
@@ -60,6 +61,8 @@ export interface ComposeOptions {
   readonly reading?: boolean
   /** Plans that are made through this engine came from elsewhere: over the network, or from an agent. */
   readonly outside?: true
+  /** Runners of this program, which tasks name: `runner: { use: NAME }`. */
+  readonly runners?: readonly CustomRunner[]
   /** How steps are said in what people are handed; plain names when nobody says it. */
   readonly word?: Wording
 }
@@ -77,6 +80,8 @@ export interface Composed {
   readonly now: () => number
   /** The repository around the workspace, for what is no part of a plan. */
   readonly git: Git
+  /** Who carries out tasks, by action; the program's own stand behind `runner`. */
+  readonly runners: ReadonlyMap<ActionType, Runner>
   /** Language models, for what is no part of a plan: drafting one, listing and testing. */
   readonly models: Models
   /** By their names; what a person may choose with `--planner`. */
@@ -132,13 +137,9 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const tree = processTree()
   const { tracer = null, fault = null } = reading ? {} : await tracerOf(environment)
   const models = modelsAt({ environment, root, stateDir })
-  const runners = new Map<ActionType, Runner>(
+  const runners = new Map(
     [
-      runRunner({ tree }),
-      editRunner(),
-      decideRunner(),
-      gitRunner(),
-      modelRunner({ models }),
+      ...builtInRunners({ models, tree, own: options.runners ?? [] }),
       whenAttempted('agent', async () =>
         (await import('./runners/agent/agent-runner.ts')).agentRunner({
           tree,
@@ -156,9 +157,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
             }),
         }),
       ),
-      httpRunner(),
-      dbRunner(),
-    ].map(runner => [runner.action, runner]),
+    ].map(runner => [runner.action, runner] as const),
   )
   let listener: OnProgress = () => {}
   const onProgress: OnProgress = progress => listener(progress)
@@ -201,6 +200,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     stateDir,
     now: clock.now,
     git: rooms.git as Git,
+    runners,
     models,
     planners: openPlanners({ models, stateDir, draftWith: agentDrafts({ models, environment, root, stateDir }) }),
     repository: openRepository({ root, stateDir, environment }),
@@ -214,6 +214,20 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
       await store.close()
     },
   }
+}
+
+/** Who carries out tasks; needs no store. */
+export function builtInRunners({
+  models,
+  tree = processTree(),
+  own = [],
+}: {
+  readonly models: Models
+  readonly tree?: ProcessTree
+  readonly own?: readonly CustomRunner[]
+}): readonly Runner[] {
+  const acting = [runRunner({ tree }), editRunner(), gitRunner(), httpRunner(), dbRunner()]
+  return [...acting, modelRunner({ models }), decideRunner(), customRunner(own)]
 }
 
 /** Language models; needs no store, and reads the user's settings when it is asked first. */

@@ -395,6 +395,8 @@ export type Action =
   | { readonly type: 'db'; readonly spec: Json }
   /** Starts a coding agent; the instruction of the task is the prompt. `plan-rules/agent-request.ts` reads what is written. */
   | { readonly type: 'agent'; readonly spec: Json }
+  /** Carried out by a runner that a program brings along; `plan-rules/runner-request.ts` reads what is written. */
+  | { readonly type: 'runner'; readonly spec: Json }
   /** Known to the format, carried out by a later release: accepted by `validate`, refused by `start`. */
   | { readonly type: LaterAction; readonly spec: Json }
 

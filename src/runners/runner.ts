@@ -147,6 +147,7 @@ export interface Reach {
   judge(target: NetworkTarget, request: { readonly method: string; readonly path: string }): Promise<Verdict>
   /** What was asked for is no address that could be judged. */
   refuse(method: string, text: string, why: string): void
+  /** Waits for nobody any more, and journals what is not yet; may be called again. */
   close(): Promise<void>
 }
 

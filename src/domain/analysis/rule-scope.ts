@@ -115,10 +115,12 @@ export function* environment({ graph, options: { environment: allowed } }: Groun
   }
 }
 
+const GIVEN_SECRETS: ReadonlySet<string> = new Set(['run', 'http', 'runner'])
+
 /** Secrets are variables of a command's environment, and nobody else is handed any. */
 export function* secrets({ graph, options: { environment: allowed } }: Ground): Iterable<Finding> {
   for (const { id, secrets: names = [], env = {}, action } of graph.tasks) {
-    if (names.length > 0 && action.type !== 'run' && action.type !== 'http')
+    if (names.length > 0 && !GIVEN_SECRETS.has(action.type))
       yield {
         code: 'secret-without-command',
         severity: 'error',

@@ -135,6 +135,7 @@ function defaultEffect(plan: PlanDefinition, task: TaskDefinition): EffectClass 
       // Each migration is noted in the database itself, as is the key of a change, in the same transaction.
       return request?.do === 'migrate' || (request?.key ?? null) !== null ? 'idempotent' : 'unsafe'
     }
+    case 'runner':
     case 'research':
       return 'unsafe'
     default:

@@ -3,7 +3,7 @@
 // is for that.
 
 import type { Json } from '../json.ts'
-import type { CommandLine, Impact, PlanDefinition, TaskDefinition } from '../plan.ts'
+import type { Action, CommandLine, Impact, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { commandImpact, isDeleting } from './command-impact.ts'
 import { dbRequest } from './db-request.ts'
 import { effectOf, scopeOf } from './effect.ts'
@@ -61,9 +61,11 @@ export function isGated({ policy, extra }: Pick<PlanDefinition, 'policy' | 'extr
   return before === undefined || before.includes(impact) || (impact === 'deploy' && demandsGate(extra))
 }
 
+const ACTING: ReadonlySet<Action['type']> = new Set(['run', 'edit', 'git', 'http', 'db', 'runner', 'agent'])
+
 /** Does the engine itself do something to the world for it? What an agent or a person does after a claim is theirs. */
 export function isActing({ action: { type } }: TaskDefinition): boolean {
-  return type === 'run' || type === 'edit' || type === 'git' || type === 'http' || type === 'db' || type === 'agent'
+  return ACTING.has(type)
 }
 
 /** Is it asked about before it begins, or before it can be claimed? The other actions do nothing to the world. */
@@ -180,7 +182,7 @@ function productionOf({ id, title = '', kind, labels = [], action }: TaskDefinit
 }
 
 const isUnreadable = ({ action }: TaskDefinition): boolean =>
-  action.type === 'run' && commandImpact(action.command) === 'unknown'
+  action.type === 'runner' || (action.type === 'run' && commandImpact(action.command) === 'unknown')
 
 function firstOf(patterns: readonly (readonly [RegExp, Impact])[], text: string): Danger | null {
   for (const [pattern, impact] of patterns) if (pattern.test(text)) return impact as Danger

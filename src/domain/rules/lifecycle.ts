@@ -15,6 +15,7 @@ import { expandTasks, gitOf } from '../plan-rules/expand.ts'
 import { checkGraph, type GraphFault } from '../plan-rules/graph-rules.ts'
 import { httpRequest } from '../plan-rules/http-request.ts'
 import { modelRequest } from '../plan-rules/model-request.ts'
+import { runnerRequest } from '../plan-rules/runner-request.ts'
 import type { PolicyLayer } from '../policy/policy-layer.ts'
 import { refuseLayers } from '../policy/refuse-layers.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -271,7 +272,8 @@ export function refuseUnsupported(definition: PlanDefinition): Refusal | undefin
       (type === 'model' && modelRequest(task.action) === null) ||
       (type === 'http' && httpRequest(task.action) === null) ||
       (type === 'db' && dbRequest(task.action) === null) ||
-      (type === 'agent' && agentRequest(task.action) === null)
+      (type === 'agent' && agentRequest(task.action) === null) ||
+      (type === 'runner' && runnerRequest(task.action) === null)
     if ((LATER_ACTIONS as readonly string[]).includes(type) || isUnreadable) {
       return refuse(
         'not-supported',

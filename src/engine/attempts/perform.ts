@@ -283,7 +283,7 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
   const plain = given?.value ?? bare
   const { type } = attempt.action
   const tools =
-    type === 'decide' || type === 'git' || type === 'http' || type === 'agent'
+    type === 'decide' || type === 'git' || type === 'http' || type === 'agent' || type === 'runner'
       ? await moreTools(rooms, state, attempt, plain, options.action === undefined ? 'attempt' : 'compensation')
       : plain
   if (probes && probe !== undefined) {
@@ -466,6 +466,7 @@ async function judged(
     )
     if (!collected.ok) return { ...failed(collected.failure), ...seen }
     outputs = { ...outputs, ...collected.outputs }
+    if (tools.secrets !== undefined) outputs = (await lazy.secretFiles()).withoutSecretTexts(outputs, tools.secrets)
   }
   if (!isJudged(definition)) return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen }
   const context = {
@@ -568,7 +569,7 @@ async function moreTools(
   tools: RunnerTools,
   as: 'attempt' | 'compensation',
 ): Promise<RunnerTools> {
-  if (attempt.action.type === 'http') {
+  if (attempt.action.type === 'http' || attempt.action.type === 'runner') {
     const { openReach } = await lazy.reach()
     return { ...tools, reach: () => openReach(rooms, state, { as, ...attempt }) }
   }

@@ -13,7 +13,7 @@ import { letThrough, networkUser, type SandboxUser, sandboxMode, wayOut } from '
 /** As the proxy does it: so much of a path is kept. */
 const PATH_MAX = 200
 
-/** A question about an address holds the request back as long as the attempt may take. */
+/** A question about an address holds the request back nearly as long as the attempt may take: that nobody answered is told, too. */
 export async function openReach(
   rooms: Rooms,
   state: PlanState,
@@ -40,7 +40,7 @@ export async function openReach(
       person: readRules(person),
       asksBeyond,
       ask,
-      holdMs: Math.min(user.timeoutMs, 2 ** 31 - 1),
+      holdMs: holdOf(user.timeoutMs),
       lookup: allAddresses,
     })
     return {
@@ -61,5 +61,8 @@ export async function openReach(
     }
   })
 }
+
+const TIMER_MAX_MS = 2 ** 31 - 1
+const holdOf = (timeoutMs: number): number => Math.min(Math.max(timeoutMs / 2, timeoutMs - 5_000), TIMER_MAX_MS)
 
 const shortened = (path: string): string => (path.length > PATH_MAX ? `${path.slice(0, PATH_MAX)}…` : path)

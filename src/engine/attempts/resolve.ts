@@ -140,7 +140,7 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
     const spec = resolveRequest(action.spec, evaluate)
     return spec.ok ? { ok: true, value: { action: { ...action, spec: spec.value }, env: {} } } : spec
   }
-  if (action.type === 'db') {
+  if (action.type === 'db' || action.type === 'runner') {
     const spec = resolve(action.spec, evaluate)
     return spec.ok ? { ok: true, value: { action: { ...action, spec: spec.value }, env: {} } } : spec
   }

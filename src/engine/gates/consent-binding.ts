@@ -18,6 +18,7 @@ import { dbLines, dbRequest } from '../../domain/plan-rules/db-request.ts'
 import { effectOf } from '../../domain/plan-rules/effect.ts'
 import { httpRequest, requestLines } from '../../domain/plan-rules/http-request.ts'
 import { type NetworkUse, networkOf } from '../../domain/plan-rules/network.ts'
+import { runnerLines, runnerRequest } from '../../domain/plan-rules/runner-request.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
 import type { Attempt } from '../../runners/runner.ts'
@@ -173,6 +174,10 @@ async function doing(
     }
     case 'agent':
       return { type: 'agent', agent: action.spec, instruction: instruction ?? null }
+    case 'runner': {
+      const request = runnerRequest(action)
+      return { type: 'request', to: 'runner', lines: request === null ? [] : runnerLines(request) }
+    }
     case 'external':
       return { type: 'external', instruction: instruction ?? null }
     default:
@@ -235,7 +240,7 @@ function givenTo(
 /** The files a command names; of an edit, those it changes. */
 function namesOf(action: Action, words: readonly string[], cwd: string, root: string) {
   // Prose names files in passing; whoever claims the task reads what it needs.
-  if (action.type === 'external' || action.type === 'agent' || action.type === 'http') return []
+  if (['external', 'agent', 'http', 'runner'].includes(action.type)) return []
   if (action.type === 'db') {
     const request = dbRequest(action)
     return namedFiles(root, '.', request?.do === 'migrate' ? request.files : [])

@@ -144,6 +144,13 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant('http' as const), spec: httpSpec }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('db' as const), spec: dbSpec }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('agent' as const), spec: agentSpec }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('runner' as const),
+      spec: fc.constantFrom<Json>('words', { use: 'words', with: { file: '${{ inputs.x }}' } }),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom(...LATER_ACTIONS), spec: said }) },
 )
 const output: fc.Arbitrary<OutputSource> = fc.oneof(

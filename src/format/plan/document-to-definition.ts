@@ -259,6 +259,7 @@ type ActionDocument = Partial<
         | 'http'
         | 'db'
         | 'agent'
+        | 'runner'
       )
     | (typeof LATER_ACTIONS)[number]
   >
@@ -279,6 +280,7 @@ function lowerAction(document: ActionDocument): Action {
   if (document.http !== undefined) return { type: 'http', spec: document.http as Json }
   if (document.db !== undefined) return { type: 'db', spec: document.db as Json }
   if (document.agent !== undefined) return { type: 'agent', spec: document.agent as Json }
+  if (document.runner !== undefined) return { type: 'runner', spec: document.runner as Json }
   for (const type of LATER_ACTIONS) {
     const spec = document[type]
     if (spec !== undefined) return { type, spec }

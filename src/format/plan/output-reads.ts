@@ -63,7 +63,7 @@ function ofAction(action: Action, note: Note): void {
   }
   if (action.type === 'edit') templates('edit', action.edits, note)
   if (action.type === 'git') templates('git', action.git, note)
-  if (action.type === 'http' || action.type === 'db' || action.type === 'model')
+  if (action.type === 'http' || action.type === 'db' || action.type === 'runner' || action.type === 'model')
     templates(action.type, action.spec, note)
 }
 

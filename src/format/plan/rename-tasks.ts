@@ -135,6 +135,7 @@ function renameAction(words: Words, action: Action, steps: ReadonlySet<TaskName>
     case 'edit':
     case 'http':
     case 'db':
+    case 'runner':
       return words.value(action)
     case 'git': {
       if (gitOf(action) === null) return action

@@ -222,6 +222,7 @@ export const ACTION_KEYS: readonly string[] = [
   'http',
   'db',
   'agent',
+  'runner',
   'subplan',
   ...LATER_ACTIONS,
 ]

@@ -28,6 +28,13 @@ export const http = z
     examples: [{ method: 'POST', url: 'https://api.example.com/releases', json: { tag: 'v1' }, key: 'auto' }],
   })
 
+export const runner = z
+  .union([value.line, z.strictObject({ use: value.line, with: value.jsonObject.optional() })])
+  .meta({
+    description: 'Carried out by a runner that the program brings along; with is what it is told.',
+    examples: [{ use: 'words', with: { file: 'README.md' } }],
+  })
+
 const dbValue = z.union([z.string(), z.number(), z.boolean(), z.null()])
 const values = z.union([z.array(dbValue), z.record(z.string(), dbValue)]).optional()
 

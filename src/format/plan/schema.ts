@@ -7,7 +7,7 @@ import { EFFECT_CLASSES, type EffectClass } from '../../domain/plan.ts'
 import { FAILURE_KINDS, gate, LIST_MAX, notify, policyKeys, type RecoveryDocument, recovery } from './schema-gates.ts'
 import { command, criteria, outcomeName, outputName, retry } from './schema-parts.ts'
 import { commands, data, layerKeys, sandbox } from './schema-policy.ts'
-import { db, http } from './schema-requests.ts'
+import { db, http, runner } from './schema-requests.ts'
 import * as value from './schema-values.ts'
 
 /** How often at most anything may be tried under one budget. */
@@ -282,6 +282,7 @@ export const task = z.strictObject({
   checkpoint: checkpoint.optional(),
   http: http.optional(),
   db: db.optional(),
+  runner: runner.optional(),
   model: model.optional(),
   agent: agent.optional(),
   research: value.json.optional(),

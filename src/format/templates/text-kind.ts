@@ -66,6 +66,7 @@ const STEPS: { readonly [place in TextKind]: Step } = {
       http: 'live',
       db: 'live',
       agent: 'live',
+      runner: 'live',
       decide: 'expression',
       subplan: 'tasks',
       ...Object.fromEntries(LATER_ACTIONS.map(action => [action, 'live' as const])),

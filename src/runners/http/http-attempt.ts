@@ -45,8 +45,11 @@ export async function sendRequest(
   if (!reach.ok) return { ...failed(reach.failure), begun: false }
   const timeout = AbortSignal.timeout(Math.min(attempt.timeoutMs, TIMER_MAX_MS))
   const signal = AbortSignal.any([stop.signal, timeout])
-  const redact = redactor(Object.values(tools.secrets ?? {}))
+  const redact = redactor(Object.values(tools.secrets ?? {}), { parts: true })
   tools.log('engine', Buffer.from(`${redact(requestLines(request)[0] ?? '')}  (${tools.about})\n`))
+  // Whoever waits for a person's word is let go.
+  const hangUp = (): void => void reach.value.close()
+  signal.addEventListener('abort', hangUp, { once: true })
   try {
     const outcome = await answerTo(request, sending.value, {
       options,
@@ -62,6 +65,7 @@ export async function sendRequest(
     const isSent = outcome.failure.code === SENT
     return failed(withRepetition(request, attempt, { ...told, message: redact(told.message) }, { isSent }))
   } finally {
+    signal.removeEventListener('abort', hangUp)
     await reach.value.close()
   }
 }
@@ -110,7 +114,7 @@ async function answerTo(request: HttpRequest, sending: Sending, with_: Exchangin
   const resumption = (await download?.resume()) ?? { headers: {}, offset: 0 }
   const ca = options.ca === undefined ? {} : { ca: options.ca }
   const asked = { ...sending, headers: { ...sending.headers, ...resumption.headers } }
-  const received = await exchange(asked, { reach, limits, signal, ...ca })
+  const received = await exchange(asked, { reach, limits, signal, redact, ...ca })
   if (!received.ok) return failed(received.failure)
   const { response, url } = received.value
   const status = response.statusCode ?? 0

@@ -45,6 +45,8 @@ export interface ExchangeOptions {
   readonly reach: Reach
   readonly limits: HttpLimits
   readonly signal: AbortSignal
+  /** Finds secrets of the task: no address may hold one, since addresses are journaled. */
+  readonly redact: (text: string) => string
   /** Certificates to trust besides those of the system. */
   readonly ca?: string
 }
@@ -66,11 +68,17 @@ export async function exchange(sending: Sending, options: ExchangeOptions): Prom
   let base: URL | null = null
   for (let hop = 0; ; hop++) {
     const url = urlOf(address, base)
+    const said = options.redact(address)
+    const isTelling = typeof url !== 'string' && (said !== address || options.redact(url.href) !== url.href)
+    if (isTelling) {
+      options.reach.refuse(method, said, 'the address holds a secret of the task')
+      return no('policy', `${from(base)}an address that holds a secret of the task`, 'look at what the server answers')
+    }
     const target = typeof url === 'string' ? null : targetOf(url, method)
     if (typeof url === 'string' || target === null) {
       const why = typeof url === 'string' ? url : 'the address names no host'
-      options.reach.refuse(method, address, why)
-      return no('policy', `${from(base)}${shown(address)} is not asked: ${why}`, 'use an https:// or http:// address')
+      options.reach.refuse(method, said, why)
+      return no('policy', `${from(base)}${shown(said)} is not asked: ${why}`, 'use an https:// or http:// address')
     }
     const verdict = await options.reach.judge(target, { method, path: url.pathname })
     const where = `${target.host}:${target.port}`

@@ -123,6 +123,30 @@ tasks:
   })
 })
 
+describe('a download', () => {
+  it('is an output like any other file, goes into its scope only, and goes back with a rollback', async () => {
+    const { port } = await site((_, response) => response.end('{"cities": ["Lima"]}'))
+    const plan = (more: string) => `planfold: 1
+name: p
+policy: { network: ["http://127.0.0.1:${port}"]${more} }
+tasks:
+  - { id: before, effect: pure, run: ['true'] }
+  - { id: fetch, needs: [before], http: "http://127.0.0.1:${port}/c", outputs: { found: { file: data/cities.json } } }
+  - { id: use, needs: [fetch], effect: pure, run: [echo, "\${{ tasks.fetch.outputs.found.cities[0] }}"], outputs: { said: stdout } }
+`
+    const outside = await start(plan(', write: [src/**]'))
+    expect(outside.stderr + outside.stdout).toContain(
+      "'fetch' downloads into 'data/cities.json', which is not in the plan's policy.write",
+    )
+    const said = await start(plan(''))
+    expect(said.stdout).toContain('"completed"')
+    expect(said.stdout).toContain('Lima')
+    expect(await place.read('data/cities.json')).toBe('{"cities": ["Lima"]}')
+    await place.say(context => rollback(context, 'p', { to: 'before', yes: true }), json())
+    await expect(place.read('data/cities.json')).rejects.toThrow('ENOENT')
+  })
+})
+
 describe('db', () => {
   const database = () => {
     const open = new DatabaseSync(join(place.folder, 'app.db'))
