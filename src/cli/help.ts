@@ -42,6 +42,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
       'skip',
       'release',
       'note',
+      'budget',
       'policy',
       'secrets',
     ],

@@ -272,6 +272,12 @@ const answerers: Answerer = {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./records/audit.ts')).buildHandoff(rooms, found.plan, links)
   },
+  budget: async (rooms, { plan, earlier }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null
+      ? null
+      : await (await import('./budget/budget-report.ts')).budgetReport(rooms, state, { earlier })
+  },
   digest: async (rooms, { plan, since }) => {
     const state = await stateOf(rooms, plan)
     return state === null ? null : await (await import('./records/audit.ts')).digestSince(rooms, state, since)

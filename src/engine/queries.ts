@@ -1,5 +1,7 @@
 // Every query, and what it is answered with: part of the door of `engine/`. Answers are made in answer-query.ts.
 
+import type { BudgetView } from '../domain/budget/budget-view.ts'
+import type { Forecast } from '../domain/budget/forecast.ts'
 import type { Reset } from '../domain/command.ts'
 import type { Evaluation, EventOf, Question } from '../domain/event.ts'
 import type { Shown } from '../domain/gates/consent.ts'
@@ -75,6 +77,9 @@ export type AskedQuestion = Question & {
   readonly since: Millis
   readonly answer: { readonly answers: JsonObject; readonly by: string; readonly at: Millis } | null
 }
+
+/** The accounts of a plan, and what the rest will probably use. */
+export type BudgetReport = BudgetView & { readonly forecast: Forecast }
 
 export interface Inbox {
   readonly items: readonly InboxEntry[]
@@ -509,6 +514,8 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   handoff: { ask: { plan: string; links?: boolean }; answer: HandedOn | null }
   /** Progress and blockers since a time. */
   digest: { ask: { plan: string; since: Millis }; answer: Digest | null }
+  /** What is spent, reserved and left, and a forecast of the rest; `earlier: false`: not from other plans. */
+  budget: { ask: { plan: string; earlier?: false }; answer: BudgetReport | null }
   /** Every criterion, and how it was judged last. */
   contract: { ask: { plan: string }; answer: Contract | null }
   /** Everything that waits for a person, in all plans, oldest first, each with the answers that whoever asks may give. */

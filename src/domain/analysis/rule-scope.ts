@@ -1,7 +1,8 @@
 // Rules about what tasks write and reach: scopes nobody can capture, files outside a task's own scope, networks beyond the
 // policy, and tasks that could run at once if they did not write the same files.
 
-import type { Edit, PlanDefinition, TaskDefinition } from '../plan.ts'
+import { isForeign, PRICE_CURRENCY } from '../budget/amounts.ts'
+import type { Budget, Edit, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { heldScope, literalOf } from '../plan-rules/effect.ts'
 import { networkOf, reachedBeyond, readNetwork } from '../plan-rules/network.ts'
 
@@ -151,24 +152,26 @@ export function* networks({ graph }: Ground): Iterable<Finding> {
   }
 }
 
-/** What a plan may say and nothing holds it to yet. Told by `validate` and `analyze`, not whenever the plan runs. */
-export function recordedKeys({ policy, tasks }: PlanDefinition): readonly 'budget'[] {
-  return policy?.budget !== undefined || tasks.some(hasBudget) ? ['budget'] : []
+/** Limits of money that cannot be counted. Told by `validate` and `analyze`; when it matters, a person is asked. */
+export function uncountedLimits({ policy, tasks }: PlanDefinition): readonly string[] {
+  const budgets = [policy?.budget, ...tasks.flatMap(budgetsIn)]
+  return budgets.flatMap(budget =>
+    budget?.cost === undefined || !isForeign(budget) ? [] : [`${budget.cost.amount} ${budget.cost.currency}`],
+  )
 }
 
-const hasBudget = (task: TaskDefinition): boolean =>
-  task.budget !== undefined || (task.action.type === 'subplan' && task.action.tasks.some(hasBudget))
+const budgetsIn = ({ budget, action }: TaskDefinition): readonly (Budget | undefined)[] =>
+  action.type === 'subplan' ? [budget, ...action.tasks.flatMap(budgetsIn)] : [budget]
 
 export function* recordedOnly({ graph }: Look): Iterable<Finding> {
-  const keys = recordedKeys(graph.definition)
-  if (keys.length === 0) return
-  yield {
-    code: 'not-enforced',
-    severity: 'info',
-    key: 'policy',
-    message: "'budget' is recorded, not yet enforced",
-    hint: 'nothing stops a task that goes beyond it',
-  }
+  for (const limit of uncountedLimits(graph.definition))
+    yield {
+      code: 'not-enforced',
+      severity: 'info',
+      key: 'policy',
+      message: `a limit of ${limit} cannot be counted: prices of models are known in ${PRICE_CURRENCY}`,
+      hint: `write it in ${PRICE_CURRENCY}; otherwise you are asked at the first call of a model`,
+    }
 }
 
 /** One finding for each place that is written by several at once, with two of them. */

@@ -13,6 +13,7 @@ import {
   type Amounts,
   type AskedBudget,
   BUDGET_KEYS,
+  type BudgetKey,
   type BudgetReason,
   NO_AMOUNTS,
   type Shortfall,
@@ -285,9 +286,20 @@ export function resumeObjection(state: PlanState, now: number): Refusal | null {
     return refuse('conflict', `a person must answer first: ${open.text}`, advise`${answer}`)
   const short = stillShort(state, now)
   if (short.length === 0) return null
+  const more = quoted('budget-add', { plan, ...firstLacking(state) })
   return refuse(
-    'limit',
+    'conflict',
     `the budget is used up: ${short.map(shortfallText).join('; ')}`,
-    advise`add to it: ${quoted('budget-add', { plan })}, or agree to what is offered: ${answer}`,
+    advise`add to it: ${more}, or agree to what is offered: ${answer}`,
   )
+}
+
+/** What is offered of the first cap that is too small, as it is written in a plan file. */
+export function firstLacking({ questions }: Pick<PlanState, 'questions'>): { what?: string; amount?: string } {
+  const reason = questions.find(({ budget }) => budget !== undefined)?.budget?.reason
+  const short = reason?.type === 'caps' ? reason.short[0] : undefined
+  if (short === undefined) return {}
+  const offer = offerOf(short)
+  const units: { readonly [K in BudgetKey]?: string } = { cost: ' USD', timeMs: 'ms', outputBytes: 'B' }
+  return { what: KEY_NAMES[short.key], amount: `${offer}${units[short.key] ?? ''}` }
 }

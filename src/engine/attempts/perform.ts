@@ -519,7 +519,7 @@ function toolsFor(
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,
     // Undoing must always be possible, so it is not counted.
-    ...(action === undefined ? { budget: attemptBudget(rooms.store, state, attempt) } : {}),
+    ...(action === undefined ? { budget: attemptBudget(rooms, state, attempt) } : {}),
     ...sandboxFor(rooms, state, { as, ...attempt }),
   }
 }

@@ -1,5 +1,6 @@
 // The door of an attempt to the budgets around it: reserves before a call, settles after it. Both are commands of the plan, decided in
-// the store's transaction, so that two processes can never both take the last of it.
+// the store's transaction, so that two processes can never both take the last of it. A plan that is run by a task of another plan is paid
+// for by both.
 
 import type { Spend } from '../../domain/budget/amounts.ts'
 import { BUDGET_CODE } from '../../domain/budget/budget-rules.ts'
@@ -9,6 +10,8 @@ import type { Failure } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { AttemptBudget, Reserved, ReserveOptions } from '../../runners/runner.ts'
 import { CommitUnknown, type Store, type Updated } from '../../stores/store.ts'
+import { enclosingTask } from '../files/scope-reservation.ts'
+import type { Rooms } from '../rooms.ts'
 
 const ENGINE = 'engine' as Actor
 
@@ -24,33 +27,80 @@ export interface Spender {
 const UNKNOWNS_MAX = 5
 
 export function attemptBudget(
-  store: Pick<Store, 'state' | 'update' | 'onChange'>,
+  rooms: Pick<Rooms, 'store' | 'environment'>,
   state: PlanState,
-  { plan, task, visit, attempt }: Spender,
+  spender: Spender,
 ): AttemptBudget {
+  const { store } = rooms
+  const own = account(store, spender)
   let calls = 0
+  /** By the id of the own reservation: that of the plan whose task runs this process, which pays as well. */
+  const outer = new Map<string, { readonly account: Paying; readonly id: string }>()
+  const payer = async (): Promise<Paying | null> => {
+    if (rooms.environment.PLANFOLD_KEY === undefined) return null
+    const found = await enclosingTask(rooms)
+    if (found === null || found.state.budget === null || found.state.id === spender.plan) return null
+    const { id } = found.task.definition
+    return account(store, { plan: found.state.id, task: id, visit: found.task.visit, attempt: found.task.attempt })
+  }
+  return {
+    async reserve(spend, options = {}) {
+      const id = `${keyOf(spender)}#${++calls}`
+      // As in most plans: nothing is counted, and nobody needs to be asked.
+      const isFree = state.budget === null && (spend.cost ?? 0) <= largeAbove(state, spender.task)
+      const held = isFree ? ({ ok: true, id, granted: spend } as const) : await own.reserve(id, spend, options)
+      if (!held.ok) return held
+      const paying = await payer()
+      if (paying === null) return held
+      const outside = { account: paying, id: `${paying.key}#${spender.plan}/${id}` }
+      const paid = await paying.reserve(outside.id, held.granted, options)
+      if (paid.ok) {
+        outer.set(id, outside)
+        return { ok: true, id, granted: paid.granted }
+      }
+      if (!isFree) await own.settle(id, {})
+      return paid
+    },
+    async settle(id, actual) {
+      const outside = outer.get(id)
+      outer.delete(id)
+      if (state.budget !== null) await own.settle(id, actual)
+      await outside?.account.settle(outside.id, actual)
+    },
+  }
+}
+
+/** What one attempt of one plan holds and settles. */
+interface Paying {
+  readonly key: string
+  reserve(id: string, spend: Spend, options: ReserveOptions): Promise<Reserved>
+  settle(id: string, actual: Spend): Promise<void>
+}
+
+function account(store: Pick<Store, 'state' | 'update' | 'onChange'>, spender: Spender): Paying {
+  const { plan, task, visit, attempt } = spender
   const update = (command: Parameters<Store['update']>[1]) =>
     surely(() => store.update(plan, command, { actor: ENGINE }))
   return {
-    async reserve(spend, options = {}) {
-      const id = `${task}/${visit}/${attempt}#${++calls}`
-      // As in most plans: nothing is counted, and nobody needs to be asked.
-      if (state.budget === null && (spend.cost ?? 0) <= largeAbove(state, task)) return { ok: true, id, granted: spend }
+    key: keyOf(spender),
+    async reserve(id, spend, options) {
+      const { least } = options
       let granted = spend
       const reserved = await reserve(store, options, id, async () => {
-        const { least } = options
-        granted = least === undefined ? spend : fitted(spend, least, (await store.state(plan)) ?? state, task)
+        const now = least === undefined ? null : await store.state(plan)
+        granted = least === undefined || now === null ? spend : fitted(spend, least, now, task)
         return await update({ type: 'reserve', id, task, visit, attempt, spend: whole(granted) })
       })
       return reserved.ok ? { ...reserved, granted } : reserved
     },
     async settle(id, actual) {
-      if (state.budget === null) return
       // What cannot be written now counts as spent in full when the attempt ends.
       await update({ type: 'settle', id, actual: whole(actual) }).catch(() => {})
     },
   }
 }
+
+const keyOf = ({ task, visit, attempt }: Spender): string => `${task}/${visit}/${attempt}`
 
 async function reserve(
   store: Pick<Store, 'onChange'>,

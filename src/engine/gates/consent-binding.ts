@@ -288,11 +288,13 @@ export function hostsIn(texts: readonly string[]): readonly string[] {
 }
 
 function costWords(budget: Budget | undefined): string {
-  const { cost, timeMs, attempts } = budget ?? {}
+  const { cost, timeMs, attempts, tokens, calls } = budget ?? {}
   const said = [
     ...(cost === undefined ? [] : [`at most ${cost.amount} ${cost.currency}`]),
     ...(timeMs === undefined ? [] : [`at most ${timeMs / 1000} s`]),
     ...(attempts === undefined ? [] : [`at most ${attempts} attempts`]),
+    ...(tokens === undefined ? [] : [`at most ${tokens} tokens`]),
+    ...(calls === undefined ? [] : [`at most ${calls} calls`]),
   ]
   return said.length === 0 ? 'no budget said' : said.join(', ')
 }

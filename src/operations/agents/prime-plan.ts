@@ -271,6 +271,8 @@ function rulesOf({ policy = {}, done = [] }: PlanDefinition): readonly string[] 
     ...(replan === undefined ? [] : [REPLAN[replan]]),
     ...(limits?.attempts === undefined ? [] : [`at most ${limits.attempts} attempts in all`]),
     ...(budget?.timeMs === undefined ? [] : [`at most ${Math.ceil(budget.timeMs / 1000)} s of work in all`]),
+    ...(budget?.cost === undefined ? [] : [`at most ${budget.cost.amount} ${budget.cost.currency} in all`]),
+    ...(budget?.attempts === undefined ? [] : [`at most ${budget.attempts} attempts in all, as its budget`]),
     ...done.map(criterion => `the plan is done when: ${criterionText(criterion)}`),
   ]
 }
