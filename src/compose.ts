@@ -2,7 +2,8 @@
 // caller. The only file that knows implementations.
 
 import { randomBytes, randomUUID } from 'node:crypto'
-import { existsSync, readdirSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { VERSION } from './cli/version.ts'
 import type { Wording } from './domain/hint.ts'
@@ -13,15 +14,18 @@ import { EngineLocal } from './engine/engine-local.ts'
 import { LifeSignFiles } from './engine/files/life-signs.ts'
 import { WorkerLocal } from './engine/loop/worker.ts'
 import { openFeed } from './engine/notifications/live-feed.ts'
-import type { Caller } from './engine/roles.ts'
+import { type Caller, RIGHTS } from './engine/roles.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { readSize } from './format/text/units.ts'
 import type { ModelRecording, Models } from './models/model.ts'
+import type { DraftWithAgent } from './planners/agent-planner.ts'
 import type { Planner, PlanningModels, RepositoryView } from './planners/planner.ts'
 import type { Publisher, Tracer } from './publishers/publisher.ts'
+import { dbRunner } from './runners/db/db-runner.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
 import { gitRunner } from './runners/git/git-runner.ts'
+import { httpRunner } from './runners/http/http-runner.ts'
 import { modelRunner } from './runners/model/model-runner.ts'
 import { processTree } from './runners/run/process-tree.ts'
 import { runRunner } from './runners/run/run-runner.ts'
@@ -152,6 +156,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
             }),
         }),
       ),
+      httpRunner(),
+      dbRunner(),
     ].map(runner => [runner.action, runner]),
   )
   let listener: OnProgress = () => {}
@@ -172,6 +178,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     ...(tracer === null ? {} : { tracer }),
     processes: tree,
     sandbox: bubblewrap({ environment, outside: [root] }),
+    policy: async () =>
+      (await import('./safety/policy/policy-files.ts')).readPolicyLayers({ environment, root, stateDir }),
     ...(options.outside === true ? { outside: true as const } : {}),
     signs: new LifeSignFiles({ stateDir, now: clock.now }),
     clock,
@@ -194,7 +202,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     now: clock.now,
     git: rooms.git as Git,
     models,
-    planners: openPlanners({ models, stateDir }),
+    planners: openPlanners({ models, stateDir, draftWith: agentDrafts({ models, environment, root, stateDir }) }),
     repository: openRepository({ root, stateDir, environment }),
     warnings: fault === null ? [] : [fault],
     onProgress: told => {
@@ -214,7 +222,7 @@ export function modelsAt(place: {
   readonly root: string
   readonly stateDir: string
 }): Models {
-  return whenAsked<Models>(async () =>
+  const models = whenAsked<Models>(async () =>
     (await import('./models/open-models.ts')).openModels({
       environment: place.environment,
       stateDir: place.stateDir,
@@ -226,6 +234,21 @@ export function modelsAt(place: {
       newId: randomUUID,
     }),
   )
+  // Where nothing may leave the machine, nothing is asked; a recording is not sent anywhere.
+  const refused = async (replay: unknown) =>
+    replay === undefined ? await (await import('./safety/policy/policy-files.ts')).refusesModels(place) : null
+  return {
+    list: besides => models.list(besides),
+    calls: () => models.calls(),
+    async open(request) {
+      const failure = await refused(request.replay)
+      return failure === null ? await models.open(request) : { ok: false, failure }
+    },
+    async openGateway(request) {
+      const failure = await refused(request.recorded?.else === 'refuse' ? request.recorded : undefined)
+      return failure === null ? await models.openGateway(request) : { ok: false, failure }
+    },
+  }
 }
 
 /** The coding agents that are installed here, and those that are known and are not. */
@@ -255,9 +278,12 @@ export function openPlanners({
   stateDir,
   look,
   replay,
+  draftWith,
 }: {
   readonly models: Models
   readonly stateDir: string
+  /** How the person's own agent is asked; absent where nobody starts one. */
+  readonly draftWith?: DraftWithAgent
   readonly look?: Planner['propose']
   readonly replay?: ModelRecording
 }): ReadonlyMap<string, Planner> {
@@ -268,7 +294,7 @@ export function openPlanners({
     model: async () => (await import('./planners/model-planner.ts')).modelPlanner(drafting, look),
     template: async () =>
       (await import('./planners/template-planner.ts')).templatePlanner({ folder: join(stateDir, 'templates') }),
-    agent: async () => (await import('./planners/agent-planner.ts')).agentPlanner(),
+    agent: async () => (await import('./planners/agent-planner.ts')).agentPlanner(draftWith ?? noAgents),
   }
   return new Map(
     Object.entries(open).map(([name, opened]) => [
@@ -281,6 +307,58 @@ export function openPlanners({
     ]),
   )
 }
+
+const noAgents: DraftWithAgent = async () => ({
+  ok: false,
+  failure: {
+    class: 'logic',
+    code: 'planner:agent',
+    retryable: false,
+    message: 'agents are not started from here',
+    hint: 'draft with `planfold plan --with AGENT` at the command line, or with another planner',
+  },
+})
+
+/**
+ * Drafting by an agent: it is started in a sandbox where it can only read, with the tools of a state folder of its own, in which the plan
+ * it submits is found. Nothing of the person's plans is shown to it.
+ */
+export function agentDrafts(place: {
+  readonly models: Models
+  readonly environment: Environment
+  readonly root: string
+  readonly stateDir: string
+}): DraftWithAgent {
+  return async request => {
+    const { draftWithAgent } = await import('./runners/agent/draft-plan.ts')
+    const { environment, root, models } = place
+    const folder = mkdtempSync(join(tmpdir(), 'pfd-'))
+    const inner = await compose({ ...{ cwd: root, root, environment }, dir: join(folder, 'state'), caller: draftsman })
+    try {
+      return await draftWithAgent({
+        ...{ ...place, ...request, folder, version: VERSION, about: ABOUT },
+        sandbox: bubblewrap({ environment, outside: [root] }),
+        openGateway: asked => models.openGateway(asked),
+        openPlanTools: async ({ agent, folder: at }) =>
+          await (await import('./mcp/plan-socket.ts')).openPlanSocket({
+            ...{ engine: inner.engine, now: inner.now, version: VERSION, plan: null, agent, folder: at },
+            templates: join(folder, 'templates'),
+          }),
+        submitted: async () => {
+          const { items } = await inner.engine.ask({ type: 'plans', limit: 1 })
+          const [latest] = items
+          const found = latest === undefined ? null : await inner.engine.ask({ type: 'definition', plan: latest.id })
+          return found?.definition ?? null
+        },
+      })
+    } finally {
+      await inner.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+const draftsman: Caller = { actor: 'planfold' as Caller['actor'], rights: RIGHTS.admin, scope: null }
 
 /** A workspace as planners see it; looked at when they ask. */
 export function openRepository(place: {
@@ -413,6 +491,7 @@ const OWN_FOLDERS: ReadonlySet<string> = new Set([
   'server',
   'scratch',
   'models',
+  'config.yaml',
 ])
 
 /** Known by its name to whoever prints it. */
@@ -436,6 +515,13 @@ function failpointOf(environment: Environment): ((name: string) => void) | undef
   return name => {
     if (name === point && --left === 0) process.kill(process.pid, 'SIGKILL')
   }
+}
+
+/** Where traces are sent, and which variable says so; null when they are not. */
+export async function tracesAddress(
+  environment: Environment,
+): Promise<{ readonly endpoint: string; readonly variable: string } | null> {
+  return (await import('./publishers/otlp-tracer.ts')).tracesAddress(environment)
 }
 
 /** Only where the usual variables name a collector. */

@@ -9,6 +9,7 @@ import type { Hint } from '../domain/hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { GitStanding, LostOutput } from '../domain/result.ts'
 import type { SetBack } from '../domain/state/state.ts'
@@ -439,7 +440,13 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   /** `hash` is '' while tasks were added to a draft that nobody has sealed. */
   definition: {
     ask: { plan: string; revision?: number }
-    answer: { readonly definition: PlanDefinition; readonly revision: number; readonly hash: string } | null
+    answer: {
+      readonly definition: PlanDefinition
+      readonly revision: number
+      readonly hash: string
+      /** The policy around the plan, as it was written down at the start; absent where there was none. */
+      readonly policy?: readonly PolicyLayer[]
+    } | null
   }
   /** What can be worked on now, best first; with the reason for every task that cannot when `explain` is set. */
   next: {

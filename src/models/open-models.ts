@@ -40,7 +40,7 @@ export function openModels(options: ModelsOptions): Models {
     return settings
   }
   return {
-    list: async () => listOf(await read()),
+    list: async besides => listOf(await read(), besides),
     openGateway: async request => {
       const { openGateway } = await import('./gateway/open-gateway.ts')
       const settings = await read()
@@ -134,8 +134,9 @@ function secretsOf({ providers }: Settings, { environment }: ModelsOptions): rea
   return [...new Set([...keys, ...secretsIn(environment)])]
 }
 
-function listOf(settings: Settings): ModelList {
-  const names = new Set([...(settings.default === null ? [] : [settings.default]), ...Object.keys(settings.models)])
+function listOf(settings: Settings, besides: readonly string[] = []): ModelList {
+  const said = settings.default === null ? [] : [settings.default]
+  const names = new Set([...said, ...Object.keys(settings.models), ...besides])
   return {
     default: settings.default,
     file: settings.file,

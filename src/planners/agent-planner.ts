@@ -1,16 +1,112 @@
-// The seat of the planner that asks the person's own agent. It drafts nothing until agents can be started from here, and says so.
+// The planner that asks the person's own coding agent. The agent reads the repository in a sandbox in which it can write nothing, and
+// submits one plan with `plan_write`; what it says besides counts for nothing. What it submits is checked like every plan.
 
-import { type Planner, PlanningFailure } from './planner.ts'
+import type { ModelUse } from '../domain/model-use.ts'
+import { tokensOf } from '../domain/model-use.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
+import type { Failure } from '../domain/result.ts'
+import { heuristicPlanner } from './heuristic-planner.ts'
+import { type Planner, PlanningFailure, type PlanProposal, type PlanRequest } from './planner.ts'
 
-export function agentPlanner(): Planner {
-  const absent = async (): Promise<never> => {
+/** Starts an agent that may only read, and answers with the plan it submitted last. */
+export type DraftWithAgent = (request: {
+  readonly agent: string
+  readonly model?: string
+  readonly instruction: string
+  readonly signal: AbortSignal
+}) => Promise<AgentDraft>
+
+export type AgentDraft =
+  | { readonly ok: true; readonly definition: PlanDefinition; readonly used: Omit<ModelUse, 'recording'> | null }
+  | { readonly ok: false; readonly failure: Failure }
+
+export function agentPlanner(draft: DraftWithAgent): Planner {
+  return {
+    name: 'agent',
+    propose: request => propose(draft, request),
+    // A goal is split by its words: nobody is asked for that.
+    split: request => heuristicPlanner().split(request),
+  }
+}
+
+async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<PlanProposal> {
+  const { agent, model, goal, repository, comments = [], check, signal = new AbortController().signal } = request
+  if (agent === undefined)
     throw new PlanningFailure({
       class: 'logic',
       code: 'planner:agent',
       retryable: false,
-      message: 'drafting by your own agent is not there yet: it comes with the agents',
-      hint: "use the planner heuristic, model or template; an agent can already write a plan itself, with the tool 'plan_write'",
+      message: 'the planner needs the name of an agent',
+      hint: 'name yours: planfold plan --with claude "…"',
     })
+  const known = await heuristicPlanner().propose({ goal, repository })
+  const instruction = instructionFor(request, known)
+  const drafted = await draft({ agent, ...(model === undefined ? {} : { model }), instruction, signal })
+  if (!drafted.ok) throw new PlanningFailure(drafted.failure)
+  const { definition, used } = drafted
+  const faults = check?.(definition) ?? []
+  if (faults.length > 0)
+    throw new PlanningFailure({
+      class: 'logic',
+      code: 'planner:draft',
+      retryable: true,
+      message: `the plan that ${agent} submitted cannot work: ${faults[0]}`,
+      hint: 'run it again, or draft with another planner',
+    })
+  const spent = used === null ? null : { name: used.model, calls: used.calls, usage: used.usage, cost: used.cost }
+  const extra = { planning: { planner: 'agent', agent, model: spent === null ? null : { ...spent } } }
+  return {
+    planner: 'agent',
+    definition: {
+      ...definition,
+      extra: { ...definition.extra, ...(JSON.parse(JSON.stringify(extra)) as typeof extra) } as never,
+    },
+    kind: known.kind,
+    rationale: `drafted by ${agent}, which read the repository`,
+    assumptions: [],
+    risks: [],
+    questions: [],
+    irreversible: [],
+    estimate: {
+      workMs: definition.tasks.reduce((sum, { estimateMs = 0 }) => sum + estimateMs, 0),
+      cost:
+        spent === null
+          ? 'not known'
+          : `${spent.cost.known ? `${spent.cost.usd} USD` : 'an unknown price'} and ${tokensOf(spent.usage)} tokens in ${spent.calls} calls of ${spent.name} for planning`,
+    },
+    analysis: known.analysis,
+    unfollowed: [],
+    ...(spent === null ? {} : { model: { ...spent, repairs: 0 } }),
+    ...(comments.length === 0 ? {} : {}),
   }
-  return { name: 'agent', propose: absent, split: absent }
 }
+
+/** What the agent is told. People's words stand under headings of ours. */
+function instructionFor({ goal, comments = [], draft }: PlanRequest, { analysis }: PlanProposal): string {
+  const { files, commands } = analysis
+  const found = [
+    ...files.slice(0, 10).map(({ path, reason }) => `${path} (${reason})`),
+    ...Object.entries(commands).flatMap(([name, command]) =>
+      command === null ? [] : [`${name}: ${command.run.join(' ')}`],
+    ),
+  ]
+  return [
+    'Draft a plan for the goal below. Read what you need of this repository; you cannot write anything here.',
+    `When you know enough, submit it once with the tool plan_write: {"action":"create","goal":"…","tasks":[…]}. Give each task an id, a title, an instruction that an agent can work by, \`needs\`, the files it may \`write\`, and \`accept\` with a check that can fail ({"check":["npm","test"]}). Do not start it. If it is refused, mend it and submit it again. Then end your turn.`,
+    `## The goal\n${indented(goal)}`,
+    ...(found.length === 0 ? [] : [`## What may be of use\n${indented(found.join('\n'))}`]),
+    ...(comments.length === 0
+      ? []
+      : [
+          `## What a person said about the draft before\n${indented(comments.map(({ task, text }) => `${task ?? 'all of it'}: ${text}`).join('\n'))}`,
+        ]),
+    ...(draft === undefined ? [] : [`## That draft\n${indented(JSON.stringify(draft.tasks, null, 1))}`]),
+  ].join('\n\n')
+}
+
+const indented = (text: string): string =>
+  text
+    .slice(0, 30_000)
+    .split('\n')
+    .map(line => `  ${line}`)
+    .join('\n')

@@ -50,6 +50,8 @@ export interface PlanRequest {
   readonly past?: readonly PastPlan[]
   /** The model to ask, `provider/name`; the default of the user when absent. */
   readonly model?: string
+  /** The coding agent to ask, by its name. */
+  readonly agent?: string
   /** The template to fill. */
   readonly template?: string
   /** What cannot work in a plan, a sentence each: the same checks as for every plan. */

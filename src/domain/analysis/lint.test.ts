@@ -31,6 +31,14 @@ const read = (reader: string | null, producer: string, output: string) => ({
 const CHOICE = [{ id: 'small' }, { id: 'large' }]
 const asks = (said: Partial<GateAction>) => ({ action: { type: 'gate', gate: 'approval', ...said } }) as const
 
+const db = (said: { readonly [key: string]: string }) =>
+  ({ action: { type: 'db', spec: { url: 'sqlite:app.db', ...said } } }) as const
+const UNDO = { type: 'run', command: { argv: ['true'] } } as const
+const DOWNLOAD = { archive: { from: 'file', file: 'dist/x.tgz' } } as const
+
+const model = (id: string, needs: readonly string[] = []) =>
+  task(id, { needs: needs.map(name), action: { type: 'model', spec: 'local/x' }, instruction: 'ask' })
+
 type Row = readonly [code: FindingCode, tasks: readonly (string | undefined)[], PlanDefinition, AnalyzeOptions?]
 
 const FIRES: readonly Row[] = [
@@ -82,6 +90,26 @@ const FIRES: readonly Row[] = [
     ['a'],
     plan('p', task('a', { network: ['https://b.example.com'] }), { policy: { network: ['https://a.example.com'] } }),
   ],
+  ['no-compensation', ['a'], plan('p', task('a', { ...db({ execute: 'delete from users' }), write: ['app.db'] }))],
+  ['edit-outside', ['a'], plan('p', task('a', { ...db({ migrate: '1.sql' }), compensate: UNDO })), { scopes }],
+  [
+    'edit-outside',
+    ['a'],
+    plan('p', task('a', { action: { type: 'http', spec: 'https://x' }, outputs: DOWNLOAD, write: ['src/**'] })),
+    { scopes },
+  ],
+  ['ungated', ['a'], plan('p', task('a', { action: { type: 'http', spec: { url: 'https://x', method: 'POST' } } }))],
+  [
+    'confidential-prompt',
+    ['b'],
+    plan(
+      'p',
+      task('a', { labels: ['confidential'], outputs: { x: { from: 'stdout', as: 'text' } } }),
+      model('b', ['a']),
+    ),
+    { reads: [read('b', 'a', 'x')] },
+  ],
+  ['confidential-prompt', ['b'], plan('p', model('b'), { labels: ['Confidential'] })],
   ['not-enforced', [undefined], plan('p', task('a'), { policy: { budget: { cost: { amount: 3, currency: 'EUR' } } } })],
   ['ungated', ['a'], plan('p', task('a', { kind: 'deploy' }))],
   ['ungated', ['a'], plan('p', task('a', run('git', 'push', 'origin')))],

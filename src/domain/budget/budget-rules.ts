@@ -1,7 +1,7 @@
 // The rules of budgets: what begins only when there is enough left, who is asked for more, and what a person's answer does.
 
 import type { CommandOf } from '../command.ts'
-import type { Question } from '../event.ts'
+import type { EventOf, Question } from '../event.ts'
 import { advise, next, quoted } from '../hint.ts'
 import type { Field } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -266,14 +266,14 @@ function isShort(state: PlanState, { task, key, needed }: Shortfall, now: number
 }
 
 /** When nothing is lacking any more, the question about it is closed and the plan goes on. */
-export function goOnWithin(draft: DecisionDraft, by: string): void {
+export function goOnWithin(draft: DecisionDraft, by: string, anew: Pick<EventOf<'plan.resumed'>, 'policy'> = {}): void {
   const { state } = draft
   const isOpen = ({ budget }: Question) => budget !== undefined
   if (stillShort(state, draft.now).length === 0)
     for (const { id, budget } of state.questions)
       if (budget?.reason.type === 'caps') emit(draft, { type: 'question.answered', id, answers: { more: 'yes' }, by })
   if (state.status === 'paused' && state.overBudget && !state.questions.some(isOpen))
-    emit(draft, { type: 'plan.resumed' })
+    emit(draft, { type: 'plan.resumed', ...anew })
 }
 
 /** Why a plan that was paused for its budget cannot go on yet; null when it can. */

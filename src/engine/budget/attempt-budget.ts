@@ -49,14 +49,13 @@ export function attemptBudget(
       // As in most plans: nothing is counted, and nobody needs to be asked.
       const isFree = state.budget === null && (spend.cost ?? 0) <= largeAbove(state, spender.task)
       const held = isFree ? ({ ok: true, id, granted: spend } as const) : await own.reserve(id, spend, options)
-      if (!held.ok) return held
-      const paying = await payer()
-      if (paying === null) return held
+      const paying = held.ok ? await payer() : null
+      if (!held.ok || paying === null) return held
       const outside = { account: paying, id: `${paying.key}#${spender.plan}/${id}` }
       const paid = await paying.reserve(outside.id, held.granted, options)
       if (paid.ok) {
         outer.set(id, outside)
-        return { ok: true, id, granted: paid.granted }
+        return { ...held, granted: paid.granted }
       }
       if (!isFree) await own.settle(id, {})
       return paid
@@ -84,11 +83,11 @@ function account(store: Pick<Store, 'state' | 'update' | 'onChange'>, spender: S
   return {
     key: keyOf(spender),
     async reserve(id, spend, options) {
-      const { least } = options
       let granted = spend
       const reserved = await reserve(store, options, id, async () => {
-        const now = least === undefined ? null : await store.state(plan)
-        granted = least === undefined || now === null ? spend : fitted(spend, least, now, task)
+        const { least } = options
+        const state = least === undefined ? null : await store.state(plan)
+        granted = least === undefined || state === null ? spend : fitted(spend, least, state, task)
         return await update({ type: 'reserve', id, task, visit, attempt, spend: whole(granted) })
       })
       return reserved.ok ? { ...reserved, granted } : reserved

@@ -133,6 +133,8 @@ function renameAction(words: Words, action: Action, steps: ReadonlySet<TaskName>
   switch (action.type) {
     case 'run':
     case 'edit':
+    case 'http':
+    case 'db':
       return words.value(action)
     case 'git': {
       if (gitOf(action) === null) return action

@@ -7,22 +7,27 @@ export interface PlannerChoice {
   /** `provider/name`. */
   readonly model?: string | undefined
   readonly template?: string | undefined
+  /** The person's own coding agent. */
+  readonly agent?: string | undefined
 }
 
 export type ChosenPlanner =
   | { readonly status: 'chosen'; readonly planner: Planner }
   | { readonly status: 'unknown'; readonly name: string; readonly names: readonly string[] }
   /** The planner that is named does not use the other thing that is named. */
-  | { readonly status: 'mixed'; readonly name: string; readonly unused: 'model' | 'template' }
+  | { readonly status: 'mixed'; readonly name: string; readonly unused: 'model' | 'template' | 'agent' }
 
 export const HEURISTIC = 'heuristic'
 
 export function choosePlanner(planners: ReadonlyMap<string, Planner>, choice: PlannerChoice): ChosenPlanner {
-  const { model, template } = choice
-  const name = choice.planner ?? (model !== undefined ? 'model' : template !== undefined ? 'template' : HEURISTIC)
+  const { model, template, agent } = choice
+  const name =
+    choice.planner ??
+    (agent !== undefined ? 'agent' : model !== undefined ? 'model' : template !== undefined ? 'template' : HEURISTIC)
   const planner = planners.get(name)
   if (planner === undefined) return { status: 'unknown', name, names: [...planners.keys()] }
-  if (model !== undefined && name !== 'model') return { status: 'mixed', name, unused: 'model' }
+  if (agent !== undefined && name !== 'agent') return { status: 'mixed', name, unused: 'agent' }
+  if (model !== undefined && name !== 'model' && name !== 'agent') return { status: 'mixed', name, unused: 'model' }
   if (template !== undefined && name !== 'template') return { status: 'mixed', name, unused: 'template' }
   return { status: 'chosen', planner }
 }

@@ -170,7 +170,7 @@ async function carryOut(
   })
   if (!opened.ok) return failed(opened.failure)
   const { gateway } = opened
-  const home = openHome(tools.stateDir, attempt)
+  const home = openHome(agent.place ?? tools.stateDir, attempt)
   const plan = await options.openPlanTools?.({
     attempt,
     agent: `${chosen.name}/${attempt.task}`,

@@ -1,6 +1,7 @@
 // The options and help of the commands that begin with a goal. The code of a command is loaded when it is called.
 
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import { AGENT_NAMES } from '../../../domain/plan-rules/agent-request.ts'
 import type { Act } from '../../context.ts'
 import type { PlanOptions } from './plan.ts'
 
@@ -11,8 +12,11 @@ export function addGoals(program: Command, act: Act): void {
     .argument('[goal...]', 'what you want, in your own words; a stack trace or an error message helps')
     .option('-y, --yes', 'approve it at once; gates of the plan still ask')
     .option('-n, --dry-run', 'only show it; keep no draft')
-    .option('--planner <name>', 'who drafts it: heuristic (the default, needs no model), model or template')
+    .option('--planner <name>', 'who drafts it: heuristic (the default, needs no model), model, template or agent')
     .option('--model <name>', 'draft with this model, PROVIDER/NAME (default: the default of your settings)')
+    .addOption(
+      new Option('--with <agent>', 'let your own coding agent draft it; it can only read').choices(AGENT_NAMES),
+    )
     .option('--template <name>', 'draft from this template, filled from the goal')
     .option('--split', 'make a sub-goal of each wish in the goal, and a draft for each')
     .option('--goal <id>', 'draft for a goal that was set before: for each of its sub-goals, or for itself')
@@ -26,6 +30,7 @@ Examples:
   planfold plan 'rename \`readRow\` to \`parseRow\`' --yes
   planfold plan "$(cat error.log)" --dry-run
   planfold plan "make transfers resume" --model local/llama3
+  planfold plan "make transfers resume" --with claude
   planfold plan "Notes can be exported as Markdown" --template feature-with-tests
   planfold plan "Fix the crash in tally.py. Document the option --json." --split
   planfold plan --replay make-transfers-resume

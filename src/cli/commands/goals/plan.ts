@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Composed, locate, modelsAt, openPlanners, openRepository } from '../../../compose.ts'
+import { agentDrafts, type Composed, locate, modelsAt, openPlanners, openRepository } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { isEmpty } from '../../../domain/revisions/semantic-diff.ts'
@@ -43,6 +43,8 @@ export interface PlanOptions {
   /** `provider/name`; naming one is consent to ask it. */
   readonly model?: string
   readonly template?: string
+  /** The person's own coding agent, by its name. */
+  readonly with?: string
   /** A plan for each wish in the goal. */
   readonly split?: boolean
   /** Plans for a goal that was set before, by its id. */
@@ -99,12 +101,13 @@ export function roomsWithoutState(context: Context, options: PlanOptions): Plann
   const { cwd, environment, settings } = context
   const place = locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) })
   const models = modelsAt({ environment, ...place })
-  const planner = plannerFor(openPlanners({ models, stateDir: place.stateDir }), options)
+  const draftWith = agentDrafts({ models, environment, ...place })
+  const planner = plannerFor(openPlanners({ models, stateDir: place.stateDir, draftWith }), options)
   return { planner, repository: openRepository({ ...place, environment }) }
 }
 
 export function plannerFor(planners: ReadonlyMap<string, Planner>, options: PlanOptions): Planner {
-  const chosen = choosePlanner(planners, options)
+  const chosen = choosePlanner(planners, { ...options, agent: options.with })
   switch (chosen.status) {
     case 'chosen':
       return chosen.planner
@@ -112,8 +115,11 @@ export function plannerFor(planners: ReadonlyMap<string, Planner>, options: Plan
       throw usage(`there is no planner '${chosen.name}'`, `use one of: ${chosen.names.join(', ')}`)
     case 'mixed': {
       const { name, unused } = chosen
-      const does = unused === 'model' ? 'asks no model' : 'fills no template'
-      throw usage(`the planner '${name}' ${does}`, `leave out --${unused}, or use --planner ${unused}`)
+      const does = { model: 'asks no model', template: 'fills no template', agent: 'asks no agent' }[unused]
+      throw usage(
+        `the planner '${name}' ${does}`,
+        `leave out --${unused === 'agent' ? 'with' : unused}, or use --planner ${unused}`,
+      )
     }
     default:
       return chosen satisfies never
@@ -151,7 +157,7 @@ const BAD_INPUT: ReadonlySet<string> = new Set([
 export async function whileDrafting<T>(
   context: Context,
   planner: Planner,
-  { model, template, yes }: PlanOptions,
+  { model, template, with: agent, yes }: PlanOptions,
   work: (choices: PlanningChoices) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController()
@@ -159,11 +165,13 @@ export async function whileDrafting<T>(
   const choices: PlanningChoices = {
     ...(model === undefined ? {} : { model }),
     ...(template === undefined ? {} : { template }),
+    ...(agent === undefined ? {} : { agent }),
     ...(isAsked ? { ask: question => askLine(context, `${escapeForTerminal(question)}\n> `) } : {}),
     signal: stop.signal,
   }
   const release = context.onSignal(() => stop.abort())
   try {
+    if (planner.name === 'agent') printNote(context, `${agent ?? 'the agent'} reads the repository and drafts a plan …`)
     if (planner.name === 'model') printNote(context, 'asking the model for a plan …')
     return await work(choices)
   } catch (error) {

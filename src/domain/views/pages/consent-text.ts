@@ -182,6 +182,10 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
     case 'git':
       lines.push(field('git', visible(JSON.stringify(does.git))))
       break
+    case 'request':
+      lines.push([does.to === 'http' ? '  sends this request:' : '  asks this of the database:'])
+      lines.push(...block(does.lines.join('\n')))
+      break
     case 'agent':
       lines.push(field('agent', visible(typeof does.agent === 'string' ? does.agent : JSON.stringify(does.agent))))
       if (does.instruction !== null) lines.push(['  is told:'], ...block(does.instruction))
@@ -247,7 +251,8 @@ const effectWords = ({ effect, sandbox, does }: ShownTask): string =>
 
 /** We carry out edits and git actions ourselves, and neither reaches out. */
 function networkOf({ network, unknown, does, sandbox }: ShownTask, say: SafeText): string {
-  if (does.type === 'edit' || does.type === 'git') return 'none'
+  if (does.type === 'edit' || does.type === 'git' || (does.type === 'request' && does.to === 'db')) return 'none'
+  if (network === null && does.type === 'request') return 'not declared (no private address without a rule)'
   if (network === null) return 'not declared (can reach anything)'
   return `${listOf(networkWords({ allow: network, unknown: unknown ?? 'deny' }), 'none', say)}${heldBy(sandbox)}`
 }
