@@ -3,6 +3,7 @@
 
 import { secretsIn } from '../safety/secrets/redaction.ts'
 import { CallList } from './call-list.ts'
+import { InputEstimates } from './gateway/input-estimate.ts'
 import { KeptRecordings } from './gateway/kept-recordings.ts'
 import { NOTHING_SPENT } from './meter.ts'
 import type { ListedModel, ModelCaps, ModelList, Models, Opened, OpenRequest } from './model.ts'
@@ -26,6 +27,7 @@ export function openModels(options: ModelsOptions): Models {
   const calls = new CallList(options.stateDir)
   const limits = new Map<string, RateLimit>()
   const kept = new KeptRecordings(options.stateDir)
+  const estimates = new InputEstimates()
   /** One for all that ask this model. */
   const limitOf = (name: string, rate: Rate = {}): RateLimit => {
     const limit = limits.get(name) ?? new RateLimit(rate, options.clock)
@@ -47,6 +49,7 @@ export function openModels(options: ModelsOptions): Models {
         settings,
         calls,
         kept,
+        estimates,
         limitOf,
         secrets: secretsOf(settings, options),
       })

@@ -11,8 +11,8 @@ const BYTES_PER_TOKEN = 2
 const PICTURE_TOKENS_MAX = 5_000
 /** What a provider adds around a message. */
 const ITEM_TOKENS = 8
-/** Conversations that are remembered: that of the agent, those of its helpers, and earlier states of both. */
-const KNOWN_MAX = 500
+/** Conversations that are remembered, with their earlier states: those of agents and of their helpers. */
+const KNOWN_MAX = 2_000
 const IMAGE = /^image\//
 const IMAGE_URL = /^data:image\/[^,]{0,100};base64,/
 
