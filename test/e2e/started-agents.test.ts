@@ -148,6 +148,14 @@ interface Inbox {
   readonly data?: { readonly items: readonly { readonly id: string }[] }
 }
 
+interface Proposed {
+  readonly data: object
+}
+
+interface Listed {
+  readonly data: { readonly agents: readonly { readonly name: string }[] }
+}
+
 interface Usage {
   readonly data: { readonly total: { readonly calls: number; readonly usage: { readonly [name: string]: number } } }
 }
@@ -264,5 +272,53 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
     const prompts = world.model.requests.map(({ messages }) => messages.map(({ text }) => text).join('\n'))
     expect(log + prompts.at(-1)).toContain('You were interrupted')
     expect(prompts.at(-1)).toContain('Files that are changed since this task began\n  sum.js')
+  })
+
+  test('drafts a plan without writing anything', async () => {
+    const tasks = [
+      {
+        ...{ id: 'fix', title: 'Fix sum', instruction: 'make it add', write: ['sum.js'] },
+        accept: [{ check: ['node', 'test.js'] }],
+      },
+    ]
+    const draft = { action: 'create', goal: 'sum adds', tasks }
+    const world = await World.open('drafts', [
+      { read: 'sum.js' },
+      { shell: 'echo escaped > drafted.txt; true' },
+      { call: ['search_tool', { query: 'plan_write' }] },
+      { call: ['use_tool', { tool_name: 'planfold__plan_write', tool_input: draft }] },
+      { say: 'Submitted.' },
+    ])
+    const before = readdirSync(world.root).sort()
+    const goal = 'sum.js must add [script go]'
+    const run = await world.run(
+      'plan',
+      goal,
+      '--with',
+      'grok',
+      '--model',
+      'openai-chat/scripted',
+      '--dry-run',
+      '--json',
+    )
+    expect(run.code, run.out).toBe(0)
+    const { data } = JSON.parse(run.out.slice(run.out.indexOf('{"planfold"'))) as Proposed
+    expect(data).toMatchObject({ planner: 'agent', status: 'proposed', tasks: [{ id: 'fix', action: 'external' }] })
+    expect(
+      readdirSync(world.root)
+        .filter(name => name !== '.planfold')
+        .sort(),
+    ).toEqual(before)
+  })
+
+  test('is listed and tested by planfold agents', async () => {
+    const world = await World.open('listed', FIX)
+    const { data } = JSON.parse((await world.run('agents', '--json')).out) as Listed
+    expect(data.agents.find(({ name }) => name === 'grok')).toMatchObject({
+      ...{ status: 'installed', road: 'acp', version: '1.0.41', tested: '1.0.41' },
+    })
+    const tested = await world.run('agents', 'test', 'grok')
+    expect(tested.code, tested.out).toBe(0)
+    expect(tested.out).toContain('Grok Build 1.0.41 fits')
   })
 })
