@@ -167,6 +167,23 @@ const FIX: readonly AgentStep[] = [
   { say: 'Fixed.' },
 ]
 
+/** An agent of one's own: it asks its model once, and writes what that says. */
+const COMMAND_AGENT = `#!/usr/bin/env node
+const { readFileSync, writeFileSync } = require('node:fs')
+const brief = readFileSync(0, 'utf8')
+const tools = [{ type: 'function', function: { name: 'none', parameters: { type: 'object' } } }]
+fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', authorization: 'Bearer ' + process.env.OPENAI_API_KEY },
+  body: JSON.stringify({ model: 'scripted', tools, messages: [{ role: 'user', content: brief }] }),
+})
+  .then(answer => answer.json())
+  .then(({ choices }) => {
+    writeFileSync('sum.js', 'module.exports = (a, b) => ' + choices[0].message.content + '\\n')
+    console.log(JSON.stringify({ text: 'done by my-agent with ' + process.env.OPENAI_API_KEY.length }))
+  })
+`
+
 describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 120_000 }, () => {
   test('repairs the test, is told what it needs, is counted, and can be undone', async () => {
     const world = await World.open('repairs', FIX)
@@ -189,6 +206,9 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
       ...{ calls: served.calls, inputTokens: served.input },
       ...{ outputTokens: served.output, cacheReadTokens: served.cacheRead },
     })
+    // What was recorded is replayed: no agent is started, and no model asked.
+    expect(await world.run('replay', 'repair')).toMatchObject({ code: 0 })
+    expect(world.model.served.calls).toBe(served.calls)
     expect(await world.run('rollback', 'repair', '--tasks', 'fix', '--yes')).toMatchObject({ code: 0 })
     expect(world.read('sum.js')).toContain('a - b')
     expect(world.alive()).toEqual([])
@@ -320,5 +340,44 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
     const tested = await world.run('agents', 'test', 'grok')
     expect(tested.code, tested.out).toBe(0)
     expect(tested.out).toContain('Grok Build 1.0.41 fits')
+  })
+
+  test('is ended when its budget is used up, and goes on with its conversation when there is more', async () => {
+    const world = await World.open('budget', FIX)
+    world.write('plan.yaml', plan().replace('tasks:', 'policy: { budget: { calls: 2 } }\ntasks:'))
+    const run = await world.run('run', 'plan.yaml')
+    expect(run.code, run.out).not.toBe(0)
+    expect(world.model.served.calls).toBeLessThanOrEqual(2)
+    expect(world.alive()).toEqual([])
+    for (let round = 0; round < 5; round++) {
+      const { data } = JSON.parse((await world.run('inbox', '--json')).out) as Inbox
+      const question = data?.items[0]?.id
+      if (question === undefined) break
+      const answered = await world.run('answer', 'repair', question, 'more=yes')
+      expect(answered.code, answered.out).toBe(0)
+      await world.run('resume', 'repair')
+    }
+    expect(world.read('sum.js')).toContain('a + b')
+    expect((await world.run('status', 'repair')).out).toContain('completed')
+    const prompts = world.model.requests.map(({ messages }) => messages.map(({ text }) => text).join('\n'))
+    expect(prompts.at(-1)).toContain('You were interrupted')
+  })
+
+  test('may be any command, which gets the brief, a model and no key', async () => {
+    const world = await World.open('command', [{ say: 'a + b' }])
+    const program = join(world.folder, 'bin/my-agent')
+    mkdirSync(join(world.folder, 'bin'))
+    writeFileSync(program, COMMAND_AGENT, { mode: 0o755 })
+    world.write(
+      'plan.yaml',
+      plan().replace('{ use: grok, model: openai-chat/scripted }', `{ command: [${program}, repair] }`),
+    )
+    const run = await world.run('run', 'plan.yaml')
+    expect(run.code, run.out).toBe(0)
+    expect(world.read('sum.js')).toContain('a + b')
+    expect(world.model.requests[0]?.messages[0]?.text).toContain('Make the test pass')
+    const log = (await world.run('log', 'repair', 'fix', '--output')).out
+    expect(log).toContain('done by my-agent')
+    expect(log).not.toContain('sk-scripted')
   })
 })
