@@ -329,7 +329,7 @@ const noAgents: DraftWithAgent = async () => ({
     code: 'planner:agent',
     retryable: false,
     message: 'agents are not started from here',
-    hint: 'draft with `planfold plan --with AGENT` at the command line, or with another planner',
+    hint: 'draft at the command line, with `--with AGENT`, or with another planner',
   },
 })
 
@@ -351,6 +351,7 @@ export function agentDrafts(place: {
     try {
       return await draftWithAgent({
         ...{ ...place, ...request, folder, version: VERSION, about: ABOUT },
+        monotonic: systemClock.monotonic,
         sandbox: bubblewrap({ environment, outside: [root] }),
         openGateway: asked => models.openGateway(asked),
         openPlanTools: async ({ agent, folder: at }) =>

@@ -19,6 +19,10 @@ fi
 if ! command -v bwrap >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
   (apt-get update -qq && apt-get install -y -qq bubblewrap) >/dev/null 2>&1 || echo "bubblewrap could not be installed; the tests of the sandbox will say that they skip"
 fi
+# A real coding agent that tasks start: Grok, 206 MB, from a lock of its own. Where it cannot be installed, the tests that start it say that they skip.
+if [ ! -e test/agents/grok/bin/grok ]; then
+  (cd test/agents/grok && npm ci --silent && node unpack.mjs) >/dev/null 2>&1 || echo "grok could not be installed; the tests that start an agent will say that they skip"
+fi
 # git is needed by the demo and its tests.
 if ! command -v git >/dev/null; then
   if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then (apt-get update -qq && apt-get install -y -qq git) >/dev/null 2>&1; fi

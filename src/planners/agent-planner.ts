@@ -37,7 +37,7 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
       code: 'planner:agent',
       retryable: false,
       message: 'the planner needs the name of an agent',
-      hint: 'name yours: planfold plan --with claude "…"',
+      hint: 'name yours at the command line: `--with claude`; or draft with another planner',
     })
   const known = await heuristicPlanner().propose({ goal, repository })
   const instruction = instructionFor(request, known)

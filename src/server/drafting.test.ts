@@ -89,7 +89,7 @@ describe('a goal for which a request names a model', () => {
       [{ goal, model: 'nobody/x' }, 422, "there is no provider 'nobody'"],
       [{ goal, planner: 'heuristic', model: MODEL }, 422, "is not used by the planner 'heuristic'"],
       [{ goal, planner: 'oracle' }, 422, "there is no planner 'oracle'"],
-      [{ goal, planner: 'agent' }, 501, 'it comes with the agents'],
+      [{ goal, planner: 'agent' }, 501, 'the planner needs the name of an agent'],
       [{ goal, model: 7 }, 422, 'is no name'],
     ]
     for (const [body, status, detail] of refused) {

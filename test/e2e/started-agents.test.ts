@@ -148,6 +148,14 @@ interface Inbox {
   readonly data?: { readonly items: readonly { readonly id: string }[] }
 }
 
+interface Proposed {
+  readonly data: object
+}
+
+interface Listed {
+  readonly data: { readonly agents: readonly { readonly name: string }[] }
+}
+
 interface Usage {
   readonly data: { readonly total: { readonly calls: number; readonly usage: { readonly [name: string]: number } } }
 }
@@ -158,6 +166,23 @@ const FIX: readonly AgentStep[] = [
   { shell: 'node test.js' },
   { say: 'Fixed.' },
 ]
+
+/** An agent of one's own: it asks its model once, and writes what that says. */
+const COMMAND_AGENT = `#!/usr/bin/env node
+const { readFileSync, writeFileSync } = require('node:fs')
+const brief = readFileSync(0, 'utf8')
+const tools = [{ type: 'function', function: { name: 'none', parameters: { type: 'object' } } }]
+fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', authorization: 'Bearer ' + process.env.OPENAI_API_KEY },
+  body: JSON.stringify({ model: 'scripted', tools, messages: [{ role: 'user', content: brief }] }),
+})
+  .then(answer => answer.json())
+  .then(({ choices }) => {
+    writeFileSync('sum.js', 'module.exports = (a, b) => ' + choices[0].message.content + '\\n')
+    console.log(JSON.stringify({ text: 'done by my-agent with ' + process.env.OPENAI_API_KEY.length }))
+  })
+`
 
 describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 120_000 }, () => {
   test('repairs the test, is told what it needs, is counted, and can be undone', async () => {
@@ -181,6 +206,9 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
       ...{ calls: served.calls, inputTokens: served.input },
       ...{ outputTokens: served.output, cacheReadTokens: served.cacheRead },
     })
+    // What was recorded is replayed: no agent is started, and no model asked.
+    expect(await world.run('replay', 'repair')).toMatchObject({ code: 0 })
+    expect(world.model.served.calls).toBe(served.calls)
     expect(await world.run('rollback', 'repair', '--tasks', 'fix', '--yes')).toMatchObject({ code: 0 })
     expect(world.read('sum.js')).toContain('a - b')
     expect(world.alive()).toEqual([])
@@ -264,5 +292,92 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
     const prompts = world.model.requests.map(({ messages }) => messages.map(({ text }) => text).join('\n'))
     expect(log + prompts.at(-1)).toContain('You were interrupted')
     expect(prompts.at(-1)).toContain('Files that are changed since this task began\n  sum.js')
+  })
+
+  test('drafts a plan without writing anything', async () => {
+    const tasks = [
+      {
+        ...{ id: 'fix', title: 'Fix sum', instruction: 'make it add', write: ['sum.js'] },
+        accept: [{ check: ['node', 'test.js'] }],
+      },
+    ]
+    const draft = { action: 'create', goal: 'sum adds', tasks }
+    const world = await World.open('drafts', [
+      { read: 'sum.js' },
+      { shell: 'echo escaped > drafted.txt; true' },
+      { call: ['search_tool', { query: 'plan_write' }] },
+      { call: ['use_tool', { tool_name: 'planfold__plan_write', tool_input: draft }] },
+      { say: 'Submitted.' },
+    ])
+    const before = readdirSync(world.root).sort()
+    const goal = 'sum.js must add [script go]'
+    const run = await world.run(
+      'plan',
+      goal,
+      '--with',
+      'grok',
+      '--model',
+      'openai-chat/scripted',
+      '--dry-run',
+      '--json',
+    )
+    expect(run.code, run.out).toBe(0)
+    const { data } = JSON.parse(run.out.slice(run.out.indexOf('{"planfold"'))) as Proposed
+    expect(data).toMatchObject({ planner: 'agent', status: 'proposed', tasks: [{ id: 'fix', action: 'external' }] })
+    expect(
+      readdirSync(world.root)
+        .filter(name => name !== '.planfold')
+        .sort(),
+    ).toEqual(before)
+  })
+
+  test('is listed and tested by planfold agents', async () => {
+    const world = await World.open('listed', FIX)
+    const { data } = JSON.parse((await world.run('agents', '--json')).out) as Listed
+    expect(data.agents.find(({ name }) => name === 'grok')).toMatchObject({
+      ...{ status: 'installed', road: 'acp', version: '1.0.41', tested: '1.0.41' },
+    })
+    const tested = await world.run('agents', 'test', 'grok')
+    expect(tested.code, tested.out).toBe(0)
+    expect(tested.out).toContain('Grok Build 1.0.41 fits')
+  })
+
+  test('is ended when its budget is used up, and goes on with its conversation when there is more', async () => {
+    const world = await World.open('budget', FIX)
+    world.write('plan.yaml', plan().replace('tasks:', 'policy: { budget: { calls: 2 } }\ntasks:'))
+    const run = await world.run('run', 'plan.yaml')
+    expect(run.code, run.out).not.toBe(0)
+    expect(world.model.served.calls).toBeLessThanOrEqual(2)
+    expect(world.alive()).toEqual([])
+    for (let round = 0; round < 5; round++) {
+      const { data } = JSON.parse((await world.run('inbox', '--json')).out) as Inbox
+      const question = data?.items[0]?.id
+      if (question === undefined) break
+      const answered = await world.run('answer', 'repair', question, 'more=yes')
+      expect(answered.code, answered.out).toBe(0)
+      await world.run('resume', 'repair')
+    }
+    expect(world.read('sum.js')).toContain('a + b')
+    expect((await world.run('status', 'repair')).out).toContain('completed')
+    const prompts = world.model.requests.map(({ messages }) => messages.map(({ text }) => text).join('\n'))
+    expect(prompts.at(-1)).toContain('You were interrupted')
+  })
+
+  test('may be any command, which gets the brief, a model and no key', async () => {
+    const world = await World.open('command', [{ say: 'a + b' }])
+    const program = join(world.folder, 'bin/my-agent')
+    mkdirSync(join(world.folder, 'bin'))
+    writeFileSync(program, COMMAND_AGENT, { mode: 0o755 })
+    world.write(
+      'plan.yaml',
+      plan().replace('{ use: grok, model: openai-chat/scripted }', `{ command: [${program}, repair] }`),
+    )
+    const run = await world.run('run', 'plan.yaml')
+    expect(run.code, run.out).toBe(0)
+    expect(world.read('sum.js')).toContain('a + b')
+    expect(world.model.requests[0]?.messages[0]?.text).toContain('Make the test pass')
+    const log = (await world.run('log', 'repair', 'fix', '--output')).out
+    expect(log).toContain('done by my-agent')
+    expect(log).not.toContain('sk-scripted')
   })
 })

@@ -156,9 +156,22 @@ async function takeUp(
 function merged(before: AskedTool | undefined, update: acp.ToolCallUpdate): AskedTool {
   return {
     kind: update.kind ?? before?.kind ?? null,
+    name: toolNameOf(update) ?? before?.name ?? null,
     rawInput: update.rawInput ?? before?.rawInput,
     content: [...(before?.content ?? []), ...(update.content ?? [])].slice(-CONTENT_MAX),
   }
+}
+
+/** The name of the tool, where the agent's program says it: agents put it in different places. */
+function toolNameOf({ name, _meta }: acp.ToolCallUpdate): string | null {
+  if (typeof name === 'string') return name
+  for (const part of Object.values(_meta ?? {})) {
+    if (typeof part !== 'object' || part === null) continue
+    const { toolName, name: named } = part as { readonly toolName?: unknown; readonly name?: unknown }
+    const found = [toolName, named].find(one => typeof one === 'string')
+    if (found !== undefined) return found as string
+  }
+  return null
 }
 
 const CONTENT_MAX = 20

@@ -41,8 +41,6 @@ export interface AcpRoad extends Road {
   readonly mode?: string
   /** In our sandbox, where its own would fail: the mode without it. */
   readonly boxedMode?: string
-  /** The mode in which it only reads. */
-  readonly readMode?: string
   /** The method it wants to be signed in with, though the key is in its environment. */
   readonly auth?: string
 }
@@ -127,7 +125,6 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
       package: '@agentclientprotocol/claude-agent-acp',
       tested: '0.99.1',
       mode: 'default',
-      readMode: 'plan',
     },
     headless: {
       command: [
@@ -157,7 +154,6 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
       // Its usual mode `agent` lets a model approve what it asks for.
       mode: 'workspace-write',
       boxedMode: 'agent-full-access',
-      readMode: 'read-only',
     },
     headless: {
       command: ['codex', 'exec', '--json', '--skip-git-repo-check', '-s', 'danger-full-access', '{prompt}'],
@@ -214,7 +210,7 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
         '{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false}}',
       '.gemini/trustedFolders.json': '{"{root}":"TRUST_FOLDER"}',
     },
-    acp: { command: ['gemini', '--acp', '-m', '{model}'], mode: 'default', readMode: 'plan' },
+    acp: { command: ['gemini', '--acp', '-m', '{model}'], mode: 'default' },
     headless: {
       command: [
         'gemini',
@@ -250,7 +246,6 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
     acp: {
       command: ['copilot', '--acp'],
       mode: 'https://agentclientprotocol.com/protocol/session-modes#agent',
-      readMode: 'https://agentclientprotocol.com/protocol/session-modes#plan',
     },
     headless: {
       command: [
@@ -287,7 +282,7 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
     wire: 'openai-chat',
     model: null,
     env: OPENAI,
-    acp: { command: ['qwen', '--acp', '--auth-type', 'openai'], mode: 'default', readMode: 'plan' },
+    acp: { command: ['qwen', '--acp', '--auth-type', 'openai'], mode: 'default' },
     headless: {
       command: [
         ...['qwen', '--auth-type', 'openai', '-p', '{prompt}', '--output-format', 'stream-json'],
@@ -305,7 +300,7 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
     model: null,
     env: { KIMI_CODE_HOME: '{home}/.kimi-code', KIMI_CODE_NO_AUTO_UPDATE: '1' },
     files: { '.kimi-code/config.toml': KIMI_CONFIG },
-    acp: { command: ['kimi', 'acp'], mode: 'default', readMode: 'plan' },
+    acp: { command: ['kimi', 'acp'], mode: 'default' },
     headless: {
       command: ['kimi', '-p', '{prompt}', '--output-format', 'stream-json'],
       lines: { session: ['session_id'], text: ['content'], tools: ['tool_calls[].function.name'] },

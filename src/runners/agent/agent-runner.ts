@@ -275,7 +275,7 @@ async function carryOut(
       turn = await converse(child.process, said, {
         cwd,
         session: home.session(chosen.name),
-        mode: modeOf(profile!, isBoxed, agent),
+        mode: modeOf(profile!, isBoxed),
         auth: profile?.acp?.auth ?? null,
         mcpServers: plan === undefined ? [] : [planServer(plan, isBoxed, join(scratch, 'plan'))],
         prompt: brief,
@@ -389,10 +389,9 @@ function startOf(
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
 
-function modeOf({ acp }: AgentProfile, isBoxed: boolean, { readOnly }: AgentTools): string | null {
-  if (readOnly === true) return acp?.readMode ?? acp?.mode ?? null
-  return (isBoxed ? acp?.boxedMode : undefined) ?? acp?.mode ?? null
-}
+/** Where it can write nothing, it need not be told to: its own modes for planning keep it from submitting a plan. */
+const modeOf = ({ acp }: AgentProfile, isBoxed: boolean): string | null =>
+  (isBoxed ? acp?.boxedMode : undefined) ?? acp?.mode ?? null
 
 /** The tools of the plan, as a server that the agent starts: a pipe to our socket, which says the token first. */
 function planServer({ token, socket }: PlanToolsServer, isBoxed: boolean, folder: string) {
@@ -448,6 +447,9 @@ const timedOut = ({ timeoutMs }: Attempt): Failure => ({
   retryable: true,
 })
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal begin with one.
+const COLOURS = /\u001b\[[0-9;]*m/g
+
 function faultOf(ended: {
   readonly chosen: Chosen
   readonly turn: Awaited<ReturnType<typeof converse>> | null
@@ -457,7 +459,7 @@ function faultOf(ended: {
 }): Failure | null {
   const { chosen, turn, exit, errors, attempt } = ended
   const title = chosen.profile?.title ?? chosen.name
-  const last = errors.trimEnd().split('\n').at(-1)?.trim().slice(0, 300) ?? ''
+  const last = errors.replace(COLOURS, '').trimEnd().split('\n').at(-1)?.trim().slice(0, 300) ?? ''
   const because = last === '' ? '' : ` (it said last: ${last})`
   const broken = (message: string): Failure => ({
     class: 'transient',

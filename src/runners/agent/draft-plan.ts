@@ -4,7 +4,7 @@
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { ModelUse } from '../../domain/model-use.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { isAgentName } from '../../domain/plan-rules/agent-request.ts'
+import { AGENT_NAMES, isAgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { Failure } from '../../domain/result.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { Sandbox } from '../../safety/sandbox/sandbox.ts'
@@ -21,6 +21,7 @@ export interface DraftingRequest extends Omit<AgentRunnerOptions, 'tree'> {
   readonly stateDir: string
   readonly environment: RunnerTools['environment']
   readonly about: string
+  readonly monotonic: () => number
   /** Of its own, taken away afterwards. */
   readonly folder: string
   readonly sandbox: Sandbox
@@ -37,7 +38,13 @@ const DRAFTING_MS = 30 * 60_000
 export async function draftWithAgent(request: DraftingRequest): Promise<Draft> {
   const { agent, model, instruction, signal, sandbox, folder, submitted } = request
   if (!isAgentName(agent))
-    return no(failure('logic', `'${agent}' is no agent that can be started by its name`, 'see `planfold agents`'))
+    return no(
+      failure(
+        'logic',
+        `'${agent}' is no agent that can be started by its name`,
+        `write one of ${AGENT_NAMES.join(', ')}`,
+      ),
+    )
   const standing = await sandbox.check()
   if (!standing.ok) return no(standing.failure)
   let said = ''
@@ -52,7 +59,7 @@ export async function draftWithAgent(request: DraftingRequest): Promise<Draft> {
     log: (stream, chunk) => {
       if (stream !== 'engine') said = `${said}${Buffer.from(chunk).toString('utf8')}`.slice(-SAID_MAX)
     },
-    monotonic: () => performance.now(),
+    monotonic: request.monotonic,
     sandbox: { room: sandbox, network: 'none', isRequired: true },
     agent: {
       facts: { plan: '', goal: null, decisions: [], earlier: [], changed: { paths: [], more: 0 } },

@@ -28,6 +28,8 @@ export interface JudgingPlace {
 /** As ACP sends it; nothing of it is believed. */
 export interface AskedTool {
   readonly kind?: string | null
+  /** Of the tool itself, as the agent's program says; not the title. */
+  readonly name?: string | null
   readonly rawInput?: unknown
   readonly content?: readonly unknown[] | null
 }
@@ -39,7 +41,7 @@ export type PermissionVerdict =
 
 export async function judgePermission(tool: AskedTool, place: JudgingPlace): Promise<PermissionVerdict> {
   const { paths, commands, isOurs } = readTool(tool)
-  if (isOurs) return { allowed: true, why: 'a tool of Planfold' }
+  if (isOurs || OUR_TOOL.test(tool.name ?? '')) return { allowed: true, why: 'a tool of Planfold' }
   for (const path of paths) {
     const beyond = await beyondScope(path, place)
     if (beyond === null) continue
@@ -61,6 +63,9 @@ export async function judgePermission(tool: AskedTool, place: JudgingPlace): Pro
     ? { allowed: true, why: 'it only reads' }
     : ask(`use a tool that says nothing we can judge: ${JSON.stringify(tool.rawInput ?? null).slice(0, 500)}`)
 }
+
+/** A tool of the server that we gave it, as agents spell it. */
+const OUR_TOOL = /^(mcp[_.]{1,2})?planfold([_./-]{1,2}|: ?)plan_(read|write)$/
 
 const READING: ReadonlySet<string> = new Set(['read', 'search', 'think', 'switch_mode'])
 

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest'
+import type { Json } from '../json.ts'
+import { AGENT_NAMES, agentFault, agentRequest } from './agent-request.ts'
+
+const read = (spec: Json) => agentRequest({ type: 'agent', spec })
+
+describe('what an agent task asks for', () => {
+  test('is a name, a name with a model and a limit, or a command', () => {
+    expect(read('claude')).toEqual({ use: 'claude', model: null, turns: null, command: null })
+    expect(read({ use: 'codex', model: 'openai/x', turns: 40 })).toEqual({
+      ...{ use: 'codex', model: 'openai/x', turns: 40, command: null },
+    })
+    expect(read({ command: ['my-agent', 'run'] })).toEqual({
+      ...{ use: null, model: null, turns: null, command: ['my-agent', 'run'] },
+    })
+    expect(read({})).toEqual({ use: null, model: null, turns: null, command: null })
+    for (const name of AGENT_NAMES) expect(read(name)?.use).toBe(name)
+  })
+
+  test('is refused when it is reserved, unknown or says two things', () => {
+    const messages = (['self', 'gpt', 7, null, ['claude'], { strategy: {} }, { use: 'self' }] as const).map(
+      spec => agentFault(spec as Json)?.message,
+    )
+    expect(messages).toEqual([
+      "'self' is reserved for an agent of our own; this release has none",
+      "'gpt' is no agent that can be started by its name",
+      'this names no agent',
+      'this names no agent',
+      'this names no agent',
+      "'strategy' is reserved; this release does not carry it out",
+      "'self' is reserved for an agent of our own; this release has none",
+    ])
+    expect(agentFault({ use: 'claude', command: ['x'] })?.key).toBe('command')
+    expect(agentFault({ command: [] })?.key).toBe('command')
+    expect(agentFault({ models: 'x' })?.key).toBe('models')
+    expect(read('self')).toBeNull()
+  })
+})
