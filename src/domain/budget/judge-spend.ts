@@ -10,6 +10,7 @@ import {
   capsOf,
   isForeign,
   LARGE_COST_DEFAULT,
+  leftOf,
   type Shortfall,
   type Spend,
 } from './amounts.ts'
@@ -137,7 +138,7 @@ export function amountLeft(state: Judging, ledger: Ledger, task: TaskName, key: 
     const account = accountOf(ledger, level)
     const cap = capOf(budget, account, key)
     if (cap === null) continue
-    const left = Math.max(0, cap - (account.spent[key] ?? 0) - (account.held[key] ?? 0))
+    const left = Math.max(0, leftOf({ [key]: cap }, account.spent, account.held, key))
     least = Math.min(least ?? left, left)
   }
   return least
