@@ -177,8 +177,9 @@ describe('budgets', () => {
     `${ENGINE_SEEDS} seeds of the whole engine with crashes and a faulty store`,
     async () => {
       let [asked, raised] = [0, 0]
-      for (let at = 1; at <= ENGINE_SEEDS; at++) {
-        const seed = `0x${at.toString(16)}`
+      const seeds = Array.from({ length: ENGINE_SEEDS }, (_, at) => `0x${(at + 1).toString(16)}`)
+      // The last once found a rollback that was worked out for an earlier version of the plan.
+      for (const seed of [...seeds, '0x117']) {
         const verdict = await run({ seed, spenders: 'honest' })
         if (verdict.violation !== null) expect.fail(`${failureText(verdict)}\n  with --spenders`)
         asked += verdict.asked

@@ -69,14 +69,12 @@ export class World implements Shelf {
 
   /** The runners of one process. */
   runners(parent: Parent): ReadonlyMap<ActionType, Runner> {
-    const attempt: Runner['attempt'] = async (attempt, tools, stop) => {
+    const attempt: Runner['attempt'] = (attempt, tools, stop) => {
+      const carryOut = () => this.#carryOut(parent, attempt, tools.owner, stop.signal)
       const spending = this.#workload.spending?.get(attempt.task)
       const isWork = attempt.action === attempt.definition.action
-      const unpaid =
-        spending === undefined || tools.budget === undefined || !isWork
-          ? null
-          : await this.#spend(parent, attempt, spending, tools.budget, stop.signal)
-      return unpaid ?? (await this.#carryOut(parent, attempt, tools.owner, stop.signal))
+      if (spending === undefined || tools.budget === undefined || !isWork) return carryOut()
+      return this.#spend(parent, attempt, spending, tools.budget, stop.signal).then(unpaid => unpaid ?? carryOut())
     }
     return new Map<ActionType, Runner>([
       ['run', { action: 'run', attempt }],

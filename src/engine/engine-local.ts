@@ -313,7 +313,7 @@ export class EngineLocal implements EngineInProcess {
       this.#rooms,
       plan,
       { ...command, edits: made.edits },
-      { expectedVersion: made.version, ...writing },
+      { ...writing, expectedVersion: writing.expectedVersion ?? made.version },
     )
   }
 
@@ -352,7 +352,11 @@ export class EngineLocal implements EngineInProcess {
       if (refusal !== null) return { ok: false, refusal }
       const id = Buffer.from(this.#rooms.random(16)).toString('base64url')
       const command = { ...worked.command, id, at: this.#rooms.clock.now() }
-      const updated = await write(this.#rooms, plan, command, { expectedVersion: worked.version, ...writing })
+      const updated = await write(this.#rooms, plan, command, {
+        ...writing,
+        // What it means was worked out for this version, and counts for no other.
+        expectedVersion: writing.expectedVersion ?? worked.version,
+      })
       const hasMoved = !updated.ok && updated.refusal.code === 'conflict' && writing.expectedVersion === undefined
       if (!hasMoved || tries >= ROLLBACK_TRIES_MAX) return updated
     }

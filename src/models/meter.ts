@@ -5,7 +5,16 @@
 // the provider has counted it (a third of its bytes, and no less than the input of the call before), so the last call before a cap
 // can pass it by the error of that estimate.
 
-import { addCost, addUsage, type ModelCost, type ModelUsage, NO_USAGE, tokensOf } from '../domain/model-use.ts'
+import { type Amounts, leftOf } from '../domain/budget/amounts.ts'
+import {
+  addCost,
+  addUsage,
+  type ModelCost,
+  type ModelUsage,
+  NO_USAGE,
+  roundUsd,
+  tokensOf,
+} from '../domain/model-use.ts'
 import type { Failure } from '../domain/result.ts'
 import type { ModelCaps, ModelSpending, PriceRow } from './model.ts'
 import { modelFailure } from './model-failure.ts'
@@ -52,22 +61,18 @@ export class Meter {
   /** How long the answer may be; or that nothing may be sent any more. */
   reserve(inputBytes: number, outputTokensMax: number): Reserved {
     const { calls, tokens, usd } = this.#caps
-    const used = [...this.#open].reduce<ModelSpending>(
-      (sum, { usage, cost }) => ({
-        calls: sum.calls + 1,
-        usage: addUsage(sum.usage, usage),
-        cost: addCost(sum.cost, cost),
-      }),
-      add(this.#before, this.#spent),
-    )
-    if (calls !== undefined && used.calls >= calls) return reached(`${calls} calls`, 'calls')
+    const spent = add(this.#before, this.#spent)
+    const held = [...this.#open].reduce<ModelSpending>((sum, one) => add(sum, { calls: 1, ...one }), NOTHING_SPENT)
+    // Counted as the budgets of plans are, see domain/budget/.
+    const caps = { calls, tokens, cost: usd }
+    const left = (key: keyof typeof caps): number => leftOf(caps, amountsOf(spent), amountsOf(held), key)
+    if (left('calls') < 1) return reached(`${calls} calls`, 'calls')
     const inputTokens = Math.max(Math.ceil(inputBytes / BYTES_PER_TOKEN), this.#lastInput)
-    let output = outputTokensMax
-    if (tokens !== undefined) output = Math.min(output, tokens - tokensOf(used.usage) - inputTokens)
+    let output = Math.min(outputTokensMax, left('tokens') - inputTokens)
     const isShort = () => output < Math.min(OUTPUT_MIN_TOKENS, outputTokensMax)
-    if (isShort()) return reached(`${tokens} tokens, of which ${tokensOf(used.usage)} are used`, 'tokens')
+    if (isShort()) return reached(`${tokens} tokens, of which ${tokens! - left('tokens')} are used`, 'tokens')
     if (usd !== undefined) {
-      if (this.#price === null || !used.cost.known)
+      if (this.#price === null || !spent.cost.known || !held.cost.known)
         return {
           ok: false,
           failure: modelFailure(
@@ -76,10 +81,10 @@ export class Meter {
             'write its price into your settings, or set a limit of calls and tokens only',
           ),
         }
-      const left = usd - used.cost.usd - (inputTokens * dearest(this.#price)) / 1e6
-      if (left < 0) output = 0
-      else if (this.#price.output > 0) output = Math.min(output, Math.floor((left * 1e6) / this.#price.output))
-      if (isShort()) return reached(`${usd} USD, of which ${used.cost.usd} are spent`, 'cost')
+      const rest = left('cost') - (inputTokens * dearest(this.#price)) / 1e6
+      if (rest < 0) output = 0
+      else if (this.#price.output > 0) output = Math.min(output, Math.floor((rest * 1e6) / this.#price.output))
+      if (isShort()) return reached(`${usd} USD, of which ${roundUsd(usd - left('cost'))} are spent`, 'cost')
     }
     const usage = { ...NO_USAGE, inputTokens, outputTokens: output }
     const reservation = { usage, cost: costOf(usage, this.#price) }
@@ -105,6 +110,12 @@ export class Meter {
 export function add(a: ModelSpending, b: ModelSpending): ModelSpending {
   return { calls: a.calls + b.calls, usage: addUsage(a.usage, b.usage), cost: addCost(a.cost, b.cost) }
 }
+
+const amountsOf = ({ calls, usage, cost }: ModelSpending): Amounts => ({
+  calls,
+  tokens: tokensOf(usage),
+  ...(cost.known ? { cost: cost.usd } : {}),
+})
 
 const dearest = ({ input, cacheWrite = 0 }: PriceRow): number => Math.max(input, cacheWrite)
 

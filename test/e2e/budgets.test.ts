@@ -133,6 +133,49 @@ tasks:
   })
 })
 
+describe('attempts to spend more than there is (A100)', () => {
+  const many = (budget: string, more = '') => `planfold: 1
+name: many
+policy:
+  budget: ${budget}
+concurrency: 6
+tasks:
+  - id: ask
+    for_each: [1, 2, 3, 4, 5, 6]
+    model: { use: anthropic/claude-opus-4-5, output_tokens: 1000 }
+    instruction: "What is \${{ item }}?"
+${more}`
+  const answer = { text: 'a number', usage: { input: 100, output: 5, cacheRead: 0 } }
+
+  test('by many tasks at once: as many calls are sent as were allowed, and with more each is sent once', async () => {
+    const model = await withModel([answer])
+    await here.write('plan.yaml', many('{ calls: 3 }'))
+    expect((await here.planfold('run', 'plan.yaml')).exit).toBe(4)
+    expect(model.requests).toHaveLength(3)
+    expect(line(await budgetOf('many'), 'calls')).toMatchObject({ spent: 3, reserved: 0, left: 0 })
+    await here.planfold('budget', 'add', 'many', '--calls', '3')
+    expect((await here.planfold('resume', 'many')).exit).toBe(0)
+    const asked = model.requests.map(({ messages }) => messages.at(-1)?.text).sort()
+    expect(asked).toEqual([1, 2, 3, 4, 5, 6].map(item => `What is ${item}?`))
+  })
+
+  test('by retries: all attempts of all tasks share it', async () => {
+    const model = await withModel([{ text: '' }])
+    await here.write('plan.yaml', many('{ calls: 4 }', '    retry: { attempts: 9, backoff: 1ms }\n'))
+    expect((await here.planfold('run', 'plan.yaml')).exit).toBe(4)
+    expect(model.requests.length).toBeLessThanOrEqual(4)
+  })
+
+  test('by a provider that counts nothing: what was reserved is spent', async () => {
+    const model = await withModel([{ text: 'a number', usage: { input: 0, output: 0, cacheRead: 0 } }])
+    await here.write('plan.yaml', many('{ cost: 0.1 USD }'))
+    expect((await here.planfold('run', 'plan.yaml')).exit).toBe(4)
+    // Each call can cost a little more than 0.03 USD.
+    expect(model.requests.length).toBeLessThanOrEqual(3)
+    expect(line(await budgetOf('many'), 'cost').spent).toBeGreaterThan(0.06)
+  })
+})
+
 describe('a plan that is run by a task of another', () => {
   test('is paid for by both', async () => {
     const model = await withModel([{ text: 'a test', usage: { input: 100, output: 5, cacheRead: 0 } }])

@@ -32,6 +32,19 @@ export const addAmounts = (a: Amounts, b: Amounts): Amounts => combine(a, b, (on
 /** Never below zero. */
 export const takeAmounts = (a: Amounts, b: Amounts): Amounts => combine(a, b, (one, other) => Math.max(0, one - other))
 
+/** What may still be used; without a cap as much as one likes. Less than nothing when more was used than anybody thought. */
+export function leftOf(
+  caps: { readonly [K in BudgetKey]?: number | undefined },
+  spent: Amounts,
+  held: Amounts,
+  key: BudgetKey,
+): number {
+  const cap = caps[key]
+  if (cap === undefined) return Number.POSITIVE_INFINITY
+  const left = cap - (spent[key] ?? 0) - (held[key] ?? 0)
+  return key === 'cost' ? roundUsd(left) : left
+}
+
 function combine(a: Amounts, b: Amounts, how: (one: number, other: number) => number): Amounts {
   const sum: { -readonly [K in BudgetKey]?: number } = {}
   for (const key of BUDGET_KEYS) {

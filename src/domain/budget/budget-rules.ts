@@ -19,7 +19,7 @@ import {
   type Shortfall,
 } from './amounts.ts'
 import { keyText, reasonText, shortfallText } from './budget-text.ts'
-import { amountLeft, capOf, type Judged, judgeAmounts, judgeSpend } from './judge-spend.ts'
+import { amountLeft, capOf, capOfLayers, type Judged, judgeAmounts, judgeSpend } from './judge-spend.ts'
 import { accountOf, attemptKey, budgetAt, type Level, newLedger, outputShare, startNeed, timeSpent } from './ledger.ts'
 
 /** The code of a failure because of a budget. */
@@ -225,7 +225,16 @@ export function raiseBudget(draft: DecisionDraft, { add, task, by }: CommandOf<'
     const amount = add[key]!
     if (!Number.isFinite(amount) || amount <= 0 || amount > AMOUNT_MAX)
       return refuse('invalid', `${amount} cannot be added to a budget`, 'add an amount greater than zero')
-    if (budget === null || state.budget === null || capOf(budget, accountOf(state.budget, level), key) === null)
+    const account = state.budget === null ? null : accountOf(state.budget, level)
+    const cap = account === null || budget === null ? null : capOf(state, level, account, key)
+    const most = capOfLayers(state, level, key)
+    if (cap !== null && most !== null && cap + amount > most)
+      return refuse(
+        'not-allowed',
+        `the policy around the plan allows no more than ${keyText(key, most)}`,
+        'ask whoever keeps that policy',
+      )
+    if (cap === null)
       return refuse(
         'invalid',
         `${whose} has no limit of ${KEY_NAMES[key]}, so nothing can be added to it`,
@@ -260,7 +269,7 @@ function isShort(state: PlanState, { task, key, needed }: Shortfall, now: number
   const budget = budgetAt(state, level)
   if (budget === null || state.budget === null) return false
   const account = accountOf(state.budget, level)
-  const cap = capOf(budget, account, key)
+  const cap = capOf(state, level, account, key)
   const spent = key === 'timeMs' ? timeSpent(account, now) : (account.spent[key] ?? 0)
   return cap !== null && spent + needed > cap
 }

@@ -72,7 +72,7 @@ function blockOf(state: PlanState, level: Level, now: Millis): BudgetBlock | nul
   if (budget === null) return null
   const account = state.budget === null ? EMPTY_ACCOUNT : accountOf(state.budget, level)
   const lines = BUDGET_KEYS.flatMap((key): BudgetLine[] => {
-    const cap = capOf(budget, account, key)
+    const cap = capOf(state, level, account, key)
     if (cap === null) return []
     const spent = key === 'timeMs' ? timeSpent(account, now) : (account.spent[key] ?? 0)
     const reserved = account.held[key] ?? 0

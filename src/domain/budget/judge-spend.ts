@@ -10,6 +10,7 @@ import {
   capsOf,
   isForeign,
   LARGE_COST_DEFAULT,
+  leftOf,
   type Shortfall,
   type Spend,
 } from './amounts.ts'
@@ -18,6 +19,7 @@ import {
   accountOf,
   type Budgeted,
   budgetAt,
+  ceilingOf,
   type Ledger,
   type Level,
   levelsOf,
@@ -46,10 +48,19 @@ export function budgetsOf(
   })
 }
 
-/** The cap as it stands, with what was added to it; null when there is none. */
-export function capOf(budget: Budget, account: Account, key: BudgetKey): number | null {
-  const cap = capsOf(budget)[key]
-  return cap === undefined ? null : cap + (account.raised[key] ?? 0)
+/** The cap as it stands, with what was added to it, and never more than the layers around the plan allow; null when there is none. */
+export function capOf(state: Budgeted, level: Level, account: Account, key: BudgetKey): number | null {
+  const { definition, tasks } = state
+  const own = level === '' ? definition.policy?.budget : tasks.get(level)?.definition.budget
+  const cap = own === undefined ? undefined : capsOf(own)[key]
+  const most = capOfLayers(state, level, key)
+  if (cap === undefined) return most
+  return Math.min(cap + (account.raised[key] ?? 0), most ?? Number.POSITIVE_INFINITY)
+}
+
+export function capOfLayers(state: Budgeted, level: Level, key: BudgetKey): number | null {
+  const ceiling = ceilingOf(state, level)
+  return ceiling === null ? null : (capsOf(ceiling)[key] ?? null)
 }
 
 export function judgeAmounts(state: Judging, ledger: Ledger, task: TaskName, need: Amounts, now: Millis): Judged {
@@ -59,7 +70,7 @@ export function judgeAmounts(state: Judging, ledger: Ledger, task: TaskName, nee
   for (const { level, budget } of budgetsOf(state, task)) {
     const account = accountOf(ledger, level)
     for (const key of BUDGET_KEYS) {
-      const cap = capOf(budget, account, key)
+      const cap = capOf(state, level, account, key)
       const needed = need[key] ?? 0
       if (cap === null || needed === 0) continue
       const spent = key === 'timeMs' ? timeSpent(account, now) : (account.spent[key] ?? 0)
@@ -69,7 +80,9 @@ export function judgeAmounts(state: Judging, ledger: Ledger, task: TaskName, nee
         waits = true
         continue
       }
-      if (budget.exceeded === 'fail') fails = true
+      // Nobody here can add to what the layers around the plan allow.
+      const most = capOfLayers(state, level, key)
+      if (budget.exceeded === 'fail' || (most !== null && spent + needed > most + EPSILON)) fails = true
       short.push({ ...(level === '' ? {} : { task: level }), key, cap, spent, reserved, needed })
     }
   }
@@ -122,7 +135,7 @@ export function timeLimitOf(
   let least: { leftMs: number; exceeded: 'ask' | 'fail' } | null = null
   for (const { level, budget } of budgetsOf(state, task)) {
     const account = accountOf(ledger, level)
-    const cap = capOf(budget, account, 'timeMs')
+    const cap = capOf(state, level, account, 'timeMs')
     if (cap === null) continue
     const leftMs = Math.max(0, cap - timeSpent(account, now))
     if (least === null || leftMs < least.leftMs) least = { leftMs, exceeded: budget.exceeded ?? 'ask' }
@@ -133,11 +146,11 @@ export function timeLimitOf(
 /** What is left of a key for a task, by the smallest cap around it; null when no cap says. */
 export function amountLeft(state: Judging, ledger: Ledger, task: TaskName, key: BudgetKey): number | null {
   let least: number | null = null
-  for (const { level, budget } of budgetsOf(state, task)) {
+  for (const { level } of budgetsOf(state, task)) {
     const account = accountOf(ledger, level)
-    const cap = capOf(budget, account, key)
+    const cap = capOf(state, level, account, key)
     if (cap === null) continue
-    const left = Math.max(0, cap - (account.spent[key] ?? 0) - (account.held[key] ?? 0))
+    const left = Math.max(0, leftOf({ [key]: cap }, account.spent, account.held, key))
     least = Math.min(least ?? left, left)
   }
   return least

@@ -15,6 +15,8 @@ import type { Millis, TaskName } from '../id.ts'
 import type { Json } from '../json.ts'
 import { TASK_OUTPUT_MAX_BYTES } from '../limits.ts'
 import type { Action, Budget, PlanDefinition, TaskDefinition } from '../plan.ts'
+import { policyOf } from '../policy/policy-in-state.ts'
+import { effectivePolicy, type PolicyLayer } from '../policy/policy-layer.ts'
 import { type Amounts, addAmounts, NO_AMOUNTS, takeAmounts } from './amounts.ts'
 
 /** The plan itself is '', a group or task goes by its name. */
@@ -91,13 +93,24 @@ export function levelsOf(task: TaskName): readonly Level[] {
 /** A plan, as far as budgets are concerned. */
 export interface Budgeted {
   readonly definition: PlanDefinition
+  readonly layers: readonly PolicyLayer[]
   readonly tasks: ReadonlyMap<TaskName, { readonly definition: TaskDefinition }>
 }
 
-/** The budget of a level as it is written; null when it has none. */
-export function budgetAt({ definition, tasks }: Budgeted, level: Level): Budget | null {
-  return (level === '' ? definition.policy?.budget : tasks.get(level)?.definition.budget) ?? null
+/** The budget of a level as it is written, that of the plan as narrow as the layers around it; null when it has none. */
+export function budgetAt(state: Budgeted, level: Level): Budget | null {
+  const { definition, layers, tasks } = state
+  if (level !== '') return tasks.get(level)?.definition.budget ?? null
+  if (!hasLayerBudget(layers)) return definition.policy?.budget ?? null
+  return policyOf(state).budget
 }
+
+/** More than the layers around a plan allow cannot be added to it. */
+export const ceilingOf = ({ layers }: Pick<Budgeted, 'layers'>, level: Level): Budget | null =>
+  level === '' && hasLayerBudget(layers) ? effectivePolicy(layers).budget : null
+
+export const hasLayerBudget = (layers: readonly PolicyLayer[]): boolean =>
+  layers.some(({ policy }) => policy.budget !== undefined)
 
 export const hasBudget = ({ policy, tasks }: PlanDefinition): boolean =>
   policy?.budget !== undefined || tasks.some(hasOwnBudget)

@@ -1,7 +1,7 @@
 // What is true now, after this event? Applies one event to a state the caller owns. No rule is decided here: `evolve`
 // believes every event. The cost of an event depends on the tasks it names and their edges, never on history (law L7).
 
-import { hasBudget, hold, newLedger, raise, settle } from '../budget/ledger.ts'
+import { hasBudget, hasLayerBudget, hold, newLedger, raise, settle } from '../budget/ledger.ts'
 import type { BudgetEvent, ClientEvent, Event } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
@@ -143,7 +143,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.overBudget = event.budget === true
       return
     case 'plan.resumed':
-      state.layers = event.policy ?? state.layers
+      takeUpPolicy(state, event.policy)
       state.status = 'active'
       state.reason = null
       state.halted = false
@@ -183,7 +183,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.compensating = toCompensate(state)
       return
     case 'plan.reopened':
-      state.layers = event.policy ?? state.layers
+      takeUpPolicy(state, event.policy)
       state.status = 'active'
       state.reason = null
       state.endedAt = null
@@ -430,4 +430,10 @@ function leaveRollback(state: PlanState): void {
   state.compensation = null
   state.compensationFailures = 0
   state.compensationAt = null
+}
+
+/** The policy around a plan was read again. A budget in it counts from now on. */
+function takeUpPolicy(state: PlanState, layers: PlanState['layers'] = state.layers): void {
+  state.layers = layers
+  if (hasLayerBudget(layers)) state.budget ??= newLedger()
 }

@@ -1,6 +1,6 @@
 // Makes a plan, and starts one: by which rules, whether files are looked at, and how the world stands.
 
-import { hasBudget } from '../../domain/budget/ledger.ts'
+import { hasBudget, hasLayerBudget } from '../../domain/budget/ledger.ts'
 import type { CommandOf } from '../../domain/command.ts'
 import { type PlanId, type PlanName, planId } from '../../domain/id.ts'
 import { same } from '../../domain/json.ts'
@@ -82,7 +82,8 @@ export async function startOf(rooms: Rooms, plan: PlanId): Promise<Starting> {
   if (walled !== null && 'refusal' in walled) return { ok: false, refusal: walled.refusal }
   const sandbox = walled ?? {}
   const state = await rooms.store.state(plan)
-  const budget = state !== null && hasBudget(state.definition) ? { budget: 'kept' as const } : {}
+  const budget =
+    hasLayerBudget(layers) || (state !== null && hasBudget(state.definition)) ? { budget: 'kept' as const } : {}
   const stamp = await (await lazy.drift()).stampOf(rooms, plan)
   const policy = layers.length === 0 ? {} : { policy: layers }
   return { ok: true, start: { rules: RULES, ...files, ...sandbox, ...budget, ...policy, ...stamp } }
