@@ -309,3 +309,39 @@ describe('the fold', () => {
     expect(journal.state.status).toBe('paused')
   })
 })
+
+describe('the policy around a plan', () => {
+  const layers = (budget: Budget) =>
+    [{ from: 'organisation', file: '/etc/planfold/policy.yaml', policy: { budget } }] as const
+  const around = (budget: Budget, definition: PlanDefinition): Journal => {
+    const journal = new Journal()
+    journal.create(definition)
+    journal.must({ ...KEPT, policy: layers(budget) })
+    return journal
+  }
+
+  it('caps a plan that has no budget of its own; nobody is asked for what nobody here can give', () => {
+    const journal = around({ attempts: 1 }, plan('p', task('a'), task('b', { needs: ['a'] })))
+    journal.turn()
+    journal.succeed('a')
+    expect(journal.state.questions).toEqual([])
+    expect(journal.statuses()).toMatchObject({ a: 'completed', b: 'failed' })
+    expect(journal.submit({ type: 'raise', add: { attempts: 1 }, by: 'ana' }).ok).toBe(false)
+  })
+
+  it('a person adds to the budget of the plan, up to what the policy allows', () => {
+    const three = [task('a'), task('b', { needs: ['a'] }), task('c', { needs: ['b'] })]
+    const journal = around({ attempts: 2 }, within({ attempts: 1 }, ...three))
+    journal.turn()
+    journal.succeed('a')
+    expect(journal.state.questions).toHaveLength(1)
+    expect(journal.submit({ type: 'raise', add: { attempts: 2 }, by: 'ana' })).toMatchObject({
+      ok: false,
+      refusal: { code: 'not-allowed', message: 'the policy around the plan allows no more than 2 attempts' },
+    })
+    journal.must({ type: 'raise', add: { attempts: 1 }, by: 'ana' })
+    journal.turn()
+    journal.succeed('b')
+    expect(journal.statuses()).toMatchObject({ b: 'completed', c: 'failed' })
+  })
+})

@@ -6,6 +6,7 @@ import { next, type Step, type Wording } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { decisionWords, type NetworkDecided } from '../network-decision.ts'
 import { numberOf } from '../phrases.ts'
+import type { PolicyLayer } from '../policy/policy-layer.ts'
 import type { LostOutput } from '../result.ts'
 import { countedVisits } from '../state/state.ts'
 import { allTasks } from '../state/task-index.ts'
@@ -148,17 +149,17 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'plan.started':
       return `plan started${
         event.sandboxOff === true ? '; policy.sandbox is off: its commands run with your permissions' : ''
-      }${event.policy === undefined ? '' : `; under the policy of ${names(event.policy.map(({ file, from }) => file ?? from))}`}`
+      }${underPolicy(event.policy)}`
     case 'plan.paused':
       return `plan paused${reasonUnless('paused', event.reason)}${event.cause === undefined ? '' : `. ${event.cause.hint} No task failed`}`
     case 'plan.resumed':
-      return 'plan resumed'
+      return `plan resumed${underPolicy(event.policy)}`
     case 'plan.cancelled':
       return `cancelling the plan${event.force ? ' without compensation' : ''}${reasonUnless('cancelled', event.reason)}`
     case 'plan.finished':
       return `plan ${event.status}${reasonUnless(event.status, event.reason)}`
     case 'plan.reopened':
-      return `plan reopened: ${reasonText(event.reason)}`
+      return `plan reopened: ${reasonText(event.reason)}${underPolicy(event.policy)}`
     case 'plan.archived':
       return 'plan archived'
     case 'task.readied':
@@ -270,6 +271,13 @@ export function sentence(event: Event, words?: PlanWording): string {
     default:
       return judgementLine(event)
   }
+}
+
+/** Whose policy holds around the plan from now on; nothing when that was not said. */
+function underPolicy(layers: readonly PolicyLayer[] | undefined): string {
+  if (layers === undefined) return ''
+  if (layers.length === 0) return '; under no policy but its own'
+  return `; under the policy of ${names(layers.map(({ file, from }) => file ?? from))}`
 }
 
 function networkLine({ task, decisions, more = 0 }: NetworkDecided): string {

@@ -57,3 +57,11 @@ test('a connection out of the sandbox fails, and the trial would have seen one t
   const open: Sandbox = { check: real.check, wrap: request => real.wrap({ ...request, network: 'host' }) }
   expect(await part('network', { sandbox: open })).toMatchObject([{ status: 'problem' }])
 })
+
+test('a policy that cannot be used is a problem, because no plan starts under it', async () => {
+  expect(await part('policy', {})).toEqual([])
+  const named = { environment: { ...environment, PLANFOLD_ORGANISATION_POLICY: '/nowhere/policy.yaml' } }
+  expect(await part('policy', named)).toMatchObject([
+    { status: 'problem', message: "no plan can start: there is no policy '/nowhere/policy.yaml'" },
+  ])
+})

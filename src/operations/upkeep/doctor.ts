@@ -10,6 +10,7 @@ import type { Hint } from '../../domain/hint.ts'
 import type { Models } from '../../models/model.ts'
 import type { Variables } from '../../safety/environment.ts'
 import { findProgram, foreignFolders, helperPath } from '../../safety/find-program.ts'
+import { readPolicyLayers } from '../../safety/policy/policy-files.ts'
 import { bubblewrap } from '../../safety/sandbox/bubblewrap.ts'
 import { tryConnection } from '../../safety/sandbox/connection-trial.ts'
 import { machineLimits } from '../../safety/sandbox/resource-limits.ts'
@@ -33,6 +34,7 @@ export type DoctorPart =
   | 'clock'
   | 'state'
   | 'permissions'
+  | 'policy'
   | 'models'
 
 export interface DoctorReport {
@@ -69,6 +71,7 @@ export async function examine(rooms: DoctorRooms): Promise<DoctorReport> {
     diskFinding(rooms),
     ...(await stateFindings(rooms)),
     permissionFinding(rooms),
+    ...(await policyFindings(rooms)),
     ...(await modelFindings(rooms)),
   ]
   return { ok: findings.every(({ status }) => status !== 'problem'), findings }
@@ -83,6 +86,14 @@ const problem = finding('problem')
 
 const NODE_MIN = [20, 19] as const
 const GIT_MIN = [2, 38] as const
+
+/** Nothing starts under a policy that cannot be used. Where there is none, there is nothing to tell. */
+async function policyFindings({ environment, root, stateDir }: DoctorRooms): Promise<readonly Finding[]> {
+  const read = await readPolicyLayers({ environment, root, stateDir })
+  if (!read.ok) return [problem('policy', `no plan can start: ${read.failure.message}`, read.failure.hint)]
+  const files = read.value.map(({ file, from }) => `${from} (${file})`)
+  return files.length === 0 ? [] : [fine('policy', `the policy of ${files.join(', ')}`)]
+}
 
 function nodeFinding(version: string): Finding {
   if (isAtLeast(version, NODE_MIN)) return fine('node', `Node ${version}`)
