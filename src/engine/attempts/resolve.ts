@@ -51,7 +51,7 @@ export async function resolveAttempt(
 ): Promise<Resolved<Attempt>> {
   const { definition } = task
   const attempt = attemptAsWritten(state, task, action)
-  if (isPrompt({ action }) && isConfidential(state.definition, definition))
+  if (isSentAway(action) && isConfidential(state.definition, definition))
     return {
       ok: false,
       message: `'${definition.id}' is labelled confidential, so it does not go into a prompt`,
@@ -59,7 +59,7 @@ export async function resolveAttempt(
     }
   if (isPlain(definition)) return { ok: true, value: attempt }
   const bound = ownContext(task)
-  const leaves = isPrompt({ action })
+  const leaves = isSentAway(action)
   const evaluate = await evaluator(state, bound, { leaves })
   const inputs = resolve(attempt.inputs, evaluate)
   if (!inputs.ok) return inputs
@@ -295,6 +295,9 @@ export function isPlain(definition: TaskDefinition): boolean {
   }
   return known
 }
+
+/** Does what it is given go to a model or an agent? */
+const isSentAway = ({ type }: Action): boolean => type === 'model' || type === 'agent'
 
 /** Is its instruction what a model is asked, and not words for whoever claims it? */
 const isPrompt = ({ action }: Pick<TaskDefinition, 'action'>): boolean => action.type === 'model'
