@@ -51,7 +51,7 @@ export async function resolveAttempt(
 ): Promise<Resolved<Attempt>> {
   const { definition } = task
   const attempt = attemptAsWritten(state, task, action)
-  if (isPrompt({ action }) && isConfidential(state.definition, definition))
+  if (isSentAway(action) && isConfidential(state.definition, definition))
     return {
       ok: false,
       message: `'${definition.id}' is labelled confidential, so it does not go into a prompt`,
@@ -59,7 +59,7 @@ export async function resolveAttempt(
     }
   if (isPlain(definition)) return { ok: true, value: attempt }
   const bound = ownContext(task)
-  const leaves = isPrompt({ action })
+  const leaves = isSentAway(action)
   const evaluate = await evaluator(state, bound, { leaves })
   const inputs = resolve(attempt.inputs, evaluate)
   if (!inputs.ok) return inputs
@@ -296,9 +296,9 @@ export function isPlain(definition: TaskDefinition): boolean {
   return known
 }
 
-/** Is its instruction what a model or an agent is asked, and not words for whoever claims it? */
-const isPrompt = ({ action }: Pick<TaskDefinition, 'action'>): boolean =>
-  action.type === 'model' || action.type === 'agent'
+/** Does what it is given go to a model or an agent? Its instruction is then what they are asked, and not words for whoever claims it. */
+const isSentAway = ({ type }: Action): boolean => type === 'model' || type === 'agent'
+const isPrompt = ({ action }: Pick<TaskDefinition, 'action'>): boolean => isSentAway(action)
 
 /** Is there a reference in any of its strings? */
 function mentions(value: unknown): boolean {

@@ -4,7 +4,7 @@
 //   <state>/scratch/downloads/<hash>.part    the bytes so far        <hash>.json    what they are the beginning of
 
 import { createHash } from 'node:crypto'
-import { type FileHandle, mkdir, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { openGate } from '../../safety/files/path-gate.ts'
@@ -24,6 +24,9 @@ export interface Resumption {
   readonly headers: { readonly [name: string]: string }
   readonly offset: number
 }
+
+/** So many begun downloads are kept. */
+const KEPT_MAX = 20
 
 export class Download {
   readonly #part: string
@@ -90,6 +93,7 @@ export class Download {
     const from = isRest ? offset : 0
     const validator = validatorOf(response)
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    if (!isRest) await this.#dropOldest()
     if (validator === null) await rm(this.#note, { force: true })
     else await writeFile(this.#note, JSON.stringify({ url: this.#url, validator } satisfies Begun), { mode: 0o600 })
     const file = await open(this.#part, isRest ? 'r+' : 'w', 0o600)
@@ -135,6 +139,17 @@ export class Download {
     } finally {
       await gate.value.close()
     }
+  }
+
+  /** Downloads that nobody went on with are not kept for ever. */
+  async #dropOldest(): Promise<void> {
+    const parts = (await readdir(this.#folder)).filter(name => name.endsWith('.part'))
+    if (parts.length < KEPT_MAX) return
+    const aged = await Promise.all(
+      parts.map(async name => ({ name, at: (await stat(join(this.#folder, name))).mtimeMs })),
+    )
+    for (const { name } of aged.toSorted((a, b) => b.at - a.at).slice(KEPT_MAX - 1))
+      for (const gone of [name, name.replace(/part$/, 'json')]) await rm(join(this.#folder, gone), { force: true })
   }
 
   /** What could be the beginning of a secret is not written before more is known. */

@@ -163,12 +163,6 @@ interface Hop {
   readonly addresses: readonly string[]
 }
 
-/** An attempt at a hop that could not be made: `begun` when the server may have acted on it. */
-export interface Broken {
-  readonly failure: Failure
-  readonly begun: boolean
-}
-
 async function send(
   { method, url, headers, body, addresses }: Hop,
   { limits, signal, ca }: ExchangeOptions,

@@ -1,7 +1,7 @@
 // Requests against real servers on the loopback: honest ones, and ones that try everything.
 
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { createServer as createTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -450,6 +450,27 @@ describe('a download', () => {
     expect(asked[0]).toBeUndefined()
     expect(Number(/^bytes=(\d+)-$/.exec(asked[1] ?? '')?.[1])).toBeGreaterThan(0)
     expect(readdirSync(join(place.tools.stateDir, 'scratch', 'downloads'))).toEqual([])
+  })
+
+  it('that nobody goes on with is let go when there are many', async () => {
+    const place = setup()
+    const folder = join(place.tools.stateDir, 'scratch', 'downloads')
+    mkdirSync(folder, { recursive: true })
+    for (let at = 0; at < 30; at++) {
+      writeFileSync(join(folder, `${at}.part`), 'x')
+      writeFileSync(join(folder, `${at}.json`), '{}')
+      utimesSync(join(folder, `${at}.part`), at, at)
+    }
+    const { port } = await site()
+    const { outcome } = await send(`http://127.0.0.1:${port}/`, { allow: local(port), definition: { outputs }, place })
+    expect(outcome).toMatchObject({ type: 'done' })
+    const left = readdirSync(folder)
+    expect([left.length, left.includes('29.part'), left.includes('0.part'), left.includes('0.json')]).toEqual([
+      38,
+      true,
+      false,
+      false,
+    ])
   })
 
   it('begins anew when the file has changed meanwhile', async () => {
