@@ -10,13 +10,20 @@ const FACES = ['operations', 'server', 'client', 'cli'].map(room => `src/${room}
 const ENGINE = ['safety', 'stores', 'workspace', 'runners', 'publishers', 'models', 'planners', 'engine', 'mcp'].map(
   room => `src/${room}/**/*.test.ts`,
 )
-/** Tests of these rooms that change their process, count its time or replace its clock. */
+/**
+ * Tests of these rooms that change their process, count its time or replace its clock; and those that start git a thousand times: the larger
+ * a process has grown, the longer it takes to start another.
+ */
 const OF_THEIR_OWN = [
+  'src/cli/commands/git/*.test.ts',
+  'src/cli/commands/upkeep/doctor.test.ts',
+  'src/engine/{forks,git}/*.test.ts',
   'src/engine/{loop/many-plans,replay/replay}.test.ts',
+  'src/operations/adopt-fork.test.ts',
   'src/runners/run/deadline.test.ts',
   'src/safety/files/secret-file.test.ts',
   'src/stores/sqlite/{store-sqlite-readonly,store-sqlite}.test.ts',
-  'src/workspace/{git/histories,git/killed-process,not-root}.test.ts',
+  'src/workspace/{files/ignore-rules,git/*,not-root}.test.ts',
   'src/workspace/rollback/{human-edits,interrupted-restore,interrupted-rollback}.test.ts',
 ]
 const TOP = ['test/*.test.ts', 'test/attack/**/*.test.ts', 'sim/**/*.test.ts']
@@ -43,7 +50,7 @@ export default defineConfig({
   test: {
     projects: [
       project(0, 'unit:rules', { include: RULES, isolate: false, maxWorkers: 2 }),
-      project(1, 'unit:faces', { include: FACES, isolate: false, maxWorkers: 2 }),
+      project(1, 'unit:faces', { include: FACES, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 2 }),
       project(2, 'unit:engine', { include: ENGINE, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 2 }),
       project(3, 'unit:alone', { include: [...OF_THEIR_OWN, ...TOP], maxWorkers: 2 }),
       project(4, 'e2e', { include: ['test/e2e/**/*.test.ts'], maxWorkers: 3 }),

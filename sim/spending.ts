@@ -109,6 +109,7 @@ export class Books {
   readonly #raised = new Map<string, Sums>()
   /** What calls really used, by level: told by the world, which is never asked. */
   readonly #used = new Map<string, Sums>()
+  #limited: { readonly of: unknown; readonly levels: readonly string[] } = { of: null, levels: [] }
   readonly #fail: (what: string) => void
   questions = 0
   raises = 0
@@ -173,10 +174,13 @@ export class Books {
   #check(state: PlanState): void {
     const held = new Map<string, Sums>()
     for (const { task, amount } of this.#held.values()) add(held, task, amount)
-    for (const level of ['', ...state.tasks.keys()]) {
-      const budget =
-        level === '' ? state.definition.policy?.budget : state.tasks.get(level as TaskName)?.definition.budget
-      if (budget === undefined) continue
+    if (this.#limited.of !== state.definition)
+      this.#limited = {
+        of: state.definition,
+        levels: ['', ...state.tasks.keys()].filter(level => budgetOf(state, level)),
+      }
+    for (const level of this.#limited.levels) {
+      const budget = budgetOf(state, level)!
       const caps = { ...budget, cost: budget.cost?.amount }
       for (const key of KEYS) {
         const cap = caps[key]
@@ -202,6 +206,9 @@ export class Books {
       this.#fail(`nothing runs, and ${[...this.#held.keys()].join(' ')} is still reserved`)
   }
 }
+
+const budgetOf = (state: PlanState, level: string): Budget | undefined =>
+  level === '' ? state.definition.policy?.budget : state.tasks.get(level as TaskName)?.definition.budget
 
 /** To the task, the groups around it and the plan. */
 function add(sums: Map<string, Sums>, task: string, amount: Partial<Sums>): void {

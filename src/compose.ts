@@ -21,13 +21,16 @@ import type { ModelRecording, Models } from './models/model.ts'
 import type { DraftWithAgent } from './planners/agent-planner.ts'
 import type { Planner, PlanningModels, RepositoryView } from './planners/planner.ts'
 import type { Publisher, Tracer } from './publishers/publisher.ts'
+import { type CustomRunner, customRunner } from './runners/custom/custom-runner.ts'
+import { dbRunner } from './runners/db/db-runner.ts'
 import { decideRunner } from './runners/decide/decide-runner.ts'
 import { editRunner } from './runners/edit/edit-runner.ts'
 import { gitRunner } from './runners/git/git-runner.ts'
+import { httpRunner } from './runners/http/http-runner.ts'
 import { modelRunner } from './runners/model/model-runner.ts'
 import { processTree } from './runners/run/process-tree.ts'
 import { runRunner } from './runners/run/run-runner.ts'
-import type { KnownAgent, Runner } from './runners/runner.ts'
+import type { KnownAgent, ProcessTree, Runner } from './runners/runner.ts'
 import { makeFolder } from './safety/files/directory.ts'
 import { bubblewrap } from './safety/sandbox/bubblewrap.ts'
 import { shellWord } from './safety/text/terminal.ts'
@@ -58,6 +61,8 @@ export interface ComposeOptions {
   readonly reading?: boolean
   /** Plans that are made through this engine came from elsewhere: over the network, or from an agent. */
   readonly outside?: true
+  /** Runners of this program, which tasks name: `runner: { use: NAME }`. */
+  readonly runners?: readonly CustomRunner[]
   /** How steps are said in what people are handed; plain names when nobody says it. */
   readonly word?: Wording
 }
@@ -75,6 +80,8 @@ export interface Composed {
   readonly now: () => number
   /** The repository around the workspace, for what is no part of a plan. */
   readonly git: Git
+  /** Who carries out tasks, by action; the program's own stand behind `runner`. */
+  readonly runners: ReadonlyMap<ActionType, Runner>
   /** Language models, for what is no part of a plan: drafting one, listing and testing. */
   readonly models: Models
   /** By their names; what a person may choose with `--planner`. */
@@ -130,13 +137,9 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const tree = processTree()
   const { tracer = null, fault = null } = reading ? {} : await tracerOf(environment)
   const models = modelsAt({ environment, root, stateDir })
-  const runners = new Map<ActionType, Runner>(
+  const runners = new Map(
     [
-      runRunner({ tree }),
-      editRunner(),
-      decideRunner(),
-      gitRunner(),
-      modelRunner({ models }),
+      ...builtInRunners({ models, tree, own: options.runners ?? [] }),
       whenAttempted('agent', async () =>
         (await import('./runners/agent/agent-runner.ts')).agentRunner({
           tree,
@@ -154,7 +157,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
             }),
         }),
       ),
-    ].map(runner => [runner.action, runner]),
+    ].map(runner => [runner.action, runner] as const),
   )
   let listener: OnProgress = () => {}
   const onProgress: OnProgress = progress => listener(progress)
@@ -174,6 +177,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     ...(tracer === null ? {} : { tracer }),
     processes: tree,
     sandbox: bubblewrap({ environment, outside: [root] }),
+    policy: async () =>
+      (await import('./safety/policy/policy-files.ts')).readPolicyLayers({ environment, root, stateDir }),
     ...(options.outside === true ? { outside: true as const } : {}),
     signs: new LifeSignFiles({ stateDir, now: clock.now }),
     clock,
@@ -195,6 +200,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     stateDir,
     now: clock.now,
     git: rooms.git as Git,
+    runners,
     models,
     planners: openPlanners({ models, stateDir, draftWith: agentDrafts({ models, environment, root, stateDir }) }),
     repository: openRepository({ root, stateDir, environment }),
@@ -210,13 +216,27 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   }
 }
 
+/** Who carries out tasks; needs no store. */
+export function builtInRunners({
+  models,
+  tree = processTree(),
+  own = [],
+}: {
+  readonly models: Models
+  readonly tree?: ProcessTree
+  readonly own?: readonly CustomRunner[]
+}): readonly Runner[] {
+  const acting = [runRunner({ tree }), editRunner(), gitRunner(), httpRunner(), dbRunner()]
+  return [...acting, modelRunner({ models }), decideRunner(), customRunner(own)]
+}
+
 /** Language models; needs no store, and reads the user's settings when it is asked first. */
 export function modelsAt(place: {
   readonly environment: Environment
   readonly root: string
   readonly stateDir: string
 }): Models {
-  return whenAsked<Models>(async () =>
+  const models = whenAsked<Models>(async () =>
     (await import('./models/open-models.ts')).openModels({
       environment: place.environment,
       stateDir: place.stateDir,
@@ -228,6 +248,21 @@ export function modelsAt(place: {
       newId: randomUUID,
     }),
   )
+  // Where nothing may leave the machine, nothing is asked; a recording is not sent anywhere.
+  const refused = async (replay: unknown) =>
+    replay === undefined ? await (await import('./safety/policy/policy-files.ts')).refusesModels(place) : null
+  return {
+    list: besides => models.list(besides),
+    calls: () => models.calls(),
+    async open(request) {
+      const failure = await refused(request.replay)
+      return failure === null ? await models.open(request) : { ok: false, failure }
+    },
+    async openGateway(request) {
+      const failure = await refused(request.recorded?.else === 'refuse' ? request.recorded : undefined)
+      return failure === null ? await models.openGateway(request) : { ok: false, failure }
+    },
+  }
 }
 
 /** The coding agents that are installed here, and those that are known and are not. */
@@ -471,6 +506,7 @@ const OWN_FOLDERS: ReadonlySet<string> = new Set([
   'server',
   'scratch',
   'models',
+  'config.yaml',
 ])
 
 /** Known by its name to whoever prints it. */
@@ -494,6 +530,13 @@ function failpointOf(environment: Environment): ((name: string) => void) | undef
   return name => {
     if (name === point && --left === 0) process.kill(process.pid, 'SIGKILL')
   }
+}
+
+/** Where traces are sent, and which variable says so; null when they are not. */
+export async function tracesAddress(
+  environment: Environment,
+): Promise<{ readonly endpoint: string; readonly variable: string } | null> {
+  return (await import('./publishers/otlp-tracer.ts')).tracesAddress(environment)
 }
 
 /** Only where the usual variables name a collector. */

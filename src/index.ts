@@ -29,4 +29,8 @@ export { type Caller, NotAllowed, RIGHTS, type Right, type Role, type Scope, tru
 export { definitionHash } from './format/plan/hash.ts'
 export { parsePlan } from './format/plan/parse.ts'
 export { printJson, printYaml } from './format/plan/print.ts'
+export type { CustomRunner } from './runners/custom/custom-runner.ts'
+export type { Attempt, Outcome, Preview, Reach, RunnerAbout, RunnerTools, Stop } from './runners/runner.ts'
+export { openGate } from './safety/files/path-gate.ts'
+export { inScope } from './safety/scope.ts'
 export type { Entry, Page } from './stores/store.ts'

@@ -42,6 +42,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
       'skip',
       'release',
       'note',
+      'budget',
       'policy',
       'secrets',
     ],
@@ -90,7 +91,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   },
   admin: {
     about: 'emergency stop, checks of machine and store, cleanup, shell completion',
-    commands: ['halt', 'doctor', 'check', 'prune', 'completion'],
+    commands: ['halt', 'doctor', 'capabilities', 'check', 'prune', 'completion'],
   },
   'exit-codes': {
     about: 'what each exit code means',

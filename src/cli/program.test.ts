@@ -10,7 +10,7 @@ import { buildProgram } from './program.ts'
 import { VERSION } from './version.ts'
 
 const COMMANDS =
-  'init validate run resume pause cancel status show list log next claim done fail approve reject retry skip graph schema check doctor export import prune revise revisions replay compare checkpoint checkpoints rollback undo audit digest handoff inbox serve token policy secrets'
+  'init validate run resume pause cancel status show list log next claim done fail approve reject retry skip graph schema check doctor capabilities export import prune revise revisions replay compare checkpoint checkpoints rollback undo audit digest handoff inbox serve token budget policy secrets'
 
 const nothing: Act = async () => {}
 const program = (act: Act = nothing) => {

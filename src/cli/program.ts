@@ -9,6 +9,7 @@ import { addGoals } from './commands/goals/goals-commands.ts'
 import { addModels } from './commands/models/models-commands.ts'
 import { addAsking, addDeciding } from './commands/people/people-commands.ts'
 import { addDriving, addLooking } from './commands/plans/plans-commands.ts'
+import { addBudget } from './commands/policy/budget-commands.ts'
 import { addPolicy } from './commands/policy/policy-commands.ts'
 import { addSecrets } from './commands/policy/secrets-commands.ts'
 import { addAuditing } from './commands/records/records-commands.ts'
@@ -49,6 +50,7 @@ export function buildProgram(version: string, act: Act): Command {
   addServing(program, act)
   addModels(program, act)
   addPolicy(program, act)
+  addBudget(program, act)
   addSecrets(program, act)
   addKeeping(program, act)
   nameInErrors(program, 'planfold')

@@ -256,3 +256,49 @@ export interface RedraftBody {
     why: string
   }[]
 }
+
+interface AmountsBody {
+  cost?: number | undefined
+  tokens?: number | undefined
+  calls?: number | undefined
+  attempts?: number | undefined
+  time_ms?: number | undefined
+  output_bytes?: number | undefined
+}
+
+/** What a plan has spent and may still spend. */
+export interface BudgetBody {
+  plan_id: string
+  name: string
+  status: string
+  kept: boolean
+  blocks: {
+    task: string | null
+    exceeded: 'ask' | 'fail'
+    lines: {
+      key: 'cost' | 'tokens' | 'calls' | 'attempts' | 'timeMs' | 'outputBytes'
+      cap: number
+      added: number
+      spent: number
+      reserved: number
+      left: number
+    }[]
+    foreign: string | null
+  }[]
+  used: AmountsBody | null
+  unpriced_calls: number
+  large_above: number
+  asked: { [x: string]: unknown; id: string; text: string } | null
+  forecast: { tasks: number; unknown: number; samples: number; rest: AmountsBody | null }
+}
+
+/** In the units of a plan file: `{ cost: '2 USD', time: '30m' }`. */
+export interface BudgetMore {
+  task?: string
+  cost?: string
+  tokens?: number | string
+  calls?: number
+  attempts?: number
+  time?: string
+  output?: string
+}

@@ -1,6 +1,7 @@
 // The usual calls by noun, with plain text and plain objects: what they send and answer is what the service says it is.
 
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest'
+import type * as budgets from '../format/wire/budget.ts'
 import type * as claims from '../format/wire/claims.ts'
 import type * as forks from '../format/wire/forks.ts'
 import type * as gates from '../format/wire/people.ts'
@@ -63,6 +64,8 @@ test('the types of the client are those of the service', () => {
   expectTypeOf<keyof ReadBy<typeof forks.comparison>>().toEqualTypeOf<keyof body.ComparisonBody>()
   expectTypeOf<ReadBy<typeof forks.checkpointDiff>>().toExtend<body.CheckpointDiffBody>()
   expectTypeOf<keyof ReadBy<typeof forks.checkpointDiff>>().toEqualTypeOf<keyof body.CheckpointDiffBody>()
+  expectTypeOf<ReadBy<typeof budgets.budget>>().toExtend<body.BudgetBody>()
+  expectTypeOf<keyof ReadBy<typeof budgets.budget>>().toEqualTypeOf<keyof body.BudgetBody>()
   expectTypeOf<ReadBy<typeof views.state>>().toExtend<body.PlanStateBody>()
   expectTypeOf<keyof ReadBy<typeof views.state>>().toEqualTypeOf<keyof body.PlanStateBody>()
   expectTypeOf<ReadBy<typeof views.taskPage>>().toExtend<body.TaskPageBody>()
@@ -164,6 +167,12 @@ describe('by noun', () => {
       origin: made.id,
       fork: { ended: ['a'], open: ['g'] },
     })
+    expect(must(await client.plans.budget('plain'))).toMatchObject({
+      kept: false,
+      blocks: [],
+      forecast: { samples: expect.any(Number) },
+    })
+    expect((await client.plans.addBudget('plain', { cost: '1 USD' })).ok).toBe(false)
     const beside = must(await client.plans.compare('plain', 'plain-fork'))
     expect([beside.a.name, beside.b.name, beside.tasks.map(({ task }) => task)]).toEqual([
       'plain',

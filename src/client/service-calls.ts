@@ -25,6 +25,10 @@ export interface RemotePlans {
   fork(plan: string, wanted: body.ForkWanted, options?: Keyed): Promise<Answered<body.ForkMade>>
   /** Two runs side by side. */
   compare(plan: string, other: string): Promise<Answered<body.ComparisonBody>>
+  /** What is spent, reserved and left, and a forecast of the rest. */
+  budget(plan: string): Promise<Answered<body.BudgetBody>>
+  /** Adds to it; needs the right to decide. */
+  addBudget(plan: string, more: body.BudgetMore, options?: Keyed): Promise<Answered<body.BudgetBody>>
   /** The whole of it as it stands, to be carried on by whoever listens to its events. */
   state(plan: string): Promise<Answered<body.PlanStateBody>>
   /** The next draft of a draft, by what people say about it. Nothing is written. */
@@ -147,6 +151,8 @@ export function remoteNouns(send: Send, newKey: () => string): RemoteNouns {
       list: query => get('/plans', query),
       fork: (plan, wanted, options) => post(`${planAt(plan)}/fork`, wanted, options),
       compare: (plan, other) => get(`${planAt(plan)}/compare`, { with: other }),
+      budget: plan => get(`${planAt(plan)}/budget`),
+      addBudget: (plan, more, options) => post(`${planAt(plan)}/budget`, more, options),
       state: plan => get(`${planAt(plan)}/state`),
       redraft: (plan, wanted, options) => post(`${planAt(plan)}/redraft`, wanted, options),
       execute: (plan, options) => post(`${planAt(plan)}/execute`, {}, options),

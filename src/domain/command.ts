@@ -18,6 +18,7 @@ import type { Json, JsonObject } from './json.ts'
 import type { NetworkDecided } from './network-decision.ts'
 import type { NoticeKind, PlanDefinition, PlanSource, SandboxMode, TaskDefinition } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
+import type { PolicyLayer } from './policy/policy-layer.ts'
 import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict, Wrote } from './result.ts'
 import type { Shortage } from './shortage.ts'
 
@@ -46,6 +47,7 @@ export type Command =
     }
   | {
       readonly type: 'revise'
+      readonly policy?: readonly PolicyLayer[]
       readonly definition: PlanDefinition
       readonly hash: Sha256
       readonly rationale: string
@@ -83,7 +85,8 @@ export type Command =
   | Start
   /** With `force` also what may not be run again is ended; it is parked. */
   | { readonly type: 'pause'; readonly reason?: string; readonly force?: true; readonly cause?: Shortage }
-  | { readonly type: 'resume' }
+  /** `policy`, here and below: the policy around the plan was read again, and says something else than at the start. */
+  | { readonly type: 'resume'; readonly policy?: readonly PolicyLayer[] }
   | { readonly type: 'cancel'; readonly reason?: string; readonly force?: boolean }
   | { readonly type: 'archive' }
   /**
@@ -153,6 +156,7 @@ export type Command =
   /** `by`, of these: who asks; absent in journals from before it was said. */
   | {
       readonly type: 'retry'
+      readonly policy?: readonly PolicyLayer[]
       readonly task: TaskName
       readonly reason?: string
       readonly by?: string
@@ -206,6 +210,8 @@ export interface Start {
   readonly asks?: string
   /** It has a budget: what it spends is counted. */
   readonly budget?: 'kept'
+  /** What organisation, user and project say about every plan here; absent where they say nothing. */
+  readonly policy?: readonly PolicyLayer[]
   readonly stamp?: Standing
 }
 

@@ -68,7 +68,7 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
     case 'pause':
       return lifecycle.pause(draft, command)
     case 'resume':
-      return lifecycle.resume(draft)
+      return lifecycle.resume(draft, command)
     case 'cancel':
       return lifecycle.cancel(draft, command)
     case 'archive':

@@ -23,6 +23,7 @@ import type {
   TaskDefinition,
 } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
+import type { PolicyLayer } from './policy/policy-layer.ts'
 import type { Evidence, Failed, Failure, LostOutput, Reserves, Result, Standing, Succeeded, Verdict } from './result.ts'
 import type { Shortage } from './shortage.ts'
 import type { TaskStatus } from './status.ts'
@@ -270,6 +271,8 @@ export type Event =
       readonly sandbox?: SandboxMode
       /** The plan says `policy.sandbox: off`, and that holds: commands run with the person's permissions. */
       readonly sandboxOff?: true
+      /** The policy around the plan, widest layer first; it holds until the plan ends. */
+      readonly policy?: readonly PolicyLayer[]
       /** It has a budget, and what it spends is counted. Absent in journals from before budgets were kept. */
       readonly budget?: 'kept'
       readonly stamp?: Standing
@@ -282,10 +285,11 @@ export type Event =
       /** Its budget is used up, and a person is asked for more; what runs goes on. */
       readonly budget?: true
     }
-  | { readonly type: 'plan.resumed' }
+  /** `policy`: the policy around the plan, where it was read again and has changed. */
+  | { readonly type: 'plan.resumed'; readonly policy?: readonly PolicyLayer[] }
   | { readonly type: 'plan.cancelled'; readonly reason: string; readonly force: boolean }
   | { readonly type: 'plan.finished'; readonly status: 'completed' | 'failed' | 'cancelled'; readonly reason: string }
-  | { readonly type: 'plan.reopened'; readonly reason: string }
+  | { readonly type: 'plan.reopened'; readonly reason: string; readonly policy?: readonly PolicyLayer[] }
   | { readonly type: 'plan.archived' }
   | { readonly type: 'task.readied'; readonly tasks: readonly TaskName[] }
   /** `by`: the person who passed over it; absent when nobody did, and in journals from before it was said. */

@@ -48,3 +48,7 @@ export const SIGN_SLACK_MS = 2_000
 
 /** How long what was set back can be restored, when a plan does not say. */
 export const RESTORED_KEPT_MS = 30 * 24 * 3_600_000
+
+/** Of one list of `policy.commands`, and of one of its rules. */
+export const COMMAND_RULES_MAX = 1_000
+export const COMMAND_WORDS_MAX = 100

@@ -3,6 +3,7 @@
 
 import type { PlanName, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { CommandRules } from './policy/command-rules.ts'
 
 // Small parts of a definition: who decides, what a form asks, an edit, what is gated.
 
@@ -74,10 +75,19 @@ export interface GatePolicy {
 }
 
 /** What is hard or impossible to take back, by the names `policy.gates.before` has for it. */
-export type GatedImpact = 'push' | 'deploy' | 'delete' | 'migrate' | 'spend' | 'outside' | 'instructions'
+export type GatedImpact =
+  | 'push'
+  | 'deploy'
+  | 'delete'
+  | 'migrate'
+  | 'spend'
+  | 'send'
+  | 'data'
+  | 'outside'
+  | 'instructions'
 
-/** `unknown`: it runs code that cannot be read from the plan, and may do any of these. */
-export type Impact = GatedImpact | 'unknown'
+/** `unknown`: it runs code that cannot be read from the plan, and may do any of these. `command`: `policy.commands` asks about it. */
+export type Impact = GatedImpact | 'unknown' | 'command'
 
 /** The classes of failures, as a definition may name them; see result.ts. */
 export type FailureKind = 'transient' | 'logic' | 'policy' | 'resource' | 'cancelled' | 'unknown'
@@ -379,8 +389,14 @@ export type Action =
   | { readonly type: 'git'; readonly git: GitAction }
   /** Asks a model; the instruction of the task is the prompt. `plan-rules/model-request.ts` reads what is written. */
   | { readonly type: 'model'; readonly spec: Json }
+  /** Sends a request; `plan-rules/http-request.ts` reads what is written. */
+  | { readonly type: 'http'; readonly spec: Json }
+  /** Asks or changes a database; `plan-rules/db-request.ts` reads what is written. */
+  | { readonly type: 'db'; readonly spec: Json }
   /** Starts a coding agent; the instruction of the task is the prompt. `plan-rules/agent-request.ts` reads what is written. */
   | { readonly type: 'agent'; readonly spec: Json }
+  /** Carried out by a runner that a program brings along; `plan-rules/runner-request.ts` reads what is written. */
+  | { readonly type: 'runner'; readonly spec: Json }
   /** Known to the format, carried out by a later release: accepted by `validate`, refused by `start`. */
   | { readonly type: LaterAction; readonly spec: Json }
 
@@ -443,7 +459,7 @@ export interface Notify {
 
 export type NoticeKind = 'waiting' | 'escalated' | 'expired' | 'failed' | 'completed' | 'cancelled' | 'digest'
 
-type LaterAction = 'http' | 'db' | 'research'
+type LaterAction = 'research'
 export type ActionType = Action['type']
 
 export interface CompensatingTask {
@@ -517,7 +533,12 @@ export type Network = readonly string[] | { readonly allow: readonly string[]; r
 
 export interface Policy {
   readonly write?: readonly string[]
+  /** What commands in a sandbox may read of the workspace. */
+  readonly read?: readonly string[]
   readonly network?: Network
+  readonly commands?: CommandRules
+  /** What may leave this machine. */
+  readonly data?: DataRules
   /** Whether commands are shut in; of a plan that came from elsewhere they are, whatever it says. */
   readonly sandbox?: SandboxMode
   readonly budget?: Budget
@@ -550,6 +571,13 @@ export interface Policy {
   readonly retention?: { readonly restoredMs?: number }
 }
 
+/** Whether something of the plan may be sent out: questions to language models, notices to webhooks, traces. */
+export interface DataRules {
+  readonly models?: 'allow' | 'deny'
+  readonly webhooks?: 'allow' | 'deny'
+  readonly traces?: 'allow' | 'deny'
+}
+
 /** The text a definition was read from, verbatim, when somebody wrote it in words of their own. */
 export interface PlanSource {
   /** The dialect; `planfold` for the canonical format. */
@@ -571,5 +599,5 @@ export interface CheckpointPolicy {
 
 export type EffectClass = 'pure' | 'workspace' | 'idempotent' | 'probed' | 'model' | 'unsafe'
 
-export const LATER_ACTIONS: readonly LaterAction[] = ['http', 'db', 'research']
+export const LATER_ACTIONS: readonly LaterAction[] = ['research']
 export const EFFECT_CLASSES: readonly EffectClass[] = ['pure', 'workspace', 'idempotent', 'probed', 'model', 'unsafe']

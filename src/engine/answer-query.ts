@@ -11,22 +11,14 @@ import { packFold } from '../domain/state/fold.ts'
 import { isUnsealed, type PlanState, type TaskState } from '../domain/state/state.ts'
 import { claimableTasks, perDefinition, perVersion } from '../domain/state/task-index.ts'
 import { ENDED } from '../domain/status.ts'
-import {
-  board,
-  briefing,
-  type Card,
-  card,
-  explain,
-  type Removed,
-  urgentTasks,
-} from '../domain/views/board.ts'
+import { board, briefing, type Card, card, explain, type Removed, urgentTasks } from '../domain/views/board.ts'
 
 import { explainScopeWait } from '../domain/views/scope-wait.ts'
 import { summary } from '../domain/views/summary.ts'
 import type { Attempt } from '../runners/runner.ts'
+import { earlierOf } from './attempts/earlier-attempts.ts'
 import { sweepClaims } from './attempts/lapsed-claims.ts'
 import { resolveAttempt, resolveBriefing, withTitles } from './attempts/resolve.ts'
-import { earlierOf } from './attempts/earlier-attempts.ts'
 import { scopeWaits } from './files/scope-reservation.ts'
 import { isGone, roomsOf } from './git/plan-worktree.ts'
 import { lazy } from './lazy-imports.ts'
@@ -83,7 +75,12 @@ const answerers: Answerer = {
     const state = await stateOf(rooms, plan)
     if (state === null) return null
     if (revision === undefined || revision === state.revision)
-      return { definition: wholeDefinition(state), revision: state.revision, hash: state.hash }
+      return {
+        definition: wholeDefinition(state),
+        revision: state.revision,
+        hash: state.hash,
+        ...(state.layers.length === 0 ? {} : { policy: state.layers }),
+      }
     return await pastDefinition(rooms, state.id, revision)
   },
   next: async (rooms, { plan, explain: wanted, limit }) => {
@@ -271,6 +268,12 @@ const answerers: Answerer = {
   handoff: async (rooms, { plan, links = false }) => {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./records/audit.ts')).buildHandoff(rooms, found.plan, links)
+  },
+  budget: async (rooms, { plan, earlier }) => {
+    const state = await stateOf(rooms, plan)
+    return state === null
+      ? null
+      : await (await import('./budget/budget-report.ts')).budgetReport(rooms, state, { earlier })
   },
   digest: async (rooms, { plan, since }) => {
     const state = await stateOf(rooms, plan)

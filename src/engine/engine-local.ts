@@ -30,7 +30,7 @@ import {
 } from './permissions/scope.ts'
 import { ownGoals, ownSessions } from './permissions/streams.ts'
 import type { AnswerOf, QueryOf, QueryType } from './queries.ts'
-import { create, startOf } from './revisions/create-plan.ts'
+import { create, policyAnew, startOf } from './revisions/create-plan.ts'
 import { SEALS, sealed } from './revisions/edit-tasks.ts'
 import { actingAs, type Caller, denyWithout, NotAllowed, type Right, requireRight } from './roles.ts'
 import { standingNow } from './rollback/attempt-changes.ts'
@@ -150,7 +150,9 @@ export class EngineLocal implements EngineInProcess {
       case 'start': {
         const groundless = await refuseGroundless(rooms, plan)
         if (groundless !== null) return { ok: false, refusal: groundless }
-        return await write(rooms, plan, { type: 'start', ...(await startOf(rooms, plan)) }, writing)
+        const starting = await startOf(rooms, plan)
+        if (!starting.ok) return starting
+        return await write(rooms, plan, { type: 'start', ...starting.start }, writing)
       }
       case 'checkpoint':
         return await this.#checkpoint(plan, order, writing)
@@ -192,8 +194,11 @@ export class EngineLocal implements EngineInProcess {
       case 'revise': {
         const state = await rooms.store.state(plan)
         const definition = state === null ? order.definition : keepItems(state.definition, order.definition)
+        const anew = await policyAnew(rooms, state)
+        if (!anew.ok) return anew
         const stamp = await (await lazy.drift()).stampOf(rooms, plan, 'begun')
-        return await write(rooms, plan, { ...order, definition, hash: definitionHash(definition), ...stamp }, writing)
+        const hash = definitionHash(definition)
+        return await write(rooms, plan, { ...order, definition, hash, ...stamp, ...anew.policy }, writing)
       }
       case 'add':
       case 'change':
@@ -227,7 +232,18 @@ export class EngineLocal implements EngineInProcess {
         const refusal = (await lazy.machineAnswer()).refuseTask(rooms)
         return refusal === null ? await write(rooms, plan, { ...order, by }, writing) : { ok: false, refusal }
       }
-      case 'retry':
+      case 'resume':
+      case 'retry': {
+        const anew = await policyAnew(rooms, await rooms.store.state(plan))
+        if (!anew.ok) return anew
+        const { policy } = anew
+        return await write(
+          rooms,
+          plan,
+          order.type === 'resume' ? { ...order, ...policy } : { ...order, by, ...policy },
+          writing,
+        )
+      }
       case 'skip':
         return await write(rooms, plan, { ...order, by }, writing)
       case 'judge':

@@ -27,6 +27,7 @@ export const lazy = {
   audit: lazily(() => import('./records/audit.ts')),
   performRollback: lazily(() => import('./rollback/perform-rollback.ts')),
   machineAnswer: lazily(() => import('./gates/machine-answer.ts')),
+  reach: lazily(() => import('./attempts/reach.ts')),
   agentUse: lazily(() => import('./attempts/agent-use.ts')),
   networkUse: lazily(() => import('./attempts/network-use.ts')),
   networkProxy: lazily(() => import('../safety/network/network-proxy.ts')),

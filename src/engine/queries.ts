@@ -1,5 +1,7 @@
 // Every query, and what it is answered with: part of the door of `engine/`. Answers are made in answer-query.ts.
 
+import type { BudgetView } from '../domain/budget/budget-view.ts'
+import type { Forecast } from '../domain/budget/forecast.ts'
 import type { Reset } from '../domain/command.ts'
 import type { Evaluation, EventOf, Question } from '../domain/event.ts'
 import type { Shown } from '../domain/gates/consent.ts'
@@ -7,6 +9,7 @@ import type { Hint } from '../domain/hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { GitStanding, LostOutput } from '../domain/result.ts'
 import type { SetBack } from '../domain/state/state.ts'
@@ -75,6 +78,9 @@ export type AskedQuestion = Question & {
   readonly since: Millis
   readonly answer: { readonly answers: JsonObject; readonly by: string; readonly at: Millis } | null
 }
+
+/** The accounts of a plan, and what the rest will probably use. */
+export type BudgetReport = BudgetView & { readonly forecast: Forecast }
 
 export interface Inbox {
   readonly items: readonly InboxEntry[]
@@ -434,7 +440,13 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   /** `hash` is '' while tasks were added to a draft that nobody has sealed. */
   definition: {
     ask: { plan: string; revision?: number }
-    answer: { readonly definition: PlanDefinition; readonly revision: number; readonly hash: string } | null
+    answer: {
+      readonly definition: PlanDefinition
+      readonly revision: number
+      readonly hash: string
+      /** The policy around the plan, as it was written down at the start; absent where there was none. */
+      readonly policy?: readonly PolicyLayer[]
+    } | null
   }
   /** What can be worked on now, best first; with the reason for every task that cannot when `explain` is set. */
   next: {
@@ -509,6 +521,8 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   handoff: { ask: { plan: string; links?: boolean }; answer: HandedOn | null }
   /** Progress and blockers since a time. */
   digest: { ask: { plan: string; since: Millis }; answer: Digest | null }
+  /** What is spent, reserved and left, and a forecast of the rest; `earlier: false`: not from other plans. */
+  budget: { ask: { plan: string; earlier?: false }; answer: BudgetReport | null }
   /** Every criterion, and how it was judged last. */
   contract: { ask: { plan: string }; answer: Contract | null }
   /** Everything that waits for a person, in all plans, oldest first, each with the answers that whoever asks may give. */

@@ -2,8 +2,10 @@
 
 import type { Wording } from '../domain/hint.ts'
 import type { ActionType } from '../domain/plan.ts'
+import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
 import type { Publisher, Tracer } from '../publishers/publisher.ts'
 import type { ProcessTree, Runner } from '../runners/runner.ts'
+import type { Answer } from '../safety/safety-refusal.ts'
 import type { Sandbox } from '../safety/sandbox/sandbox.ts'
 import type { Store } from '../stores/store.ts'
 import type { Git } from '../workspace/git/git.ts'
@@ -26,6 +28,8 @@ export interface Rooms {
   readonly runners: ReadonlyMap<ActionType, Runner>
   /** Shuts commands in; absent where nobody does. */
   readonly sandbox?: Sandbox
+  /** What organisation, user and project say about every plan here; absent where nobody says anything. */
+  readonly policy?: () => Promise<Answer<readonly PolicyLayer[]>>
   /** Plans that are made here came from elsewhere: over the network, or from an agent. */
   readonly outside?: true
   /** Tells people outside; absent where nobody is told. */

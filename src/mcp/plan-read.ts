@@ -1,5 +1,6 @@
 // The tool `plan_read`: looks at plans and changes nothing. Every answer is text within a budget of tokens.
 
+import { keyText } from '../domain/budget/budget-text.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
 import { numberOf } from '../domain/phrases.ts'
 import { askedSentence } from '../domain/views/gate-text.ts'
@@ -82,12 +83,22 @@ export async function planText(room: Room, plan: PlanId, budget: Budget = {}): P
   const rest = (left: number, page: number): string =>
     `… ${numberOf(left, 'more task')}: plan_read {"what":"plan","plan":"${summary.name}","page":"${page}"}`
   const ours = (cards ?? []).filter(({ status, action }) => status === 'ready' && isRunHere(action))
-  const state = [...runLines(ours), ...(await stateLines(room, summary))]
+  const state = [...runLines(ours), ...(await budgetLines(room, plan)), ...(await stateLines(room, summary))]
   const besides = [...head, ...state, rest(total, total)].join('\n')
   const shown = linesWithin(lines, tokens, besides)
   const left = Math.max(0, total - from) - shown
   const more = left === 0 ? [] : [rest(left, from + shown)]
   return [...head, ...lines.slice(0, shown), ...more, ...state].join('\n')
+}
+
+/** What is left of the budget of the plan, where it has one. Only a person can add to it. */
+async function budgetLines({ engine }: Room, plan: PlanId): Promise<readonly string[]> {
+  const report = await engine.ask({ type: 'budget', plan, earlier: false })
+  const own = report?.blocks.find(({ task }) => task === null)
+  if (report == null || own === undefined || own.lines.length === 0) return []
+  const left = own.lines.map(({ key, cap, left }) => `${keyText(key, left)} of ${keyText(key, cap)}`)
+  const asked = report.asked === null ? '' : '; it is used up, and a person is asked for more'
+  return [`Budget left: ${left.join(', ')}${asked}`]
 }
 
 function pageNumber(page = '0'): number {

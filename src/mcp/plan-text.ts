@@ -3,6 +3,7 @@
 
 import type { Json } from '../domain/json.ts'
 import type { OutputSource } from '../domain/plan.ts'
+import { CONFIDENTIAL } from '../domain/plan-rules/confidential.ts'
 import { criterionText } from '../domain/plan-rules/criterion-text.ts'
 import type { Briefing, Card } from '../domain/views/board.ts'
 import type { Summary } from '../domain/views/summary.ts'
@@ -66,7 +67,8 @@ export function taskLine(card: Card, me: string): string {
   const who = claimedBy === null ? '' : claimedBy === me ? ', claimed by you' : `, claimed by ${clean(claimedBy)}`
   const how = action === 'external' ? '' : `, ${action} by Planfold`
   const after = status === 'pending' && needs.length > 0 ? `, needs ${needs.slice(0, 5).join(', ')}` : ''
-  const why = reason === null || status === 'completed' ? '' : `: ${clean(reason)}`
+  const told = card.confidential === true ? CONFIDENTIAL : clean(reason ?? '')
+  const why = reason === null || status === 'completed' ? '' : `: ${told}`
   const said = title === null || title === name ? '' : `: ${clean(title)}`
   return `- [${MARKS[status]}] ${clean(name)}${said} (${status}${who}${how}${after}${why})`
 }

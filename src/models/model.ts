@@ -38,15 +38,15 @@ export type {
 } from './gateway/gateway.ts'
 
 export interface Models {
-  /** The models that the settings name, and the default. Sends nothing. Throws nothing: bad settings are told in `faults`. */
-  list(): Promise<ModelList>
+  /**
+   * The models that the settings name, the default, and those named `besides`, as far as their provider is known. Sends nothing. Throws
+   * nothing: bad settings are told in `faults`.
+   */
+  list(besides?: readonly string[]): Promise<ModelList>
   /** One drafting or one task with one model. Sends nothing yet. */
   open(request: OpenRequest): Promise<Opened>
   /** What a coding agent speaks to instead of a provider, for one attempt. */
   openGateway(request: GatewayRequest): Promise<GatewayOpened>
-  /** What a gateway kept under this name as it came (`keepAs`), one for each model. */
-  keptRecordings(name: string): Promise<readonly ModelRecording[]>
-  dropRecordings(name: string): Promise<void>
   /** Every call that was sent from this state folder, oldest first. A call that was cut off has no end. */
   calls(): Promise<readonly ModelCallRecord[]>
 }

@@ -3,6 +3,7 @@
 
 import { secretsIn } from '../safety/secrets/redaction.ts'
 import { CallList } from './call-list.ts'
+import { InputEstimates } from './gateway/input-estimate.ts'
 import { KeptRecordings } from './gateway/kept-recordings.ts'
 import { NOTHING_SPENT } from './meter.ts'
 import type { ListedModel, ModelCaps, ModelList, Models, Opened, OpenRequest } from './model.ts'
@@ -26,6 +27,7 @@ export function openModels(options: ModelsOptions): Models {
   const calls = new CallList(options.stateDir)
   const limits = new Map<string, RateLimit>()
   const kept = new KeptRecordings(options.stateDir)
+  const estimates = new InputEstimates()
   /** One for all that ask this model. */
   const limitOf = (name: string, rate: Rate = {}): RateLimit => {
     const limit = limits.get(name) ?? new RateLimit(rate, options.clock)
@@ -38,7 +40,7 @@ export function openModels(options: ModelsOptions): Models {
     return settings
   }
   return {
-    list: async () => listOf(await read()),
+    list: async besides => listOf(await read(), besides),
     openGateway: async request => {
       const { openGateway } = await import('./gateway/open-gateway.ts')
       const settings = await read()
@@ -47,12 +49,11 @@ export function openModels(options: ModelsOptions): Models {
         settings,
         calls,
         kept,
+        estimates,
         limitOf,
         secrets: secretsOf(settings, options),
       })
     },
-    keptRecordings: name => kept.read(name),
-    dropRecordings: name => kept.drop(name),
     calls: () => calls.all(),
     open: async request => {
       if (request.replay !== undefined) return openReplay(request, request.replay, options)
@@ -133,8 +134,9 @@ function secretsOf({ providers }: Settings, { environment }: ModelsOptions): rea
   return [...new Set([...keys, ...secretsIn(environment)])]
 }
 
-function listOf(settings: Settings): ModelList {
-  const names = new Set([...(settings.default === null ? [] : [settings.default]), ...Object.keys(settings.models)])
+function listOf(settings: Settings, besides: readonly string[] = []): ModelList {
+  const said = settings.default === null ? [] : [settings.default]
+  const names = new Set([...said, ...Object.keys(settings.models), ...besides])
   return {
     default: settings.default,
     file: settings.file,

@@ -7,7 +7,8 @@ import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Criterion, GateAction, Impact, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { effectOf } from '../domain/plan-rules/effect.ts'
 import { expandTasks } from '../domain/plan-rules/expand.ts'
-import { gatedImpact, isAskedAbout } from '../domain/plan-rules/impact.ts'
+import { isAskedAbout } from '../domain/plan-rules/impact.ts'
+import { gatedIn } from '../domain/policy/policy-in-state.ts'
 import { allTasks } from '../domain/state/task-index.ts'
 import type { Engine } from '../engine/engine.ts'
 
@@ -82,7 +83,7 @@ export async function dryRun(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise
       asks: askedBy(definition, task),
       ...(action.type === 'gate' ? releasedBy(definition, task.id) : { releases: [], alsoWaits: [] }),
       gate: action.type === 'gate' ? action : null,
-      gated: isAskedAbout(task) ? gatedImpact(definition, task) : null,
+      gated: isAskedAbout(task) ? gatedIn({ definition, layers: [] }, task) : null,
       preconditions: task.preconditions ?? [],
       checks: action.type === 'gate' ? (action.checks ?? []) : [],
       accept: task.accept ?? [],

@@ -34,6 +34,14 @@ export function otlpSettings(environment: Environment, version: string): OtlpSet
   return { endpoint, headers: headersIn(headers), service: environment.OTEL_SERVICE_NAME || 'planfold', version }
 }
 
+/** Where traces are sent, and which variable says so; null when they are not. */
+export function tracesAddress(
+  environment: Environment,
+): { readonly endpoint: string; readonly variable: string } | null {
+  const settings = otlpSettings(environment, '')
+  return settings === null ? null : { endpoint: settings.endpoint.href, variable: named(environment)?.by ?? '' }
+}
+
 /** What to tell whoever meant traces to be sent, when they are not; null when all is well. Never the address: it may hold a secret. */
 export function otlpFault(environment: Environment): string | null {
   if (environment.OTEL_SDK_DISABLED === 'true' || environment.OTEL_TRACES_EXPORTER === 'none') return null

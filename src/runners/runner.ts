@@ -6,20 +6,34 @@ import type { Hint } from '../domain/hint.ts'
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { ModelUse } from '../domain/model-use.ts'
-import type { Action, ActionType, Edit, TaskDefinition } from '../domain/plan.ts'
+import type { Action, ActionType, CommandLine, Edit, EffectClass, TaskDefinition } from '../domain/plan.ts'
 import type { AgentName } from '../domain/plan-rules/agent-request.ts'
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
+import type { NetworkTarget } from '../domain/plan-rules/network-rule.ts'
 import type { Failure } from '../domain/result.ts'
 import type { EarlierAttempt } from '../domain/views/board.ts'
 import type { GatewayWire } from '../models/model.ts'
+import type { Verdict } from '../safety/network/network-judge.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
 import type { OpenNetwork, Sandbox, SandboxLimits, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
 
 export interface Runner {
   readonly action: ActionType
+  readonly about?: RunnerAbout
   /** What it would do, without doing it; for `--dry-run` and gates. Null when there is nothing to show. */
   preview?(attempt: Attempt, tools: RunnerTools, signal: AbortSignal): Promise<Preview>
   attempt(attempt: Attempt, tools: RunnerTools, stop: Stop): Promise<Outcome>
+}
+
+/** What a runner is, for `planfold capabilities`: the schema of its action is the format's. */
+export interface RunnerAbout {
+  /** As the end of a sentence that begins with the task. */
+  readonly does: string
+  /** The classes its tasks have when they declare none. */
+  readonly effects: readonly EffectClass[]
+  readonly risks: readonly string[]
+  /** What `--dry-run` and gates show. */
+  readonly dryRun: string
 }
 
 /** Fires when an attempt is no longer wanted. A signal is dear to make: it is there for whoever listens, `aborted` for whoever looks. */
@@ -70,6 +84,10 @@ export interface RunnerTools {
     /** Absent: those of this machine. */
     readonly limits?: SandboxLimits
   }
+  /** Why the policy lets a command not run; null when it may. Absent: nobody says anything about commands. */
+  readonly refuses?: (command: CommandLine) => Failure | null
+  /** Glob patterns of what a command in a sandbox may read of the workspace; absent: all of it. */
+  readonly read?: readonly string[]
   /** Glob patterns a task may write; empty array means nothing, null means the whole workspace. */
   readonly write: readonly string[] | null
   /** The environment the process was started with, read once in compose; runners pass on an allowlist of it. */
@@ -84,6 +102,8 @@ export interface RunnerTools {
   readonly imagined?: readonly Edit[]
   /** The repository, as far as a `git` task may touch it; absent where git is not used. */
   readonly git?: GitHand
+  /** Opens the network for requests of our own, each judged; absent where nothing is to be reached. */
+  readonly reach?: () => Promise<Answer<Reach>>
   /** What an `agent` task needs besides. */
   readonly agent?: AgentTools
   /** The span a child process works under; absent where nobody traces. Handed on as TRACEPARENT. */
@@ -112,12 +132,24 @@ export interface ReserveOptions {
   readonly signal?: AbortSignal
   /** `person` (the default): also for a person's answer, however long it takes. `others`: only for what others hold. */
   readonly wait?: 'person' | 'others'
+  /** When so much is not left, less is granted, but no less than this. Absent: all or nothing. */
+  readonly least?: Spend
 }
 
 export type Reserved =
-  | { readonly ok: true; readonly id: string }
+  /** `granted`: less than was asked for, when there was a `least`. */
+  | { readonly ok: true; readonly id: string; readonly granted: Spend }
   /** `asked`: a person is asked and nobody waited. `stopped`: the signal fired. `refused`: see the failure. */
   | { readonly ok: false; readonly why: 'asked' | 'stopped' | 'refused'; readonly failure: Failure }
+
+/** Says where a request may go, and journals it. */
+export interface Reach {
+  judge(target: NetworkTarget, request: { readonly method: string; readonly path: string }): Promise<Verdict>
+  /** What was asked for is no address that could be judged. */
+  refuse(method: string, text: string, why: string): void
+  /** Waits for nobody any more, and journals what is not yet; may be called again. */
+  close(): Promise<void>
+}
 
 export type Evaluated =
   | { readonly ok: true; readonly value: unknown }

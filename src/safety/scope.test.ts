@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { covers, inScope, mayHold, patternError } from './scope.ts'
+import { covers, inScope, intersectScopes, mayHold, patternError } from './scope.ts'
 
 test('patterns mean the files one would expect', () => {
   const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
@@ -64,4 +64,22 @@ test('a walk goes only where a match may be', () => {
   expect(mayHold(['a.txt'], 'a.txt')).toBe(false)
   expect(covers(['src/**'], 'src')).toBe(true)
   expect(covers(['*/x.ts'], 'src')).toBe(false)
+})
+
+test('what two scopes have in common is written as patterns again', () => {
+  const cases: readonly (readonly [string, string, readonly string[]])[] = [
+    ['src/**', 'src/a/**', ['src/a/**']],
+    ['**', 'docs/*.md', ['docs/*.md']],
+    ['src/**', '**/*.ts', ['src/**/*.ts']],
+    ['src/', 'src/a.ts', ['src/a.ts']],
+    ['src/**', 'test/**', []],
+    ['*.ts', 'a.*', []],
+  ]
+  for (const [one, other, common] of cases) {
+    expect([one, other, intersectScopes([one], [other])]).toEqual([one, other, common])
+    expect(intersectScopes([other], [one])).toEqual(common)
+  }
+  expect(intersectScopes(null, ['a'])).toEqual(['a'])
+  expect(intersectScopes(['a'], null)).toEqual(['a'])
+  expect(intersectScopes([], ['a'])).toEqual([])
 })

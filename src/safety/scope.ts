@@ -1,6 +1,7 @@
 // Write scopes: which files the patterns of a task mean. `*` and `?` stay inside one component, `**` is any number of
-// components, `dir/` is everything below `dir`; every other character means itself. Pure, imports nothing. Matching keeps
-// one place to return to per kind of star, so it never takes longer than pattern times path.
+// components, `dir/` is everything below `dir`; every other character means itself.
+
+import { matchesPattern } from '../domain/policy/pattern.ts'
 
 /** Null is the whole workspace; an empty list is nothing. */
 export type Patterns = readonly string[] | null
@@ -62,35 +63,56 @@ function componentsOf(pattern: string): readonly string[] {
 }
 
 function matchesPath(pattern: readonly string[], path: readonly string[]): boolean {
-  return matches(pattern, path, '**', matchesComponent)
+  return matchesPattern(pattern, path, '**', matchesComponent)
 }
 
 function matchesComponent(pattern: string, component: string): boolean {
-  return matches([...pattern], [...component], '*', (part, character) => part === '?' || part === character)
+  return matchesPattern([...pattern], [...component], '*', (part, character) => part === '?' || part === character)
 }
 
-/** The one matcher, for components in a path and for characters in a component: on a mismatch return to the last star. */
-function matches(
-  pattern: readonly string[],
-  text: readonly string[],
-  star: string,
-  same: (part: string, item: string) => boolean,
-): boolean {
-  let at = 0
-  let returnTo = -1
-  let returnAt = 0
-  for (let seen = 0; seen < text.length; ) {
-    if (pattern[at] === star) {
-      returnTo = ++at
-      returnAt = seen
-    } else if (at < pattern.length && same(pattern[at]!, text[seen]!)) {
-      at++
-      seen++
-    } else if (returnTo >= 0) {
-      at = returnTo
-      seen = ++returnAt
-    } else return false
+/** So many patterns two lists come to at most; what is beyond is left out, which allows less. */
+const COMMON_MAX = 500
+
+/** Patterns that mean what both lists mean. Where two components with stars differ, what they have in common is left out. */
+export function intersectScopes(a: Patterns, b: Patterns): Patterns {
+  if (a === null || b === null) return a ?? b
+  const found = new Set<string>()
+  for (const one of a)
+    for (const other of b)
+      for (const common of commonOf(componentsOf(one), componentsOf(other))) {
+        if (found.size >= COMMON_MAX) return [...found]
+        found.add(common)
+      }
+  return [...found]
+}
+
+function commonOf(a: readonly string[], b: readonly string[]): readonly string[] {
+  let left = 2_000
+  const walk = (i: number, j: number): readonly (readonly string[])[] => {
+    if (left-- <= 0) return []
+    const [one, other] = [a[i], b[j]]
+    if (one === undefined && other === undefined) return [[]]
+    if (one === '**' && other === '**') return [...walk(i + 1, j), ...walk(i, j + 1)].map(rest => ['**', ...rest])
+    if (one === '**') return [...walk(i + 1, j), ...taking(other, () => walk(i, j + 1))]
+    if (other === '**') return [...walk(i, j + 1), ...taking(one, () => walk(i + 1, j))]
+    if (one === undefined || other === undefined) return []
+    const both = one === other ? one : narrowerComponent(one, other)
+    return both === null ? [] : taking(both, () => walk(i + 1, j + 1))
   }
-  while (pattern[at] === star) at++
-  return at === pattern.length
+  const taking = (component: string | undefined, rest: () => readonly (readonly string[])[]) =>
+    component === undefined ? [] : rest().map(more => [component, ...more])
+  const patterns = walk(0, 0).map(components => {
+    const plain = components.filter((component, at) => component !== '**' || components[at - 1] !== '**')
+    // As it is written: a `**` at the end means at least one component.
+    return (plain.at(-1) === '*' && plain.at(-2) === '**' ? plain.slice(0, -1) : plain).join('/')
+  })
+  return [...new Set(patterns)].filter(pattern => pattern !== '')
+}
+
+function narrowerComponent(one: string, other: string): string | null {
+  if (one === '*') return other
+  if (other === '*') return one
+  const isWild = (component: string): boolean => /[*?]/.test(component)
+  if (!isWild(one)) return matchesComponent(other, one) ? one : null
+  return !isWild(other) && matchesComponent(one, other) ? other : null
 }

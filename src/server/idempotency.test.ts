@@ -136,6 +136,10 @@ const SCENES: { readonly [path: string]: Scene } = {
   '/tasks': async fresh => ({ at: {}, body: { plan_id: (await draft(fresh)).at.plan, description: 'do it' } }),
   '/plans/:plan/reorder': withBody(draft, { order: ['b'] }),
   '/plans/:plan/notes': withBody(draft, { text: 'hello' }),
+  '/plans/:plan/budget': withBody(
+    async fresh => ({ at: { plan: await make(plan(fresh, task('a'), { policy: { budget: { attempts: 3 } } })) } }),
+    { attempts: 2 },
+  ),
   '/plans/:plan/revisions': async fresh => ({
     ...(await draft(fresh)),
     body: { document: documentOf(plan(fresh, external('a'))), rationale: 'x' },

@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process'
 import { appendFile, copyFile, readdir, readFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Place, place } from './planfold.fixture.ts'
 
@@ -67,6 +68,20 @@ describe('the examples', () => {
     expect((await here.planfold('resume', 'gate')).exit).toBe(4)
     expect((await here.planfold('approve', 'gate', 'publish')).exit).toBe(0)
     await ended('gate', 'completed')
+  })
+
+  it('database asks before each change, is all or nothing, and takes its rows back', async () => {
+    expect((await run('database')).exit).toBe(4)
+    for (const task of ['schema', 'fill']) {
+      expect((await here.planfold('approve', 'database', task)).exit).toBe(0)
+      expect((await here.planfold('resume', 'database')).exit).toBe(task === 'fill' ? 0 : 4)
+    }
+    expect(await here.read('largest.txt')).toBe('Lima\n')
+    await ended('database', 'completed')
+    expect((await here.planfold('rollback', 'database', '--to', 'schema', '--yes')).exit).toBe(0)
+    const cities = new DatabaseSync(join(here.folder, 'cities.db'))
+    expect(cities.prepare('select count(*) as n from cities').get()).toEqual({ n: 0 })
+    cities.close()
   })
 
   it('data-flow hands values on, skips what is not needed, and runs no value as code', async () => {

@@ -104,6 +104,7 @@ function TaskShown({ task, waits }: { readonly task: ShownTask; readonly waits: 
       {does.type === 'script' && <pre className="block">{does.script}</pre>}
       {does.type === 'edit' && <Diff text={does.diff} />}
       {does.type === 'git' && <pre className="block">{JSON.stringify(does.git, null, 2)}</pre>}
+      {does.type === 'request' && <pre className="block">{does.lines.join('\n')}</pre>}
       {does.type === 'agent' && <p>{`${JSON.stringify(does.agent)} is told: ${does.instruction ?? ''}`}</p>}
       {does.type === 'external' && <p>{does.instruction ?? 'Done by the agent or person that claims it.'}</p>}
       {'stdin' in does && does.stdin !== null && (

@@ -1,6 +1,9 @@
 // What a task does, as it is written: every word of a command, a script, edits, an instruction.
 
 import type { TaskDefinition } from '../../src/domain/plan.ts'
+import { dbLines, dbRequest } from '../../src/domain/plan-rules/db-request.ts'
+import { httpRequest, requestLines } from '../../src/domain/plan-rules/http-request.ts'
+import { runnerLines, runnerRequest } from '../../src/domain/plan-rules/runner-request.ts'
 import { Argv } from '../parts/argv.tsx'
 
 export function ActionShown({ definition }: { readonly definition: TaskDefinition }) {
@@ -42,6 +45,18 @@ export function ActionShown({ definition }: { readonly definition: TaskDefinitio
           <pre className="block">{action.expression}</pre>
         </section>
       )
+    case 'http': {
+      const request = httpRequest(action)
+      return request === null ? null : <Lines head="Sends" lines={requestLines(request)} />
+    }
+    case 'db': {
+      const request = dbRequest(action)
+      return request === null ? null : <Lines head="Asks the database" lines={dbLines(request)} />
+    }
+    case 'runner': {
+      const request = runnerRequest(action)
+      return request === null ? null : <Lines head="Carried out by" lines={runnerLines(request)} />
+    }
     default:
       return instruction === undefined ? null : (
         <section>
@@ -51,3 +66,10 @@ export function ActionShown({ definition }: { readonly definition: TaskDefinitio
       )
   }
 }
+
+const Lines = ({ head, lines }: { readonly head: string; readonly lines: readonly string[] }) => (
+  <section>
+    <h3>{head}</h3>
+    <pre className="block">{lines.join('\n')}</pre>
+  </section>
+)

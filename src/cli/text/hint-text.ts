@@ -80,7 +80,12 @@ const COMMANDS: { readonly [N in Exclude<StepName, 'unsafe-work'>]: (step: StepO
   gates: () => ['inbox'],
   checkpoints: ({ plan }) => ['checkpoints', plan ?? 'list'],
   budget: ofPlan('budget'),
-  'budget-add': ({ plan }) => ['budget add', plan ?? 'PLAN', `--cost '1 USD'`],
+  'budget-add': ({ plan, what = 'cost', amount = '1 USD' }) => [
+    'budget add',
+    plan ?? 'PLAN',
+    `--${what}`,
+    shellWord(amount),
+  ],
   handoff: ofPlan('handoff'),
   digest: ofPlan('digest'),
   audit: ofPlan('audit'),

@@ -261,10 +261,10 @@ export function waitingLines(
     ])
   if (waiting.length > WAITING_MAX)
     lines.push(paint.dim(`           … and ${waiting.length - WAITING_MAX} more: planfold inbox`))
-  for (const { id, what, by, text } of questions.slice(0, WAITING_MAX)) {
+  for (const { id, what, by, text, more } of questions.slice(0, WAITING_MAX)) {
     const [sentence, ways] =
       what === 'question'
-        ? [questionSentence({ by, text, task: null }, brief), questionAnswers(name, id)]
+        ? [questionSentence({ by, text, task: null }, brief), questionAnswers(name, id, more)]
         : [proposalSentence({ by, rationale: text }, brief), proposalAnswers(name, id)]
     lines.push(`  ${paint.yellow('answer')}   ${sentence}`)
     lines.push(...ways.map(({ step }) => `           ${shortCommand(step)}`))

@@ -123,6 +123,10 @@ function outputCommand({ name, failed, stopped }: Summary): string {
 const stoppedIn = ({ endedAt }: Summary, { rollback = null }: EndingOf): string | null =>
   endedAt === null ? null : rollback
 
+/** Paused, and a person is asked whether more may be spent. */
+export const isOverBudget = ({ status, asked = [] }: Pick<Summary, 'status' | 'asked'>): boolean =>
+  status === 'paused' && asked.some(({ more }) => more !== undefined)
+
 export function nextCommand(summary: Summary, how: EndingOf): string | null {
   if (how.left !== null) return null
   // It asks there what becomes of the rollback.
@@ -131,7 +135,8 @@ export function nextCommand(summary: Summary, how: EndingOf): string | null {
     const task = summary.failed[0]?.task ?? summary.stopped?.task
     return task === undefined ? null : `planfold retry ${summary.name} ${task}`
   }
-  return summary.endedAt === null ? `planfold resume ${summary.name}` : null
+  const first = isOverBudget(summary) ? 'answer it, then ' : ''
+  return summary.endedAt === null ? `${first}planfold resume ${summary.name}` : null
 }
 
 /** `12 completed · 1 skipped`. */

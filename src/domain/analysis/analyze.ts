@@ -10,11 +10,21 @@ import { Ancestry } from './ancestry.ts'
 import { ASSUMED_MS, type Costs, costsOf, type LengthSource, lengthsOf } from './estimates.ts'
 import { type Finding, SEVERITIES } from './finding.ts'
 import type { AnalyzeOptions, Ground, Look } from './lint-input.ts'
-import { contracts, intake } from './rule-contract.ts'
+import { confidential, contracts, intake } from './rule-contract.ts'
 import { agents, clarity, graphFaults, impossibleOutcomes, loops, size, unreachable } from './rule-graph.ts'
 import { deadRules, effects, gatesOff, options, remedyCircles, roles } from './rule-recovery.ts'
 import { accepted, gates, rolledBack } from './rule-safety.ts'
-import { edits, environment, folders, networks, overlaps, patterns, recordedOnly, secrets } from './rule-scope.ts'
+import {
+  databases,
+  edits,
+  environment,
+  folders,
+  networks,
+  overlaps,
+  patterns,
+  recordedOnly,
+  secrets,
+} from './rule-scope.ts'
 import { budgets, deadlines, lengths, priorities } from './rule-time.ts'
 import { criticalPath, scheduleOf } from './schedule.ts'
 import { pathsOf } from './scope-index.ts'
@@ -36,6 +46,8 @@ const ERROR_RULES: readonly Rule<Ground>[] = [
   folders,
   environment,
   secrets,
+  databases,
+  confidential,
   networks,
   gates,
   roles,

@@ -47,6 +47,8 @@ export const FINDING_CODES = [
   'secret-name',
   'secret-without-command',
   'network-beyond',
+  'no-compensation',
+  'confidential-prompt',
   'not-enforced',
   'gate-required',
   'ungated',

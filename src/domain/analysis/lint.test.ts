@@ -31,6 +31,14 @@ const read = (reader: string | null, producer: string, output: string) => ({
 const CHOICE = [{ id: 'small' }, { id: 'large' }]
 const asks = (said: Partial<GateAction>) => ({ action: { type: 'gate', gate: 'approval', ...said } }) as const
 
+const db = (said: { readonly [key: string]: string }) =>
+  ({ action: { type: 'db', spec: { url: 'sqlite:app.db', ...said } } }) as const
+const UNDO = { type: 'run', command: { argv: ['true'] } } as const
+const DOWNLOAD = { archive: { from: 'file', file: 'dist/x.tgz' } } as const
+
+const model = (id: string, needs: readonly string[] = []) =>
+  task(id, { needs: needs.map(name), action: { type: 'model', spec: 'local/x' }, instruction: 'ask' })
+
 type Row = readonly [code: FindingCode, tasks: readonly (string | undefined)[], PlanDefinition, AnalyzeOptions?]
 
 const FIRES: readonly Row[] = [
@@ -82,7 +90,27 @@ const FIRES: readonly Row[] = [
     ['a'],
     plan('p', task('a', { network: ['https://b.example.com'] }), { policy: { network: ['https://a.example.com'] } }),
   ],
-  ['not-enforced', [undefined], plan('p', task('a'), { policy: { budget: { attempts: 3 } } })],
+  ['no-compensation', ['a'], plan('p', task('a', { ...db({ execute: 'delete from users' }), write: ['app.db'] }))],
+  ['edit-outside', ['a'], plan('p', task('a', { ...db({ migrate: '1.sql' }), compensate: UNDO })), { scopes }],
+  [
+    'edit-outside',
+    ['a'],
+    plan('p', task('a', { action: { type: 'http', spec: 'https://x' }, outputs: DOWNLOAD, write: ['src/**'] })),
+    { scopes },
+  ],
+  ['ungated', ['a'], plan('p', task('a', { action: { type: 'http', spec: { url: 'https://x', method: 'POST' } } }))],
+  [
+    'confidential-prompt',
+    ['b'],
+    plan(
+      'p',
+      task('a', { labels: ['confidential'], outputs: { x: { from: 'stdout', as: 'text' } } }),
+      model('b', ['a']),
+    ),
+    { reads: [read('b', 'a', 'x')] },
+  ],
+  ['confidential-prompt', ['b'], plan('p', model('b'), { labels: ['Confidential'] })],
+  ['not-enforced', [undefined], plan('p', task('a'), { policy: { budget: { cost: { amount: 3, currency: 'EUR' } } } })],
   ['ungated', ['a'], plan('p', task('a', { kind: 'deploy' }))],
   ['ungated', ['a'], plan('p', task('a', run('git', 'push', 'origin')))],
   ['ungated', ['a'], plan('p', task('a', { kind: 'db-migration' }))],
@@ -263,7 +291,7 @@ const SILENT: readonly (readonly [FindingCode, PlanDefinition, AnalyzeOptions?])
   ['too-few-tasks', plan('p', task('a'), task('b'), task('c'))],
   ['several-agents', plan('p', external('a', { assignee: 'one' }), external('b', { assignee: 'one' }))],
   ['unclear-task', plan('p', external('a', { instruction: 'Fix the retry of uploads' }), task('b'))],
-  ['not-enforced', plan('p', task('a', { network: ['example.com'] }), { policy: { write: ['src/**'] } })],
+  ['not-enforced', plan('p', task('a'), { policy: { budget: { cost: { amount: 3, currency: 'USD' }, attempts: 3 } } })],
   ['default-visits', plan('p', task('a', { visits: 2 }), gate('b', { needs: ['a'], on: { rejected: 'a' } }))],
   ['deadline-past', plan('p', task('a', { deadline: '1999-01-31' }))],
   ['no-rollback', plan('p', task('a', { rollback: 'git revert' }), task('b', { effect: 'pure' }))],

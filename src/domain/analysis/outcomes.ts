@@ -15,6 +15,8 @@ export function outcomes(task: TaskDefinition): readonly string[] | null {
     case 'run':
     case 'edit':
     case 'git':
+    case 'http':
+    case 'db':
     case 'checkpoint':
     case 'verify':
     case 'subplan':

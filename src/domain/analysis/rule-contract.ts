@@ -2,6 +2,7 @@
 
 import { suggest } from '../phrases.ts'
 import type { TaskDefinition } from '../plan.ts'
+import { isConfidential } from '../plan-rules/confidential.ts'
 import { gitOf } from '../plan-rules/expand.ts'
 import { answerOutputs, modelRequest } from '../plan-rules/model-request.ts'
 import type { Finding, FindingCode } from './finding.ts'
@@ -83,6 +84,33 @@ export function* contracts({ graph, ancestry, options }: Ground): Iterable<Findi
   }
 }
 
+/** What stays on this machine is not asked of a model. */
+export function* confidential({ graph, options }: Ground): Iterable<Finding> {
+  const { definition } = graph
+  const kept = (task: TaskDefinition): boolean => isConfidential(definition, task)
+  const isAsking = ({ action: { type } }: TaskDefinition): boolean => type === 'model' || type === 'agent'
+  for (const task of graph.tasks)
+    if (isAsking(task) && kept(task))
+      yield {
+        code: 'confidential-prompt',
+        severity: 'error',
+        task: task.id,
+        key: 'labels',
+        message: `'${task.id}' is labelled confidential, and what it is given would go into a prompt`,
+        hint: 'take the label away, or let a command do it',
+      }
+  for (const read of options.reads ?? []) {
+    const [reader, producer] = [read.reader, read.producer].map(name => graph.tasks[graph.at.get(name!) ?? -1])
+    if (reader === undefined || producer === undefined || !isAsking(reader) || !kept(producer) || kept(reader)) continue
+    yield finding(read, {
+      code: 'confidential-prompt',
+      severity: 'error',
+      message: `${who(read)} would put ${shown(read)} into a prompt, and '${producer.id}' is labelled confidential`,
+      hint: 'leave it out, or hand on a part that may leave from a task of its own',
+    })
+  }
+}
+
 const OF_GIT = {
   commit: ['branch', 'commit', 'status', 'paths', 'ignored'],
   tag: ['tag', 'target'],
@@ -110,6 +138,10 @@ function outputsOf(task: TaskDefinition): readonly string[] | null {
       const request = modelRequest(task.action)
       return request === null ? null : [...declared, ...answerOutputs(request.answer)]
     }
+    case 'http':
+      return [...declared, 'status', 'headers', 'json', 'text']
+    case 'db':
+      return [...declared, 'rows', 'changes', 'applied', 'repeated']
     case 'external':
       return declared.length === 0 ? null : declared
     default:

@@ -1,13 +1,17 @@
 // Rules about what tasks write and reach: scopes nobody can capture, files outside a task's own scope, networks beyond the
 // policy, and tasks that could run at once if they did not write the same files.
 
-import type { Edit, PlanDefinition, TaskDefinition } from '../plan.ts'
+import { isForeign, PRICE_CURRENCY } from '../budget/amounts.ts'
+import type { Budget, Edit, PlanDefinition, TaskDefinition } from '../plan.ts'
+import { changesData, dbRequest } from '../plan-rules/db-request.ts'
 import { heldScope, literalOf } from '../plan-rules/effect.ts'
+import { downloadFile } from '../plan-rules/http-request.ts'
 import { networkOf, reachedBeyond, readNetwork } from '../plan-rules/network.ts'
 
 import type { Finding } from './finding.ts'
 import type { Ground, Look } from './lint-input.ts'
 import { ScopeIndex } from './scope-index.ts'
+import { isUndoing } from './work-graph.ts'
 
 export function* patterns({ graph, options }: Ground): Iterable<Finding> {
   const allowed = graph.definition.policy?.write?.map(literalOf)
@@ -50,20 +54,24 @@ export function* edits({ graph, options: { scopes } }: Ground): Iterable<Finding
   if (scopes === undefined) return
   const allowed = graph.definition.policy?.write
   for (const task of graph.tasks) {
+    const { does, key } = WRITES[task.action.type as keyof typeof WRITES] ?? WRITES.edit
     for (const file of filesOf(task)) {
       const fault = scopes.fileFault(file)
       const outside =
         fault ??
         (task.write !== undefined && !scopes.holds(task.write, file) ? "is not in the task's own `write`" : null) ??
+        (task.action.type === 'db' && task.write === undefined && allowed === undefined
+          ? 'is in no write scope'
+          : null) ??
         (allowed !== undefined && !scopes.holds(allowed, file) ? "is not in the plan's policy.write" : null)
       if (outside === null) continue
       yield {
         code: 'edit-outside',
         severity: 'error',
         task: task.id,
-        key: 'edit',
-        message: `'${task.id}' edits '${short(file)}', which ${outside}`,
-        hint: fault === null ? 'add the file to the scope, or edit another' : 'name a file inside the workspace',
+        key,
+        message: `'${task.id}' ${does} '${short(file)}', which ${outside}`,
+        hint: fault === null ? 'add the file to `write`, or name another' : 'name a file inside the workspace',
       }
     }
   }
@@ -107,17 +115,19 @@ export function* environment({ graph, options: { environment: allowed } }: Groun
   }
 }
 
+const GIVEN_SECRETS: ReadonlySet<string> = new Set(['run', 'http', 'runner'])
+
 /** Secrets are variables of a command's environment, and nobody else is handed any. */
 export function* secrets({ graph, options: { environment: allowed } }: Ground): Iterable<Finding> {
   for (const { id, secrets: names = [], env = {}, action } of graph.tasks) {
-    if (names.length > 0 && action.type !== 'run')
+    if (names.length > 0 && !GIVEN_SECRETS.has(action.type))
       yield {
         code: 'secret-without-command',
         severity: 'error',
         task: id,
         key: 'secrets',
-        message: `'${id}' names secrets, and only a command (run) gets them`,
-        hint: 'name them on the task that runs the command',
+        message: `'${id}' names secrets, and only a command (run) or a request (http) gets them`,
+        hint: 'name them on the task that runs the command or sends the request',
       }
     for (const name of names) {
       const fault = Object.hasOwn(env, name) ? 'it sets in env as well' : (allowed?.fault(name) ?? null)
@@ -151,24 +161,26 @@ export function* networks({ graph }: Ground): Iterable<Finding> {
   }
 }
 
-/** What a plan may say and nothing holds it to yet. Told by `validate` and `analyze`, not whenever the plan runs. */
-export function recordedKeys({ policy, tasks }: PlanDefinition): readonly 'budget'[] {
-  return policy?.budget !== undefined || tasks.some(hasBudget) ? ['budget'] : []
+/** Limits of money that cannot be counted. Told by `validate` and `analyze`; when it matters, a person is asked. */
+export function uncountedLimits({ policy, tasks }: PlanDefinition): readonly string[] {
+  const budgets = [policy?.budget, ...tasks.flatMap(budgetsIn)]
+  return budgets.flatMap(budget =>
+    budget?.cost === undefined || !isForeign(budget) ? [] : [`${budget.cost.amount} ${budget.cost.currency}`],
+  )
 }
 
-const hasBudget = (task: TaskDefinition): boolean =>
-  task.budget !== undefined || (task.action.type === 'subplan' && task.action.tasks.some(hasBudget))
+const budgetsIn = ({ budget, action }: TaskDefinition): readonly (Budget | undefined)[] =>
+  action.type === 'subplan' ? [budget, ...action.tasks.flatMap(budgetsIn)] : [budget]
 
 export function* recordedOnly({ graph }: Look): Iterable<Finding> {
-  const keys = recordedKeys(graph.definition)
-  if (keys.length === 0) return
-  yield {
-    code: 'not-enforced',
-    severity: 'info',
-    key: 'policy',
-    message: "'budget' is recorded, not yet enforced",
-    hint: 'nothing stops a task that goes beyond it',
-  }
+  for (const limit of uncountedLimits(graph.definition))
+    yield {
+      code: 'not-enforced',
+      severity: 'info',
+      key: 'policy',
+      message: `a limit of ${limit} cannot be counted: prices of models are known in ${PRICE_CURRENCY}`,
+      hint: `write it in ${PRICE_CURRENCY}; otherwise you are asked at the first call of a model`,
+    }
 }
 
 /** One finding for each place that is written by several at once, with two of them. */
@@ -213,7 +225,33 @@ function where(scope: readonly string[]): string {
   return scope.length === 0 ? '' : ` (${short(scope[0]!)}${scope.length > 1 ? ', …' : ''})`
 }
 
-function filesOf({ action }: TaskDefinition): readonly string[] {
+const WRITES = {
+  edit: { does: 'edits', key: 'edit' },
+  http: { does: 'downloads into', key: 'outputs' },
+  db: { does: 'changes', key: 'db' },
+} as const
+
+/** A change that is committed does not go back with the files: somebody must have said how it is undone. */
+export function* databases({ graph }: Ground): Iterable<Finding> {
+  for (const [at, task] of graph.tasks.entries()) {
+    const request = dbRequest(task.action)
+    if (request === null || !changesData(request) || task.compensate !== undefined || isUndoing(graph, at)) continue
+    yield {
+      code: 'no-compensation',
+      severity: 'error',
+      task: task.id,
+      key: 'db',
+      message: `'${task.id}' changes '${short(request.file)}' and does not say how to undo that`,
+      hint: "add 'compensate:', for example `{ db: { url: sqlite:app.db, execute: … } }`",
+    }
+  }
+}
+
+function filesOf({ action, outputs }: TaskDefinition): readonly string[] {
+  const download = downloadFile({ action, outputs })
+  if (download !== null) return [download]
+  const request = dbRequest(action)
+  if (request !== null) return changesData(request) ? [request.file] : []
   if (action.type !== 'edit') return []
   const files = action.edits.flatMap((edit: Edit) => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
   // A computed name is known only when the task runs.

@@ -1,7 +1,7 @@
 // The rules of budgets: what begins only when there is enough left, who is asked for more, and what a person's answer does.
 
 import type { CommandOf } from '../command.ts'
-import type { Question } from '../event.ts'
+import type { EventOf, Question } from '../event.ts'
 import { advise, next, quoted } from '../hint.ts'
 import type { Field } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -13,6 +13,7 @@ import {
   type Amounts,
   type AskedBudget,
   BUDGET_KEYS,
+  type BudgetKey,
   type BudgetReason,
   NO_AMOUNTS,
   type Shortfall,
@@ -265,14 +266,14 @@ function isShort(state: PlanState, { task, key, needed }: Shortfall, now: number
 }
 
 /** When nothing is lacking any more, the question about it is closed and the plan goes on. */
-export function goOnWithin(draft: DecisionDraft, by: string): void {
+export function goOnWithin(draft: DecisionDraft, by: string, anew: Pick<EventOf<'plan.resumed'>, 'policy'> = {}): void {
   const { state } = draft
   const isOpen = ({ budget }: Question) => budget !== undefined
   if (stillShort(state, draft.now).length === 0)
     for (const { id, budget } of state.questions)
       if (budget?.reason.type === 'caps') emit(draft, { type: 'question.answered', id, answers: { more: 'yes' }, by })
   if (state.status === 'paused' && state.overBudget && !state.questions.some(isOpen))
-    emit(draft, { type: 'plan.resumed' })
+    emit(draft, { type: 'plan.resumed', ...anew })
 }
 
 /** Why a plan that was paused for its budget cannot go on yet; null when it can. */
@@ -285,9 +286,20 @@ export function resumeObjection(state: PlanState, now: number): Refusal | null {
     return refuse('conflict', `a person must answer first: ${open.text}`, advise`${answer}`)
   const short = stillShort(state, now)
   if (short.length === 0) return null
+  const more = quoted('budget-add', { plan, ...firstLacking(state) })
   return refuse(
-    'limit',
+    'conflict',
     `the budget is used up: ${short.map(shortfallText).join('; ')}`,
-    advise`add to it: ${quoted('budget-add', { plan })}, or agree to what is offered: ${answer}`,
+    advise`add to it: ${more}, or agree to what is offered: ${answer}`,
   )
+}
+
+/** What is offered of the first cap that is too small, as it is written in a plan file. */
+export function firstLacking({ questions }: Pick<PlanState, 'questions'>): { what?: string; amount?: string } {
+  const reason = questions.find(({ budget }) => budget !== undefined)?.budget?.reason
+  const short = reason?.type === 'caps' ? reason.short[0] : undefined
+  if (short === undefined) return {}
+  const offer = offerOf(short)
+  const units: { readonly [K in BudgetKey]?: string } = { cost: ' USD', timeMs: 'ms', outputBytes: 'B' }
+  return { what: KEY_NAMES[short.key], amount: `${offer}${units[short.key] ?? ''}` }
 }

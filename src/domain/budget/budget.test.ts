@@ -44,7 +44,7 @@ describe('attempts', () => {
       task: 'b',
     })
     expect(journal.status('b')).toBe('ready')
-    expect(events(journal.submit({ type: 'resume' }))).toEqual(['limit'])
+    expect(events(journal.submit({ type: 'resume' }))).toEqual(['conflict'])
     expect(events(journal.submit({ type: 'raise', add: { attempts: 2 }, by: 'ana' }))).toEqual([
       'budget.raised',
       'question.answered',

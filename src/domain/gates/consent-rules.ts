@@ -8,7 +8,8 @@
 import type { Consent } from '../event.ts'
 import type { Millis, Sha256, TaskName } from '../id.ts'
 import type { Approvers, Impact, TaskDefinition } from '../plan.ts'
-import { gatedImpact, IMPACT_WORDS, isActing } from '../plan-rules/impact.ts'
+import { IMPACT_WORDS, isActing } from '../plan-rules/impact.ts'
+import { approversBy, askedCommand, commandReason, gatedIn } from '../policy/policy-in-state.ts'
 import type { Failed, Found, Prepared } from '../result.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { NEEDS_OPEN, reopen } from '../rules/routing.ts'
@@ -26,8 +27,7 @@ export function needsConsent(state: PlanState, task: TaskState): boolean {
 export const isShownWhole = (state: PlanState, task: TaskState): boolean =>
   isActing(task.definition) || asksBeforeClaim(state, task)
 
-export const impactIn = ({ definition }: PlanState, task: TaskState): Impact | null =>
-  gatedImpact(definition, task.definition)
+export const impactIn = (state: PlanState, task: TaskState): Impact | null => gatedIn(state, task.definition)
 
 /**
  * The gates right before it at which a person has agreed to what it does: those it needs, and those that led here. One that was
@@ -112,7 +112,7 @@ function hasGates(state: PlanState, { definition }: TaskState): boolean {
 
 /** Who must agree: for what has a high impact the policy says so; else whoever had to at the gate before it. */
 export function approversOf(state: PlanState, task: TaskState): Approvers | null {
-  const byPolicy = impactIn(state, task) === null ? undefined : state.definition.policy?.gates?.approvers
+  const byPolicy = impactIn(state, task) === null ? undefined : approversBy(state)
   if (byPolicy !== undefined) return byPolicy
   const gate = gatesBefore(state, task).find(({ definition }) => approversAt(definition) !== null)
   return gate === undefined ? null : approversAt(gate.definition)
@@ -162,7 +162,8 @@ function whyAsked(state: PlanState, task: TaskState, impact: Impact | null, faul
   // One that was begun had been agreed to; only what was used up is not there any more.
   const voided = fault ?? unagreed ?? (task.attempt > 0 ? USED : null)
   if (impact !== null) {
-    const does = `it ${IMPACT_WORDS[impact]}`
+    const asked = impact === 'command' ? askedCommand(state, task.definition) : null
+    const does = asked === null ? `it ${IMPACT_WORDS[impact]}` : commandReason(asked)
     return voided === null ? does : `${does}, and the approval is void: ${voided}`
   }
   const gate = gatesBefore(state, task)[0]?.definition.id ?? ''

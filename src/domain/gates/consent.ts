@@ -68,6 +68,8 @@ export type ShownAction =
   | { readonly type: 'script'; readonly script: string; readonly stdin: string | null }
   | { readonly type: 'edit'; readonly diff: string }
   | { readonly type: 'git'; readonly git: GitAction }
+  /** A request to a server, a database or a runner, as lines. */
+  | { readonly type: 'request'; readonly to: 'http' | 'db' | 'runner'; readonly lines: readonly string[] }
   /** An agent is started; nobody can bind it to the words, but what it may write and reach is enforced. */
   | { readonly type: 'agent'; readonly agent: Json; readonly instruction: string | null }
   /** Done by whoever claims it, an agent or a person; nobody can bind them to the words. */

@@ -6,6 +6,7 @@ import { advise, type Hint, quoted, type Step } from '../hint.ts'
 import { nameKey, type TaskName } from '../id.ts'
 import { CONSENT_VALID_MS } from '../limits.ts'
 import { fillIn } from '../plan-rules/form.ts'
+import { hasLayers, policyOf } from '../policy/policy-in-state.ts'
 import { brokenOf } from '../recovery/follow-recovery.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { revise } from '../revisions/revise.ts'
@@ -250,7 +251,11 @@ function saidBesides(
   }
 }
 
-const validMs = ({ definition }: PlanState): number => definition.policy?.gates?.validMs ?? CONSENT_VALID_MS
+/** A layer around the plan can make it shorter than a day; the plan itself also longer. */
+function validMs(state: PlanState): number {
+  const own = state.definition.policy?.gates?.validMs ?? CONSENT_VALID_MS
+  return hasLayers(state) ? Math.min(own, policyOf(state).gates.validMs ?? own) : own
+}
 
 /** One after the other; when one of them is refused, none is decided. */
 export function review(draft: DecisionDraft, command: CommandOf<'review'>): Refusal | undefined {

@@ -36,6 +36,6 @@ export function answer(draft: DecisionDraft, command: CommandOf<'answer'>): Refu
   emit(draft, { type: 'question.answered', id: command.id, answers: filled.answers, by: command.by })
   if (question.budget !== undefined) answerBudget(draft, question, filled.answers.more === 'yes', command.by)
   // The plan waited for this and nothing else.
-  if (question.sandbox === true && filled.answers.run === 'yes') return resume(draft)
+  if (question.sandbox === true && filled.answers.run === 'yes') return resume(draft, { type: 'resume' })
   return undefined
 }

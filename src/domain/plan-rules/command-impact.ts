@@ -71,7 +71,7 @@ function isFar(name: string): boolean {
   return parts.length === 0 || parts.includes('..') || parts[0] === '*' || parts[0] === '.*'
 }
 
-export type CommandImpact = Exclude<Impact, 'outside' | 'instructions' | 'spend'>
+export type CommandImpact = Exclude<Impact, 'outside' | 'instructions' | 'spend' | 'command'>
 
 /** Of several, the first of these is told. */
 const ORDER: readonly CommandImpact[] = ['delete', 'push', 'deploy', 'migrate', 'unknown']
@@ -89,6 +89,54 @@ export function commandImpact(command: CommandLine): CommandImpact | null {
 
 /** A definition never changes, so each command is looked at once. */
 const remembered = new WeakMap<CommandLine, CommandImpact | null>()
+
+/** One command as it stands in another, or alone. `starts`: where it begins once a wrapper before it is taken off. */
+export interface InnerCommand {
+  readonly words: readonly ShellWord[]
+  readonly starts: number
+}
+
+/**
+ * All commands that can be read in a command line: itself, and those it hands to a shell or to a program that runs them. Bounded, and a
+ * help like the rest here: what is not written down is not seen.
+ */
+export function commandsWithin(command: CommandLine): readonly InnerCommand[] {
+  const found: InnerCommand[] = []
+  let left = 20_000
+  const script = (text: string, depth: number): void => {
+    if (depth > DEPTH_MAX) return
+    const { commands, inner } = readScript(text)
+    for (const { words } of commands) look(words, depth)
+    for (const one of inner) script(one, depth + 1)
+  }
+  const look = (words: readonly ShellWord[], depth: number): void => {
+    left -= words.length + 1
+    if (left < 0 || words.length === 0) return
+    const rest = unwrapped(words)
+    // What `env -S` splits is no part of the words.
+    const isPart = rest.length === 0 || words.at(-rest.length) === rest[0]
+    found.push({ words, starts: isPart ? words.length - rest.length : 0 })
+    if (!isPart) found.push({ words: rest, starts: 0 })
+    const [first, ...others] = rest
+    if (first === undefined) return
+    const program = nameOf(first.text)
+    const handed = shellScript(program, others)?.script
+    if (handed != null) script(handed.text, depth + 1)
+    if (depth < DEPTH_MAX) for (const inner of carriedBy(program, others)) look(inner, depth + 1)
+  }
+  if ('script' in command) script(command.script, 0)
+  else look(argvWords(command.argv), 0)
+  return found
+}
+
+/** The words with the options between a program and its first word left out: `git -C folder push` is `git push`. */
+export function withoutLeadingOptions(words: readonly string[]): readonly string[] {
+  const [program = '', ...rest] = words
+  const shells = rest.map(text => ({ text, isOpen: false }))
+  return [program, ...rest.slice(skipOptions(shells, program === 'git' ? GIT_VALUES : []))]
+}
+
+const GIT_VALUES = ['-c', '-C', '--git-dir', '--work-tree', '--namespace', '--exec-path']
 
 /** What was found. Commands that carry others may be nested; so many words are looked at in all, then the rest is unknown. */
 class Findings extends Set<CommandImpact> {
@@ -150,7 +198,7 @@ function lookAtWords(words: ShellCommand['words'], depth: number, found: Finding
   if (isUnreadable(first.text, program, others, hasInput)) add('unknown')
 }
 
-const nameOf = (word: string): string => (word.split('/').at(-1) ?? word).replace(/\.exe$/i, '')
+export const nameOf = (word: string): string => (word.split('/').at(-1) ?? word).replace(/\.exe$/i, '')
 
 const RESERVED: ReadonlySet<string> = new Set([
   'if',

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { decision, edit, external, gate, Journal, name, plan, task } from '../../testing/index.ts'
+import type { Json } from '../json.ts'
 import { type Action, EFFECT_CLASSES, LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
 import { compensationEffect } from '../rollback/compensation.ts'
 import { effectOf, mayRunAgain, scopeOf } from './effect.ts'
@@ -38,9 +39,43 @@ it('effect classes have safe defaults', () => {
 it('of the actions of a later release, only those that reach outside are unsafe', () => {
   const later = LATER_ACTIONS.map(type => [type, effect(task('a', { action: { type, spec: null } as Action }))])
   expect(Object.fromEntries(later)).toEqual({
-    http: 'unsafe',
-    db: 'unsafe',
     research: 'unsafe',
+  })
+})
+
+it('a request is as safe as its method, its key and what the plan says of it', () => {
+  const of = (type: 'http' | 'db', spec: Json, more: Partial<TaskDefinition> = {}) =>
+    effect(task('a', { action: { type, spec }, ...more }))
+  const url = 'https://example.org/'
+  const file = { archive: { from: 'file', file: 'x.tgz' } } as const
+  expect({
+    get: of('http', url),
+    head: of('http', { url, method: 'HEAD' }),
+    download: of('http', url, { outputs: file }),
+    post: of('http', { url, method: 'POST' }),
+    keyed: of('http', { url, method: 'POST', key: 'auto' }),
+    put: of('http', { url, method: 'PUT' }),
+    declared: of('http', { url, method: 'PUT' }, { effect: 'idempotent' }),
+    unreadable: of('http', { to: url }),
+    query: of('db', { url: 'sqlite:a.db', query: 'select 1' }),
+    execute: of('db', { url: 'sqlite:a.db', execute: 'delete from x' }),
+    'execute once': of('db', { url: 'sqlite:a.db', execute: 'delete from x', key: 'auto' }),
+    migrate: of('db', { url: 'sqlite:a.db', migrate: ['1.sql'] }),
+    elsewhere: of('db', { url: 'postgres://x', query: 'select 1' }),
+  }).toEqual({
+    get: 'pure',
+    head: 'pure',
+    download: 'workspace',
+    post: 'unsafe',
+    keyed: 'idempotent',
+    put: 'unsafe',
+    declared: 'idempotent',
+    unreadable: 'unsafe',
+    query: 'pure',
+    execute: 'unsafe',
+    'execute once': 'idempotent',
+    migrate: 'idempotent',
+    elsewhere: 'unsafe',
   })
 })
 

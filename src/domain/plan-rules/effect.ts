@@ -2,6 +2,8 @@
 // declare another class, and then answers for it.
 
 import type { Action, EffectClass, PlanDefinition, TaskDefinition } from '../plan.ts'
+import { dbRequest } from './db-request.ts'
+import { downloadFile, httpRequest, isSafeMethod } from './http-request.ts'
 import { isOffline, type NetworkUse, networkOf } from './network.ts'
 
 // Do two write scopes overlap? Conservative and cheap: two patterns overlap when the literal part before the first wildcard
@@ -32,9 +34,8 @@ export function literalOf(pattern: string): readonly string[] {
 
 export function effectOf(plan: PlanDefinition, task: TaskDefinition): EffectClass {
   if (task.effect !== undefined) return task.effect
-  const network = networkOf(plan, task)
-  if (task.action.type === 'agent') return agentEffect(plan, network)
-  return defaultEffect(task.action, scopeOf(plan, task), network)
+  if (task.action.type === 'agent') return agentEffect(plan, networkOf(plan, task))
+  return defaultEffect(plan, task)
 }
 
 /**
@@ -48,6 +49,8 @@ const agentEffect = ({ policy }: PlanDefinition, network: NetworkUse | null): Ef
 export function scopeOf(plan: PlanDefinition, task: TaskDefinition): readonly string[] | null {
   if (task.write !== undefined) return task.write
   if (task.action.type === 'edit') return editedFiles(task.action)
+  const download = downloadFile(task)
+  if (download !== null) return [download]
   return plan.policy?.write ?? null
 }
 
@@ -59,7 +62,7 @@ export function capturesFiles(plan: PlanDefinition, task: TaskDefinition): boole
 /** Does it write in the workspace, and only what it declares? */
 export function keepsToScope(plan: PlanDefinition, task: TaskDefinition): boolean {
   const { type } = task.action
-  if (type !== 'run' && type !== 'edit' && type !== 'agent') return false
+  if (type !== 'run' && type !== 'edit' && type !== 'agent' && type !== 'http') return false
   const effect = effectOf(plan, task)
   return (effect === 'workspace' || (type === 'agent' && effect === 'model')) && (scopeOf(plan, task)?.length ?? 0) > 0
 }
@@ -74,10 +77,11 @@ export const usesTaskWorktrees = ({ git }: PlanDefinition): boolean => git?.work
 
 /** What it is known to write. A command that declares nothing is not held up: nobody knows what it writes. */
 export function heldScope(plan: PlanDefinition, task: TaskDefinition): readonly string[] {
-  const { type } = task.action
-  if (type !== 'run' && type !== 'edit' && type !== 'agent') return []
+  if (!WRITING.has(task.action.type)) return []
   return task.write ?? (keepsToScope(plan, task) ? (scopeOf(plan, task) ?? []) : [])
 }
+
+const WRITING: ReadonlySet<Action['type']> = new Set(['run', 'edit', 'http', 'db', 'agent'])
 
 /** May an attempt whose outcome is unknown simply be made again? `probed` may, because its probe is asked first. */
 export function mayRunAgain(effect: EffectClass): boolean {
@@ -96,12 +100,13 @@ export function isWatched(
   return effectOf(state.definition, task) !== 'pure' && !capturesFiles(state.definition, task)
 }
 
-function defaultEffect(action: Action, scope: readonly string[] | null, network: NetworkUse | null): EffectClass {
+function defaultEffect(plan: PlanDefinition, task: TaskDefinition): EffectClass {
+  const { action } = task
   switch (action.type) {
     case 'edit':
       return 'workspace'
     case 'run':
-      return scope !== null && isOffline(network) ? 'workspace' : 'unsafe'
+      return scopeOf(plan, task) !== null && isOffline(networkOf(plan, task)) ? 'workspace' : 'unsafe'
     case 'decide':
     case 'gate':
     case 'verify':
@@ -118,8 +123,19 @@ function defaultEffect(action: Action, scope: readonly string[] | null, network:
     // Each commit bears the key of its task, so one that was made is found and not made again.
     case 'git':
       return 'idempotent'
-    case 'http':
-    case 'db':
+    case 'http': {
+      const request = httpRequest(action)
+      // A download writes its file, which is set back and fetched again.
+      if (request !== null && isSafeMethod(request.method)) return downloadFile(task) === null ? 'pure' : 'workspace'
+      return request !== null && request.key !== null ? 'idempotent' : 'unsafe'
+    }
+    case 'db': {
+      const request = dbRequest(action)
+      if (request?.do === 'query') return 'pure'
+      // Each migration is noted in the database itself, as is the key of a change, in the same transaction.
+      return request?.do === 'migrate' || (request?.key ?? null) !== null ? 'idempotent' : 'unsafe'
+    }
+    case 'runner':
     case 'research':
       return 'unsafe'
     default:

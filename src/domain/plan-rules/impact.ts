@@ -3,9 +3,11 @@
 // is for that.
 
 import type { Json } from '../json.ts'
-import type { CommandLine, Impact, PlanDefinition, TaskDefinition } from '../plan.ts'
+import type { Action, CommandLine, Impact, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { commandImpact, isDeleting } from './command-impact.ts'
+import { dbRequest } from './db-request.ts'
 import { effectOf, scopeOf } from './effect.ts'
+import { httpRequest, isSafeMethod } from './http-request.ts'
 import { asksFirst } from './instruction-file.ts'
 
 /** As the end of a sentence that begins with the task. */
@@ -15,8 +17,11 @@ export const IMPACT_WORDS: Readonly<Record<Impact, string>> = {
   delete: 'deletes data',
   migrate: 'migrates data',
   spend: 'spends money',
+  send: 'sends a request that must not be repeated',
+  data: 'changes data in a database',
   outside: "may write outside the workspace or the plan's policy.write",
   instructions: 'writes a file that coding agents read as instructions',
+  command: 'runs a command that the policy asks about',
   unknown: 'runs code that cannot be read from the plan',
 }
 
@@ -49,15 +54,18 @@ export function gatedImpact(plan: PlanDefinition, task: TaskDefinition): Impact 
  * Is a person asked before it? Every kind of it, unless the policy names some or none; what a policy demands always is. Code that
  * cannot be read is let through, unless the policy says otherwise.
  */
-export function isGated({ policy, extra }: PlanDefinition, impact: Impact): boolean {
+export function isGated({ policy, extra }: Pick<PlanDefinition, 'policy' | 'extra'>, impact: Impact): boolean {
   const { before, unknown } = policy?.gates ?? {}
+  if (impact === 'command') return true
   if (impact === 'unknown') return unknown === undefined ? demandsGate(extra) : unknown === 'ask'
   return before === undefined || before.includes(impact) || (impact === 'deploy' && demandsGate(extra))
 }
 
+const ACTING: ReadonlySet<Action['type']> = new Set(['run', 'edit', 'git', 'http', 'db', 'runner', 'agent'])
+
 /** Does the engine itself do something to the world for it? What an agent or a person does after a claim is theirs. */
 export function isActing({ action: { type } }: TaskDefinition): boolean {
-  return type === 'run' || type === 'edit' || type === 'git' || type === 'agent'
+  return ACTING.has(type)
 }
 
 /** Is it asked about before it begins, or before it can be claimed? The other actions do nothing to the world. */
@@ -103,15 +111,31 @@ function at(command: string): RegExp {
   return new RegExp(`(^|[\\s;&|(/])${command}\\b`)
 }
 
-export type Danger = Exclude<Impact, 'outside' | 'instructions' | 'unknown'>
+export type Danger = Exclude<Impact, 'outside' | 'instructions' | 'unknown' | 'command'>
 
 /** What it does that cannot be taken back, by its own words. A gate does nothing. */
 export function dangerOf(task: TaskDefinition): Danger | null {
   if (task.action.type === 'gate') return null
   const told = saidOf(task)
   if (told !== null) return told
+  if (task.action.type === 'http') return dangerOfRequest(task)
+  if (task.action.type === 'db') return dangerOfStatements(task)
   const command = task.action.type === 'run' ? commandImpact(task.action.command) : null
   return command === null || command === 'unknown' ? wellKnown(task) : command
+}
+
+/** What only reads, and what carries a key, can be sent again; the others say how with `effect`. */
+function dangerOfRequest({ action, effect = 'unsafe' }: TaskDefinition): Danger | null {
+  const request = httpRequest(action)
+  if (request === null || isSafeMethod(request.method)) return null
+  if (request.method === 'DELETE') return 'delete'
+  return request.key === null && effect === 'unsafe' ? 'send' : null
+}
+
+function dangerOfStatements(task: TaskDefinition): Danger | null {
+  const request = dbRequest(task.action)
+  if (request === null || request.do === 'query') return null
+  return request.do === 'migrate' ? 'migrate' : (wellKnown(task) ?? 'data')
 }
 
 /** By its kind, then by its labels. */
@@ -158,7 +182,7 @@ function productionOf({ id, title = '', kind, labels = [], action }: TaskDefinit
 }
 
 const isUnreadable = ({ action }: TaskDefinition): boolean =>
-  action.type === 'run' && commandImpact(action.command) === 'unknown'
+  action.type === 'runner' || (action.type === 'run' && commandImpact(action.command) === 'unknown')
 
 function firstOf(patterns: readonly (readonly [RegExp, Impact])[], text: string): Danger | null {
   for (const [pattern, impact] of patterns) if (pattern.test(text)) return impact as Danger

@@ -3,6 +3,7 @@
 import type { Millis } from '../id.ts'
 import { BREAKER_DEFAULT, PLAN_ATTEMPTS_DEFAULT, PLAN_LOOPS_DEFAULT, TASKS_MAX } from '../limits.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import { hasLayers, policyOf } from '../policy/policy-in-state.ts'
 import type { FailureClass } from '../result.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 
@@ -74,15 +75,21 @@ export const tasksHint = ({ policy }: PlanDefinition): string =>
   policy?.limits?.tasks === undefined ? 'split it into several plans' : 'raise policy.limits.tasks, or do less'
 
 /** Why no further attempt may begin; null when one may. */
-export function attemptsUsedUp({ attempts, definition }: PlanState): string | null {
-  const max = attemptsMax(definition)
+export function attemptsUsedUp(state: PlanState): string | null {
+  const { attempts, definition } = state
+  const max = Math.min(attemptsMax(definition), around(state, 'attempts'))
   if (attempts < max) return null
   return `the plan has had all of its ${max} attempts (policy.limits.attempts)`
 }
 
 /** Why no task may be opened again by itself; null when one may. */
-export function loopsUsedUp({ loops, definition }: PlanState): string | null {
-  const max = loopsMax(definition)
+export function loopsUsedUp(state: PlanState): string | null {
+  const { loops, definition } = state
+  const max = Math.min(loopsMax(definition), around(state, 'loops'))
   if (loops < max) return null
   return `the plan has gone back all of its ${max} times (policy.limits.loops)`
 }
+
+/** What the layers around the plan leave it. */
+const around = (state: PlanState, key: 'attempts' | 'loops'): number =>
+  hasLayers(state) ? (policyOf(state).limits[key] ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY

@@ -6,10 +6,11 @@ import type { TaskName } from '../id.ts'
 import type { ForEach, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { usesTaskWorktrees } from '../plan-rules/effect.ts'
 import { writtenTasks } from '../plan-rules/structure.ts'
+import { refuseLayers } from '../policy/refuse-layers.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { conclude } from '../rules/conclude.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
-import { illegal, refuseGraph, refuseUnsupported } from '../rules/lifecycle.ts'
+import { illegal, policyAgain, refuseGraph, refuseUnsupported } from '../rules/lifecycle.ts'
 import { blockHeld, refresh } from '../rules/readiness.ts'
 import { goesOn, goOn, planContinuation, redoDone, refuseUnsafe, withCompensated } from '../rules/reopen.ts'
 import { reopen } from '../rules/routing.ts'
@@ -49,7 +50,8 @@ export function refuseRevision(
   const isEmptied = state.status === 'draft' && definition.tasks.length === 0
   const refusal =
     (isEmptied ? undefined : refuseGraph(definition)) ??
-    (state.status === 'draft' ? undefined : refuseUnsupported(definition))
+    (state.status === 'draft' ? undefined : refuseUnsupported(definition)) ??
+    refuseLayers(definition, command.policy ?? state.layers)
   if (refusal !== undefined) return refusal
   if (state.status !== 'draft' && usesTaskWorktrees(definition) !== usesTaskWorktrees(state.definition))
     return refuse(
@@ -104,7 +106,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
   if (refusal !== undefined) return refusal
   const onward = goesOn(state, command) ? planContinuation(state, command) : null
   if (onward !== null && hash === state.hash) {
-    emit(draft, { type: 'plan.reopened', reason: rationale })
+    emit(draft, { type: 'plan.reopened', reason: rationale, ...policyAgain(command.policy) })
     goOn(draft, onward)
     return undefined
   }
@@ -119,7 +121,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
   })
   const before = state.definition
   const isTakenUp = PLAN_ENDED.has(state.status)
-  if (isTakenUp) emit(draft, { type: 'plan.reopened', reason: rationale })
+  if (isTakenUp) emit(draft, { type: 'plan.reopened', reason: rationale, ...policyAgain(command.policy) })
   for (const task of state.order) {
     if (kept.has(task.definition.id) || !hasRun(task)) continue
     const reason = `removed in revision ${state.revision + 1}; it was ${task.status}`

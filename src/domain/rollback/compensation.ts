@@ -51,5 +51,7 @@ function compensator(state: PlanState, name: TaskName) {
 export function compensationEffect(state: PlanState, name: TaskName): EffectClass {
   const by = compensator(state, name)
   if (by !== undefined) return effectOf(state.definition, by)
-  return state.tasks.get(name)?.definition.compensate?.type === 'edit' ? 'workspace' : 'unsafe'
+  const undo = state.tasks.get(name)?.definition.compensate
+  if (undo?.type === 'http' || undo?.type === 'db') return effectOf(state.definition, { id: name, action: undo })
+  return undo?.type === 'edit' ? 'workspace' : 'unsafe'
 }

@@ -9,10 +9,15 @@ import { SANDBOX_FORM } from '../network-decision.ts'
 import { suggest } from '../phrases.ts'
 import { LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
 import { agentRequest } from '../plan-rules/agent-request.ts'
+import { dbRequest } from '../plan-rules/db-request.ts'
 import { usesTaskWorktrees } from '../plan-rules/effect.ts'
 import { expandTasks, gitOf } from '../plan-rules/expand.ts'
 import { checkGraph, type GraphFault } from '../plan-rules/graph-rules.ts'
+import { httpRequest } from '../plan-rules/http-request.ts'
 import { modelRequest } from '../plan-rules/model-request.ts'
+import { runnerRequest } from '../plan-rules/runner-request.ts'
+import type { PolicyLayer } from '../policy/policy-layer.ts'
+import { refuseLayers } from '../policy/refuse-layers.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 
 import { knowsRules } from '../rules-number.ts'
@@ -82,10 +87,12 @@ export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusa
   if (isUnsealed(state)) return refuse('conflict', 'tasks were added to the plan meanwhile', 'start it again')
   const refusal =
     refuseRules(command.rules) ??
-    (state.definition.tasks.length === 0 ? refuseGraph(state.definition) : refuseUnsupported(state.definition))
+    (state.definition.tasks.length === 0 ? refuseGraph(state.definition) : refuseUnsupported(state.definition)) ??
+    refuseLayers(state.definition, command.policy ?? [])
   if (refusal !== undefined) return refusal
   const { type: _, asks, ...said } = command
-  const isOff = state.definition.policy?.sandbox === 'off' && said.sandbox !== undefined && said.sandbox !== 'required'
+  const isShutIn = said.sandbox === 'required' || layersWant(said.policy ?? [])
+  const isOff = state.definition.policy?.sandbox === 'off' && said.sandbox !== undefined && !isShutIn
   emit(draft, { type: 'plan.started', ...said, ...(isOff ? { sandboxOff: true } : {}) })
   markReady(draft, state.order)
   // Tasks that were brought along failed or abandoned.
@@ -94,6 +101,10 @@ export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusa
   if (asks !== undefined) askWithoutSandbox(draft, asks)
   return undefined
 }
+
+/** A layer around the plan wants its commands shut in. */
+const layersWant = (layers: readonly PolicyLayer[]): boolean =>
+  layers.some(({ policy }) => (policy.sandbox ?? 'off') !== 'off')
 
 /** One question, and nothing runs before its answer. */
 function askWithoutSandbox(draft: DecisionDraft, id: string): void {
@@ -131,7 +142,7 @@ export function pauseForShortage(draft: DecisionDraft, cause: Shortage): void {
     emit(draft, { type: 'plan.paused', reason: shortageReason(cause), cause })
 }
 
-export function resume(draft: DecisionDraft): Refusal | undefined {
+export function resume(draft: DecisionDraft, { policy }: CommandOf<'resume'>): Refusal | undefined {
   if (draft.state.status === 'active' || draft.state.rollback !== null) return undefined
   if (draft.state.status !== 'paused') return illegal(draft.state, 'resume', 'only a paused plan can be resumed')
   const open = draft.state.questions.find(({ sandbox }) => sandbox === true)
@@ -140,14 +151,21 @@ export function resume(draft: DecisionDraft): Refusal | undefined {
     const step = next('answer', { plan, task: open.id, fields: ['run=yes'] })
     return refuse('conflict', `a person must answer first: ${open.text}`, advise`${step}`)
   }
+  const beyond = policy === undefined ? undefined : refuseLayers(draft.state.definition, policy)
+  if (beyond !== undefined) return beyond
   const objection = resumeObjection(draft.state, draft.now)
   if (objection !== null) return objection
   // The budget was raised in the plan file meanwhile.
-  goOnWithin(draft, 'planfold')
-  if (draft.state.status === 'paused') emit(draft, { type: 'plan.resumed' })
+  goOnWithin(draft, 'planfold', policyAgain(policy))
+  if (draft.state.status === 'paused') emit(draft, { type: 'plan.resumed', ...policyAgain(policy) })
   conclude(draft)
   return undefined
 }
+
+/** What is said of the policy around the plan when it has changed. */
+export const policyAgain = (
+  policy: readonly PolicyLayer[] | undefined,
+): { readonly policy?: readonly PolicyLayer[] } => (policy === undefined ? {} : { policy })
 
 /** With `force` the plan ends here and now: what runs is given up, nothing is compensated. */
 export function cancel(draft: DecisionDraft, command: CommandOf<'cancel'>): Refusal | undefined {
@@ -252,12 +270,15 @@ export function refuseUnsupported(definition: PlanDefinition): Refusal | undefin
     const isUnreadable =
       (type === 'git' && gitOf(task.action) === null) ||
       (type === 'model' && modelRequest(task.action) === null) ||
-      (type === 'agent' && agentRequest(task.action) === null)
+      (type === 'http' && httpRequest(task.action) === null) ||
+      (type === 'db' && dbRequest(task.action) === null) ||
+      (type === 'agent' && agentRequest(task.action) === null) ||
+      (type === 'runner' && runnerRequest(task.action) === null)
     if ((LATER_ACTIONS as readonly string[]).includes(type) || isUnreadable) {
       return refuse(
         'not-supported',
         `task '${task.id}' has the action '${type}', which this release does not carry out yet`,
-        'use run, edit, git, model, agent, decide, gate or checkpoint, or leave the action out and let an agent claim the task',
+        'use run, edit, git, http, db, model, agent, decide, gate or checkpoint, or leave the action out and let an agent claim the task',
       )
     }
   }

@@ -28,7 +28,7 @@ import {
 import { ENDED, PLAN_ENDED, SATISFIES } from '../status.ts'
 import { conclude } from './conclude.ts'
 import { type DecisionDraft, emit, unknownTask } from './decision.ts'
-import { illegal } from './lifecycle.ts'
+import { illegal, policyAgain } from './lifecycle.ts'
 import { lose } from './lost-attempt.ts'
 import { propagate } from './readiness.ts'
 import { redoDone, withCompensated } from './reopen.ts'
@@ -317,7 +317,8 @@ export function retry(draft: DecisionDraft, command: CommandOf<'retry'>): Refusa
   const again = withCompensated(draft, works)
   const unsure = command.repeat === true ? null : refuseRepeat(state, again)
   if (unsure !== null) return unsure
-  if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `retry of ${id}` })
+  if (PLAN_ENDED.has(state.status))
+    emit(draft, { type: 'plan.reopened', reason: `retry of ${id}`, ...policyAgain(command.policy) })
   reopen(draft, again, command.reason ?? 'tried again by hand')
   redoDone(draft)
   conclude(draft)

@@ -129,6 +129,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.files = event.files ?? 'declared'
       state.sandbox = event.sandbox ?? null
       if (event.budget === 'kept') state.budget ??= newLedger()
+      state.layers = event.policy ?? []
       state.startedAt ??= now
       // The entry that is being written or read is the one behind those that were.
       state.startedEntry = state.stampedEntry = state.version + 1
@@ -142,6 +143,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.overBudget = event.budget === true
       return
     case 'plan.resumed':
+      state.layers = event.policy ?? state.layers
       state.status = 'active'
       state.reason = null
       state.halted = false
@@ -181,6 +183,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.compensating = toCompensate(state)
       return
     case 'plan.reopened':
+      state.layers = event.policy ?? state.layers
       state.status = 'active'
       state.reason = null
       state.endedAt = null

@@ -7,7 +7,7 @@ import type { JsonObject } from '../json.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { compensatorOf, expandTasks, remediesOf } from '../plan-rules/expand.ts'
 import { DONE_TASK } from '../plan-rules/graph-rules.ts'
-import { gatedImpact } from '../plan-rules/impact.ts'
+import { gatedIn } from '../policy/policy-in-state.ts'
 import { BLOCKS, SATISFIES, TASK_STATUSES, type TaskStatus } from '../status.ts'
 import { indexAlarms } from './alarms.ts'
 import { Heap } from './heap.ts'
@@ -178,7 +178,7 @@ function isAsking(state: PlanState, task: TaskState): boolean {
 
 /** Must somebody agree before anybody may claim it? Asked once its condition and its preconditions are judged. */
 export const asksBeforeClaim = (state: PlanState, { definition }: TaskState): boolean =>
-  definition.action.type === 'external' && gatedImpact(state.definition, definition) !== null
+  definition.action.type === 'external' && gatedIn(state, definition) !== null
 
 const isUnapproved = (state: PlanState, task: TaskState): boolean =>
   task.consent === null && !isEngines(task) && asksBeforeClaim(state, task)

@@ -14,6 +14,7 @@ import type {
   PlanDefinition,
   TaskDefinition,
 } from '../plan.ts'
+import { CONFIDENTIAL, isConfidential } from '../plan-rules/confidential.ts'
 import { effectOf, scopeOf } from '../plan-rules/effect.ts'
 import { blockingBreaker, isTriedIn } from '../recovery/breaker.ts'
 import { nextRule, wordsOf } from '../recovery/choose-recovery.ts'
@@ -94,8 +95,9 @@ export function briefing(
   given: GivenInputs,
   earlier: readonly EarlierAttempt[],
 ): Briefing {
-  const { inputs, unresolved } = given
-  const texts = { ...definition, ...given.texts }
+  const isKept = isConfidential(plan, definition)
+  const { inputs, unresolved } = isKept ? withheld(definition) : given
+  const texts = { ...definition, ...(isKept ? {} : given.texts) }
   return {
     task: definition.id,
     title: texts.title ?? null,
@@ -110,12 +112,29 @@ export function briefing(
     postconditions: definition.postconditions ?? [],
     effects: definition.effects ?? null,
     write: scopeOf(plan, definition),
-    earlier,
+    earlier: isKept ? earlier.map(withoutWords) : earlier,
     outputs: definition.outputs ?? {},
     failureModes: definition.failureModes ?? [],
     outcomes: definition.on ?? {},
   }
 }
+
+/** Whoever claims it may be a model: what a confidential task is given is not told, only that there is something. */
+const withheld = ({ inputs = {} }: TaskDefinition): GivenInputs => ({
+  inputs: {},
+  unresolved: Object.keys(inputs).map(input => ({
+    input,
+    message: 'the task is labelled confidential, so its inputs are not told',
+    hint: null,
+  })),
+})
+
+const withoutWords = (one: EarlierAttempt): EarlierAttempt => ({
+  ...one,
+  why: CONFIDENTIAL,
+  unmet: one.unmet.map(({ criterion }) => ({ criterion, evidence: null })),
+  outputs: null,
+})
 
 /** An attempt that came to nothing, with the change set of what it wrote. */
 interface Trial extends Omit<EarlierAttempt, 'left'> {
@@ -338,6 +357,8 @@ export interface Card {
   /** What is being done about its failure; absent when nothing is. */
   readonly recovery?: string
   readonly outputs: Json
+  /** What it was given and left stays on this machine: no prompt may hold it. Absent: it may. */
+  readonly confidential?: true
   /** What clients keep beside it. */
   readonly annotations: JsonObject
   readonly exit: number | null
@@ -412,6 +433,7 @@ export function card(state: PlanState, task: TaskState): Card {
     hint: result?.status === 'failed' ? (result.failure.hint ?? null) : null,
     ...(recovery === null ? {} : { recovery }),
     outputs: result?.outputs ?? null,
+    ...(isConfidential(state.definition, definition) ? { confidential: true } : {}),
     annotations: task.annotations,
     exit: result?.exit ?? null,
   }

@@ -6,6 +6,7 @@ import { next, type Step, type Wording, wordHint } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { NoticeKind } from '../plan.ts'
+import { confidentialMask, maskJson } from '../plan-rules/confidential.ts'
 import { escalationOf } from '../state/alarms.ts'
 import type { PlanState } from '../state/state.ts'
 import type { Digest } from './digest.ts'
@@ -92,7 +93,13 @@ export interface Telling {
 const APART_MAX = 10
 
 /** What is to be said now; `resting`: nothing else moves, so no window stays open. What waits no longer is passed over. */
-export function noticesFor(
+export function noticesFor(...asked: Parameters<typeof sortedNotices>): Sorted {
+  const { notices, ...rest } = sortedNotices(...asked)
+  const mask = confidentialMask(asked[0])
+  return { ...rest, notices: notices.map(one => ({ ...one, says: maskJson(one.says, mask) })) }
+}
+
+function sortedNotices(
   state: PlanState,
   due: readonly Due[],
   now: Millis,

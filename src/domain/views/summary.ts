@@ -1,11 +1,13 @@
 // A plan in a few lines: where it stands, what waits for whom. Every face shows the same, because every face asks here.
 
+import { firstLacking } from '../budget/budget-rules.ts'
 import type { GateAsks, Vote } from '../event.ts'
 import { backFrom } from '../gates/gates.ts'
 import { advise, aimHint, type Hint, next, quoted } from '../hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import { nextActions } from '../next-actions.ts'
+import type { Field } from '../plan.ts'
 import type { Verdict } from '../result.ts'
 import type { Shortage } from '../shortage.ts'
 import type { OpenGate, PlanState, RollbackUnderWay, SetBack, TaskState } from '../state/state.ts'
@@ -81,7 +83,11 @@ export function whatStopped(state: PlanState, now: Millis): Stopped | null {
     case 'paused':
       return {
         why: `paused${state.reason === null || state.reason === 'paused' ? '' : `: ${state.reason}`}`,
-        next: [...(state.shortage === null ? [] : [state.shortage.hint]), [next('resume', { plan: name })]],
+        next: [
+          ...(state.shortage === null ? [] : [state.shortage.hint]),
+          ...(state.overBudget ? [[next('budget-add', { plan: name, ...firstLacking(state) })]] : []),
+          [next('resume', { plan: name })],
+        ],
       }
     case 'cancelled':
       return {
@@ -234,6 +240,8 @@ interface Asked {
   readonly text: string
   readonly task: TaskName | null
   readonly since: Millis
+  /** May more be spent? The plan is paused for it, and this is how it is answered. */
+  readonly more?: readonly Field[]
 }
 
 /** Something a person must decide. */
@@ -326,7 +334,15 @@ function waitingOf(state: PlanState, task: TaskState, { asks, since, hash, ...ga
 
 function askedIn({ questions, proposals, endedAt }: PlanState): Pick<Summary, 'asked'> {
   const asked: readonly Asked[] = [
-    ...questions.map(({ id, by, text, task, since }) => ({ id, what: 'question' as const, by, text, task, since })),
+    ...questions.map(({ id, by, text, task, since, budget, form }) => ({
+      id,
+      what: 'question' as const,
+      by,
+      text,
+      task,
+      since,
+      ...(budget === undefined ? {} : { more: form }),
+    })),
     ...proposals.map(({ id, by, rationale: text, task, since }) => ({
       id,
       what: 'proposal' as const,

@@ -146,9 +146,9 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'task.imported':
       return `imported: ${names(event.tasks.map(({ task, status }) => `${task} ${status}`))}`
     case 'plan.started':
-      return event.sandboxOff === true
-        ? 'plan started; policy.sandbox is off: its commands run with your permissions'
-        : 'plan started'
+      return `plan started${
+        event.sandboxOff === true ? '; policy.sandbox is off: its commands run with your permissions' : ''
+      }${event.policy === undefined ? '' : `; under the policy of ${names(event.policy.map(({ file, from }) => file ?? from))}`}`
     case 'plan.paused':
       return `plan paused${reasonUnless('paused', event.reason)}${event.cause === undefined ? '' : `. ${event.cause.hint} No task failed`}`
     case 'plan.resumed':

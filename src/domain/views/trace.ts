@@ -3,6 +3,8 @@
 
 import type { Event } from '../event.ts'
 import type { Millis, PlanId, TaskName } from '../id.ts'
+import type { TaskDefinition } from '../plan.ts'
+import { CONFIDENTIAL, confidentialMask, isConfidential } from '../plan-rules/confidential.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 
 export interface Span {
@@ -89,7 +91,7 @@ export class OpenSpans {
       name: `plan ${state.definition.name}`,
       startedAt: this.#take(PLAN_SPAN, state.startedAt ?? now),
       endedAt: now,
-      failed: status === 'completed' ? null : reason,
+      failed: status === 'completed' ? null : confidentialMask(state)(reason),
       attributes: {
         'planfold.plan.id': state.id,
         'planfold.plan.name': state.definition.name,
@@ -107,7 +109,7 @@ export class OpenSpans {
       name: `task ${definition.id}`,
       startedAt: this.#take(id, now),
       endedAt: now,
-      failed,
+      failed: told(state, definition, failed),
       attributes: {
         ...about(state, definition.id),
         'planfold.task.kind': definition.kind ?? '',
@@ -121,7 +123,7 @@ export class OpenSpans {
     const took = 'result' in event ? (event.result.durationMs ?? 0) : 0
     const id = attemptSpan(ordinal, visit, attempt)
     const startedAt = this.#take(id, now - took)
-    const failed = failureOf(event)
+    const failed = told(state, definition, failureOf(event))
     const common = { trace: traceOf(state.id), startedAt, endedAt: now, failed }
     const exit = 'result' in event ? event.result.exit : undefined
     return [
@@ -175,6 +177,10 @@ function failureOf(event: AttemptEnd): string | null {
   if (event.type === 'attempt.lost') return event.reason
   return event.result.status === 'failed' ? event.result.failure.message : null
 }
+
+/** What a confidential task said is not traced, only that it failed. */
+const told = (state: PlanState, task: TaskDefinition, failed: string | null): string | null =>
+  failed !== null && isConfidential(state.definition, task) ? CONFIDENTIAL : failed
 
 const about = (state: PlanState, task: TaskName) => ({
   'planfold.plan.id': state.id,

@@ -2,8 +2,10 @@
 // its cost does not grow with the plan. The expression library is loaded when the first expression is met, not before.
 
 import type { Hint } from '../../domain/hint.ts'
+import type { TaskName } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
+import { isConfidential } from '../../domain/plan-rules/confidential.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import type { Compiled, Context, Evaluation } from '../../format/expression/expression.ts'
 import type { Evaluate } from '../../format/expression/template.ts'
@@ -15,13 +17,30 @@ const compiled = new Map<string, Compiled | { readonly message: string; readonly
 const COMPILED_MAX = 20_000
 
 /** An evaluator for this plan as it stands now; `extra` adds `exit`, `stdout`, `outputs` and the like. */
-export async function evaluator(state: PlanState, extra: Context = {}): Promise<Evaluate> {
+export async function evaluator(
+  state: PlanState,
+  extra: Context = {},
+  { leaves = false }: { readonly leaves?: boolean } = {},
+): Promise<Evaluate> {
   const { compile, evaluate } = await lazy.expressions()
   return source => {
     const expression = remembered(source, compile)
     if ('message' in expression) return { ok: false, ...expression }
+    const kept = leaves ? confidentialIn(state, expression) : undefined
+    if (kept !== undefined)
+      return {
+        ok: false,
+        message: `'${kept}' is labelled confidential, so what it left does not go into a prompt`,
+        hint: 'leave it out, or hand on a part that may leave from a task of its own',
+      }
     return evaluate(expression, { plan: planValue(state), tasks: tasksValue(state, expression), ...extra })
   }
+}
+
+/** A confidential task that it looks at; where that is computed, any there is. */
+function confidentialIn({ definition, order, tasks }: PlanState, { references }: Compiled): TaskName | undefined {
+  const named = references.dynamic ? order : references.tasks.flatMap(name => tasks.get(name as TaskName) ?? [])
+  return named.find(task => isConfidential(definition, task.definition))?.definition.id
 }
 
 /** What an expanded task was made for, as its expressions see it. */

@@ -10,6 +10,7 @@ import type { Event } from '../../domain/event.ts'
 import type { PlanId, PlanName } from '../../domain/id.ts'
 import type { NetworkDecision } from '../../domain/network-decision.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
+import { httpRunner } from '../../runners/http/http-runner.ts'
 import type { RunnerTools } from '../../runners/runner.ts'
 import type { Sandbox } from '../../safety/sandbox/sandbox.ts'
 import { MemoryDisk } from '../../stores/memory/memory-disk.ts'
@@ -46,7 +47,8 @@ const sandbox = (ok: boolean): Sandbox => ({
 /** `has`: is there a sandbox? On the disk of another it is another process. */
 function world(script: Script, { has = true, disk = new MemoryDisk() } = {}) {
   const room = setup(script, {}, disk)
-  const rooms = { ...room.rooms, sandbox: sandbox(has), environment: { XDG_CONFIG_HOME: config } }
+  const runners = new Map([...room.rooms.runners, ['http', httpRunner()] as const])
+  const rooms = { ...room.rooms, runners, sandbox: sandbox(has), environment: { XDG_CONFIG_HOME: config } }
   const engine = new EngineLocal(rooms, room.engine.caller)
   const worker = new WorkerLocal(rooms)
   const start = async (task: Partial<TaskDefinition>, called = 'p'): Promise<PlanId> => {
@@ -102,6 +104,41 @@ async function fetched({ sandbox: shut, log }: RunnerTools, times = 1): Promise<
   await open.value.close()
   return said
 }
+
+describe('a request of our own', () => {
+  const GET = (): Partial<TaskDefinition> => ({ action: { type: 'http', spec: `http://127.0.0.1:${port}/x` } })
+  const never: Script = async () => exited(1)
+
+  it('waits for the person who is asked, and is sent when they allow it', async () => {
+    const { start, drive, asked, answer, events, status } = world(never)
+    const plan = await start({ ...GET(), network: { allow: [], unknown: 'ask' } })
+    const driven = drive(plan)
+    const item = await asked()
+    expect(item).toMatchObject({ task: 'get', asks: { text: `task 'get' asks for 127.0.0.1:${port}. Allow it?` } })
+    expect(await answer(plan, item.id, { allow: 'task' })).toMatchObject({ ok: true })
+    await driven
+    expect(await status(plan)).toBe('completed')
+    const told = (await events(plan)).flatMap(event => (event.type === 'network.decided' ? event.decisions : []))
+    expect(told).toMatchObject([
+      { port, method: 'GET', path: '/x', allowed: true, why: 'a person was asked, and allowed it' },
+    ])
+  })
+
+  it('is refused when they say no, and where the plan says that nothing is reached', async () => {
+    const { start, drive, asked, answer, events, status } = world(never)
+    const plan = await start({ ...GET(), network: { allow: [], unknown: 'ask' } })
+    const driven = drive(plan)
+    await answer(plan, (await asked()).id, { allow: 'no' })
+    await driven
+    const offline = await start({ ...GET(), network: [] }, 'q')
+    await drive(offline)
+    expect([await status(plan), await status(offline)]).toEqual(['failed', 'failed'])
+    for (const one of [plan, offline])
+      expect((await events(one)).find(({ type }) => type === 'network.decided')).toMatchObject({
+        decisions: [{ port, allowed: false }],
+      })
+  })
+})
 
 describe('a command that asks for an address', () => {
   it('asks a person once, however often it connects, and goes on with the answer; the journal is not flooded', async () => {

@@ -9,6 +9,7 @@ import type { Millis } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { Action, FailureMode, TaskDefinition } from '../../domain/plan.ts'
 import { capturesFiles, effectOf, scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
+import { commandIn } from '../../domain/policy/policy-in-state.ts'
 import { classify } from '../../domain/recovery/classify-failure.ts'
 import type { Failed, Failure, Result } from '../../domain/result.ts'
 import { shortageIn } from '../../domain/shortage.ts'
@@ -42,6 +43,7 @@ import { boundOf, evaluator, truth } from './expressions.ts'
 import { gather } from './groups.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { collect } from './outputs.ts'
+import { commandsFor, deniedCommand, readTools, refusesSending, writeFor } from './policy-use.ts'
 import { attemptAsWritten, isPlain, resolveAttempt } from './resolve.ts'
 import { sandboxFor } from './sandbox-use.ts'
 
@@ -259,9 +261,10 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
     definition.effect === 'probed' &&
     task.attempt > task.failures + 1 &&
     definition.probe !== undefined
-  const resolved = isPlain(definition)
-    ? ({ ok: true, value: attemptAsWritten(state, task, options.action) } as const)
-    : await resolveAttempt(state, task, options.action)
+  const resolved =
+    isPlain(definition) && definition.labels === undefined && state.definition.labels === undefined
+      ? ({ ok: true, value: attemptAsWritten(state, task, options.action) } as const)
+      : await resolveAttempt(state, task, options.action)
   if (!resolved.ok)
     return failed({
       class: 'logic',
@@ -271,6 +274,8 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
     })
   const attempt = resolved.value
   const { probe } = attempt.definition
+  const denied = deniedBy(rooms, state, attempt)
+  if (denied !== null) return failed(denied)
   const bare = toolsFor(rooms, state, attempt, options, logbook)
   const given =
     attempt.definition.secrets === undefined ? null : await withSecrets(rooms, attempt.definition.secrets, bare)
@@ -278,7 +283,9 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
   const plain = given?.value ?? bare
   const { type } = attempt.action
   const tools =
-    type === 'decide' || type === 'git' || type === 'agent' ? await moreTools(rooms, state, attempt, plain) : plain
+    type === 'decide' || type === 'git' || type === 'http' || type === 'agent' || type === 'runner'
+      ? await moreTools(rooms, state, attempt, plain, options.action === undefined ? 'attempt' : 'compensation')
+      : plain
   if (probes && probe !== undefined) {
     const asking: Attempt = { ...attempt, action: { type: 'run', command: probe } }
     const seen = await rooms.runners.get('run')?.attempt(asking, tools, options.stop)
@@ -459,12 +466,13 @@ async function judged(
     )
     if (!collected.ok) return { ...failed(collected.failure), ...seen }
     outputs = { ...outputs, ...collected.outputs }
+    if (tools.secrets !== undefined) outputs = (await lazy.secretFiles()).withoutSecretTexts(outputs, tools.secrets)
   }
   if (!isJudged(definition)) return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen }
-  const context = contextAfter(
-    { ...seen, stdout: exited?.stdout ?? '', stderr: exited?.stderr ?? '', outputs },
-    attempt,
-  )
+  const context = {
+    ...contextAfter({ ...seen, stdout: exited?.stdout ?? '', stderr: exited?.stderr ?? '', outputs }, attempt),
+    ...answerNames(attempt.action.type, outputs),
+  }
   if (definition.expect !== undefined) {
     const verdict = truth((await evaluator(state, context))(definition.expect), definition.expect)
     if ('message' in verdict)
@@ -494,6 +502,13 @@ async function judged(
 
 const stopping = (stop: Stop) => ({ signal: stop.signal, stop })
 
+/** What a request answered is known by its short names, too: `expect: status == 201`. */
+function answerNames(type: Action['type'], outputs: JsonObject): JsonObject {
+  if (type !== 'http' && type !== 'db') return {}
+  const names = type === 'http' ? ['status'] : ['rows', 'changes']
+  return Object.fromEntries(names.flatMap(name => (outputs[name] === undefined ? [] : [[name, outputs[name]]])))
+}
+
 /** Does it say more of what is to be true afterwards than how it ends? */
 const isJudged = ({ expect, accept, postconditions }: TaskDefinition): boolean =>
   expect !== undefined || accept !== undefined || postconditions !== undefined
@@ -510,8 +525,9 @@ function toolsFor(
     root: rooms.root,
     stateDir: rooms.stateDir,
     owner,
-    write:
-      effectOf(state.definition, attempt.definition) === 'pure' ? [] : scopeOf(state.definition, attempt.definition),
+    write: effectOf(state.definition, attempt.definition) === 'pure' ? [] : writeFor(state, attempt.definition),
+    ...commandsFor(rooms, state, attempt.definition),
+    ...readTools(state, attempt.definition),
     environment: rooms.environment,
     about: rooms.about,
     evaluate: nothing,
@@ -519,9 +535,17 @@ function toolsFor(
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,
     // Undoing must always be possible, so it is not counted.
-    ...(action === undefined ? { budget: attemptBudget(rooms.store, state, attempt) } : {}),
+    ...(action === undefined ? { budget: attemptBudget(rooms, state, attempt) } : {}),
     ...sandboxFor(rooms, state, { as, ...attempt }),
   }
+}
+
+/** What the policy says no to before anything is done. */
+function deniedBy(rooms: Rooms, state: PlanState, { definition, action }: Attempt): Failure | null {
+  if (action.type === 'model') return refusesSending(state, 'models')
+  const git = action.type === 'git' ? commandIn(action) : null
+  const refused = git === null ? null : (commandsFor(rooms, state, definition).refuses?.(git) ?? null)
+  return refused ?? deniedCommand(state, { ...definition, action })
 }
 
 /** Fetched for each attempt anew, and known to nobody else. */
@@ -537,8 +561,18 @@ async function withSecrets(
 
 const nothing = () => ({ ok: false as const, message: 'this action evaluates nothing' })
 
-/** A decision evaluates, and a git task touches the repository. */
-async function moreTools(rooms: Rooms, state: PlanState, attempt: Attempt, tools: RunnerTools): Promise<RunnerTools> {
+/** A decision evaluates, a git task touches the repository, and a request goes out. */
+async function moreTools(
+  rooms: Rooms,
+  state: PlanState,
+  attempt: Attempt,
+  tools: RunnerTools,
+  as: 'attempt' | 'compensation',
+): Promise<RunnerTools> {
+  if (attempt.action.type === 'http' || attempt.action.type === 'runner') {
+    const { openReach } = await lazy.reach()
+    return { ...tools, reach: () => openReach(rooms, state, { as, ...attempt }) }
+  }
   if (attempt.action.type === 'agent')
     return { ...tools, agent: await (await lazy.agentUse()).agentTools(rooms, state, attempt) }
   if (attempt.action.type === 'git') return { ...tools, ...(await lazy.gitActions()).gitHand(rooms, state, attempt) }

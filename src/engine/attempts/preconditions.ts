@@ -6,12 +6,15 @@ import { networkInterfaces } from 'node:os'
 import { dirname } from 'node:path'
 import type { CommandLine, Criterion } from '../../domain/plan.ts'
 import { commandText } from '../../domain/plan-rules/criterion-text.ts'
+import { writeAround } from '../../domain/policy/policy-in-state.ts'
 import type { Failure, Verdict } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import type { Attempt, RunnerTools } from '../../runners/runner.ts'
+import { intersectScopes, type Patterns } from '../../safety/scope.ts'
 import type { Rooms } from '../rooms.ts'
 import { boundOf } from './expressions.ts'
 import { judge } from './judge-criteria.ts'
+import { commandsFor, readTools } from './policy-use.ts'
 import { resolveAttempt } from './resolve.ts'
 import { sandboxFor } from './sandbox-use.ts'
 
@@ -27,12 +30,14 @@ export function checkTools(
     root: rooms.root,
     stateDir: rooms.stateDir,
     owner: key,
-    write: null,
+    write: writeAround(state).reduce<Patterns>(intersectScopes, null),
     environment: rooms.environment,
     about: rooms.about,
     evaluate: () => ({ ok: false, message: 'a check evaluates nothing' }),
     log,
     monotonic: rooms.clock.monotonic,
+    ...commandsFor(rooms, state, definition),
+    ...readTools(state, definition),
     ...sandboxFor(rooms, state, { as: 'check', definition, visit, attempt }),
   }
 }

@@ -6,10 +6,12 @@ import type { Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { TIMEOUT_DEFAULT_MS } from '../../domain/limits.ts'
 import type { Action, CommandLine, Edit, GitAction, TaskDefinition } from '../../domain/plan.ts'
+import { isConfidential } from '../../domain/plan-rules/confidential.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import type { GivenInputs, Texts, UnresolvedInput } from '../../domain/views/board.ts'
 import {
   type Evaluate,
+  parseTemplate,
   type Resolved,
   resolve,
   resolveArgv,
@@ -49,12 +51,19 @@ export async function resolveAttempt(
 ): Promise<Resolved<Attempt>> {
   const { definition } = task
   const attempt = attemptAsWritten(state, task, action)
+  if (isPrompt({ action }) && isConfidential(state.definition, definition))
+    return {
+      ok: false,
+      message: `'${definition.id}' is labelled confidential, so it does not go into a prompt`,
+      hint: 'take the label away, or let a command do it',
+    }
   if (isPlain(definition)) return { ok: true, value: attempt }
   const bound = ownContext(task)
-  const evaluate = await evaluator(state, bound)
+  const leaves = isPrompt({ action })
+  const evaluate = await evaluator(state, bound, { leaves })
   const inputs = resolve(attempt.inputs, evaluate)
   if (!inputs.ok) return inputs
-  const withInputs = await evaluator(state, { ...bound, inputs: inputs.value })
+  const withInputs = await evaluator(state, { ...bound, inputs: inputs.value }, { leaves })
   const env = resolve(attempt.env, withInputs)
   if (!env.ok) return env
   const resolved = resolveAction(action, withInputs)
@@ -127,6 +136,14 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
     const spec = resolve(action.spec, evaluate)
     return spec.ok ? { ok: true, value: { action: { ...action, spec: spec.value }, env: {} } } : spec
   }
+  if (action.type === 'http') {
+    const spec = resolveRequest(action.spec, evaluate)
+    return spec.ok ? { ok: true, value: { action: { ...action, spec: spec.value }, env: {} } } : spec
+  }
+  if (action.type === 'db' || action.type === 'runner') {
+    const spec = resolve(action.spec, evaluate)
+    return spec.ok ? { ok: true, value: { action: { ...action, spec: spec.value }, env: {} } } : spec
+  }
   if (action.type === 'git') {
     const git = resolve(action.git as unknown as Json, evaluate)
     return git.ok
@@ -136,13 +153,59 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
   return { ok: true, value: { action, env: {} } }
 }
 
+/** In headers and body secrets stay names: what is resolved here is hashed, shown and journaled. */
+function resolveRequest(spec: Json, evaluate: Evaluate): Resolved<Json> {
+  if (typeof spec === 'string') return resolveText(spec, evaluate)
+  const { headers = {}, body, ...rest } = spec as { readonly [key: string]: Json }
+  const made: { [key: string]: Json } = {}
+  for (const [key, said] of Object.entries(rest)) {
+    const resolved = typeof said === 'string' && key !== 'json' ? resolveText(said, evaluate) : resolve(said, evaluate)
+    if (!resolved.ok) return resolved
+    made[key] = resolved.value
+  }
+  const named: { [name: string]: Json } = {}
+  for (const [name, text] of Object.entries(headers as JsonObject)) {
+    const resolved = keepSecretNames(String(text), evaluate)
+    if (!resolved.ok) return resolved
+    named[name] = resolved.value
+  }
+  if (Object.keys(named).length > 0) made.headers = named
+  if (body !== undefined) {
+    const resolved = keepSecretNames(String(body), evaluate)
+    if (!resolved.ok) return resolved
+    made.body = resolved.value
+  }
+  return { ok: true, value: made }
+}
+
+/** A value that flows in is text, whatever it says: only the author's own words name a secret. */
+function keepSecretNames(template: string, evaluate: Evaluate): Resolved<Json> {
+  const parsed = parseTemplate(template)
+  if (!parsed.ok) return parsed
+  const parts: (string | { readonly secret: string })[] = []
+  for (const part of parsed.parts) {
+    const secret = part.type === 'expression' ? /^secrets\.(\w+)$/.exec(part.source)?.[1] : undefined
+    if (secret !== undefined) {
+      parts.push({ secret })
+      continue
+    }
+    const evaluated = part.type === 'text' ? ({ ok: true, value: part.text } as const) : evaluate(part.source)
+    if (!evaluated.ok) return evaluated
+    parts.push(asText(evaluated.value))
+  }
+  const isPlain = parts.every(part => typeof part === 'string')
+  return { ok: true, value: isPlain ? parts.join('') : (parts as Json) }
+}
+
 /** What whoever claims a task is told. Each input and text on its own, so that one that cannot be resolved hides no other. */
 export async function resolveBriefing(state: PlanState, task: TaskState): Promise<GivenInputs> {
-  const given = await resolveInputs(state, task)
+  const given = await resolveInputs(state, task, LEAVES)
   const { texts, unresolved } = await resolveTexts(state, task, given.inputs)
   return { ...given, texts, unresolved: [...given.unresolved, ...unresolved] }
 }
 
+/** Whoever is briefed may be a model. */
+const LEAVES = { leaves: true } as const
 const TEXTS = ['title', 'description', 'instruction'] as const
 
 /** The words of a task that look at something recorded. What cannot be resolved stays as it is written, and is told. */
@@ -154,7 +217,7 @@ async function resolveTexts(
   const { definition } = task
   const written = TEXTS.filter(key => mentions(definition[key]))
   if (written.length === 0) return { texts: {}, unresolved: [] }
-  const evaluate = await evaluator(state, { ...ownContext(task), inputs })
+  const evaluate = await evaluator(state, { ...ownContext(task), inputs }, LEAVES)
   const texts: { -readonly [key in keyof Texts]: string } = {}
   const unresolved: UnresolvedInput[] = []
   for (const key of written) {
@@ -184,15 +247,19 @@ export async function withTitles<T extends { readonly title: string | null }>(
 /** The text of a question, as it is asked. */
 export async function resolveQuestion(state: PlanState, task: TaskState, text: string): Promise<Resolved<string>> {
   if (!mentions(text)) return { ok: true, value: text }
-  const { inputs } = await resolveInputs(state, task)
+  const { inputs } = await resolveInputs(state, task, {})
   return resolveText(text, await evaluator(state, { ...ownContext(task), inputs }))
 }
 
-async function resolveInputs(state: PlanState, task: TaskState): Promise<Omit<GivenInputs, 'texts'>> {
+async function resolveInputs(
+  state: PlanState,
+  task: TaskState,
+  options: { readonly leaves?: boolean },
+): Promise<Omit<GivenInputs, 'texts'>> {
   const { definition } = task
   const written = Object.entries(definition.inputs ?? {})
   if (isPlain(definition)) return { inputs: Object.fromEntries(written), unresolved: [] }
-  const evaluate = await evaluator(state, ownContext(task))
+  const evaluate = await evaluator(state, ownContext(task), options)
   const inputs: [string, Json][] = []
   const unresolved: UnresolvedInput[] = []
   for (const [input, value] of written) {
@@ -230,7 +297,8 @@ export function isPlain(definition: TaskDefinition): boolean {
 }
 
 /** Is its instruction what a model or an agent is asked, and not words for whoever claims it? */
-const isPrompt = ({ action }: TaskDefinition): boolean => action.type === 'model' || action.type === 'agent'
+const isPrompt = ({ action }: Pick<TaskDefinition, 'action'>): boolean =>
+  action.type === 'model' || action.type === 'agent'
 
 /** Is there a reference in any of its strings? */
 function mentions(value: unknown): boolean {

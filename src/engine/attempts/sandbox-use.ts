@@ -8,10 +8,14 @@ import { quoted } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
 import type { Criterion, PlanDefinition, SandboxMode } from '../../domain/plan.ts'
 import { isOffline, type NetworkUse, networkOf, withOwnRules } from '../../domain/plan-rules/network.ts'
+import { layeredSandbox, networkAround, policyOf } from '../../domain/policy/policy-in-state.ts'
+import { effectivePolicy, type Limit, layerWords, type PolicyLayer } from '../../domain/policy/policy-layer.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import type { Attempt, RunnerTools } from '../../runners/runner.ts'
+import type { Ask } from '../../safety/network/network-judge.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
 import { machineLimits } from '../../safety/sandbox/resource-limits.ts'
 import type { OpenNetwork, SandboxLimits } from '../../safety/sandbox/sandbox.ts'
@@ -28,12 +32,31 @@ const FORKS_MAX = 50
 export async function sandboxAtStart(
   rooms: Rooms,
   plan: PlanId,
-): Promise<{ readonly sandbox: SandboxMode; readonly asks?: string }> {
+  layers: readonly PolicyLayer[],
+): Promise<{ readonly sandbox: SandboxMode; readonly asks?: string } | { readonly refusal: Refusal }> {
+  const refusal = await refuseUnwalled(rooms, plan, layers)
+  if (refusal !== null) return { refusal }
   const told = rooms.environment.PLANFOLD_SANDBOX
   if (told !== undefined && MODES.has(told)) return { sandbox: told as SandboxMode }
   if (await cameFromElsewhere(rooms, plan)) return { sandbox: 'required' }
-  const isAsked = await lacksSandbox(rooms, plan)
+  const isAsked = effectivePolicy(layers).sandbox === 'required' ? false : await lacksSandbox(rooms, plan)
   return { sandbox: 'preferred', ...(isAsked ? { asks: newQuestionId(rooms.random) } : {}) }
+}
+
+/** A layer demands a sandbox, there are commands to shut in, and this machine cannot. */
+async function refuseUnwalled(
+  { store, sandbox }: Rooms,
+  plan: PlanId,
+  layers: readonly PolicyLayer[],
+): Promise<Refusal | null> {
+  const demanding = layers.find(({ policy }) => policy.sandbox === 'required')
+  if (demanding === undefined || sandbox === undefined) return null
+  const definition = (await store.state(plan))?.definition
+  if (definition === undefined || !hasCommands(definition)) return null
+  const standing = await sandbox.check()
+  if (standing.ok) return null
+  const { message, hint } = standing.failure
+  return refuse('not-allowed', `${layerWords(demanding, 'sandbox')} demands a sandbox: ${message}`, hint)
 }
 
 /** It has commands that would be shut in, that cannot be done here, and nobody has said that it does not matter. */
@@ -74,9 +97,12 @@ async function cameFromElsewhere({ store }: Rooms, plan: PlanId): Promise<boolea
 }
 
 /** How commands of the plan are shut in now. */
-export function sandboxMode({ definition, sandbox }: Pick<PlanState, 'definition' | 'sandbox'>): SandboxMode {
+export function sandboxMode(state: Pick<PlanState, 'definition' | 'sandbox' | 'layers'>): SandboxMode {
+  const { definition, sandbox } = state
   if (sandbox === 'required') return 'required'
-  return definition.policy?.sandbox ?? sandbox ?? 'off'
+  const own = definition.policy?.sandbox ?? sandbox ?? 'off'
+  const around = layeredSandbox(state)
+  return around === 'required' || (around === 'preferred' && own === 'off') ? around : own
 }
 
 /** Whose commands are shut in: an attempt, the compensation of a task, or a check that belongs to no attempt. */
@@ -90,12 +116,13 @@ export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser | n
   if (rooms.sandbox === undefined || mode === 'off') return {}
   const isRequired = mode === 'required'
   const room = { room: rooms.sandbox, isRequired, limits: limitsFor(rooms, state) }
+  const around = networkAround(state, user?.definition ?? {})
   // What an agent says of the network counts; said nothing, it has none but its model.
   const isAgent = user?.definition.action.type === 'agent'
-  const declared = networkOf(state.definition, user?.definition ?? {}) ?? (isAgent ? NO_NETWORK : null)
+  const declared = networkOf(state.definition, user?.definition ?? {}) ?? (isAgent ? NO_NETWORK : letThrough(around))
   // Whoever wrote the plan here and says nothing of the network has always had it.
   if (declared === null && !isRequired) return { sandbox: { ...room, network: 'host' } }
-  if (declared !== null && isOffline(declared)) return { sandbox: { ...room, network: 'none' } }
+  if ([declared, ...around.map(({ says }) => says)].some(isOffline)) return { sandbox: { ...room, network: 'none' } }
   const who = user === null ? null : networkUser(state.id, user)
   let way: Promise<WayOut | null> | null = null
   const network = async (log: RunnerTools['log']): Promise<Answer<OpenNetwork>> => {
@@ -105,19 +132,28 @@ export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser | n
       if (who === null) return null
       return { journal: new DecisionJournal(rooms.store, who), who }
     })()
-    return await openNetwork(rooms, declared, await way, log)
+    return await openNetwork(rooms, declared, around, await way, log)
   }
   return { sandbox: { ...room, network } }
 }
 
 const NO_NETWORK: NetworkUse = { allow: [], unknown: 'deny' }
 
+/** Of a plan that says nothing itself: what those around it let through. */
+export const letThrough = (around: readonly Limit<NetworkUse>[]): NetworkUse | null =>
+  around.length === 0
+    ? null
+    : {
+        allow: [...new Set(around.flatMap(({ says }) => says.allow))],
+        unknown: around.every(({ says }) => says.unknown === 'ask') ? 'ask' : 'deny',
+      }
+
 interface WayOut {
   readonly journal: DecisionJournal
   readonly who: NetworkUser
 }
 
-function networkUser(plan: PlanId, { as, definition: { id: task }, visit, attempt }: SandboxUser): NetworkUser {
+export function networkUser(plan: PlanId, { as, definition: { id: task }, visit, attempt }: SandboxUser): NetworkUser {
   const isWanted = (state: PlanState): boolean => {
     if (PLAN_ENDED.has(state.status)) return false
     if (as === 'compensation') return state.compensation !== null
@@ -130,13 +166,42 @@ function networkUser(plan: PlanId, { as, definition: { id: task }, visit, attemp
 }
 
 /** A plan that came from elsewhere can lower the limits of this machine, not raise them. */
-function limitsFor({ environment }: Rooms, { definition, sandbox }: PlanState): SandboxLimits {
+function limitsFor({ environment }: Rooms, state: PlanState): SandboxLimits {
   const { limits } = machineLimits(environment)
-  const { memoryBytes = limits.memoryBytes, processes = limits.processes } = definition.policy?.limits ?? {}
-  if (sandbox !== 'required') return { memoryBytes, processes }
+  const { memoryBytes = limits.memoryBytes, processes = limits.processes } = policyOf(state).limits
+  if (state.sandbox !== 'required') return { memoryBytes, processes }
   return {
     memoryBytes: Math.min(memoryBytes, limits.memoryBytes),
     processes: Math.min(processes, limits.processes),
+  }
+}
+
+/** What the layers of the policy around a plan say about the network, for the judge. */
+interface NetworkLimits {
+  readonly within?: readonly (NetworkUse & { readonly who: string })[]
+  readonly person?: readonly string[]
+  readonly asksBeyond?: boolean
+}
+
+/** Which addresses may be reached, and who is asked about others: for commands and for requests of our own. */
+export async function wayOut(
+  { environment, root, stateDir, store }: Rooms,
+  declared: NetworkUse | null,
+  around: readonly Limit<NetworkUse>[],
+  who: NetworkUser | null,
+  signal: AbortSignal,
+): Promise<{ readonly allow: readonly string[]; readonly ask: Ask | null } & NetworkLimits> {
+  const { userNetworkRules } = await lazy.userRules()
+  const { askForAddress, permittedRules } = await lazy.networkUse()
+  const own = await userNetworkRules({ environment, root, stateDir })
+  const within = around.map(({ by, says }) => ({ ...says, who: layerWords(by, 'network') }))
+  const asking = [declared, ...within].some(use => use?.unknown === 'ask') ? who : null
+  const state = asking === null ? null : await store.state(asking.plan)
+  const permitted = state === null || asking === null ? [] : permittedRules(state, asking.task)
+  return {
+    allow: [...(declared === null ? own : withOwnRules(declared, own).allow), ...permitted],
+    ask: asking === null ? null : target => askForAddress(store, asking, target, signal),
+    ...(within.length === 0 ? {} : { within, person: [...own, ...permitted], asksBeyond: declared?.unknown === 'ask' }),
   }
 }
 
@@ -144,28 +209,25 @@ const PORT = 3128
 
 /** The way out for one command: our proxy, which lets through what the plan and the person allow, and tells every decision. */
 async function openNetwork(
-  { environment, root, stateDir, store, word }: Rooms,
+  rooms: Rooms,
   declared: NetworkUse | null,
+  around: readonly Limit<NetworkUse>[],
   way: WayOut | null,
   log: RunnerTools['log'],
 ): Promise<Answer<OpenNetwork>> {
   const { openProxy, proxyNotice } = await lazy.networkProxy()
-  const { userNetworkRules } = await lazy.userRules()
-  const { askForAddress, permittedRules } = await lazy.networkUse()
-  const own = await userNetworkRules({ environment, root, stateDir })
-  const asking = declared?.unknown === 'ask' && way !== null ? way.who : null
-  const state = asking === null ? null : await store.state(asking.plan)
-  const permitted = state === null || asking === null ? [] : permittedRules(state, asking.task)
-  const allow = [...(declared === null ? own : withOwnRules(declared, own).allow), ...permitted]
+  const closing = new AbortController()
+  const { allow, ask, ...limits } = await wayOut(rooms, declared, around, way?.who ?? null, closing.signal)
+  const { word } = rooms
   const say = (text: string): void => log('engine', Buffer.from(`${text}\n`))
   const folder = mkdtempSync(join(tmpdir(), 'pfn-'))
   const howToAllow =
     word === undefined ? undefined : (rule: string): string => word(quoted('allow-network', { address: rule }))
-  const closing = new AbortController()
   let isUsed = false
   const opened = await openProxy({
     folder,
     allow,
+    ...limits,
     onEach: decision => {
       isUsed = true
       if (way !== null && !way.journal.note(decision)) return
@@ -173,7 +235,7 @@ async function openNetwork(
       const how = allowWith === undefined ? why : `allow with ${howToAllow?.(allowWith) ?? allowWith}`
       say(`asked for ${host}:${port}: ${allowed ? 'allowed' : `not allowed; ${how}`}`)
     },
-    ...(asking === null ? {} : { ask: target => askForAddress(store, asking, target, closing.signal) }),
+    ...(ask === null ? {} : { ask }),
     ...(howToAllow === undefined ? {} : { howToAllow }),
   })
   if (!opened.ok) return opened

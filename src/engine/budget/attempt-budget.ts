@@ -1,14 +1,17 @@
 // The door of an attempt to the budgets around it: reserves before a call, settles after it. Both are commands of the plan, decided in
-// the store's transaction, so that two processes can never both take the last of it.
+// the store's transaction, so that two processes can never both take the last of it. A plan that is run by a task of another plan is paid
+// for by both.
 
 import type { Spend } from '../../domain/budget/amounts.ts'
 import { BUDGET_CODE } from '../../domain/budget/budget-rules.ts'
-import { largeAbove } from '../../domain/budget/judge-spend.ts'
+import { amountLeft, largeAbove } from '../../domain/budget/judge-spend.ts'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { AttemptBudget, Reserved, ReserveOptions } from '../../runners/runner.ts'
 import { CommitUnknown, type Store, type Updated } from '../../stores/store.ts'
+import { enclosingTask } from '../files/scope-reservation.ts'
+import type { Rooms } from '../rooms.ts'
 
 const ENGINE = 'engine' as Actor
 
@@ -24,36 +27,86 @@ export interface Spender {
 const UNKNOWNS_MAX = 5
 
 export function attemptBudget(
-  store: Pick<Store, 'update' | 'onChange'>,
+  rooms: Pick<Rooms, 'store' | 'environment'>,
   state: PlanState,
-  { plan, task, visit, attempt }: Spender,
+  spender: Spender,
 ): AttemptBudget {
+  const { store } = rooms
+  const own = account(store, spender)
   let calls = 0
+  /** By the id of the own reservation: that of the plan whose task runs this process, which pays as well. */
+  const outer = new Map<string, { readonly account: Paying; readonly id: string }>()
+  const payer = async (): Promise<Paying | null> => {
+    if (rooms.environment.PLANFOLD_KEY === undefined) return null
+    const found = await enclosingTask(rooms)
+    if (found === null || found.state.budget === null || found.state.id === spender.plan) return null
+    const { id } = found.task.definition
+    return account(store, { plan: found.state.id, task: id, visit: found.task.visit, attempt: found.task.attempt })
+  }
+  return {
+    async reserve(spend, options = {}) {
+      const id = `${keyOf(spender)}#${++calls}`
+      // As in most plans: nothing is counted, and nobody needs to be asked.
+      const isFree = state.budget === null && (spend.cost ?? 0) <= largeAbove(state, spender.task)
+      const held = isFree ? ({ ok: true, id, granted: spend } as const) : await own.reserve(id, spend, options)
+      const paying = held.ok ? await payer() : null
+      if (!held.ok || paying === null) return held
+      const outside = { account: paying, id: `${paying.key}#${spender.plan}/${id}` }
+      const paid = await paying.reserve(outside.id, held.granted, options)
+      if (paid.ok) {
+        outer.set(id, outside)
+        return { ...held, granted: paid.granted }
+      }
+      if (!isFree) await own.settle(id, {})
+      return paid
+    },
+    async settle(id, actual) {
+      const outside = outer.get(id)
+      outer.delete(id)
+      if (state.budget !== null) await own.settle(id, actual)
+      await outside?.account.settle(outside.id, actual)
+    },
+  }
+}
+
+/** What one attempt of one plan holds and settles. */
+interface Paying {
+  readonly key: string
+  reserve(id: string, spend: Spend, options: ReserveOptions): Promise<Reserved>
+  settle(id: string, actual: Spend): Promise<void>
+}
+
+function account(store: Pick<Store, 'state' | 'update' | 'onChange'>, spender: Spender): Paying {
+  const { plan, task, visit, attempt } = spender
   const update = (command: Parameters<Store['update']>[1]) =>
     surely(() => store.update(plan, command, { actor: ENGINE }))
   return {
-    async reserve(spend, options = {}) {
-      const id = `${task}/${visit}/${attempt}#${++calls}`
-      // As in most plans: nothing is counted, and nobody needs to be asked.
-      if (state.budget === null && (spend.cost ?? 0) <= largeAbove(state, task)) return { ok: true, id }
-      return await reserve(store, options, id, () =>
-        update({ type: 'reserve', id, task, visit, attempt, spend: whole(spend) }),
-      )
+    key: keyOf(spender),
+    async reserve(id, spend, options) {
+      let granted = spend
+      const reserved = await reserve(store, options, id, async () => {
+        const { least } = options
+        const state = least === undefined ? null : await store.state(plan)
+        granted = least === undefined || state === null ? spend : fitted(spend, least, state, task)
+        return await update({ type: 'reserve', id, task, visit, attempt, spend: whole(granted) })
+      })
+      return reserved.ok ? { ...reserved, granted } : reserved
     },
     async settle(id, actual) {
-      if (state.budget === null) return
       // What cannot be written now counts as spent in full when the attempt ends.
       await update({ type: 'settle', id, actual: whole(actual) }).catch(() => {})
     },
   }
 }
 
+const keyOf = ({ task, visit, attempt }: Spender): string => `${task}/${visit}/${attempt}`
+
 async function reserve(
   store: Pick<Store, 'onChange'>,
   { signal, wait = 'person' }: ReserveOptions,
   id: string,
   ask: () => Promise<Updated>,
-): Promise<Reserved> {
+): Promise<{ readonly ok: true; readonly id: string } | Extract<Reserved, { readonly ok: false }>> {
   for (;;) {
     if (signal?.aborted === true) return no('stopped', 'stopped while it waited for budget')
     // Listened to before it is asked, so that no change is missed in between.
@@ -72,7 +125,27 @@ async function reserve(
   }
 }
 
-const no = (why: 'asked' | 'stopped' | 'refused', message: string, hint?: Failure['hint']): Reserved => ({
+/** As much as is left now. A single call that would be dear is made smaller before anybody is asked about it. */
+function fitted(spend: Spend, least: Spend, state: PlanState, task: TaskName): Spend {
+  const { budget } = state
+  const large = Math.max(largeAbove(state, task), budget?.large.get(task) ?? 0)
+  const cost = Math.min(large, (budget === null ? null : amountLeft(state, budget, task, 'cost')) ?? large)
+  const tokens = budget === null ? null : amountLeft(state, budget, task, 'tokens')
+  const within = (most: number, least: number, left: number): number => Math.min(most, Math.max(least, left))
+  return {
+    ...spend,
+    ...(typeof spend.cost === 'number' ? { cost: within(spend.cost, least.cost ?? 0, cost) } : {}),
+    ...(spend.tokens === undefined || tokens === null
+      ? {}
+      : { tokens: within(spend.tokens, least.tokens ?? 0, Math.floor(tokens)) }),
+  }
+}
+
+const no = (
+  why: 'asked' | 'stopped' | 'refused',
+  message: string,
+  hint?: Failure['hint'],
+): Extract<Reserved, { readonly ok: false }> => ({
   ok: false,
   why,
   failure: {

@@ -51,6 +51,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
     handoff: { type: 'handoff', plan },
     digest: { type: 'digest', plan, since: 0 },
     contract: { type: 'contract', plan },
+    budget: { type: 'budget', plan },
     inbox: { type: 'inbox' },
     questions: { type: 'questions', plan },
     reviews: { type: 'reviews', plan },

@@ -143,14 +143,23 @@ async function wantedBy(rooms: Rooms, state: PlanState, task: TaskState): Promis
  * Plans one of whose tasks runs this very process, as its environment says: that task has reserved the files for whatever it
  * starts. Would we wait for it, it would wait for us for ever.
  */
-export async function enclosingPlans({ environment, store }: Rooms): Promise<readonly PlanId[]> {
+export async function enclosingPlans(rooms: Pick<Rooms, 'environment' | 'store'>): Promise<readonly PlanId[]> {
+  const found = await enclosingTask(rooms)
+  return found === null ? [] : [found.state.id, ...(found.task.prepared?.reserves?.within ?? [])]
+}
+
+/** The task that runs this very process; null when none does. */
+export async function enclosingTask({
+  environment,
+  store,
+}: Pick<Rooms, 'environment' | 'store'>): Promise<{ readonly state: PlanState; readonly task: TaskState } | null> {
   const [plan, ...rest] = (environment.PLANFOLD_KEY ?? '').split('/')
-  if (plan === undefined || plan === '') return []
+  if (plan === undefined || plan === '') return null
   const found = await store.find(plan)
   const state = found === null ? null : await store.state(found.plan)
   const task = state?.tasks.get(rest.slice(0, -1).join('/') as TaskName)
-  if (state == null || task?.status !== 'running' || String(task.visit) !== rest.at(-1)) return []
-  return [state.id, ...(task.prepared?.reserves?.within ?? [])]
+  if (state == null || task?.status !== 'running' || String(task.visit) !== rest.at(-1)) return null
+  return { state, task }
 }
 
 async function waitFor(

@@ -4,12 +4,13 @@
 import type { Dirent } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import type { JsonObject } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { Outcome, RunnerTools } from '../../runners/runner.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import { inScope, mayHold } from '../../safety/scope.ts'
-import { byteRedactor } from '../../safety/secrets/redaction.ts'
+import { byteRedactor, redactJson, redactor } from '../../safety/secrets/redaction.ts'
 import type { Rooms } from '../rooms.ts'
 
 /** Clocks of file systems tick coarsely. */
@@ -38,6 +39,10 @@ export async function withoutSecretFiles(
       : 'delete it there, and give out a new secret; hand it on by the environment, not in a file'
   return { type: 'failed', failure: failure('policy', message, hint) }
 }
+
+/** What was parsed may say in plain words what its text had hidden in escapes. */
+export const withoutSecretTexts = (outputs: JsonObject, secrets: RunnerTools['secrets'] = {}): JsonObject =>
+  redactJson(outputs, redactor(Object.values(secrets), { parts: true }))
 
 function named(files: readonly Found[]): string {
   const names = files.slice(0, NAMED).map(({ path }) => `'${path}'`)

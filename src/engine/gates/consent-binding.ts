@@ -14,13 +14,17 @@ import { approversOf, impactIn } from '../../domain/gates/consent-rules.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Action, Approvers, Budget, CommandLine, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { effectOf, scopeOf } from '../../domain/plan-rules/effect.ts'
+import { dbLines, dbRequest } from '../../domain/plan-rules/db-request.ts'
+import { effectOf } from '../../domain/plan-rules/effect.ts'
+import { httpRequest, requestLines } from '../../domain/plan-rules/http-request.ts'
 import { type NetworkUse, networkOf } from '../../domain/plan-rules/network.ts'
+import { runnerLines, runnerRequest } from '../../domain/plan-rules/runner-request.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { inheritedEnvironment } from '../../safety/environment.ts'
 import { runsOutside } from '../../safety/sandbox/outside-git.ts'
+import { writeAgreed } from '../attempts/policy-use.ts'
 import { sandboxFor } from '../attempts/sandbox-use.ts'
 import type { Rooms } from '../rooms.ts'
 import { namedFiles, programOf, remotesOf, sha256 } from './command-files.ts'
@@ -75,7 +79,7 @@ export async function bindTask(
     plan: state.id,
     name: plan.name,
     definition: writtenHash(plan),
-    policy: policyHash(plan),
+    policy: policyHash(state),
     approvers: options.approvers === undefined ? approversOf(state, task) : options.approvers,
     task: definition.id,
     visit: task.visit,
@@ -97,7 +101,7 @@ export async function bindTask(
     besides: besidesOf(definition),
     ...((await isShutIn(rooms, state, does)) ? { sandbox: true } : {}),
     // What is declared to only read writes nothing, whatever the policy would allow.
-    write: effect === 'pure' && definition.write === undefined ? [] : scopeOf(plan, definition),
+    write: effect === 'pure' && definition.write === undefined ? [] : writeAgreed(state, definition),
     network: network?.allow ?? null,
     ...(network?.unknown === 'ask' ? { unknown: 'ask' } : {}),
     hosts: hostsIn([
@@ -125,8 +129,8 @@ async function isShutIn(rooms: Rooms, state: PlanState, does: ShownAction): Prom
 /** Edits and git actions are carried out by us, and reach nobody. */
 function reachedBy(plan: PlanDefinition, task: TaskDefinition): NetworkUse | null {
   const { type } = task.action
-  const declared = type === 'edit' || type === 'git' ? null : networkOf(plan, task)
-  return declared ?? (type === 'run' || type === 'external' ? null : { allow: [], unknown: 'deny' })
+  const declared = type === 'edit' || type === 'git' || type === 'db' ? null : networkOf(plan, task)
+  return declared ?? (type === 'run' || type === 'external' || type === 'http' ? null : { allow: [], unknown: 'deny' })
 }
 
 /** Where a setting of git may lead: the rest of its key is an address, or its value. */
@@ -160,8 +164,20 @@ async function doing(
       }
     case 'git':
       return { type: 'git', git: action.git }
+    case 'http': {
+      const request = httpRequest(action)
+      return { type: 'request', to: 'http', lines: request === null ? [] : requestLines(request) }
+    }
+    case 'db': {
+      const request = dbRequest(action)
+      return { type: 'request', to: 'db', lines: request === null ? [] : dbLines(request) }
+    }
     case 'agent':
       return { type: 'agent', agent: action.spec, instruction: instruction ?? null }
+    case 'runner': {
+      const request = runnerRequest(action)
+      return { type: 'request', to: 'runner', lines: request === null ? [] : runnerLines(request) }
+    }
     case 'external':
       return { type: 'external', instruction: instruction ?? null }
     default:
@@ -179,7 +195,7 @@ async function diffOf(rooms: Rooms, state: PlanState, attempt: Attempt): Promise
       root: rooms.root,
       stateDir: rooms.stateDir,
       owner: 'preview',
-      write: scopeOf(state.definition, attempt.definition),
+      write: writeAgreed(state, attempt.definition),
       environment: rooms.environment,
       about: rooms.about,
       evaluate: () => ({ ok: false, message: 'an edit evaluates nothing' }),
@@ -201,6 +217,8 @@ function wordsOf(does: ShownAction): readonly string[] {
     case 'edit':
     case 'git':
       return []
+    case 'request':
+      return does.lines
     case 'agent':
     case 'external':
       return does.instruction === null ? [] : [does.instruction]
@@ -222,7 +240,11 @@ function givenTo(
 /** The files a command names; of an edit, those it changes. */
 function namesOf(action: Action, words: readonly string[], cwd: string, root: string) {
   // Prose names files in passing; whoever claims the task reads what it needs.
-  if (action.type === 'external' || action.type === 'agent') return []
+  if (['external', 'agent', 'http', 'runner'].includes(action.type)) return []
+  if (action.type === 'db') {
+    const request = dbRequest(action)
+    return namedFiles(root, '.', request?.do === 'migrate' ? request.files : [])
+  }
   if (action.type !== 'edit') return namedFiles(root, cwd, words)
   const files = action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
   return namedFiles(root, '.', files)
@@ -254,7 +276,12 @@ const hashes = new WeakMap<PlanDefinition, { readonly written: Sha256; readonly 
 /** Items that the engine found are not the author's words; what they come to stands in the inputs of each task. */
 export const writtenHash = (plan: PlanDefinition): Sha256 => hashesOf(plan).written
 
-export const policyHash = (plan: PlanDefinition): Sha256 => hashesOf(plan).policy
+/** Of the plan's own policy; with the layers around it where there are some. They stand still once the plan has started. */
+export function policyHash({ definition, layers }: Pick<PlanState, 'definition' | 'layers'>): Sha256 {
+  if (layers.length === 0) return hashesOf(definition).policy
+  const { policy = {} } = definition
+  return sha256(canonicalJson({ policy, layers } as unknown as Json))
+}
 
 function hashesOf(plan: PlanDefinition) {
   const known = hashes.get(plan)
@@ -288,11 +315,13 @@ export function hostsIn(texts: readonly string[]): readonly string[] {
 }
 
 function costWords(budget: Budget | undefined): string {
-  const { cost, timeMs, attempts } = budget ?? {}
+  const { cost, timeMs, attempts, tokens, calls } = budget ?? {}
   const said = [
     ...(cost === undefined ? [] : [`at most ${cost.amount} ${cost.currency}`]),
     ...(timeMs === undefined ? [] : [`at most ${timeMs / 1000} s`]),
     ...(attempts === undefined ? [] : [`at most ${attempts} attempts`]),
+    ...(tokens === undefined ? [] : [`at most ${tokens} tokens`]),
+    ...(calls === undefined ? [] : [`at most ${calls} calls`]),
   ]
   return said.length === 0 ? 'no budget said' : said.join(', ')
 }

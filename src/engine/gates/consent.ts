@@ -17,7 +17,10 @@ import {
 import { advise, next } from '../../domain/hint.ts'
 import type { Sha256, TaskName } from '../../domain/id.ts'
 import type { Action, Approvers } from '../../domain/plan.ts'
+import { changesData, dbRequest } from '../../domain/plan-rules/db-request.ts'
 import { heldScope, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
+import { downloadFile } from '../../domain/plan-rules/http-request.ts'
+import { approversBy } from '../../domain/policy/policy-in-state.ts'
 import type { Failure, Found } from '../../domain/result.ts'
 import { wouldReopen } from '../../domain/rules/routing.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -53,7 +56,7 @@ export function consentObjection(
   attempt: Attempt,
   { action }: { readonly action?: Action },
 ): Failure | null | Promise<Failure | null> {
-  const outside = beyondPolicy(state, attempt.action)
+  const outside = beyondPolicy(state, attempt)
   if (outside !== null || action !== undefined || !needsConsent(state, task)) return outside
   return askConsent(rooms, state, task, attempt)
 }
@@ -62,12 +65,10 @@ const askConsent = async (...asked: [Rooms, PlanState, TaskState, Attempt]): Pro
   await (await lazy.consent()).objection(...asked)
 
 /** A task may narrow the plan's `policy.write`, never widen it. For commands that is trusted until a sandbox enforces it. */
-function beyondPolicy(state: PlanState, action: Action): Failure | null {
+function beyondPolicy(state: PlanState, attempt: Pick<Attempt, 'action' | 'definition'>): Failure | null {
   const allowed = state.definition.policy?.write
-  if (action.type !== 'edit' || allowed === undefined) return null
-  const file = action.edits
-    .flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
-    .find(path => !inScope(allowed, path))
+  if (allowed === undefined) return null
+  const file = writtenBy(attempt).find(path => !inScope(allowed, path))
   if (file === undefined) return null
   return {
     class: 'policy',
@@ -75,6 +76,18 @@ function beyondPolicy(state: PlanState, action: Action): Failure | null {
     hint: 'widen policy.write in a revision, or edit another file',
     retryable: false,
   }
+}
+
+/** What we write ourselves for a task: its edits, its download, its database. */
+function writtenBy({ action, definition }: Pick<Attempt, 'action' | 'definition'>): readonly string[] {
+  if (action.type === 'edit')
+    return action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
+  if (action.type === 'db') {
+    const request = dbRequest(action)
+    return request !== null && changesData(request) ? [request.file] : []
+  }
+  const download = action === definition.action || action.type === 'http' ? downloadFile(definition) : null
+  return download === null ? [] : [download]
 }
 
 /** What a task would do now, stored. Part of preparing it. */
@@ -194,7 +207,7 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
     plan: state.id,
     name: plan.name,
     definition: writtenHash(plan),
-    policy: policyHash(plan),
+    policy: policyHash(state),
     approvers,
     gate: type,
     task: definition.id,
@@ -240,7 +253,7 @@ const needsGate = (task: TaskState, { definition: { id } }: TaskState): boolean 
 
 /** Who must agree to what has a high impact, when the policy says who. */
 const demandedBy = (state: PlanState, task: TaskState): Approvers | null =>
-  impactIn(state, task) === null ? null : (state.definition.policy?.gates?.approvers ?? null)
+  impactIn(state, task) === null ? null : (approversBy(state) ?? null)
 
 async function resolution(state: PlanState, task: TaskState): Promise<Resolution> {
   const resolved = await resolveAttempt(state, task)

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { PlanId, Sha256 } from '../../domain/id.ts'
 import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
+import { policyOf } from '../../domain/policy/policy-in-state.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import { type InboxItem, inboxOf, reviewsOf, rollbackItem, type StoppedRollback } from '../../domain/views/inbox.ts'
@@ -124,7 +125,7 @@ async function restoredIn({ store, clock }: Rooms, { id, name, status }: PlanRow
   if (isOver && (await store.metrics(id)).every(({ retries }) => retries === 0)) return []
   const state = await store.state(id)
   if (state === null) return []
-  const keptMs = state.definition.policy?.retention?.restoredMs ?? RESTORED_KEPT_MS
+  const keptMs = policyOf(state).retention.restoredMs ?? RESTORED_KEPT_MS
   const told = isOver ? state.restored.filter(({ at }) => at + keptMs > clock.now()) : state.restored
   return told.map(one => ({ plan: id, name, ...one }))
 }

@@ -4,6 +4,7 @@
 
 import type { JsonObject } from '../../domain/json.ts'
 import { fillIn } from '../../domain/plan-rules/form.ts'
+import { addressBeyond } from '../../domain/policy/policy-layer.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
@@ -13,7 +14,7 @@ import type { Rooms } from '../rooms.ts'
 
 /** What stands against the answer; null when it may be written, and what it changes on this machine is. */
 export async function keepForMachine(
-  { environment, root, stateDir }: Rooms,
+  { environment, root, stateDir, clock }: Rooms,
   caller: Caller,
   state: PlanState,
   { id, answers }: { readonly id: string; readonly answers: JsonObject },
@@ -32,10 +33,13 @@ export async function keepForMachine(
     return { ...denial, hint: network === undefined ? PERSON : `${PERSON}, or answer allow=plan` }
   }
   const place = { environment, root, stateDir }
+  const beyond = network === undefined ? null : addressBeyond(state.layers, network.rule)
+  if (beyond !== null) return refuse('not-allowed', beyond, 'ask whoever administers this machine')
+  const person = { by: caller.actor, at: clock.now() }
   const kept =
     network === undefined
-      ? await rememberWithoutSandbox(place, true)
-      : await changeUserRules(place, { do: 'add', rule: network.rule, for: 'user' })
+      ? await rememberWithoutSandbox(place, true, person)
+      : await changeUserRules(place, { do: 'add', rule: network.rule, for: 'user' }, person)
   return kept.ok ? null : refuse('not-allowed', kept.failure.message, kept.failure.hint)
 }
 

@@ -13,11 +13,13 @@ import type { Turn } from '../../domain/command.ts'
 import { plainStep } from '../../domain/hint.ts'
 import type { Actor, Millis, PlanId, TaskName } from '../../domain/id.ts'
 import type { Notify } from '../../domain/plan.ts'
+import { commandAnswer, commandReason } from '../../domain/policy/policy-in-state.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Due, Notice } from '../../domain/views/notices.ts'
 import type { SandboxUse } from '../../safety/sandbox/shut-in.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import { CommitUnknown, type Entry, type Lease } from '../../stores/store.ts'
+import { refusesSending } from '../attempts/policy-use.ts'
 import { sandboxFor } from '../attempts/sandbox-use.ts'
 import { lazy } from '../lazy-imports.ts'
 import { Bell } from '../loop/bell.ts'
@@ -179,7 +181,8 @@ export class Notifier implements Notices {
     const worker = async (): Promise<void> => {
       for (let next = line.shift(); next !== undefined; next = line.shift()) {
         const { notice, send, to, ids } = next
-        const failure = await this.#tell(send, notice, ids[0]!.id, sandbox)
+        const refused = refusesNotice(state, send)
+        const failure = refused ?? (await this.#tell(send, notice, ids[0]!.id, sandbox))
         if (failure === 'not told') {
           if (notice.kind !== 'waiting') missed = Math.min(missed, entryOf(ids[0]!.id) ?? missed)
           continue
@@ -218,6 +221,13 @@ export class Notifier implements Notices {
     }
     return failure
   }
+}
+
+/** Why the policy lets nobody be told this way; null when it does. It is written down as any other failure to tell. */
+function refusesNotice(state: PlanState, send: Notify['send']): string | null {
+  if ('webhook' in send) return refusesSending(state, 'webhooks')?.message ?? null
+  const answer = commandAnswer(state, send.command)
+  return answer.verdict === 'allow' ? null : commandReason(answer)
 }
 
 /** Only work that is somebody's waits for a person; anybody may claim the rest. */

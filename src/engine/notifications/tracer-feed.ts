@@ -3,6 +3,7 @@
 import type { PlanId } from '../../domain/id.ts'
 import { OpenSpans } from '../../domain/views/trace.ts'
 import type { Entry, Position } from '../../stores/store.ts'
+import { refusesSending } from '../attempts/policy-use.ts'
 import type { Rooms } from '../rooms.ts'
 
 export interface TracingOptions {
@@ -34,7 +35,7 @@ export function entryTracer({ tracer, store }: Rooms): (entry: Entry) => Promise
   let last: Promise<void> = Promise.resolve()
   const tell = async (entry: Entry): Promise<void> => {
     const state = await store.state(entry.plan)
-    if (state === null) return
+    if (state === null || refusesSending(state, 'traces') !== null) return
     const spans = open.get(entry.plan) ?? new OpenSpans()
     if (open.size >= PLANS_MAX) open.delete(open.keys().next().value as PlanId)
     open.set(entry.plan, spans)

@@ -177,6 +177,8 @@ function looserPolicy(before: PlanDefinition, after: PlanDefinition): string | n
   const { policy: is = {} } = after
   const path = firstWider(was.write, is.write)
   if (path !== null) return `the plan could write more (${path})`
+  const seen = firstWider(was.read, is.read)
+  if (seen !== null) return `the plan could read more (${seen})`
   const host = reachedBeyond(networkOf(before, {}), networkOf(after, {}))
   if (host !== null) return `the plan could reach more of the network (${host})`
   if (STRICT[is.sandbox ?? 'preferred'] < STRICT[was.sandbox ?? 'preferred'])
@@ -185,7 +187,7 @@ function looserPolicy(before: PlanDefinition, after: PlanDefinition): string | n
   const room = (['memoryBytes', 'processes'] as const).find(key => !isKept(was.limits?.[key], is.limits?.[key]))
   if (room !== undefined) return `commands could use more ${room === 'processes' ? room : 'memory'} (policy.limits)`
   if (limits || isDearer(was.budget, is.budget)) return 'the plan would have a larger budget'
-  const rule = (['checkpoints', 'onFailure', 'escalate', 'breaker', 'retention'] as const).find(
+  const rule = (['commands', 'data', 'checkpoints', 'onFailure', 'escalate', 'breaker', 'retention'] as const).find(
     key => !same(was[key], is[key]),
   )
   if (rule !== undefined) return `policy.${RULE_KEYS[rule] ?? rule} would change`

@@ -104,6 +104,7 @@ export const QUERY_RIGHTS: { readonly [T in QueryType]: Right } = {
   handoff: 'read',
   digest: 'read',
   contract: 'read',
+  budget: 'read',
   proposals: 'read',
   converging: 'read',
   drift: 'read',

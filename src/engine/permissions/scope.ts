@@ -179,6 +179,8 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
       if (other !== undefined && !(await isReferenceSeen(rooms, isSeen, other))) return null
       if (query.type === 'adoption' && (await adoptionOutOfScope(rooms, isSeen, found.plan, query.into)) !== null)
         return null
+      // A forecast from other plans would tell of them.
+      if (query.type === 'budget') return await answer<'budget'>(rooms, { ...query, earlier: false })
       return query.type === 'next'
         ? await hideHolders(isSeen, await answer<'next'>(rooms, query))
         : await answer(rooms, query)

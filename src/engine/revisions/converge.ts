@@ -1,9 +1,10 @@
 // The definition of done, judged against the workspace as it is, outside any task; and what is to be added to the plan for what does
 // not hold. Each criterion comes with what was seen: how the check ended and the end of what it printed.
 
+import { keyText } from '../../domain/budget/budget-text.ts'
+import { budgetView } from '../../domain/budget/budget-view.ts'
 import type { Command } from '../../domain/command.ts'
 import { advise, quoted } from '../../domain/hint.ts'
-import { numberOf } from '../../domain/phrases.ts'
 import type { Criterion } from '../../domain/plan.ts'
 import { DONE_TASK } from '../../domain/plan-rules/graph-rules.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
@@ -105,15 +106,11 @@ export async function append(
 }
 
 export async function converging(rooms: Rooms, state: PlanState): Promise<Converging> {
-  const { definition, attempts, startedAt } = state
-  const { budget } = definition.policy ?? {}
-  const took = rooms.clock.now() - (startedAt ?? rooms.clock.now())
+  const { definition } = state
+  const { blocks } = budgetView(state, rooms.clock.now())
+  const used = blocks.find(({ task }) => task === null)?.lines.find(({ left }) => left <= 0)
   const spent =
-    budget?.attempts !== undefined && attempts >= budget.attempts
-      ? `${attempts} of ${numberOf(budget.attempts, 'attempt')} are used up`
-      : budget?.timeMs !== undefined && took >= budget.timeMs
-        ? `it has been at work for ${Math.round(took / 1000)} s of ${Math.round(budget.timeMs / 1000)} s`
-        : null
+    used === undefined ? null : `${keyText(used.key, used.spent)} of ${keyText(used.key, used.cap)} are used up`
   const entries = await entriesAfter(rooms.store, state.id, 0)
   return { ...convergenceOf(entries), criteria: definition.done?.length ?? 0, spent }
 }

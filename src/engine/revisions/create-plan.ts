@@ -3,10 +3,13 @@
 import { hasBudget } from '../../domain/budget/ledger.ts'
 import type { CommandOf } from '../../domain/command.ts'
 import { type PlanId, type PlanName, planId } from '../../domain/id.ts'
+import { same } from '../../domain/json.ts'
 import { NAME_TRIES_MAX } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { refuse } from '../../domain/refusal.ts'
+import type { PolicyLayer } from '../../domain/policy/policy-layer.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { RULES } from '../../domain/rules-number.ts'
+import type { PlanState } from '../../domain/state/state.ts'
 import { definitionHash } from '../../format/plan/hash.ts'
 import { sandboxAtStart } from '../attempts/sandbox-use.ts'
 import { placeFor } from '../git/plan-worktree.ts'
@@ -65,13 +68,39 @@ export async function create(
 
 // How a plan is started: by which rules, whether files are looked at, and how the world stands.
 
-export async function startOf(rooms: Rooms, plan: PlanId): Promise<Omit<CommandOf<'start'>, 'type'>> {
+export type Starting =
+  | { readonly ok: true; readonly start: Omit<CommandOf<'start'>, 'type'> }
+  /** What is to hold around the plan cannot be known, or cannot be kept here. */
+  | { readonly ok: false; readonly refusal: Refusal }
+
+export async function startOf(rooms: Rooms, plan: PlanId): Promise<Starting> {
   const files = rooms.snapshots === undefined ? {} : { files: 'seen' as const }
-  const sandbox = rooms.sandbox === undefined ? {} : await sandboxAtStart(rooms, plan)
+  const read = (await rooms.policy?.()) ?? { ok: true, value: [] }
+  if (!read.ok) return { ok: false, refusal: refuse('not-allowed', read.failure.message, read.failure.hint) }
+  const layers = read.value
+  const walled = rooms.sandbox === undefined ? null : await sandboxAtStart(rooms, plan, layers)
+  if (walled !== null && 'refusal' in walled) return { ok: false, refusal: walled.refusal }
+  const sandbox = walled ?? {}
   const state = await rooms.store.state(plan)
   const budget = state !== null && hasBudget(state.definition) ? { budget: 'kept' as const } : {}
   const stamp = await (await lazy.drift()).stampOf(rooms, plan)
-  return { rules: RULES, ...files, ...sandbox, ...budget, ...stamp }
+  const policy = layers.length === 0 ? {} : { policy: layers }
+  return { ok: true, start: { rules: RULES, ...files, ...sandbox, ...budget, ...policy, ...stamp } }
+}
+
+/** A plan that somebody takes up again, paused or ended, goes on under the policy of then. Empty: it is the same as before. */
+export async function policyAnew(
+  rooms: Rooms,
+  state: PlanState | null,
+): Promise<
+  | { readonly ok: true; readonly policy: { readonly policy?: readonly PolicyLayer[] } }
+  | { readonly ok: false; readonly refusal: Refusal }
+> {
+  const isOpen = state === null || state.status === 'draft' || state.status === 'active'
+  if (rooms.policy === undefined || isOpen) return { ok: true, policy: {} }
+  const read = await rooms.policy()
+  if (!read.ok) return { ok: false, refusal: refuse('not-allowed', read.failure.message, read.failure.hint) }
+  return { ok: true, policy: same(read.value, state.layers) ? {} : { policy: read.value } }
 }
 
 /** Another format is as foreign as another machine, and so is a model: who runs it has not written it. */

@@ -92,8 +92,14 @@ export async function keep(rooms: Rooms, plan: PlanId, order: KeepingOrder, writ
       )
     case 'finish': {
       const state = await rooms.store.state(plan)
-      const start = state?.status === 'draft' ? { start: await startOf(rooms, plan) } : {}
-      return await write(rooms, plan, { ...order, by, ...start }, writing)
+      const starting = state?.status === 'draft' ? await startOf(rooms, plan) : null
+      if (starting?.ok === false) return starting
+      return await write(
+        rooms,
+        plan,
+        { ...order, by, ...(starting === null ? {} : { start: starting.start }) },
+        writing,
+      )
     }
     default:
       return order satisfies never

@@ -14,6 +14,10 @@ export const VARIABLES = [
   'stdout',
   'stderr',
   'outputs',
+  // After a request (http) and after a question to a database (db): short for outputs.status, outputs.rows, outputs.changes.
+  'status',
+  'rows',
+  'changes',
   'visit',
   'attempt',
   // What was said by whoever sent the task back; empty when nobody has.
@@ -25,6 +29,8 @@ export const VARIABLES = [
   // In `detect` of a failure mode.
   'error',
   'failure_class',
+  // In headers and body of a request.
+  'secrets',
   // In preconditions.
   'memory',
   'network',

@@ -88,10 +88,13 @@ const raiseApprovers = (approvers: Approvers | undefined): { readonly [key: stri
 const raiseEscalation = (said: Escalation | undefined): JsonObject | undefined =>
   said && written({ after: raiseMs(said.afterMs), to: said.to })
 
-function raisePolicy(policy: Policy): JsonObject {
+export function raisePolicy(policy: Policy): JsonObject {
   const {
     write,
+    read,
     network,
+    commands,
+    data,
     sandbox,
     budget,
     checkpoints,
@@ -107,7 +110,10 @@ function raisePolicy(policy: Policy): JsonObject {
   } = policy
   return written({
     write,
+    read,
     network: network as Json | undefined,
+    commands: commands && written({ ...commands }),
+    data: data && written({ ...data }),
     sandbox,
     budget: budget && raiseBudget(budget),
     checkpoints: checkpoints && written({ ...checkpoints }),

@@ -113,6 +113,26 @@ const modelSpec = fc.oneof(
     {},
   ),
 ) as fc.Arbitrary<Json>
+const httpSpec = fc.oneof(
+  fc.constant('https://example.org/x'),
+  sparse(
+    { headers: fc.constant({ accept: 'text/plain', 'x-y': '${{ inputs.x }}' }), json: said, key: fc.constant('auto') },
+    { method: fc.constantFrom('POST', 'PUT', 'DELETE'), url: fc.constant('https://example.org/${{ inputs.x }}') },
+  ),
+) as fc.Arbitrary<Json>
+const dbSpec = fc.oneof(
+  sparse(
+    { values: fc.constantFrom([1, 'x', null, true], { a: '${{ inputs.x }}' }), rows: fc.integer({ min: 1, max: 99 }) },
+    { url: fc.constant('sqlite:app.db'), query: fc.constant('select ?') },
+  ),
+  sparse(
+    { key: fc.constant('auto') },
+    {
+      url: fc.constant('sqlite:app.db'),
+      execute: fc.constant(['delete from x', { sql: 'delete from y', values: [1] }]),
+    },
+  ),
+) as fc.Arbitrary<Json>
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 4, arbitrary: doing },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('decide' as const), expression }) },
@@ -121,7 +141,16 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant('git' as const), git: gitAction }) },
   { weight: 1, arbitrary: sparse({ name: taskName }, { type: fc.constant('checkpoint' as const) }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('model' as const), spec: modelSpec }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('http' as const), spec: httpSpec }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('db' as const), spec: dbSpec }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('agent' as const), spec: agentSpec }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('runner' as const),
+      spec: fc.constantFrom<Json>('words', { use: 'words', with: { file: '${{ inputs.x }}' } }),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom(...LATER_ACTIONS), spec: said }) },
 )
 const output: fc.Arbitrary<OutputSource> = fc.oneof(
@@ -151,11 +180,14 @@ const failureMode: fc.Arbitrary<FailureMode> = sparse(
     ),
   },
 )
-/** A model is asked something. */
-const prompted = (task: TaskDefinition): TaskDefinition =>
-  task.action.type === 'model' || task.action.type === 'agent'
-    ? { ...task, instruction: 'How severe is ${{ inputs.x }}?' }
-    : task
+/** A model is asked something; the answer to a request goes into no file, or into one. */
+const prompted = (task: TaskDefinition): TaskDefinition => {
+  if (task.action.type === 'model' || task.action.type === 'agent')
+    return { ...task, instruction: 'How severe is ${{ inputs.x }}?' }
+  if (task.action.type !== 'http') return task
+  const { outputs: _, ...rest } = task
+  return rest
+}
 /** A task inside another one. */
 const small = sparse({ title: line, needs: fc.array(taskName, { maxLength: 2 }) }, { id: taskName, action }).map(
   prompted as never,

@@ -12,6 +12,7 @@ import {
   type CommandLine,
   type CompensatingTask,
   type Criterion,
+  type DataRules,
   type Edit,
   type Escalation,
   type FailureMode,
@@ -35,6 +36,7 @@ import {
   type ValueKind,
 } from '../../domain/plan.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
+import type { CommandRules } from '../../domain/policy/command-rules.ts'
 import type { EditDocument, GitDocument, PlanDocument, TaskDocument } from './schema.ts'
 import type { FieldDocument, GateDocument, NotifyDocument, RecoveryDocument } from './schema-gates.ts'
 import type { CommandDocument, CriterionDocument, RetryDocument } from './schema-parts.ts'
@@ -107,11 +109,15 @@ function lowerApprovers({ role, count }: { role?: string | undefined; count?: nu
 const lowerEscalation = (said: { after: number; to: string } | undefined): Escalation | undefined =>
   said && { afterMs: said.after, to: said.to }
 
-function lowerPolicy(document: NonNullable<PlanDocument['policy']>): Policy {
-  const { write, network, sandbox, budget, checkpoints, roles, replan, review, breaker, limits, retention } = document
+export function lowerPolicy(document: NonNullable<PlanDocument['policy']>): Policy {
+  const { write, read, network, sandbox, budget, checkpoints, roles, replan, review, breaker, limits, retention } =
+    document
   return sparse<Policy>({
     write,
+    read,
     network,
+    commands: document.commands && sparse<CommandRules>({ ...document.commands }),
+    data: document.data && sparse<DataRules>({ ...document.data }),
     sandbox,
     budget: budget && lowerBudget(budget),
     checkpoints: checkpoints && sparse<CheckpointPolicy>({ ...checkpoints }),
@@ -239,7 +245,22 @@ function lowerUndo({ task, ...action }: NonNullable<TaskDocument['compensate']>)
 type ActionDocument = Partial<
   Pick<
     TaskDocument,
-    | ('run' | 'stdin' | 'edit' | 'decide' | 'gate' | 'show' | 'subplan' | 'git' | 'checkpoint' | 'model' | 'agent')
+    | (
+        | 'run'
+        | 'stdin'
+        | 'edit'
+        | 'decide'
+        | 'gate'
+        | 'show'
+        | 'subplan'
+        | 'git'
+        | 'checkpoint'
+        | 'model'
+        | 'http'
+        | 'db'
+        | 'agent'
+        | 'runner'
+      )
     | (typeof LATER_ACTIONS)[number]
   >
 >
@@ -256,7 +277,10 @@ function lowerAction(document: ActionDocument): Action {
   if (checkpoint !== undefined)
     return { type: 'checkpoint', name: typeof checkpoint === 'string' ? checkpoint : checkpoint.name }
   if (document.model !== undefined) return { type: 'model', spec: document.model as Json }
+  if (document.http !== undefined) return { type: 'http', spec: document.http as Json }
+  if (document.db !== undefined) return { type: 'db', spec: document.db as Json }
   if (document.agent !== undefined) return { type: 'agent', spec: document.agent as Json }
+  if (document.runner !== undefined) return { type: 'runner', spec: document.runner as Json }
   for (const type of LATER_ACTIONS) {
     const spec = document[type]
     if (spec !== undefined) return { type, spec }

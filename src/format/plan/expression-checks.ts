@@ -40,12 +40,23 @@ const TEMPLATES: ReadonlySet<ValueKind> = new Set([
   'undo',
 ] as const)
 /** Keys of an action in whose texts it is. What a later release carries out is checked now. */
-const ACTION_TEMPLATES = ['run', 'stdin', 'edit', 'git', 'model', 'agent', ...LATER_ACTIONS] as const
+const ACTION_TEMPLATES = [
+  'run',
+  'stdin',
+  'edit',
+  'git',
+  'model',
+  'http',
+  'db',
+  'agent',
+  'runner',
+  ...LATER_ACTIONS,
+] as const
 /** Kinds of fields with expressions that stand without the braces. */
 const EXPRESSIONS: ReadonlySet<ValueKind> = new Set(['expression', 'criteria', 'items', 'modes'] as const)
 const RESOLVED = [
   ...WRITTEN.filter(({ value }) => TEMPLATES.has(value)).map(({ key }) => key),
-  ...['run', 'stdin', 'edit', 'git', 'model', 'agent'],
+  ...['run', 'stdin', 'edit', 'git', 'model', 'http', 'db', 'agent', 'runner'],
 ].join(', ')
 /** Prose that other formats bring along: what looks like an expression there may be anything. */
 const TEXTS: ReadonlySet<string | number> = new Set(

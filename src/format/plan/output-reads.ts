@@ -49,6 +49,8 @@ function ofTask(task: TaskDefinition, note: Note): void {
     if (name === 'action') ofAction(task.action, note)
     else if (task[name] !== undefined) ofField(key, value, task[name], note)
   }
+  // Of a model it is the prompt; whoever claims a task reads prose, and asks when something is missing.
+  if (task.action.type === 'model') templates('instruction', task.instruction, note)
 }
 
 function ofAction(action: Action, note: Note): void {
@@ -61,6 +63,8 @@ function ofAction(action: Action, note: Note): void {
   }
   if (action.type === 'edit') templates('edit', action.edits, note)
   if (action.type === 'git') templates('git', action.git, note)
+  if (action.type === 'http' || action.type === 'db' || action.type === 'runner' || action.type === 'model')
+    templates(action.type, action.spec, note)
 }
 
 function ofField(key: string, kind: ValueKind, value: unknown, note: Note): void {

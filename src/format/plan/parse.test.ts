@@ -127,15 +127,62 @@ describe('a document becomes a definition', () => {
   })
 
   test('what this release does not carry out is kept, with a warning', () => {
-    const { definition, warnings } = parsed(task('http: {url: "https://x"}\nfor_each: [1, 2]'))
+    const { definition, warnings } = parsed(task('research: {topic: x}\nfor_each: [1, 2]'))
     expect(definition.tasks[0]).toEqual({
       id: 'a',
-      action: { type: 'http', spec: { url: 'https://x' } },
+      action: { type: 'research', spec: { topic: 'x' } },
       forEach: { items: [1, 2] },
     })
     expect(warnings.map(({ severity, line, message }) => [severity, line, message])).toEqual([
-      ['warning', 4, "'http' is checked, but this release does not carry it out"],
+      ['warning', 4, "'research' is checked, but this release does not carry it out"],
     ])
+  })
+
+  test('a request is kept as it is written, and is checked: where it goes, what it holds, where secrets stand', () => {
+    const release =
+      'http: { method: POST, url: "https://api.example.com/r", headers: { authorization: "Bearer ${{ secrets.API }}" }, json: { tag: v1 }, key: auto }\nsecrets: [API]\nexpect: status == 201'
+    const { definition, warnings } = parsed(task(release))
+    expect(definition.tasks[0]?.action).toMatchObject({ type: 'http', spec: { method: 'POST', key: 'auto' } })
+    expect(warnings).toEqual([])
+    const faults = (text: string) => complaints(task(text)).map(said => said.replace(/^\d+:\d+ /, ''))
+    expect(faults('http: {url: "ftp://x"}')).toEqual([
+      "'ftp://x' is no address of a web server (write https://host/path)",
+    ])
+    expect(faults('http: "https://user:word@x/"')[0]).toContain('the address holds a user or a password')
+    expect(faults('http: {url: "https://x", headers: {host: y}}')[0]).toContain(
+      "the header 'host' is set by Planfold itself",
+    )
+    expect(faults('http: {url: "https://x", headers: {x: "a\\nb"}}')[0]).toContain(
+      'a character that cannot stand in a header',
+    )
+    expect(faults('http: {url: "https://x", json: 1}')[0]).toContain("a GET request has no 'json'")
+    expect(faults('http: {url: "https://x", method: POST, json: 1, body: x}')[0]).toContain('are both a body')
+    expect(faults('http: {url: "https://x/${{ secrets.API }}"}\nsecrets: [API]')[0]).toContain(
+      'a secret is not put in here',
+    )
+    expect(faults('run: [echo, "${{ secrets.API }}"]\nsecrets: [API]')[0]).toContain('a secret is not put in here')
+    expect(faults('http: {url: "https://x", headers: {a: "${{ secrets.API }}"}}')[0]).toContain(
+      "does not name the secret 'API'",
+    )
+    expect(
+      faults('http: {url: "https://x", headers: {a: "${{ secrets.API + outputs.x }}"}}\nsecrets: [API]')[0],
+    ).toContain('a secret stands alone in its braces')
+    expect(faults('http: "https://x"\noutputs: { a: { file: a }, b: { file: b } }')[0]).toContain('goes into one file')
+  })
+
+  test('what a database is asked is kept as it is written, and is checked: one thing, and no value in its text', () => {
+    const count = 'db: { url: "sqlite:app.db", query: "select count(*) as n from users where active = ?", values: [1] }'
+    expect(parsed(task(count)).definition.tasks[0]?.action).toMatchObject({ type: 'db', spec: { values: [1] } })
+    const faults = (text: string) => complaints(task(text)).map(said => said.replace(/^\d+:\d+ /, ''))
+    expect(faults('db: {url: "postgres://x/y", query: select 1}')[0]).toContain("'postgres://x/y' is no database")
+    expect(faults('db: {url: "sqlite:a.db"}')[0]).toContain("'db' says nothing to do")
+    expect(faults('db: {url: "sqlite:a.db", query: select 1, execute: delete from x}')[0]).toContain('two things to do')
+    expect(faults('db: {url: "sqlite:a.db", query: "select ${{ inputs.x }}"}')[0]).toContain(
+      'a value is never put into a statement',
+    )
+    expect(faults('db: {url: "sqlite:a.db", migrate: a.sql, values: [1]}')[0]).toContain(
+      "'values' belongs to one statement",
+    )
   })
 
   test('a model task is kept as it is written, and is checked: its prompt, its name, the shape of its answer', () => {

@@ -114,9 +114,20 @@ const gates: fc.Arbitrary<GatePolicy> = sparse({
   validMs: milliseconds,
 })
 
+const commandRules = fc.array(fc.array(line, { minLength: 1, maxLength: 3 }), { maxLength: 2 })
+const permission = fc.constantFrom('allow' as const, 'deny' as const)
+
 export const policy: fc.Arbitrary<Policy> = sparse({
   write: lines,
+  read: lines,
   network,
+  commands: sparse({
+    allow: commandRules,
+    ask: commandRules,
+    deny: commandRules,
+    unknown: fc.constantFrom('allow' as const, 'ask' as const, 'deny' as const),
+  }),
+  data: sparse({ models: permission, webhooks: permission, traces: permission }),
   sandbox: fc.constantFrom('required' as const, 'preferred' as const, 'off' as const),
   budget,
   checkpoints: sparse({

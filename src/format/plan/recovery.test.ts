@@ -301,7 +301,7 @@ describe('what is wrong with them is told in place', () => {
       'an impact nobody knows',
       HEAD('policy: { gates: { before: [deplo] } }'),
       [
-        "2:29 unknown value \"deplo\" for 'before' (did you mean 'deploy'? known: push, deploy, delete, migrate, spend, outside, instructions)",
+        "2:29 unknown value \"deplo\" for 'before' (did you mean 'deploy'? known: push, deploy, delete, migrate, spend, send, data, outside, instructions)",
       ],
     ],
     [
@@ -391,7 +391,7 @@ describe('what is wrong with them is told in place', () => {
       'an impact that is no word',
       HEAD('policy: { gates: { before: [true] } }'),
       [
-        "2:29 item 1 of 'before' must be text, not true (write one of: push, deploy, delete, migrate, spend, outside, instructions)",
+        "2:29 item 1 of 'before' must be text, not true (write one of: push, deploy, delete, migrate, spend, send, data, outside, instructions)",
       ],
     ],
     [

@@ -133,6 +133,9 @@ function renameAction(words: Words, action: Action, steps: ReadonlySet<TaskName>
   switch (action.type) {
     case 'run':
     case 'edit':
+    case 'http':
+    case 'db':
+    case 'runner':
       return words.value(action)
     case 'git': {
       if (gitOf(action) === null) return action

@@ -219,7 +219,7 @@ describe('what is wrong with them is told in place', () => {
     [
       'no way to undo',
       ONE('run: ls\ncompensate: {}'),
-      ["5:5 'compensate' says nothing to do (give it 'run:', 'edit:' or 'task:')"],
+      ["5:5 'compensate' says nothing to do (give it 'run:', 'edit:', 'http:', 'db:' or 'task:')"],
     ],
     [
       'a compensating task that an agent would do',

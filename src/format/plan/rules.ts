@@ -8,6 +8,7 @@ import { agentFault } from '../../domain/plan-rules/agent-request.ts'
 import { fillIn, isPattern } from '../../domain/plan-rules/form.ts'
 import { answerFault } from '../../domain/plan-rules/model-request.ts'
 import type { DocumentFault, Path } from '../text/diagnostic.ts'
+import { dbRules, httpRules, secretPlaces } from './request-rules.ts'
 import { FAILURE_KINDS } from './schema-gates.ts'
 
 // Gates, recovery and notices: which keys fit which gate, that a rule does exactly one thing, that a form can be filled in.
@@ -218,11 +219,14 @@ export const ACTION_KEYS: readonly string[] = [
   'git',
   'checkpoint',
   'model',
+  'http',
+  'db',
   'agent',
+  'runner',
   'subplan',
   ...LATER_ACTIONS,
 ]
-const UNDO_KEYS: readonly string[] = ['run', 'edit', 'task']
+const UNDO_KEYS: readonly string[] = ['run', 'edit', 'http', 'db', 'task']
 
 /** `written` answers how the scalar at a path was typed. */
 export function rulesBroken(value: unknown, written: (path: Path) => string | null): readonly DocumentFault[] {
@@ -253,6 +257,9 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
   yield* committedPaths(task, path)
   yield* gateRules(task, path)
   yield* modelRules(task, path)
+  yield* httpRules(task, path)
+  yield* dbRules(task, path)
+  yield* secretPlaces(task, path)
   yield* agentRules(task, path)
   yield* recoverRules(task, path)
   const undo = task.compensate
@@ -260,12 +267,14 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
     yield* oneAction(undo, [...path, 'compensate'], UNDO_KEYS)
     yield* beside(undo, [...path, 'compensate'], 'stdin', 'run')
     yield* modes(undo.edit, [...path, 'compensate', 'edit'], written)
+    yield* httpRules(undo, [...path, 'compensate'])
+    yield* dbRules(undo, [...path, 'compensate'])
     if (!UNDO_KEYS.some(key => Object.hasOwn(undo, key))) {
       yield {
         path: [...path, 'compensate'],
         atKey: true,
         message: "'compensate' says nothing to do",
-        hint: "give it 'run:', 'edit:' or 'task:'",
+        hint: "give it 'run:', 'edit:', 'http:', 'db:' or 'task:'",
       }
     }
   }

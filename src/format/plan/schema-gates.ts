@@ -31,6 +31,8 @@ export const IMPACTS = [
   'delete',
   'migrate',
   'spend',
+  'send',
+  'data',
   'outside',
   'instructions',
 ] as const satisfies readonly GatedImpact[]

@@ -23,6 +23,7 @@ type ActionKey =
   | 'git'
   | 'http'
   | 'db'
+  | 'runner'
   | 'model'
   | 'agent'
   | 'research'

@@ -6,6 +6,8 @@ import { CONCURRENCY_MAX, TASKS_MAX, VISITS_MAX } from '../../domain/limits.ts'
 import { EFFECT_CLASSES, type EffectClass } from '../../domain/plan.ts'
 import { FAILURE_KINDS, gate, LIST_MAX, notify, policyKeys, type RecoveryDocument, recovery } from './schema-gates.ts'
 import { command, criteria, outcomeName, outputName, retry } from './schema-parts.ts'
+import { commands, data, layerKeys, sandbox } from './schema-policy.ts'
+import { db, http, runner } from './schema-requests.ts'
 import * as value from './schema-values.ts'
 
 /** How often at most anything may be tried under one budget. */
@@ -79,6 +81,8 @@ const undo = {
   run: command.optional(),
   stdin: z.string().optional(),
   edit: edits.optional(),
+  http: http.optional(),
+  db: db.optional(),
   task: value.taskName.optional().meta({ description: 'A task of the plan that sleeps until then.' }),
 }
 
@@ -116,11 +120,11 @@ const gitUse = z
 const policy = z
   .strictObject({
     write: value.scope.optional(),
+    read: value.scope.optional().meta({ description: 'What commands in a sandbox may read of the workspace.' }),
     network: value.network.optional(),
-    sandbox: z.enum(['required', 'preferred', 'off']).optional().meta({
-      description:
-        'Commands are shut in: always, or where this machine can, or not at all. Plans that came from elsewhere always are.',
-    }),
+    commands: commands.optional(),
+    data: data.optional(),
+    sandbox: sandbox.optional(),
     budget: budget.optional(),
     checkpoints: z
       .strictObject({
@@ -139,6 +143,9 @@ const policy = z
     ...policyKeys,
   })
   .meta({ examples: [{ write: ['src/**'] }] })
+
+/** What a layer around plans may say. */
+export const policyLayer = z.strictObject({ ...layerKeys, budget: budget.optional() })
 
 /** Kept as it is written, and read by `domain/plan-rules/model-request.ts`. */
 const model = z
@@ -221,11 +228,14 @@ export const task = z.strictObject({
   secrets: z
     .array(envName)
     .optional()
-    .meta({ description: 'Names of secrets the command gets in its environment.', examples: [['NPM_TOKEN']] }),
+    .meta({
+      description: 'Names of secrets: for the environment of a command, or the headers of a request.',
+      examples: [['NPM_TOKEN']],
+    }),
   cwd: value.line.optional(),
   effect: z.enum(EFFECT_CLASSES as readonly [EffectClass, ...EffectClass[]]).optional(),
   probe: command.optional().meta({ description: 'A command that tells, by exit 0, that the effect has happened.' }),
-  expect: value.line.optional().meta({ description: 'An expression over exit, stdout, outputs, …' }),
+  expect: value.line.optional().meta({ description: 'An expression over exit, stdout, outputs, status, rows, …' }),
   accept: criteria.optional(),
   preconditions: criteria.optional().meta({ description: 'Judged before an attempt starts.' }),
   postconditions: criteria
@@ -245,7 +255,7 @@ export const task = z.strictObject({
   compensate: z
     .strictObject(undo)
     .optional()
-    .meta({ description: 'How the effect is undone: run, edit or task.', examples: [{ run: 'rm out.txt' }] }),
+    .meta({ description: 'How the effect is undone: run, edit, http, db or task.', examples: [{ run: 'rm out.txt' }] }),
   on: z
     .record(outcomeName, value.taskNames)
     .optional()
@@ -270,8 +280,9 @@ export const task = z.strictObject({
   show: value.lines.optional().meta({ description: 'What a gate shows: diff, cost, …' }),
   git: git.optional(),
   checkpoint: checkpoint.optional(),
-  http: value.json.optional(),
-  db: value.json.optional(),
+  http: http.optional(),
+  db: db.optional(),
+  runner: runner.optional(),
   model: model.optional(),
   agent: agent.optional(),
   research: value.json.optional(),

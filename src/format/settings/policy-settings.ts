@@ -1,10 +1,16 @@
-// The user's own rules: for all workspaces, and for single ones by their real path. The keys are those of `policy` in a plan. It belongs
-// to the user, never to a workspace.
+// The files of a policy: the user's own rules, for all workspaces and for single ones by their real path; the policy of the organisation;
+// that of a project. Their keys are those of `policy` in a plan.
 
 import { z } from 'zod'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { CommandRules } from '../../domain/policy/command-rules.ts'
+import type { LayerPolicy } from '../../domain/policy/policy-layer.ts'
+import { raisePolicy } from '../plan/definition-to-document.ts'
+import { lowerPolicy } from '../plan/document-to-definition.ts'
+import { policyLayer } from '../plan/schema.ts'
 import { addresses } from '../plan/schema-values.ts'
 import type { Diagnostic } from '../text/diagnostic.ts'
-import { readDocument } from '../text/document.ts'
+import { type Document, readDocument } from '../text/document.ts'
 import { complaintsOf } from '../text/schema-messages.ts'
 
 export interface PolicySettings {
@@ -14,46 +20,124 @@ export interface PolicySettings {
   readonly projects: { readonly [root: string]: readonly string[] }
   /** Commands of the user's own plans may run where there is no sandbox. */
   readonly withoutSandbox?: boolean
+  /** What the user demands of every plan, with the line of each key. */
+  readonly layer?: ReadLayer
 }
 
-export type ReadPolicy =
-  | { readonly ok: true; readonly settings: PolicySettings }
+/** What one file says as a layer. */
+export interface ReadLayer {
+  readonly policy: LayerPolicy
+  readonly lines: { readonly [key: string]: number }
+}
+
+type Read<T> =
+  | { readonly ok: true; readonly settings: T }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
+export type ReadPolicy = Read<PolicySettings>
+
 export const NO_RULES: PolicySettings = { network: [], projects: {} }
+export const NO_LAYER: ReadLayer = { policy: {}, lines: {} }
 
-const layer = { network: z.strictObject({ allow: addresses.optional() }).optional() }
-const schema = z.strictObject({
-  ...layer,
+const userSchema = z.strictObject({
+  ...policyLayer.shape,
   without_sandbox: z.boolean().optional(),
-  projects: z.record(z.string().regex(/^\//, 'write the whole path of a workspace'), z.strictObject(layer)).optional(),
+  projects: z
+    .record(
+      z.string().regex(/^\//, 'write the whole path of a workspace'),
+      z.strictObject({ network: z.strictObject({ allow: addresses.optional() }).optional() }),
+    )
+    .optional(),
 })
+const projectSchema = z.strictObject({ policy: policyLayer.optional() })
 
+/** The user's own file. Addresses alone are what they allow; with `unknown` they are also all that may be reached. */
 export function readPolicySettings(text: string): ReadPolicy {
-  if (text.trim() === '') return { ok: true, settings: NO_RULES }
+  return reading(text, userSchema, NO_RULES, (said, document) => {
+    const { projects = {}, without_sandbox: withoutSandbox = false, network, commands, ...rest } = said
+    const rules = Object.entries(projects).map(([root, own]) => [root, own.network?.allow ?? []] as const)
+    const isLimit = network !== undefined && 'allow' in network
+    const policy = lowerPolicy({
+      ...rest,
+      // A list of the user's own is what they allow; it denies nothing else.
+      ...(commands === undefined ? {} : { commands: { unknown: 'allow' as const, ...commands } }),
+      ...(isLimit ? { network } : {}),
+    })
+    return {
+      network: network === undefined ? [] : 'allow' in network ? network.allow : network,
+      projects: Object.fromEntries(rules),
+      withoutSandbox,
+      ...(Object.keys(policy).length === 0 ? {} : { layer: layerOf(policy, document, []) }),
+    }
+  })
+}
+
+/** `organisation`: the whole file is the policy. `project`: what it says under `policy`. */
+export function readPolicyLayer(text: string, of: 'organisation' | 'project'): Read<ReadLayer> {
+  return of === 'organisation'
+    ? reading(text, policyLayer, NO_LAYER, (said, document) => layerOf(lowerPolicy(said), document, []))
+    : reading(text, projectSchema, NO_LAYER, ({ policy = {} }, document) =>
+        layerOf(lowerPolicy(policy), document, ['policy']),
+      )
+}
+
+/** Who limits what may be reached or read and says nothing of the sandbox wants it: only a sandbox holds a command to that. */
+function layerOf(said: LayerPolicy, document: Document, at: readonly string[]): ReadLayer {
+  const isWalled = said.sandbox === undefined && (said.network !== undefined || said.read !== undefined)
+  const policy: LayerPolicy = isWalled ? { ...said, sandbox: 'required' } : said
+  const lineOf = (...path: readonly string[]): number =>
+    document.place({ message: '', path: [...at, ...path], atKey: true }).line
+  const written = at.reduce<Json | undefined>((value, key) => (isMap(value) ? value[key] : undefined), document.value)
+  const lines = Object.keys(said).flatMap(key => {
+    const value = isMap(written) ? written[key] : undefined
+    const inner = isMap(value) ? Object.keys(value) : []
+    return [[key, lineOf(key)], ...inner.map(one => [`${key}.${one}`, lineOf(key, one)])]
+  })
+  return { policy, lines: Object.fromEntries(lines) }
+}
+
+const isMap = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function reading<S extends z.ZodType, T>(
+  text: string,
+  schema: S,
+  none: T,
+  make: (said: z.output<S>, document: Document) => T,
+): Read<T> {
+  if (text.trim() === '') return { ok: true, settings: none }
   const read = readDocument(text)
   if (!read.ok) return read
   const { document } = read
   const shaped = schema.safeParse(document.value)
   if (!shaped.success)
     return { ok: false, diagnostics: complaintsOf(schema, shaped.error, document).map(document.place) }
-  const { network, projects = {}, without_sandbox: withoutSandbox = false } = shaped.data
-  const rules = Object.entries(projects).map(([root, said]) => [root, said.network?.allow ?? []] as const)
-  return {
-    ok: true,
-    settings: { network: network?.allow ?? [], projects: Object.fromEntries(rules), withoutSandbox },
-  }
+  return { ok: true, settings: make(shaped.data, document) }
 }
 
 /** What says nothing is left out. */
-export function printPolicySettings({ network, projects, withoutSandbox }: PolicySettings): string {
+export function printPolicySettings({ network, projects, withoutSandbox, layer }: PolicySettings): string {
   const written = Object.entries(projects).filter(([, allow]) => allow.length > 0)
+  const { network: limit, commands, ...policy } = layer?.policy ?? {}
+  const unknown = limit !== undefined && 'allow' in limit ? { unknown: limit.unknown } : {}
+  const isSaid = network.length > 0 || Object.keys(unknown).length > 0
+  const demanded: JsonObject = raisePolicy({
+    ...policy,
+    // It was put there when the file was read.
+    ...(layer !== undefined && layer.lines.sandbox === undefined ? { sandbox: undefined } : {}),
+    ...(commands === undefined ? {} : { commands: withoutDefault(commands) }),
+  })
   const document = {
-    ...(network.length === 0 ? {} : { network: { allow: network } }),
+    ...(isSaid ? { network: { allow: network, ...unknown } } : {}),
+    ...demanded,
     ...(withoutSandbox === true ? { without_sandbox: true } : {}),
     ...(written.length === 0
       ? {}
       : { projects: Object.fromEntries(written.map(([root, allow]) => [root, { network: { allow } }])) }),
   }
   return `${JSON.stringify(document, null, 2)}\n`
+}
+
+function withoutDefault({ unknown, ...rules }: CommandRules): CommandRules {
+  return unknown === undefined || unknown === 'allow' ? rules : { ...rules, unknown }
 }

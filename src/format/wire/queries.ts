@@ -92,6 +92,7 @@ export const QUERIES = {
   handoff: of('handoff', { ...plan, links: z.boolean().exactOptional() }),
   digest: of('digest', { ...plan, since: z.number() }),
   contract: of('contract', plan),
+  budget: of('budget', { ...plan, earlier: z.literal(false).exactOptional() }),
   inbox: of('inbox', {}),
   questions: of('questions', { ...plan, id: reference.exactOptional() }),
   reviews: of('reviews', plan),

@@ -1,10 +1,11 @@
 // The budget in front of every call: answers are shortened to what is left, calls wait for each other, and then the attempt is parked.
 
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../domain/json.ts'
+import type { Json } from '../../domain/json.ts'
 import type { ScriptedRequest } from '../../testing/scripted-model.ts'
+import { PRICE } from '../models.fixture.ts'
 import { gatewayFor, question, SpendingMemory, send, WIRES } from './gateway.fixture.ts'
-import { estimateInput } from './input-estimate.ts'
+import { InputEstimates } from './input-estimate.ts'
 
 /** Speaks as long as it may, up to this; and counts four bytes of what it was asked as a token. */
 const talkative = (outputMax: number) => (request: ScriptedRequest) => ({
@@ -199,21 +200,72 @@ describe('the budget', () => {
     expect(chat.server.requests[0]?.outputTokensMax).toBeLessThanOrEqual(353)
   })
 
+  it('the caps of the settings hold as well, for all attempts of a visit, and for calls at the same time', async () => {
+    const settings = { models: { 'anthropic/scripted': { price: PRICE } }, caps: { tokens: 1_000 } }
+    const { gateway, server, spending, parkings, openGateway } = await gatewayFor('anthropic', talkative(40), {
+      settings,
+    })
+    const asked = Array.from({ length: 5 }, () => send(gateway, question('anthropic', 'Go on.', { max: 400 })).done)
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(Array(5).fill(200))
+    await gateway.close()
+    const again = await openGateway()
+    const more = Array.from({ length: 20 }, () => send(again, question('anthropic', 'Go on.', { max: 400 })).done)
+    const statuses = (await Promise.all(more)).map(({ status }) => status)
+    expect(statuses).toContain(402)
+    expect(server.served.input + server.served.output).toBeLessThanOrEqual(1_000)
+    expect(spending.spent.tokens).toBe(server.served.input + server.served.output)
+    expect(spending.held.calls).toBe(0)
+    expect(parkings).toMatchObject([{ reason: expect.stringContaining('the limit of your settings') }])
+    const other = await openGateway({ payer: 'plan/other/1' })
+    expect((await send(other, question('anthropic', '?')).done).status).toBe(200)
+  })
+
+  it('a budget that refuses what the settings allow leaves nothing held', async () => {
+    const settings = { models: { 'anthropic/scripted': { price: PRICE } }, caps: { calls: 2, cost: '1 USD' } }
+    const spending = new SpendingMemory({ tokens: 10 })
+    const { gateway, openGateway, parkings } = await gatewayFor('anthropic', talkative(40), { settings, spending })
+    expect((await send(gateway, question('anthropic', '?')).done).status).toBe(402)
+    expect(parkings[0]?.reason).toContain('the budget of 10 tokens')
+    const free = await openGateway({ spending: new SpendingMemory() })
+    for (const status of [200, 200, 402])
+      expect((await send(free, question('anthropic', '?')).done).status).toBe(status)
+  })
+
+  it('what was counted in an earlier call is not estimated again', async () => {
+    const { gateway, spending, server } = await gatewayFor('anthropic', (_, at) => ({
+      text: 'yes',
+      usage: { input: 30_000 + at * 50, output: 5, cacheRead: 0 },
+    }))
+    const system = [{ type: 'text', text: 'Be brief. '.repeat(10_000), cache_control: { type: 'ephemeral' } }]
+    const turn = (text: string, marked: boolean) => ({
+      role: 'user',
+      content: [{ type: 'text', text, ...(marked ? { cache_control: { type: 'ephemeral' } } : {}) }],
+    })
+    const ask = async (messages: readonly object[], more: object = {}) => {
+      await send(gateway, {
+        path: '/v1/messages',
+        body: { model: 'scripted', max_tokens: 100, system, messages, ...more },
+      }).done
+      return (spending.requests.at(-1)?.tokens ?? 0) - 100
+    }
+    expect(await ask([turn('One?', true)])).toBeGreaterThan(50_000)
+    const second = await ask([turn('One?', false), turn('Two?', true)])
+    expect(second).toBeGreaterThan(30_000)
+    expect(second).toBeLessThan(30_100)
+    // Another conversation, and another model, begin anew; what grows besides the conversation is added.
+    expect(await ask([turn('Else?', true)])).toBeGreaterThan(50_000)
+    expect(await ask([turn('One?', true)], { model: 'other' })).toBeGreaterThan(50_000)
+    expect(await ask([turn('One?', true)], { tools: [{ name: 'x'.repeat(4_000) }] })).toBeGreaterThan(32_000)
+    expect(server.served.calls).toBe(5)
+  })
+
   it('pictures are not counted by their length', () => {
     const data = 'A'.repeat(3_000_000)
-    const body: JsonObject = {
-      messages: [
-        {
-          content: [
-            { type: 'image', source: { type: 'base64', media_type: 'image/png', data } },
-            { image_url: { url: `data:image/png;base64,${data}` } },
-          ],
-        },
-      ],
-    }
-    expect(estimateInput(body, JSON.stringify(body).length)).toBeLessThan(11_000)
-    const paper = { source: { media_type: 'application/pdf', data } }
-    expect(estimateInput(paper, JSON.stringify(paper).length)).toBeGreaterThan(900_000)
+    const estimate = (content: Json) =>
+      new InputEstimates().estimate('m', { messages: [{ content: [content] }] }).tokens
+    expect(estimate({ type: 'image', source: { type: 'base64', media_type: 'image/png', data } })).toBeLessThan(5_200)
+    expect(estimate({ image_url: { url: `data:image/png;base64,${data}` } })).toBeLessThan(5_200)
+    expect(estimate({ source: { media_type: 'application/pdf', data } })).toBeGreaterThan(1_000_000)
   })
 })
 

@@ -15,7 +15,7 @@ import { costOf } from '../price-table.ts'
 import type { RateClock, RateLimit } from '../rate-limit.ts'
 import { KEPT_HEADERS } from '../wire.ts'
 import type { GatewayCall, GatewayLimits, GatewayParked, GatewayWire, Spending, SpentAmount } from './gateway.ts'
-import { estimateInput } from './input-estimate.ts'
+import type { InputEstimates } from './input-estimate.ts'
 import type { AskedModel, GatewayLedger } from './ledger.ts'
 import { type PassedResponse, passOn } from './passed-response.ts'
 import type { GatewayRoute } from './routes.ts'
@@ -34,6 +34,7 @@ export interface GatewayRoom {
   readonly purpose: string
   readonly spending: Spending
   readonly ledger: GatewayLedger
+  readonly estimates: InputEstimates
   readonly limits: GatewayLimits
   /** Who is asked over a protocol, by the name in the settings; null in a replay. */
   provider(wire: GatewayWire): { readonly word: string; readonly place: ProviderPlace } | null
@@ -137,7 +138,10 @@ async function countTokens(call: Call, body: JsonObject): Promise<void> {
 
 async function pay(call: Call, body: JsonObject, outputTokensMax: number | null): Promise<void> {
   const { room, asked, rules, of, place, name } = call
-  const input = inputOf(call, body)
+  const estimate = room.estimates.estimate(name, body)
+  // What the provider keeps of a conversation is not in the request, and counts all the same.
+  const isContinued = typeof body.previous_response_id === 'string' || (body.conversation ?? null) !== null
+  const input = estimate.tokens + (isContinued ? room.ledger.largestCall : 0)
   const answers = rules.answers(body)
   const wanted = Math.min(rules.outputLimit(body) ?? OUTPUT_TOKENS, outputTokensMax ?? Number.POSITIVE_INFINITY)
   const least = Math.min(rules.leastOutput(body), wanted)
@@ -176,6 +180,7 @@ async function pay(call: Call, body: JsonObject, outputTokensMax: number | null)
   const { status, code, usage, isCounted, httpStatus } = ended
   const used = { usage, cost: costOf(usage, of.price) }
   counted(tokensOf(usage))
+  if (status === 'answered' && isCounted && !isContinued) estimate.learn(usage.inputTokens)
   room.ledger.settle(id, of, used)
   const durationMs = Math.round(clock.monotonic() - began)
   written(call, () => room.calls?.end(id, { status, code, durationMs, ...used }))
@@ -184,13 +189,6 @@ async function pay(call: Call, body: JsonObject, outputTokensMax: number | null)
 }
 
 const NOTHING: SpentAmount = { calls: 0, tokens: 0, cost: { known: true, usd: 0, by: 'local' } }
-
-/** What the provider keeps of a conversation is not in the request, and counts all the same. */
-function inputOf({ room }: Call, body: JsonObject): number {
-  const own = estimateInput(body, Buffer.byteLength(JSON.stringify(body)))
-  const isContinued = typeof body.previous_response_id === 'string' || (body.conversation ?? null) !== null
-  return isContinued ? own + room.ledger.largestCall : own
-}
 
 interface Reserved {
   readonly usage: ModelUsage
@@ -244,7 +242,8 @@ async function reserve(call: Call, most: Reserved, least: Reserved): Promise<Gra
       if (price === null || price.output === 0) return byTokens
       const inputCost = mostFor(input, 0, price).cost
       const usdLeft = usd - (inputCost.known ? inputCost.usd : 0)
-      return Math.min(byTokens, (usdLeft * 1e6) / price.output)
+      // Money is kept to a billionth of a dollar, so a whole token may seem to lack a little.
+      return Math.min(byTokens, (usdLeft * 1e6) / price.output + 1e-3)
     },
   }
 }

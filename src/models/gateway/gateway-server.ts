@@ -2,6 +2,7 @@
 // the process that runs the plans.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { chmod, mkdir, rm, rmdir } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -70,6 +71,8 @@ class GatewayServer implements Gateway {
     this.#wires = wires
     this.#models = models
     this.#hash = hashOf(token)
+    // Each open call listens.
+    setMaxListeners(0, this.#ending.signal, this.#breaking.signal)
     this.#room = {
       ...room,
       ending: this.#ending.signal,
@@ -187,11 +190,15 @@ class GatewayServer implements Gateway {
     const gone = new AbortController()
     response.once('close', () => gone.abort())
     if (response.destroyed) gone.abort()
+    // Who does not read must not keep us from reading to the end.
+    const hangUp = (): void => void response.destroy()
+    this.#ending.signal.addEventListener('abort', hangUp, { once: true })
     const call = forwardCall(this.#room, { ...asked, gone: gone.signal }, response).catch(() => {
       response.destroy()
     })
     this.#open.add(call)
     await call
+    this.#ending.signal.removeEventListener('abort', hangUp)
     this.#open.delete(call)
   }
 

@@ -1,12 +1,14 @@
 // The gateway over its real socket, on a scripted model that counts by itself: what passes, what is counted, what is kept.
 
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, utimesSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Script, scriptedModel } from '../../testing/scripted-model.ts'
 import { KEY, PRICE } from '../models.fixture.ts'
 import { type Ask, gatewayFor, question, SpendingMemory, send, USE, WIRES } from './gateway.fixture.ts'
 import type { GatewayWire } from './gateway.ts'
+import { KeptRecordings } from './kept-recordings.ts'
 
 const USAGE = { input: 1234, output: 77, cacheRead: 200, reasoning: 12 }
 const TEXT = 'Grüße aus dem Modell: 42 — fertig.'
@@ -148,7 +150,7 @@ describe.each(WIRES)('%s', wire => {
     expect(first.status).toBe(200)
     expect(second.status).toBe(401)
     expect(server.requests.map(({ body }) => body).join('')).not.toContain(KEY)
-    const seen = JSON.stringify([first, second, gateway.reports(), await readAll(stateDir)])
+    const seen = JSON.stringify([first, second, gateway.reports(), readAll(stateDir)])
     for (const secret of [KEY, gateway.token]) expect(seen).not.toContain(secret)
     expect(seen).toContain('[redacted]')
   })
@@ -215,28 +217,29 @@ describe.each(WIRES)('%s', wire => {
   })
 
   it('what was answered before a crash is not paid again', async () => {
-    const { gateway, server, models, spending, openGateway } = await gatewayFor(wire, [{ text: TEXT, usage }], {
+    const { gateway, server, spending, stateDir, openGateway } = await gatewayFor(wire, [{ text: TEXT, usage }], {
       keepAs: 'attempt-1',
     })
     const asked = question(wire, 'One?', { stream: true })
     const first = await send(gateway, asked).done
-    await expect.poll(() => models.keptRecordings('attempt-1')).toHaveLength(1)
+    await expect.poll(() => new KeptRecordings(stateDir).read('attempt-1')).toHaveLength(1)
     // Nothing of the first gateway is used: it could have been killed.
-    const recordings = await models.keptRecordings('attempt-1')
-    const again = await openGateway({ recorded: { recordings, else: 'ask' }, keepAs: 'attempt-2' })
+    const again = await openGateway({ resumeFrom: ['attempt-1', 'attempt-0'], keepAs: 'attempt-2' })
     expect((await send(again, asked).done).text).toBe(first.text)
     expect(server.served.calls).toBe(1)
     expect(again.spent().calls).toBe(0)
     expect((await send(again, asked).done).status).toBe(200)
     expect(server.served.calls).toBe(2)
     expect(spending.spent.calls).toBe(2)
-    await models.dropRecordings('attempt-1')
-    expect(await models.keptRecordings('attempt-1')).toEqual([])
+    const before = new Date(Date.now() - 8 * 24 * 60 * 60_000)
+    const folder = join(stateDir, 'models', 'attempts')
+    for (const file of readdirSync(folder)) utimesSync(join(folder, file), before, before)
+    await openGateway()
+    expect(await new KeptRecordings(stateDir).read('attempt-1')).toEqual([])
   })
 })
 
-async function readAll(stateDir: string): Promise<string> {
-  const { readdirSync, statSync } = await import('node:fs')
+function readAll(stateDir: string): string {
   return readdirSync(stateDir, { recursive: true })
     .map(name => join(stateDir, String(name)))
     .filter(file => statSync(file).isFile())
@@ -331,6 +334,22 @@ describe('the door', () => {
     asking.abort()
     expect(calls).toMatchObject([{ status: 'cut off', isCounted: false, usage: { outputTokens: 300 } }])
     expect(spending.spent.tokens).toBe(spending.requests[0]?.tokens)
+  })
+
+  it('an agent that does not read keeps nobody from counting', async () => {
+    const usage = { input: 10, output: 20, cacheRead: 0 }
+    const { gateway, calls, server } = await gatewayFor('anthropic', [{ text: 'x'.repeat(8_000_000), usage }])
+    const socket = connect({ path: gateway.socketPath })
+    const body = JSON.stringify(question('anthropic', '?', { stream: true }).body)
+    socket.on('error', () => {})
+    socket.write(
+      `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.token}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    )
+    socket.pause()
+    await server.asked(1)
+    await gateway.close()
+    expect(calls).toMatchObject([{ status: 'answered', isCounted: true, usage: { outputTokens: 20 } }])
+    socket.destroy()
   })
 
   it('requests that are too large, no JSON, compressed or of nobody are refused', async () => {

@@ -45,14 +45,16 @@ export interface GatewayRequest {
   readonly onCall?: (call: GatewayCall) => void
   /**
    * Answers that are there already, each good for one request that is the same. `refuse`: nothing is ever sent (a replay). `ask`: what
-   * they do not hold is asked (the attempt before was lost in a crash, and what was paid is not paid again).
+   * they do not hold is asked (what was paid is not paid again).
    */
   readonly recorded?: { readonly recordings: readonly ModelRecording[]; readonly else: 'refuse' | 'ask' }
   /**
-   * Exchanges are also kept in the state folder as they come, under this name (the id of the attempt), so that a crash does not lose
-   * them: read them with `models.keptRecordings(name)`, drop them with `models.dropRecordings(name)` when the result is in the journal.
+   * Exchanges are also kept in the state folder as they come, under this name (`<key>/<attempt>`), so that a crash does not lose them.
+   * They go after a week.
    */
   readonly keepAs?: string
+  /** Names of attempts that were lost in a crash: what they kept is answered as by `recorded: { …, else: 'ask' }`. */
+  readonly resumeFrom?: readonly string[]
   readonly limits?: Partial<GatewayLimits>
 }
 

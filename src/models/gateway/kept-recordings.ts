@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../safety/files/directory.ts'
 import { codeOf } from '../../safety/safety-refusal.ts'
@@ -53,8 +53,13 @@ export class KeptRecordings {
     }))
   }
 
-  async drop(name: string): Promise<void> {
-    await rm(this.#file(name), { force: true })
+  /** Those that were last written before this. */
+  async dropBefore(time: number): Promise<void> {
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      const file = join(this.#folder, name)
+      const found = await stat(file).catch(() => null)
+      if (found !== null && found.mtimeMs < time) await rm(file, { force: true })
+    }
   }
 
   /** Whatever the name is, the file stays in its folder. */

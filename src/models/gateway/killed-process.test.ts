@@ -37,11 +37,16 @@ it('a call in flight at a kill stays spent, and an answer that was recorded is n
     { status: 'answered', payer: 'plan/task/1', usage: { inputTokens: 100, outputTokens: 20 } },
     { status: 'cut off', payer: 'plan/task/1', usage: { outputTokens: 300 } },
   ])
-  const recordings = await models.keptRecordings('attempt-1')
-  const next = await openGateway({ recorded: { recordings, else: 'ask' } })
+  const next = await openGateway({ resumeFrom: ['attempt-1'] })
+  const answered = { role: 'assistant', content: 'yes' }
+  const more = { ...(first.body as { messages: readonly object[] }) }
+  await send(next, { ...first, body: { ...more, messages: [...more.messages, answered] } }).done
+  // 100 tokens of the conversation before, 500 of the answer, and a few for what is new.
+  expect(place.spending.requests.at(-1)?.tokens).toBeGreaterThan(600)
+  expect(place.spending.requests.at(-1)?.tokens).toBeLessThan(640)
   expect((await send(next, first).done).text).toBe(heard.text)
-  expect(server.requests).toHaveLength(2)
-  expect((await send(next, question('anthropic', 'Two?', { max: 300 })).done).status).toBe(200)
   expect(server.requests).toHaveLength(3)
-  expect(next.spent()).toMatchObject({ calls: 1, usage: { inputTokens: 100, outputTokens: 20 } })
+  expect((await send(next, question('anthropic', 'Two?', { max: 300 })).done).status).toBe(200)
+  expect(server.requests).toHaveLength(4)
+  expect(next.spent()).toMatchObject({ calls: 2, usage: { inputTokens: 200, outputTokens: 40 } })
 })

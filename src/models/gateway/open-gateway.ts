@@ -2,23 +2,28 @@
 
 import { redaction } from '../../safety/secrets/redaction.ts'
 import type { CallList } from '../call-list.ts'
+import type { ModelRecording } from '../model.ts'
 import { type ChosenProvider, chooseModel, chooseProvider } from '../model-choice.ts'
 import { modelFailure } from '../model-failure.ts'
 import { priceOf } from '../price-table.ts'
 import type { Rate, RateClock, RateLimit } from '../rate-limit.ts'
 import type { Settings } from '../user-settings.ts'
-import type { GatewayLimits, GatewayOpened, GatewayRequest, GatewayWire } from './gateway.ts'
+import type { GatewayLimits, GatewayOpened, GatewayRequest, GatewayWire, Spending } from './gateway.ts'
 import { startGateway } from './gateway-server.ts'
+import type { InputEstimates } from './input-estimate.ts'
 import type { KeptRecordings } from './kept-recordings.ts'
 import { GatewayLedger } from './ledger.ts'
+import { wireOfPath } from './routes.ts'
+import { CappedSpending } from './settings-caps.ts'
 import { type ProviderPlace, RecordedAnswers } from './upstream.ts'
-import { WIRE_RULES } from './wire-rules.ts'
+import { isObject, WIRE_RULES } from './wire-rules.ts'
 
 /** What a gateway shares with everything else that asks models. */
 export interface ModelsShared {
   readonly settings: Settings
   readonly calls: CallList
   readonly kept: KeptRecordings
+  readonly estimates: InputEstimates
   limitOf(name: string, rate: Rate | undefined): RateLimit
   readonly secrets: readonly string[]
   readonly clock: RateClock & { readonly now: () => number }
@@ -33,9 +38,15 @@ const LIMITS: GatewayLimits = {
   drainMs: 60_000,
 }
 
+/** What a crash left is of no use for longer. */
+const KEPT_MS = 7 * 24 * 60 * 60_000
+
 export async function openGateway(request: GatewayRequest, shared: ModelsShared): Promise<GatewayOpened> {
   const { settings, calls, kept, clock, newId } = shared
-  const { recorded, keepAs } = request
+  const { keepAs } = request
+  await kept.dropBefore(clock.now() - KEPT_MS)
+  const recorded = request.recorded ?? (await resumed(request, kept))
+  for (const recording of recorded?.recordings ?? []) learnFrom(recording, shared.estimates)
   const isReplay = recorded?.else === 'refuse'
   const places = new Map<GatewayWire, { readonly word: string; readonly place: ProviderPlace }>()
   const chosen = isReplay ? [] : request.wires.map(wire => [wire, providerFor(settings, wire, request.use)] as const)
@@ -59,8 +70,9 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
       room: {
         payer: request.payer,
         purpose: request.purpose ?? 'agent',
-        spending: request.spending,
+        spending: await withCaps(request, shared),
         ledger: new GatewayLedger(),
+        estimates: shared.estimates,
         limits: { ...LIMITS, ...request.limits },
         provider: wire => places.get(wire) ?? null,
         modelOf: (word, id) => {
@@ -94,6 +106,25 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
         'set TMPDIR to a folder with a shorter path that you may write',
       ),
     }
+  }
+}
+
+async function withCaps({ payer, spending }: GatewayRequest, { settings, calls }: ModelsShared): Promise<Spending> {
+  const isCapped = Object.values(settings.said).some(cap => cap !== undefined)
+  return isCapped ? new CappedSpending(settings.said, await calls.spentBy(payer), spending) : spending
+}
+
+async function resumed({ resumeFrom = [] }: GatewayRequest, kept: KeptRecordings): Promise<GatewayRequest['recorded']> {
+  const recordings = (await Promise.all(resumeFrom.map(name => kept.read(name)))).flat()
+  return recordings.length === 0 ? undefined : { recordings, else: 'ask' }
+}
+
+/** A conversation that is taken up again was counted already. */
+function learnFrom({ model, exchanges }: ModelRecording, estimates: InputEstimates): void {
+  for (const { request, wireUsage } of exchanges) {
+    const wire = wireOfPath(request.path.replace(/^.*(?=\/v1(beta)?\/)/, ''))
+    const usage = isObject(wireUsage) ? WIRE_RULES[wire].count(wireUsage) : null
+    if (usage !== null && isObject(request.body)) estimates.estimate(model, request.body).learn(usage.inputTokens)
   }
 }
 

@@ -71,6 +71,8 @@ export function modelListing(route: Extract<GatewayRoute, { is: 'models' }>, ids
   return {
     object: 'list',
     data: ids.map(openaiModel),
+    // Codex looks here, and has a list of its own when it finds nothing.
+    models: [],
     has_more: false,
     first_id: ids[0] ?? null,
     last_id: ids.at(-1) ?? null,

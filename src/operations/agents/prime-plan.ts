@@ -4,6 +4,7 @@
 import type { Event } from '../../domain/event.ts'
 import type { Millis, PlanId, TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
+import { CONFIDENTIAL } from '../../domain/plan-rules/confidential.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { networkWords, readNetwork } from '../../domain/plan-rules/network.ts'
 import { ENDED, SATISFIES } from '../../domain/status.ts'
@@ -108,7 +109,7 @@ export async function primePlan(
       title: summary.title,
       goal: summary.goal,
       status: summary.status,
-      reason: summary.reason,
+      reason: maskReason(summary.reason, works),
       revision: summary.revision,
       progress: summary.progress,
       current,
@@ -180,8 +181,21 @@ function waitingIn({ waiting, asked = [] }: Summary): readonly string[] {
   ]
 }
 
+/** The reason of a plan names the failure of its task. */
+const maskReason = (reason: string | null, works: readonly Card[]): string | null =>
+  works.reduce(
+    (said, one) =>
+      one.confidential === true && one.reason ? (said?.replaceAll(one.reason, CONFIDENTIAL) ?? null) : said,
+    reason,
+  )
+
 function sorted(works: readonly Card[]): Pick<Prime, 'failed' | 'pending' | 'done'> {
-  const line = ({ name, title, status, reason }: Card): TaskLine => ({ task: name, title, status, why: reason })
+  const line = ({ name, title, status, reason, confidential }: Card): TaskLine => ({
+    task: name,
+    title,
+    status,
+    why: reason !== null && confidential === true ? CONFIDENTIAL : reason,
+  })
   const rank = ({ status }: Card): number => ['running', 'ready', 'waiting'].indexOf(status) + 1 || 4
   return {
     failed: works.filter(({ status }) => ENDED.has(status) && !SATISFIES.has(status)).map(line),
@@ -271,6 +285,8 @@ function rulesOf({ policy = {}, done = [] }: PlanDefinition): readonly string[] 
     ...(replan === undefined ? [] : [REPLAN[replan]]),
     ...(limits?.attempts === undefined ? [] : [`at most ${limits.attempts} attempts in all`]),
     ...(budget?.timeMs === undefined ? [] : [`at most ${Math.ceil(budget.timeMs / 1000)} s of work in all`]),
+    ...(budget?.cost === undefined ? [] : [`at most ${budget.cost.amount} ${budget.cost.currency} in all`]),
+    ...(budget?.attempts === undefined ? [] : [`at most ${budget.attempts} attempts in all, as its budget`]),
     ...done.map(criterion => `the plan is done when: ${criterionText(criterion)}`),
   ]
 }

@@ -1,30 +1,39 @@
 // The user's own rules as a person changes and reads them. A command that a task runs is no person: it may not widen its own wall.
 
 import type { TaskName } from '../../domain/id.ts'
+import { COMMAND_WORDS_MAX } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type NetworkUse, networkOf, readNetwork } from '../../domain/plan-rules/network.ts'
 import { parseNetworkRule } from '../../domain/plan-rules/network-rule.ts'
+import { type CommandRule, ruleAgainst } from '../../domain/policy/command-rules.ts'
+import { commandReason } from '../../domain/policy/policy-in-state.ts'
+import { addressBeyond, type PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import {
+  type CommandList,
+  changeUserCommands,
   changeUserRules,
   readUserRules,
   rememberWithoutSandbox,
   type UserRules,
   type UserRulesPlace,
 } from '../../safety/network/user-rules.ts'
+import { readPolicyLayers } from '../../safety/policy/policy-files.ts'
+import type { Person } from '../../safety/policy/policy-log.ts'
 import { type Answer, failure } from '../../safety/safety-refusal.ts'
 
 export interface RuleOrder {
   readonly address: string
   /** For this workspace only, or for all of them. */
   readonly for: 'user' | 'project'
+  readonly person: Person
 }
 
 /** True when it was not there before. */
 export async function allowNetwork(place: UserRulesPlace, order: RuleOrder): Promise<Answer<boolean>> {
   const parsed = parseNetworkRule(order.address)
   if (!parsed.ok) return { ok: false, failure: failure('logic', parsed.message, parsed.hint) }
-  return await change(place, 'add', order)
+  return (await beyondOrganisation(place, order.address)) ?? (await change(place, 'add', order))
 }
 
 /** True when it was there. What plans allow themselves stays as it is. */
@@ -33,9 +42,56 @@ export async function forbidNetwork(place: UserRulesPlace, order: RuleOrder): Pr
 }
 
 /** Commands of the person's own plans may run where there is no sandbox. True when that is new. */
-export async function setWithoutSandbox(place: UserRulesPlace, isAllowed: boolean): Promise<Answer<boolean>> {
-  return refuseTask(place) ?? (await rememberWithoutSandbox(place, isAllowed))
+export async function setWithoutSandbox(
+  place: UserRulesPlace,
+  isAllowed: boolean,
+  person: Person,
+): Promise<Answer<boolean>> {
+  return refuseTask(place) ?? (await rememberWithoutSandbox(place, isAllowed, person))
 }
+
+/** Into one of the person's lists; null: out of all of them. True when that is new. */
+export async function setCommandRule(
+  place: UserRulesPlace,
+  { rule, into, person }: { readonly rule: CommandRule; readonly into: CommandList | null; readonly person: Person },
+): Promise<Answer<boolean>> {
+  const refused = refuseTask(place)
+  if (refused !== null) return refused
+  if (rule.length === 0 || rule.length > COMMAND_WORDS_MAX || rule.includes(''))
+    return no(
+      'logic',
+      'which command?',
+      `name its words, at most ${COMMAND_WORDS_MAX}; ** stands for any further words`,
+    )
+  if (into === 'allow') {
+    const layers = await readPolicyLayers(place)
+    if (!layers.ok) return layers
+    const beyond = commandBeyond(layers.value, rule)
+    if (beyond !== null) return no('policy', beyond, 'ask whoever administers this machine')
+  }
+  return await changeUserCommands(place, { rule, into }, person)
+}
+
+/** What the organisation says against it, in a sentence; null when it says nothing. */
+function commandBeyond(layers: readonly PolicyLayer[], rule: CommandRule): string | null {
+  for (const layer of layers) {
+    const against = layer.from === 'organisation' ? ruleAgainst(layer.policy.commands ?? {}, rule) : null
+    if (against !== null) return commandReason({ ...against, by: layer })
+  }
+  return null
+}
+
+async function beyondOrganisation(place: UserRulesPlace, address: string): Promise<Answer<never> | null> {
+  const refused = refuseTask(place)
+  if (refused !== null) return refused
+  const layers = await readPolicyLayers(place)
+  if (!layers.ok) return layers
+  const beyond = addressBeyond(layers.value, address)
+  return beyond === null ? null : no('policy', beyond, 'ask whoever administers this machine')
+}
+
+const no = (kind: 'policy' | 'logic', message: string, hint: string) =>
+  ({ ok: false, failure: failure(kind, message, hint) }) as const
 
 export interface PlanNetwork {
   /** What the plan says for all its tasks; null when it says nothing. */
@@ -55,15 +111,23 @@ export function planNetwork(plan: PlanDefinition): PlanNetwork {
 export const showNetwork = (place: UserRulesPlace): Promise<Answer<UserRules>> => readUserRules(place)
 
 async function change(place: UserRulesPlace, what: 'add' | 'remove', order: RuleOrder): Promise<Answer<boolean>> {
-  return refuseTask(place) ?? (await changeUserRules(place, { do: what, rule: order.address, for: order.for }))
+  return (
+    refuseTask(place) ?? (await changeUserRules(place, { do: what, rule: order.address, for: order.for }, order.person))
+  )
 }
 
 export function refuseTask({
   environment,
 }: Pick<UserRulesPlace, 'environment'>): Extract<Answer<never>, { readonly ok: false }> | null {
-  if (environment.PLANFOLD_KEY === undefined && environment.PLANFOLD_OWNER === undefined) return null
+  const isTask = environment.PLANFOLD_KEY !== undefined || environment.PLANFOLD_OWNER !== undefined
+  const isAgent = AGENT_VARIABLES.some(name => (environment[name] ?? '') !== '')
+  if (!isTask && !isAgent) return null
+  const who = isTask ? 'a task' : 'a coding agent'
   return {
     ok: false,
-    failure: failure('policy', 'a task may not change your rules', 'run the command yourself, in a terminal'),
+    failure: failure('policy', `${who} may not change your rules`, 'run the command yourself, in a terminal'),
   }
 }
+
+/** What coding agents set for the commands they run. Who takes them away is no agent that means well; the sandbox is for those. */
+const AGENT_VARIABLES = ['CLAUDECODE', 'CODEX_SANDBOX', 'CURSOR_AGENT', 'GEMINI_CLI', 'OPENCODE', 'AI_AGENT']

@@ -14,9 +14,11 @@ export interface Ground {
   readonly paths: ReadonlySet<string>
 }
 
+const WORDS = ['push', 'deploy', 'delete', 'migrate', 'spend'] as const
+
 export interface Danger {
   /** A kind that the engine knows, for work whose words say so. */
-  readonly kind: 'push' | 'deploy' | 'delete' | 'migrate' | 'spend' | null
+  readonly kind: (typeof WORDS)[number] | null
   readonly why: string
 }
 
@@ -48,13 +50,12 @@ function dangerInWords({ id, title = '', instruction = '' }: TaskDefinition): Da
   const [said] = irreversibleIn(words)
   if (said !== undefined) return { kind: said.word, why: `its text says '${said.said}'` }
   const named = dangerOf({ id, action: { type: 'run', command: { script: words } } })
-  if (named !== null) return { kind: named, why: `its text names a command that ${IMPACT_WORDS[named]}` }
+  if (named !== null) return { kind: kindOf(named), why: `its text names a command that ${IMPACT_WORDS[named]}` }
   if (SECRETS_TOLD.test(words) || SECRET_FILES.test(words)) return { kind: null, why: 'its text speaks of secrets' }
   return null
 }
 
-const kindOf = (impact: Impact): Danger['kind'] =>
-  impact === 'outside' || impact === 'instructions' || impact === 'unknown' ? null : impact
+const kindOf = (impact: Impact): Danger['kind'] => WORDS.find(word => word === impact) ?? null
 
 /** What is wrong with running this unseen, as the end of a sentence; null when it only does what the repository's own commands do. */
 export function commandFault(command: CommandLine, ground: Ground): string | null {

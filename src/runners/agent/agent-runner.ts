@@ -12,35 +12,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { addCost, addUsage } from '../../domain/model-use.ts'
 import { type AgentRequest, agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { Failure } from '../../domain/result.ts'
-import type {
-  GatewayOpened,
-  GatewayReport,
-  GatewayRequest,
-  GatewayWire,
-  Spending,
-  SpentAmount,
-} from '../../models/model.ts'
+import type { GatewayOpened, GatewayReport, GatewayRequest, GatewayWire } from '../../models/model.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { SandboxDoor } from '../../safety/sandbox/sandbox.ts'
 import { shutIn } from '../../safety/sandbox/shut-in.ts'
 import { childEnvironment, follow, spawnFailure, startChild, withoutCore } from '../run/run-runner.ts'
-import type {
-  AgentTools,
-  Attempt,
-  AttemptBudget,
-  ModelReport,
-  Outcome,
-  ProcessTree,
-  Runner,
-  RunnerTools,
-  Stop,
-} from '../runner.ts'
+import type { AgentTools, Attempt, ModelReport, Outcome, ProcessTree, Runner, RunnerTools, Stop } from '../runner.ts'
 import { converse } from './acp-road.ts'
 import { agentBrief } from './agent-brief.ts'
 import { furnish, openHome } from './agent-home.ts'
 import { AgentLog } from './agent-log.ts'
 import { type AgentProfile, COMMAND_LINES, filled, profileOf } from './agent-profiles.ts'
+import { spendingOf } from './agent-spending.ts'
 import { type FoundRoad, findAgent, findRoad } from './find-agent.ts'
 import { LineReader } from './headless-road.ts'
 import { judgePermission } from './permission-request.ts'
@@ -165,6 +149,8 @@ async function carryOut(
   const over = new AbortController()
   let parked: string | null = null
   let isOverTurns = false
+  // What a lost attempt was answered is not paid again.
+  const keptAs = (number: number): string => `${attempt.key}/${number}`
   const opened = await options.openGateway({
     wires: profile === null ? WIRES : [profile.wire],
     ...(model.use === null ? {} : { use: model.use }),
@@ -176,6 +162,10 @@ async function carryOut(
       parked = reason
       over.abort()
     },
+    keepAs: keptAs(attempt.attempt),
+    resumeFrom: agent.facts.earlier.flatMap(one =>
+      one.how === 'lost' && one.visit === attempt.visit ? [keptAs(one.attempt)] : [],
+    ),
     onCall: ({ model: asked, usage, status }) =>
       log.note(`${asked} ${status}: ${usage.inputTokens} tokens in, ${usage.outputTokens} out`),
   })
@@ -419,21 +409,6 @@ function planServer({ token, socket }: PlanToolsServer, isBoxed: boolean, folder
 }
 
 const PIPE = `const s=require('net').connect(JSON.parse(process.argv[1]));s.on('error',()=>process.exit(1));s.on('close',()=>process.exit(0));s.write(process.env.PLANFOLD_PLAN_TOKEN+'\\n');process.stdin.pipe(s);s.pipe(process.stdout)`
-
-/** Every call of the agent is held and settled like one of a model task. It does not wait for a person: the agent is ended meanwhile. */
-function spendingOf(budget: AttemptBudget | undefined, signal: AbortSignal): Spending {
-  const spendOf = ({ calls, tokens, cost }: SpentAmount) => ({ calls, tokens, cost: cost.known ? cost.usd : null })
-  return {
-    async reserve(most) {
-      if (budget === undefined) return { granted: true, id: '' }
-      const reserved = await budget.reserve(spendOf(most), { wait: 'others', signal })
-      return reserved.ok ? { granted: true, id: reserved.id } : { granted: false, reason: reserved.failure.message }
-    },
-    async settle(id, actual) {
-      await budget?.settle(id, actual.calls === 0 ? {} : spendOf(actual))
-    },
-  }
-}
 
 const NO_TOOLS: AgentTools = {
   facts: { plan: '', goal: null, decisions: [], earlier: [], changed: { paths: [], more: 0 } },

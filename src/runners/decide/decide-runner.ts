@@ -6,6 +6,12 @@ import type { Runner } from '../runner.ts'
 export function decideRunner(): Runner {
   return {
     action: 'decide',
+    about: {
+      does: 'chooses an outcome by an expression',
+      effects: ['pure'],
+      risks: [],
+      dryRun: 'the expression',
+    },
     async preview(attempt) {
       return { text: attempt.action.type === 'decide' ? attempt.action.expression : '' }
     },

@@ -83,6 +83,12 @@ const octal = (state: FileState): string => (state.mode ?? 0).toString(8)
 export function editRunner(): Runner {
   return {
     action: 'edit',
+    about: {
+      does: 'edits files',
+      effects: ['workspace'],
+      risks: ['a file changes; the version before is kept, and comes back with a rollback'],
+      dryRun: 'the changes as a diff',
+    },
     async preview(attempt, tools) {
       const drafted = await drafting(attempt, tools, async changes => await shownChanges(changes))
       return {

@@ -8,6 +8,12 @@ import type { GitDone, GitHand, Runner } from '../runner.ts'
 export function gitRunner(): Runner {
   return {
     action: 'git',
+    about: {
+      does: "commits, tags or merges on the plan's own branch",
+      effects: ['idempotent'],
+      risks: ['a commit is made; nothing is pushed'],
+      dryRun: 'what it would do',
+    },
     async preview({ action }) {
       return { text: action.type === 'git' ? shownAction(action.git) : '' }
     },

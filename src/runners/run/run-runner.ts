@@ -237,12 +237,20 @@ const GRACE_DEFAULT_MS = 2_000
 export function runRunner(options: RunOptions): Runner {
   return {
     action: 'run',
+    about: {
+      does: 'runs a command or a script',
+      effects: ['workspace', 'unsafe'],
+      risks: ['a command does what its program does; a sandbox keeps it to its write scope and network'],
+      dryRun: 'the command, with values filled in',
+    },
     async preview(attempt) {
       return { text: attempt.action.type === 'run' ? shownCommand(attempt.action.command) : '' }
     },
     async attempt(attempt, tools, stop) {
       if (attempt.action.type !== 'run') throw new TypeError(`not a run action: ${attempt.action.type}`)
       if (stop.aborted) return { type: 'interrupted' }
+      const denied = tools.refuses?.(attempt.action.command) ?? null
+      if (denied !== null) return { type: 'failed', failure: denied, begun: false }
       const environment = childEnvironment(attempt, tools)
       if (!environment.ok) return { type: 'failed', failure: environment.failure, begun: false }
       const gate = await openGate(tools)
@@ -252,7 +260,9 @@ export function runRunner(options: RunOptions): Runner {
       const argv = secrets.length === 0 || runsOutside(written) ? written : withoutCore(written)
       const { cwd: folder = '.' } = attempt.definition
       const cwd = await gate.value.directory(folder)
-      const read = cwd.ok ? await gatedRead(gate.value, folder, written) : cwd
+      // Where not all may be read, the sandbox says what.
+      const isRead = cwd.ok && tools.read === undefined
+      const read = isRead ? await gatedRead(gate.value, folder, written) : cwd
       await gate.value.close()
       if (!cwd.ok) return { type: 'failed', failure: cwd.failure, begun: false }
       if (!read.ok || read.value instanceof Buffer) {
@@ -310,13 +320,13 @@ function printed(bytes: Buffer, { log }: RunnerTools): Outcome {
 /** The command in the sandbox that was chosen for it; null where it runs without one. */
 async function shut(
   attempt: Attempt,
-  { sandbox, root, stateDir, write, log }: RunnerTools,
+  { sandbox, root, stateDir, write, read, log }: RunnerTools,
   argv: readonly string[],
   env: { readonly [name: string]: string },
 ): Promise<Answer<ShutIn> | null> {
   if (sandbox === undefined || runsOutside(argv)) return null
   const cwd = join(realpathSync(root), attempt.definition.cwd ?? '.')
-  return await shutIn(sandbox, { root, stateDir, cwd, write, argv, env }, log)
+  return await shutIn(sandbox, { root, stateDir, cwd, write, argv, env, ...(read === undefined ? {} : { read }) }, log)
 }
 
 interface Ending {

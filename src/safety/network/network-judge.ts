@@ -1,7 +1,9 @@
 // Says whether a target may be reached, and at which addresses. A name is resolved once, here, after a rule has allowed it; every
 // address it has is looked at, and the connection is made to one of those, so a second answer of the name server changes nothing.
 
+import { lookup as resolveName } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import type { NetworkDecision } from '../../domain/network-decision.ts'
 import {
   covers,
   isAddress,
@@ -10,6 +12,7 @@ import {
   parseNetworkRule,
   ruleFor,
 } from '../../domain/plan-rules/network-rule.ts'
+import { refuse } from '../safety-refusal.ts'
 import { deniedAs, hostOfAddress, isLoopback } from './address-check.ts'
 
 /** A person's word about a target; `over`: nobody can give it any more. */
@@ -20,10 +23,24 @@ export type Lookup = (host: string) => Promise<readonly string[]>
 
 export interface JudgeOptions {
   readonly rules: readonly NetworkRule[]
+  /** Around the rules: only what each of these lets through as well is reached. */
+  readonly within?: readonly NetworkLimit[]
+  /** The rules that a person made or answered: where one around asks, they are the answer. */
+  readonly person?: readonly NetworkRule[]
+  /** False: only those around ask; what no rule covers is refused. */
+  readonly asksBeyond?: boolean
   /** Called once for each target that no rule covers; null: such a target is refused. */
   readonly ask: Ask | null
   readonly holdMs: number
   readonly lookup: Lookup
+}
+
+/** What a layer of the policy lets through. */
+export interface NetworkLimit {
+  readonly rules: readonly NetworkRule[]
+  readonly unknown: 'ask' | 'deny'
+  /** Who says so, as the beginning of a sentence. */
+  readonly who: string
 }
 
 export type Verdict =
@@ -36,7 +53,7 @@ export type Verdict =
     }
   /** A rule allows it, but the name has no address. */
   | { readonly is: 'unknown-name'; readonly rule: string }
-  | { readonly is: 'refused'; readonly why: string; readonly allowWith: string; readonly asked?: true }
+  | { readonly is: 'refused'; readonly why: string; readonly allowWith?: string; readonly asked?: true }
 
 /** A program that asks for ever new hosts must not fill somebody's inbox. */
 const QUESTIONS_MAX = 20
@@ -53,9 +70,13 @@ export class NetworkJudge {
 
   async judge(target: NetworkTarget): Promise<Verdict> {
     const allowWith = ruleFor(target)
+    const { within = [], asksBeyond = true, ask: asker, holdMs } = this.#options
+    const uncovered = within.filter(({ rules }) => !rules.some(one => covers(one, target)))
+    const closed = uncovered.find(({ unknown }) => unknown === 'deny')
+    if (closed !== undefined) return { is: 'refused', why: `${closed.who} does not allow it` }
     let rule = this.#ruleFor(target)
-    if (rule === null) {
-      const { ask, holdMs } = this.#options
+    if (rule === null || (uncovered.length > 0 && !this.#hasWord(target))) {
+      const ask = rule === null && !asksBeyond ? null : asker
       if (ask === null) return { is: 'refused', why: 'no rule allows it', allowWith }
       if (this.#asked.size >= QUESTIONS_MAX && !this.#asked.has(allowWith))
         return { is: 'refused', why: `${QUESTIONS_MAX} other addresses were asked about already`, allowWith }
@@ -87,6 +108,11 @@ export class NetworkJudge {
     // A rule that names the host says more than one that names many.
     const found = rules.filter(rule => covers(rule, target))
     return found.find(rule => rule.host.is === 'exactly') ?? found[0] ?? null
+  }
+
+  /** Has a person allowed it, by a rule of theirs or when they were asked? */
+  #hasWord(target: NetworkTarget): boolean {
+    return [...(this.#options.person ?? []), ...this.#answered].some(rule => covers(rule, target))
   }
 
   /** By its address, or as `localhost`, which is a name for nothing else. */
@@ -133,6 +159,34 @@ export class NetworkJudge {
   }
 }
 
+export async function allAddresses(host: string): Promise<readonly string[]> {
+  return (await resolveName(host, { all: true, verbatim: true })).map(({ address }) => address)
+}
+
+/** A verdict as it is journaled. */
+export function decidedBy(verdict: Verdict): Pick<NetworkDecision, 'allowed' | 'why' | 'rule' | 'allowWith' | 'asked'> {
+  switch (verdict.is) {
+    case 'allowed':
+      return {
+        allowed: true,
+        why: verdict.byPerson === true ? 'a person was asked, and allowed it' : 'a rule allows it',
+        rule: verdict.rule,
+      }
+    case 'unknown-name':
+      return { allowed: true, why: 'a rule allows it, but there is no such host', rule: verdict.rule }
+    case 'refused':
+      return {
+        allowed: false,
+        why: verdict.why,
+        ...(verdict.allowWith === undefined ? {} : { allowWith: verdict.allowWith }),
+        ...(verdict.asked === true ? { asked: true } : {}),
+      }
+    default:
+      verdict satisfies never
+      return { allowed: false, why: '' }
+  }
+}
+
 async function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<null>(resolve => {
@@ -144,3 +198,10 @@ async function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
     clearTimeout(timer)
   }
 }
+
+/** A rule that cannot be read refuses the whole: leaving it out would let a plan do less than was agreed, without a word. */
+export const readRules = (texts: readonly string[]): readonly NetworkRule[] =>
+  texts.map(text => {
+    const parsed = parseNetworkRule(text)
+    return parsed.ok ? parsed.rule : refuse('policy', `network: ${parsed.message}`, parsed.hint)
+  })

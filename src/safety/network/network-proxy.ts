@@ -5,7 +5,6 @@
 //
 // Everything else is refused with a sentence that says what was asked for, and what would allow it.
 
-import { lookup as resolveName } from 'node:dns/promises'
 import { chmod, mkdir, rm, rmdir } from 'node:fs/promises'
 import {
   createServer,
@@ -19,15 +18,18 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { CountedDecision, NetworkDecision } from '../../domain/network-decision.ts'
-import {
-  type NetworkRule,
-  type NetworkTarget,
-  parseNetworkRule,
-  plainHost,
-} from '../../domain/plan-rules/network-rule.ts'
+import { type NetworkRule, type NetworkTarget, plainHost } from '../../domain/plan-rules/network-rule.ts'
 import { type Answer, answering, refuse } from '../safety-refusal.ts'
 import { DecisionList } from './decision-list.ts'
-import { type Ask, type Lookup, NetworkJudge, type Verdict } from './network-judge.ts'
+import {
+  type Ask,
+  allAddresses,
+  decidedBy,
+  type Lookup,
+  NetworkJudge,
+  readRules,
+  type Verdict,
+} from './network-judge.ts'
 
 export type { CountedDecision, NetworkDecision } from '../../domain/network-decision.ts'
 export type { NetworkTarget } from '../../domain/plan-rules/network-rule.ts'
@@ -36,6 +38,16 @@ export interface ProxyOptions {
   /** Made with mode 0700; holds the socket and nothing else. */
   readonly folder: string
   readonly allow: readonly string[]
+  /** Layers of the policy around that: each must let a target through as well. `who`: who says so. */
+  readonly within?: readonly {
+    readonly allow: readonly string[]
+    readonly unknown: 'ask' | 'deny'
+    readonly who: string
+  }[]
+  /** Of those allowed, what a person made a rule of: it answers where a layer around asks. */
+  readonly person?: readonly string[]
+  /** False: what `allow` does not cover is refused; only layers around ask. */
+  readonly asksBeyond?: boolean
   /** Decides about what no rule covers. Without it such a target is refused. */
   readonly ask?: Ask
   /** How long a connection waits for that decision. */
@@ -97,10 +109,7 @@ export function proxyNotice(allow: readonly string[]): string {
 /** A rule that cannot be read refuses the whole: leaving it out would let a plan do less than was agreed, without a word. */
 export async function openProxy(options: ProxyOptions): Promise<Answer<NetworkProxy>> {
   return await answering('opening the network proxy', async () => {
-    const rules = options.allow.map(text => {
-      const parsed = parseNetworkRule(text)
-      return parsed.ok ? parsed.rule : refuse('policy', `network: ${parsed.message}`, parsed.hint)
-    })
+    const rules = readRules(options.allow)
     const path = join(options.folder, PROXY_SOCKET)
     if (Buffer.byteLength(path) > SOCKET_PATH_MAX)
       refuse('logic', `the path of the proxy is too long (${path})`, 'set TMPDIR to a folder with a shorter path')
@@ -137,6 +146,9 @@ class FilteringProxy implements NetworkProxy {
     this.tcp = forwardedPorts(rules)
     this.#judge = new NetworkJudge({
       rules,
+      within: (options.within ?? []).map(({ allow, ...limit }) => ({ ...limit, rules: readRules(allow) })),
+      person: readRules(options.person ?? []),
+      asksBeyond: options.asksBeyond,
       ask: options.ask ?? null,
       holdMs: options.holdMs ?? HOLD_MS,
       lookup: options.lookup ?? allAddresses,
@@ -290,7 +302,7 @@ class FilteringProxy implements NetworkProxy {
       port,
       method,
       ...(request === null ? {} : { path: request.path }),
-      ...decided(verdict),
+      ...decidedBy(verdict),
     })
     return verdict
   }
@@ -317,9 +329,12 @@ class FilteringProxy implements NetworkProxy {
   #refusal(target: NetworkTarget, verdict: Exclude<Verdict, { is: 'allowed' }>): readonly [string, string] {
     if (verdict.is === 'unknown-name')
       return ['502 Bad Gateway', `${place(target)} is allowed, but there is no such host`]
-    const how = this.#options.howToAllow?.(verdict.allowWith) ?? `a rule for ${verdict.allowWith} in \`network\``
+    const { allowWith } = verdict
+    const said = `asked for ${place(target)}: not allowed (${verdict.why})`
+    if (allowWith === undefined) return ['403 Forbidden', said]
+    const how = this.#options.howToAllow?.(allowWith) ?? `a rule for ${allowWith} in \`network\``
     const then = verdict.asked === true ? 'it waits in the inbox; try again when it is answered' : `allow with ${how}`
-    return ['403 Forbidden', `asked for ${place(target)}: not allowed (${verdict.why}); ${then}`]
+    return ['403 Forbidden', `${said}; ${then}`]
   }
 
   /** To the first of these addresses that answers, and to no other. */
@@ -359,10 +374,6 @@ const LOOPBACK = /^(localhost|127\..*|\[::1\])$/
 /** Lower ones cannot be listened on without rights. */
 const PORT_MIN = 1024
 
-async function allAddresses(host: string): Promise<readonly string[]> {
-  return (await resolveName(host, { all: true, verbatim: true })).map(({ address }) => address)
-}
-
 async function connected(host: string, port: number, timeoutMs: number): Promise<Socket | null> {
   return await new Promise(resolve => {
     const socket = connect({ host, port, allowHalfOpen: true })
@@ -377,29 +388,6 @@ async function connected(host: string, port: number, timeoutMs: number): Promise
     socket.once('error', failed)
     socket.once('connect', () => end(socket))
   })
-}
-
-function decided(verdict: Verdict): Pick<NetworkDecision, 'allowed' | 'why' | 'rule' | 'allowWith' | 'asked'> {
-  switch (verdict.is) {
-    case 'allowed':
-      return {
-        allowed: true,
-        why: verdict.byPerson === true ? 'a person was asked, and allowed it' : 'a rule allows it',
-        rule: verdict.rule,
-      }
-    case 'unknown-name':
-      return { allowed: true, why: 'a rule allows it, but there is no such host', rule: verdict.rule }
-    case 'refused':
-      return {
-        allowed: false,
-        why: verdict.why,
-        allowWith: verdict.allowWith,
-        ...(verdict.asked === true ? { asked: true } : {}),
-      }
-    default:
-      verdict satisfies never
-      return { allowed: false, why: '' }
-  }
 }
 
 /** `host:port` with a port, as CONNECT has it. */

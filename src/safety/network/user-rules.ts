@@ -2,6 +2,7 @@
 // is no sandbox. They are read for every plan and changed only by the person; a task never gets to write them.
 
 import { realpath } from 'node:fs/promises'
+import { type CommandRule, ruleWords } from '../../domain/policy/command-rules.ts'
 import {
   NO_RULES,
   type PolicySettings,
@@ -9,11 +10,12 @@ import {
   readPolicySettings,
 } from '../../format/settings/policy-settings.ts'
 import { type SettingsPlace, userSettings } from '../files/user-settings.ts'
+import { type Person, recordChange } from '../policy/policy-log.ts'
 import { type Answer, answering } from '../safety-refusal.ts'
 
 export type UserRulesPlace = SettingsPlace
 
-const FILE = userSettings<PolicySettings>({
+export const USER_POLICY = userSettings<PolicySettings>({
   name: 'policy.json',
   none: NO_RULES,
   read: readPolicySettings,
@@ -36,8 +38,8 @@ export async function userNetworkRules(place: UserRulesPlace): Promise<readonly 
 /** Those that hold in this workspace, with where each comes from. */
 export async function readUserRules(place: UserRulesPlace): Promise<Answer<UserRules>> {
   return await answering('reading your network rules', async () => {
-    const file = FILE.file(place)
-    const { network, projects, withoutSandbox = false } = await FILE.read(place)
+    const file = USER_POLICY.file(place)
+    const { network, projects, withoutSandbox = false } = await USER_POLICY.read(place)
     const root = await realpath(place.root)
     const own = Object.hasOwn(projects, root) ? (projects[root] ?? []) : []
     return {
@@ -52,12 +54,17 @@ export async function readUserRules(place: UserRulesPlace): Promise<Answer<UserR
 }
 
 /** False: nothing was different from what was there. */
-export async function rememberWithoutSandbox(place: UserRulesPlace, isAllowed: boolean): Promise<Answer<boolean>> {
+export async function rememberWithoutSandbox(
+  place: UserRulesPlace,
+  isAllowed: boolean,
+  person: Person,
+): Promise<Answer<boolean>> {
   return await answering('changing your settings', async () => {
-    const settings = await FILE.read(place)
+    const settings = await USER_POLICY.read(place)
     if ((settings.withoutSandbox ?? false) === isAllowed) return false
+    await recordChange(place, { ...person, did: isAllowed ? 'allow' : 'forbid', what: 'no-sandbox' })
     const text = printPolicySettings({ ...settings, withoutSandbox: isAllowed })
-    await FILE.write(place, text)
+    await USER_POLICY.write(place, text)
     return true
   })
 }
@@ -66,9 +73,10 @@ export async function rememberWithoutSandbox(place: UserRulesPlace, isAllowed: b
 export async function changeUserRules(
   place: UserRulesPlace,
   change: { readonly do: 'add' | 'remove'; readonly rule: string; readonly for: 'user' | 'project' },
+  person: Person,
 ): Promise<Answer<boolean>> {
   return await answering('changing your network rules', async () => {
-    const settings = await FILE.read(place)
+    const settings = await USER_POLICY.read(place)
     const root = await realpath(place.root)
     const before = change.for === 'user' ? settings.network : (settings.projects[root] ?? [])
     const has = before.includes(change.rule)
@@ -78,7 +86,43 @@ export async function changeUserRules(
       change.for === 'user'
         ? { ...settings, network: after }
         : { ...settings, projects: { ...settings.projects, [root]: after } }
-    await FILE.write(place, printPolicySettings(changed))
+    const where = change.for === 'user' ? {} : { root }
+    const did = change.do === 'add' ? 'allow' : 'forbid'
+    await recordChange(place, { ...person, did, what: 'network', rule: change.rule, ...where })
+    await USER_POLICY.write(place, printPolicySettings(changed))
     return true
   })
 }
+
+export type CommandList = 'allow' | 'ask' | 'deny'
+
+/** The user's rules about commands, in every workspace. `into` null: taken out of all lists. False: nothing was different. */
+export async function changeUserCommands(
+  place: UserRulesPlace,
+  { rule, into }: { readonly rule: CommandRule; readonly into: CommandList | null },
+  person: Person,
+): Promise<Answer<boolean>> {
+  return await answering('changing your rules about commands', async () => {
+    const settings = await USER_POLICY.read(place)
+    const { policy = {}, lines = {} } = settings.layer ?? {}
+    const { commands: before = {}, ...rest } = policy
+    const isRule = (other: CommandRule): boolean => JSON.stringify(other) === JSON.stringify(rule)
+    const after = Object.fromEntries(
+      COMMAND_LISTS.map(list => {
+        const others = (before[list] ?? []).filter(other => !isRule(other))
+        return [list, list === into ? [...others, rule] : others] as const
+      }).filter(([, rules]) => rules.length > 0),
+    )
+    const isSame = COMMAND_LISTS.every(list => (before[list] ?? []).some(isRule) === (list === into))
+    if (isSame) return false
+    await recordChange(place, { ...person, did: into ?? 'forbid', what: 'command', rule: ruleWords(rule) })
+    const { unknown } = before
+    const hasRules = Object.keys(after).length > 0 || (unknown ?? 'allow') !== 'allow'
+    const commands = { ...after, ...(unknown === undefined ? {} : { unknown }) }
+    const changed = { policy: { ...rest, ...(hasRules ? { commands } : {}) }, lines }
+    await USER_POLICY.write(place, printPolicySettings({ ...settings, layer: changed }))
+    return true
+  })
+}
+
+const COMMAND_LISTS: readonly CommandList[] = ['allow', 'ask', 'deny']

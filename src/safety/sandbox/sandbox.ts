@@ -25,6 +25,8 @@ export interface SandboxRequest {
   readonly cwd: string
   /** Patterns below the root that may be written; null: all of it, an empty list: nothing. */
   readonly write: Patterns
+  /** Patterns below the root that may be read, besides what may be written; absent: all of it. */
+  readonly read?: readonly string[]
   readonly network: SandboxNetwork
   /** Sockets of ours that are found on its loopback, whatever the network is; not with that of this machine. */
   readonly doors?: readonly SandboxDoor[]

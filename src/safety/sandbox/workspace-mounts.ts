@@ -36,6 +36,7 @@ interface Place {
   readonly root: string
   readonly stateDir: string
   readonly write: Patterns
+  readonly read?: readonly string[]
 }
 
 export function workspaceMounts(place: Place, lookedAtMax = LOOKED_AT_MAX): WorkspaceMounts {
@@ -45,11 +46,38 @@ export function workspaceMounts(place: Place, lookedAtMax = LOOKED_AT_MAX): Work
   const mounts = ['--ro-bind', root, root]
   for (const folder of survey.writable) mounts.push('--bind', join(root, folder), join(root, folder))
   for (const path of survey.closed) mounts.push('--ro-bind', join(root, path), join(root, path))
+  const hidden = place.read === undefined ? [] : hiddenFiles(root, place.read, place.write)
   return {
-    mounts: [...mounts, ...hiddenState(root, place.stateDir), ...repositoryMounts(root)],
+    mounts: [...mounts, ...hidden, ...hiddenState(root, place.stateDir), ...repositoryMounts(root)],
     writable: survey.writable.map(folder => join(root, folder)),
     lookAfter: () => survey.lookAgain(),
   }
+}
+
+/**
+ * What may be neither read nor written is not there: a folder is empty, and a file cannot be opened (a device that stands in a mount
+ * without devices). The folder of the repository itself stays, or git would not work at all.
+ */
+function hiddenFiles(root: string, read: readonly string[], write: Patterns): readonly string[] {
+  const seen = write === null ? read : [...read, ...write]
+  const mounts: string[] = []
+  const look = (folder: string): void => {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+      const path = below(folder, entry.name)
+      if (path === '.git' || entry.isSymbolicLink() || inScope(seen, path) || covers(seen, path)) continue
+      if (entry.isDirectory() && mayHold(seen, path)) look(path)
+      else if (entry.isDirectory()) mounts.push('--tmpfs', join(root, path), '--remount-ro', join(root, path))
+      else mounts.push('--ro-bind', '/dev/null', join(root, path))
+      if (mounts.length > MOUNTS_MAX * 4)
+        refuse(
+          'policy',
+          'more files would have to be hidden from it than can be',
+          'name whole folders in `read` (`src/**`)',
+        )
+    }
+  }
+  look('')
+  return mounts
 }
 
 /** Planfold's state is not there, except a workspace that stands in it: a worktree of a plan. */

@@ -33,14 +33,14 @@ export function writtenForms(secret: string, inParts: boolean): readonly Written
   const hex = [...raw].map(byte => byte.toString(16).padStart(2, '0'))
   for (const pairs of [hex, hex.map(pair => pair.toUpperCase())]) {
     for (const [joint, width] of HEX) add(Buffer.from(pairs.join(joint)), width)
-    add(Buffer.from(pairs.map(pair => `\\x${pair}`).join('')), 4)
+    for (const slash of SLASHES) add(Buffer.from(pairs.map(pair => `${slash}x${pair}`).join('')), slash.length + 3)
     add(Buffer.from(pairs.map(pair => `%${pair}`).join('')), 3)
     // As dumps write it, two bytes in a group.
     add(Buffer.from(inGroups(pairs)), 2.5)
     add(Buffer.from(inGroups(['', ...pairs]).trimStart()), 2.5)
   }
   const octal = [...raw].map(byte => byte.toString(8).padStart(3, '0'))
-  add(Buffer.from(octal.map(digits => `\\${digits}`).join('')), 4)
+  for (const slash of SLASHES) add(Buffer.from(octal.map(digits => `${slash}${digits}`).join('')), slash.length + 3)
   add(Buffer.from(octal.join(' ')), 4)
   add(Buffer.from([...raw].join(' ')), 2.5)
   add(Buffer.from([...raw].join(',')), 2.5)
@@ -49,6 +49,9 @@ export function writtenForms(secret: string, inParts: boolean): readonly Written
   add(Buffer.from([...secret].join(' ')), 2)
   return [...forms.values()]
 }
+
+/** An escape, the same inside of JSON, and inside of JSON in JSON. */
+const SLASHES: readonly string[] = ['\\', '\\\\', '\\\\\\\\']
 
 const HEX: readonly (readonly [joint: string, width: number])[] = [
   ['', 2],
@@ -66,7 +69,7 @@ function texts(secret: string): ReadonlySet<string> {
     json,
     JSON.stringify(json).slice(1, -1),
     json.replaceAll('/', '\\/'),
-    units.map(unit => `\\u${unit.toString(16).padStart(4, '0')}`).join(''),
+    ...SLASHES.map(slash => units.map(unit => `${slash}u${unit.toString(16).padStart(4, '0')}`).join('')),
     percent(secret),
     percent(secret).replaceAll('%20', '+'),
     percent(secret).replace(/%../g, code => code.toLowerCase()),

@@ -26,7 +26,7 @@ const as = (name: string) => ({ authorization: `Bearer ${name}` })
 const ANA = as('ana')
 const ROLES = ['viewer', 'operator', 'approver', 'admin'] as const
 const ana = 'ana' as Actor
-const DECIDING = ['decide', 'answer', 'review', 'judge']
+const DECIDING = ['decide', 'answer', 'review', 'judge', 'raise']
 const ADMINISTERING = ['check', 'prune']
 /** What shows bytes of files. */
 const INSPECTING = ['blob', 'consent', 'taskChanges']

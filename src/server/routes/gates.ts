@@ -6,6 +6,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { gateAnswers, VERDICTS } from '../../domain/views/gate-answers.ts'
 import type { Waiting } from '../../domain/views/summary.ts'
+import { budget, budgetMore } from '../../format/wire/budget.ts'
 import {
   answerBody,
   approveBody,
@@ -18,12 +19,13 @@ import {
 import type { Schema } from '../../format/wire/wire.ts'
 import { decideGate, type GateAnswer } from '../../operations/decide-gate.ts'
 import type { TaskTarget } from '../../operations/find-target.ts'
+import { raiseOrder } from '../../operations/policy/raise-budget.ts'
 import { findTask } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
 import { isProblem, refused } from '../problem.ts'
 import { options } from '../request.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
-import { type Asking, answerOf, engineOf, gone, withPlan } from '../submit-order.ts'
+import { type Asking, answerOf, engineOf, gone, order, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { readRevision } from './revisions.ts'
 
@@ -190,4 +192,49 @@ async function decide(call: Asking, gate: TaskTarget, { hash, ...said }: Said): 
 async function editsOf(call: Asking, document: Parameters<typeof readRevision>[2]) {
   const found = await readRevision(call, call.params.plan!, document, 'replace')
   return isProblem(found) ? found : { definition: found.definition, source: found.source }
+}
+
+// What a plan has spent and may still spend, and more of it.
+
+export const budgetRoutes: readonly AnyRoute[] = [
+  route({
+    method: 'GET',
+    path: '/plans/:plan/budget',
+    right: 'read',
+    noun: 'plans',
+    about:
+      'What is spent, reserved and left of the budgets of the plan, its groups and tasks, and a forecast of the rest.',
+    answers: { 200: { about: 'the budget', body: budget } },
+    handle: async call => await withPlan(call, async ({ plan }) => await budgetTold(call, plan)),
+  }),
+  route({
+    method: 'POST',
+    path: '/plans/:plan/budget',
+    right: 'decide',
+    noun: 'plans',
+    about: 'Adds to the budget of the plan, or of a group or task. A plan that was paused for it continues.',
+    body: budgetMore,
+    answers: { 200: { about: 'the budget as it is now', body: budget } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const { task, time: timeMs, output: outputBytes, ...rest } = call.body
+        const about = task === undefined ? null : await findTask(call, task, plan)
+        if (about !== null && isProblem(about)) return about
+        const more = { ...rest, timeMs, outputBytes }
+        const asked = raiseOrder(
+          Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined)),
+          about?.task ?? null,
+        )
+        if ('code' in asked) return refused(asked, { plan, task: about?.task })
+        const done = await order(call, plan, asked)
+        return isProblem(done) ? done : await budgetTold(call, plan)
+      }),
+  }),
+]
+
+async function budgetTold({ engine }: Asking, plan: string) {
+  const report = await engine.ask({ type: 'budget', plan })
+  if (report === null) return gone()
+  const { plan: id, ...rest } = report
+  return ok({ plan_id: id, ...(onWire(rest) as object) })
 }

@@ -10,7 +10,7 @@ import { claimRoutes, runRoutes } from './claims.ts'
 import { engineDoorRoutes } from './engine.ts'
 import { eventRoutes } from './events.ts'
 import { forkRoutes } from './forks.ts'
-import { gateRoutes } from './gates.ts'
+import { budgetRoutes, gateRoutes } from './gates.ts'
 import { goalRoutes } from './goals.ts'
 import { haltRoutes, healthRoutes, memoryRoutes, observingRoutes } from './health.ts'
 
@@ -50,6 +50,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...runRoutes,
   ...claimRoutes,
   ...gateRoutes,
+  ...budgetRoutes,
   ...viewRoutes,
   ...planVerbRoutes,
   ...goingBackRoutes,

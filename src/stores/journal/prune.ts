@@ -6,6 +6,7 @@
 import type { Event } from '../../domain/event.ts'
 import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
 import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
+import { effectivePolicy } from '../../domain/policy/policy-layer.ts'
 import { type RestoreNote, restoreNotesOf } from '../../domain/restore-notes.ts'
 import type { Pruned } from '../store.ts'
 import type { Tables, Transactions } from '../tables.ts'
@@ -94,6 +95,8 @@ function isRestorable(
   const { tables, blobs, notes, now } = room
   const plan = tables.journal.planOf(no)
   let keptMs = RESTORED_KEPT_MS
+  /** What the policy around the plan leaves of it. */
+  let keptMaxMs = Number.POSITIVE_INFINITY
   let last: Millis | null = null
   let moved: Millis | null = null
   const saved = new Set<Sha256>()
@@ -106,6 +109,8 @@ function isRestorable(
         if (event.type === 'workspace.restored') saved.add(event.saved)
         if (event.type === 'plan.created' || event.type === 'plan.revised')
           keptMs = event.definition.policy?.retention?.restoredMs ?? RESTORED_KEPT_MS
+        else if (event.type === 'plan.started')
+          keptMaxMs = effectivePolicy(event.policy ?? []).retention.restoredMs ?? Number.POSITIVE_INFINITY
         else if (SETS_BACK.has(event.type) || hasOverwritten(event)) last = entry.at
       }
     }
@@ -113,7 +118,7 @@ function isRestorable(
   }
   // One that was cut off before the journal told of it was not later than the last entry.
   if (plan !== null && notesOf(notes, plan.id).some(([, note]) => !isTold(note, saved))) last = moved
-  return last !== null && last + keptMs > now
+  return last !== null && last + Math.min(keptMs, keptMaxMs) > now
 }
 
 /** Does the journal tell of what the note names? Of one that cannot be read nobody knows. */

@@ -155,6 +155,8 @@ export async function setMoving(context: Context, composed: Composed, { plan, na
   })
   switch (going.status) {
     case 'started':
+      await tellPolicy(context, composed, plan)
+      return
     case 'resumed':
     case 'attached':
       return
@@ -189,6 +191,20 @@ export async function setMoving(context: Context, composed: Composed, { plan, na
       going satisfies never
   }
 }
+
+/** Under which policy it begins, when anybody but the plan says something. */
+async function tellPolicy(context: Context, { engine }: Composed, plan: string): Promise<void> {
+  const layers = (await engine.ask({ type: 'definition', plan }))?.policy
+  if (layers === undefined) return
+  const { policyLines } = await import('../../../operations/policy/policy-report.ts')
+  const lines = policyLines(layers, null)
+  for (const { key, value, from, file } of lines.slice(0, POLICY_LINES_MAX))
+    printNote(context, `policy: ${key} ${escapeForTerminal(value)} (${from}${file === undefined ? '' : ` ${file}`})`)
+  const more = lines.length - POLICY_LINES_MAX
+  if (more > 0) printNote(context, `policy: and ${more} more; planfold policy show lists them`)
+}
+
+const POLICY_LINES_MAX = 12
 
 async function endedAs({ engine, worker }: Composed, { id, name, status }: Summary): Promise<CliError> {
   // Whoever drove it may have died before anybody was told of its end.

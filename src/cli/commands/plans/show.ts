@@ -1,6 +1,7 @@
 // `planfold show PLAN [TASK]`: a plan with all its tasks, or one task with everything known about it.
 
 import type { Composed } from '../../../compose.ts'
+import { keyText } from '../../../domain/budget/budget-text.ts'
 import type { Shown } from '../../../domain/gates/consent.ts'
 import { aimHint } from '../../../domain/hint.ts'
 import type { PlanId, TaskName } from '../../../domain/id.ts'
@@ -208,13 +209,17 @@ async function askedLines(
 const optionsOf = (definition: TaskDefinition | null): readonly Option[] =>
   definition?.action.type === 'gate' ? (definition.action.options ?? []) : []
 
-function budgetWords({ timeMs, cost, attempts }: Budget = {}): string | null {
+function budgetWords(budget: Budget = {}): string | null {
+  const { timeMs, cost, attempts, tokens, calls, outputBytes, exceeded } = budget
   const words = [
     ...(timeMs === undefined ? [] : [elapsed(timeMs)]),
     ...(cost === undefined ? [] : [printMoney(cost)]),
+    ...(tokens === undefined ? [] : [keyText('tokens', tokens)]),
+    ...(calls === undefined ? [] : [keyText('calls', calls)]),
     ...(attempts === undefined ? [] : [numberOf(attempts, 'attempt')]),
+    ...(outputBytes === undefined ? [] : [`${keyText('outputBytes', outputBytes)} of output`]),
   ]
-  return words.length === 0 ? null : `at most ${words.join(', ')}`
+  return words.length === 0 ? null : `at most ${words.join(', ')}${exceeded === 'fail' ? ', else it fails' : ''}`
 }
 
 const ATTEMPTS: { readonly [status: string]: string } = { succeeded: 'completed', lost: 'interrupted' }

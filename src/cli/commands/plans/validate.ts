@@ -1,7 +1,7 @@
 // `planfold validate FILE...`: every fault at its place; for a good plan, what each task may do after a crash, and how each
 // criterion is judged. Writes nothing.
 
-import { recordedKeys } from '../../../domain/analysis/rule-scope.ts'
+import { uncountedLimits } from '../../../domain/analysis/rule-scope.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { effectOf } from '../../../domain/plan-rules/effect.ts'
@@ -167,7 +167,7 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
   const unsafe = tasks.filter(task => task.effect === 'unsafe').length
   const readAs = told.dialect === null ? '' : paint.dim(` (read as ${told.dialect})`)
   const criteria = criteriaOf(definition)
-  const recorded = recordedKeys(definition)
+  const uncounted = uncountedLimits(definition)
   return [
     ...printDiagnostics(paint, warnings),
     `${paint.green('✔')} ${escapeForTerminal(path)}: plan '${definition.name}' with ${numberOf(tasks.length, 'task')}${definition.done?.length ? ' and a definition of done' : ''}${readAs}`,
@@ -191,9 +191,14 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
           `${unsafe === 1 ? 'One task is' : `${unsafe} tasks are`} ${paint.yellow('unsafe')}: after a crash in the middle, Planfold does not run it again, but asks you.`,
           paint.dim('A `write:` scope with `network: []`, or a declared `effect:`, makes it safe to run again.'),
         ]),
-    ...(recorded.length === 0
+    ...(uncounted.length === 0
       ? []
-      : ['', paint.dim('`budget` is recorded, not yet enforced: nothing stops a task that goes beyond.')]),
+      : [
+          '',
+          paint.dim(
+            `The limit of ${uncounted.join(' and ')} cannot be counted: prices are known in USD. You will be asked.`,
+          ),
+        ]),
     ...(told.sketch.length === 0
       ? []
       : [

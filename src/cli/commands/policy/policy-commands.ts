@@ -2,52 +2,83 @@
 
 import { Argument, type Command } from 'commander'
 import type { Act } from '../../context.ts'
-import type { Ruled, RuleOptions } from './policy.ts'
+import type { Ruled, RuleOptions, ShowOptions } from './policy.ts'
 
 export function addPolicy(program: Command, act: Act): void {
   const policy = program
     .command('policy')
-    .description('show and change what you allow all plans to do')
+    .description('show the policy in effect, and change what you allow all plans to do')
     .addHelpText(
       'after',
       `
-Your rules are kept in planfold/policy.json in your folder for settings, never in the workspace. They are added to what a plan allows
-itself; a task with \`network: []\` still reaches nothing.
+The policy has layers: organisation (/etc/planfold/policy.yaml), yours (planfold/policy.json in your folder for settings), project
+(.planfold/config.yaml), plan, task. Each may only narrow what the layers before it leave. Addresses that you allow are added to what a
+plan allows itself, never beyond the other layers; a task with \`network: []\` still reaches nothing.
+
+In a rule about commands * stands for any characters of a word and ** for any further words; put them in quotes. Words that begin with
+a dash come after --.
 
 Examples:
   planfold policy show
   planfold policy show fetch-and-test
+  planfold policy show --egress
   planfold policy allow network https://example.org
   planfold policy allow network tcp://127.0.0.1:5432 --project
   planfold policy forbid network https://example.org
-  planfold policy allow no-sandbox`,
+  planfold policy deny command sudo '**'
+  planfold policy ask command -- git push --force '**'
+  planfold policy log`,
     )
-  const what = (): Argument =>
-    new Argument('<what>', 'an address, or commands where there is no sandbox').choices(['network', 'no-sandbox'])
+  const what = (...kinds: readonly Ruled[]): Argument =>
+    new Argument('<what>', 'an address, a command, or commands where there is no sandbox').choices(kinds)
 
   policy
     .command('show', { isDefault: true })
-    .description('list your rules, with a plan also its own, and where each comes from')
+    .description('list the policy in effect, with a plan also its own, and where each line comes from')
     .argument('[plan]', 'a plan, by name or UUID')
-    .action((plan: string | undefined) => act(async context => (await import('./policy.ts')).showPolicy(context, plan)))
+    .option('--egress', 'list what leaves this machine: models, webhooks, traces, addresses')
+    .action((plan: string | undefined, options: ShowOptions) =>
+      act(async context => (await import('./policy.ts')).showPolicy(context, plan, options)),
+    )
 
   policy
     .command('allow')
-    .description('add a rule')
-    .addArgument(what())
-    .argument('[address]', 'example.org, example.org:8443, https://host, http://host/path*, tcp://host:port, *.host')
-    .option('--project', 'only for this workspace (default: for all)')
-    .action((what: Ruled, address: string | undefined, options: RuleOptions) =>
-      act(async context => (await import('./policy.ts')).change(context, 'allow', what, address, options)),
+    .description('add a rule to yours that allows something')
+    .addArgument(what('network', 'command', 'no-sandbox'))
+    .argument(
+      '[words...]',
+      'example.org, https://host, http://host/path*, tcp://host:port, *.host; or the words of a command',
     )
+    .option('--project', 'only for this workspace (default: for all)')
+    .action((what: Ruled, words: readonly string[], options: RuleOptions) =>
+      act(async context => (await import('./policy.ts')).change(context, 'allow', what, words, options)),
+    )
+
+  for (const [how, does] of [
+    ['ask', 'a person is asked before it runs'],
+    ['deny', 'it is never run'],
+  ] as const)
+    policy
+      .command(how)
+      .description(`add a rule to yours about a command: ${does}`)
+      .addArgument(what('command'))
+      .argument('[words...]', 'the words of the command')
+      .action((what: Ruled, words: readonly string[]) =>
+        act(async context => (await import('./policy.ts')).change(context, how, what, words, {})),
+      )
 
   policy
     .command('forbid')
     .description('take one of your rules back')
-    .addArgument(what())
-    .argument('[address]', 'as `policy show` prints it')
+    .addArgument(what('network', 'command', 'no-sandbox'))
+    .argument('[words...]', 'as `policy show` prints it')
     .option('--project', 'the rule of this workspace (default: the one for all)')
-    .action((what: Ruled, address: string | undefined, options: RuleOptions) =>
-      act(async context => (await import('./policy.ts')).change(context, 'forbid', what, address, options)),
+    .action((what: Ruled, words: readonly string[], options: RuleOptions) =>
+      act(async context => (await import('./policy.ts')).change(context, 'forbid', what, words, options)),
     )
+
+  policy
+    .command('log')
+    .description('list who changed your rules, when and how')
+    .action(() => act(async context => (await import('./policy.ts')).logPolicy(context)))
 }

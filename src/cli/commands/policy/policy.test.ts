@@ -52,7 +52,7 @@ describe('rules of the person', () => {
     expect((await say(context => allow(context, 'a.example', {}))).stdout).toBe(
       'a.example in all workspaces was allowed already\n',
     )
-    expect((await say(showPolicy)).stdout).toMatch(/network +a\.example +all workspaces/)
+    expect((await say(showPolicy)).stdout).toMatch(/network +a\.example +allowed by you, all workspaces/)
     expect((await say(context => forbid(context, 'a.example', {}))).stdout).toBe(
       'took back a.example in all workspaces\n',
     )
@@ -67,11 +67,11 @@ describe('rules of the person', () => {
     await place.say(context => allow(context, 'a.example', {}), options())
     const { stdout } = await place.say(context => showPolicy(context, 'p'), { environment: environment() })
     expect(stdout.split('\n').map(line => line.trim().split(/ {2,}/))).toEqual([
-      ['what', 'allowed', 'where'],
+      ['what', 'rule', 'where'],
       ['network', 'b.example', 'the plan'],
       ['network', 'others when a person allows them', 'the plan'],
       ['network', 'nothing', 'task a'],
-      ['network', 'a.example', 'all workspaces'],
+      ['network', 'a.example', 'allowed by you, all workspaces'],
       [''],
     ])
   })
@@ -85,8 +85,7 @@ describe('rules of the person', () => {
 
   it('say that commands may run where there is no sandbox, beside the addresses', async () => {
     await place.say(context => allow(context, 'a.example', {}), options())
-    const set = (how: 'allow' | 'forbid') =>
-      place.say(context => change(context, how, 'no-sandbox', undefined, {}), options())
+    const set = (how: 'allow' | 'forbid') => place.say(context => change(context, how, 'no-sandbox', [], {}), options())
     expect(await set('allow')).toMatchObject({ exit: 0 })
     expect(JSON.parse(await readFile(file(), 'utf8'))).toEqual({
       network: { allow: ['a.example'] },
@@ -95,14 +94,14 @@ describe('rules of the person', () => {
     expect(JSON.parse((await place.say(showPolicy, options())).stdout).data.withoutSandbox).toBe(true)
     await set('forbid')
     expect(JSON.parse(await readFile(file(), 'utf8'))).toEqual({ network: { allow: ['a.example'] } })
-    const wrong = await place.say(context => change(context, 'allow', 'network', undefined, {}), options())
+    const wrong = await place.say(context => change(context, 'allow', 'network', [], {}), options())
     expect(wrong).toMatchObject({ exit: 'usage' })
   })
 
   it('are not changed by a task', async () => {
     const task = { json: true, environment: { ...environment(), PLANFOLD_KEY: 'p/t/1' } }
     expect(await place.say(context => allow(context, '*', {}), task)).toMatchObject({ exit: 'policy' })
-    const open = await place.say(context => change(context, 'allow', 'no-sandbox', undefined, {}), task)
+    const open = await place.say(context => change(context, 'allow', 'no-sandbox', [], {}), task)
     expect(open).toMatchObject({ exit: 'policy' })
     expect(await rules(place.folder)).toEqual([])
   })

@@ -1,50 +1,93 @@
-// `planfold policy show|allow|forbid`: the user's own rules, and with a plan also what it says itself.
+// `planfold policy show|allow|ask|deny|forbid|log`: the policy in effect, and the user's own rules.
 
-import { locate } from '../../../compose.ts'
+import { locate, modelsAt, tracesAddress } from '../../../compose.ts'
+import type { PlanDefinition } from '../../../domain/plan.ts'
 import { type NetworkUse, networkWords } from '../../../domain/plan-rules/network.ts'
+import { ruleWords } from '../../../domain/policy/command-rules.ts'
+import type { PolicyLayer } from '../../../domain/policy/policy-layer.ts'
+import { type Egress, egressOf, modelsIn } from '../../../operations/policy/egress.ts'
 import {
   allowNetwork,
   forbidNetwork,
   type PlanNetwork,
   planNetwork,
+  setCommandRule,
   setWithoutSandbox,
   showNetwork,
 } from '../../../operations/policy/network-rules.ts'
+import { currentLayers, type PolicyLine, policyChanges, policyLines } from '../../../operations/policy/policy-report.ts'
 import type { UserRulesPlace } from '../../../safety/network/user-rules.ts'
+import type { Person } from '../../../safety/policy/policy-log.ts'
 import type { Answer } from '../../../safety/safety-refusal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
+import { callerName } from '../../open-state.ts'
 import { table } from '../../terminal/table.ts'
+import { partText } from '../../text/hint-text.ts'
 
 export interface RuleOptions {
   readonly project?: true
 }
 
-export async function showPolicy(context: Context, word?: string): Promise<number> {
+export interface ShowOptions {
+  readonly egress?: true
+}
+
+export async function showPolicy(context: Context, word?: string, { egress }: ShowOptions = {}): Promise<number> {
   const place = placeOf(context)
   const { file, rules, withoutSandbox } = done(await showNetwork(place))
-  const plan = word === undefined ? null : await networkIn(context, word)
-  answer(context, { file, root: place.root, network: rules, withoutSandbox, plan }, () => {
+  const found = word === undefined ? null : await planIn(context, word)
+  const layers = found?.layers ?? done(await currentLayers(place))
+  if (egress === true) return await showEgress(context, { place, rules, layers, plan: found })
+  const plan = found === null ? null : { name: found.name, ...planNetwork(found.definition) }
+  const policy = policyLines(layers, found?.definition ?? null)
+  answer(context, { file, root: place.root, network: rules, withoutSandbox, policy, plan }, () => {
     const rows = [
+      ...policy.filter(({ key, from }) => !isNetworkOfPlan(key, from)).map(lineRow),
       ...(plan === null ? [] : planRows(plan)),
-      ...rules.map(({ rule, from }) => ['network', rule, FROM[from]]),
+      ...rules.map(({ rule, from }) => ['network', rule, `allowed by you, ${FROM[from]}`]),
       ...(withoutSandbox ? [['no-sandbox', 'commands run where there is no sandbox', FROM.user]] : []),
     ]
     if (rows.length === 0) return 'no rules of yours. Add one: planfold policy allow network ADDRESS'
-    return table(context.paint, ['what', 'allowed', 'where'], rows, context.terminal?.columns() ?? null)
+    return table(context.paint, ['what', 'rule', 'where'], rows, context.terminal?.columns() ?? null)
   })
   return EXIT.done
 }
 
-async function networkIn(context: Context, word: string): Promise<PlanNetwork & { readonly name: string }> {
+/** Those are told with their own words. */
+const isNetworkOfPlan = (key: string, from: PolicyLine['from']): boolean =>
+  key.startsWith('network') && (from === 'plan' || from === 'task')
+
+function lineRow({ key, value, from, file, line, task }: PolicyLine): readonly string[] {
+  const at = file === undefined ? '' : ` ${file}${line === undefined ? '' : `:${line}`}`
+  return [key, escapeForTerminal(value), task === undefined ? `${LAYERS[from]}${at}` : `task ${task}`]
+}
+
+const LAYERS = {
+  organisation: 'organisation',
+  user: 'you',
+  project: 'project',
+  plan: 'the plan',
+  task: 'task',
+} as const
+
+interface FoundPlan {
+  readonly name: string
+  readonly definition: PlanDefinition
+  /** As they were written down when it started; null while it is a draft. */
+  readonly layers: readonly PolicyLayer[] | null
+}
+
+async function planIn(context: Context, word: string): Promise<FoundPlan> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
     const { plan, name } = await findPlan(engine, word, { looking: true })
-    const found = await engine.ask({ type: 'definition', plan })
-    if (found === null) throw new Error(`the plan ${plan} has gone`)
-    return { name, ...planNetwork(found.definition) }
+    const [found, told] = [await engine.ask({ type: 'definition', plan }), await engine.ask({ type: 'summary', plan })]
+    if (found === null || told === null) throw new Error(`the plan ${plan} has gone`)
+    const layers = told.status === 'draft' ? null : (found.policy ?? [])
+    return { name, definition: found.definition, layers }
   })
 }
 
@@ -61,26 +104,112 @@ function planRows({ policy, tasks }: PlanNetwork): readonly (readonly string[])[
 
 const FROM = { user: 'all workspaces', project: 'this workspace' } as const
 
-export type Ruled = 'network' | 'no-sandbox'
+async function showEgress(
+  context: Context,
+  {
+    place,
+    rules,
+    layers,
+    plan,
+  }: {
+    readonly place: UserRulesPlace
+    readonly rules: readonly { readonly rule: string; readonly from: 'user' | 'project' }[]
+    readonly layers: readonly PolicyLayer[]
+    readonly plan: FoundPlan | null
+  },
+): Promise<number> {
+  const models = await modelsAt(place).list(plan === null ? [] : modelsIn(plan.definition))
+  const traces = await tracesAddress(context.environment)
+  const egress = egressOf({ plan: plan?.definition ?? null, layers, models, traces, rules })
+  answer(context, { root: place.root, plan: plan?.name ?? null, egress }, () =>
+    egress.length === 0
+      ? 'nothing leaves this machine by what is configured here'
+      : table(
+          context.paint,
+          ['what', 'address', 'sends', 'configured by'],
+          egress.map(egressRow),
+          context.terminal?.columns() ?? null,
+        ),
+  )
+  return EXIT.done
+}
+
+const egressRow = ({ kind, address, sends, from, denied }: Egress): readonly string[] => [
+  kind,
+  escapeForTerminal(address),
+  denied === undefined ? escapeForTerminal(sends) : `nothing: denied by ${denied}`,
+  escapeForTerminal(from),
+]
+
+export async function logPolicy(context: Context): Promise<number> {
+  const changes = done(await policyChanges(placeOf(context)))
+  answer(context, { changes }, () =>
+    changes.length === 0
+      ? 'nobody has changed your rules yet'
+      : table(
+          context.paint,
+          ['when', 'who', 'did', 'rule', 'where'],
+          changes.map(({ at, by, did, what, rule, root }) => [
+            new Date(at).toISOString().slice(0, 19).replace('T', ' '),
+            escapeForTerminal(by),
+            `${did} ${what}`,
+            escapeForTerminal(rule ?? ''),
+            root ?? FROM.user,
+          ]),
+          context.terminal?.columns() ?? null,
+        ),
+  )
+  return EXIT.done
+}
+
+export type Ruled = 'network' | 'command' | 'no-sandbox'
 
 export async function change(
   context: Context,
-  how: 'allow' | 'forbid',
+  how: 'allow' | 'ask' | 'deny' | 'forbid',
   what: Ruled,
-  address: string | undefined,
+  words: readonly string[],
   options: RuleOptions,
 ): Promise<number> {
-  if (what === 'no-sandbox') {
-    if (address !== undefined || options.project === true)
-      throw usage('this holds for the whole machine', `planfold policy ${how} no-sandbox`)
-    return await withoutSandbox(context, how === 'allow')
+  const person = await personOf(context)
+  if (what === 'command') {
+    if (options.project === true) throw usage('rules about commands hold in all workspaces', 'leave --project out')
+    return await changeCommand(context, how, words, person)
   }
-  if (address === undefined) throw usage('which address?', `planfold policy ${how} network https://example.org`)
+  if (what === 'no-sandbox') {
+    if (words.length > 0 || options.project === true)
+      throw usage('this holds for the whole machine', `planfold policy ${how} no-sandbox`)
+    return await withoutSandbox(context, how === 'allow', person)
+  }
+  const [address, ...more] = words
+  if (address === undefined || more.length > 0)
+    throw usage(
+      address === undefined ? 'which address?' : 'one address at a time',
+      `planfold policy ${how} network https://example.org`,
+    )
   return await (how === 'allow' ? allow : forbid)(context, address, options)
 }
 
-async function withoutSandbox(context: Context, isAllowed: boolean): Promise<number> {
-  const changed = done(await setWithoutSandbox(placeOf(context), isAllowed))
+async function changeCommand(
+  context: Context,
+  how: 'allow' | 'ask' | 'deny' | 'forbid',
+  rule: readonly string[],
+  person: Person,
+): Promise<number> {
+  const changed = done(await setCommandRule(placeOf(context), { rule, into: how === 'forbid' ? null : how, person }))
+  const said = escapeForTerminal(ruleWords(rule))
+  if (how === 'forbid' && !changed)
+    throw notFound(`you have no rule '${said}'`, 'see what there is: planfold policy show')
+  const does = { allow: 'allowed', ask: 'asked about', deny: 'denied' } as const
+  answer(context, { command: rule, rule: how === 'forbid' ? null : how, changed }, () => {
+    if (how === 'forbid') return `took back ${said}`
+    return changed ? `${said} is ${does[how]} from the next plan that starts` : `${said} was ${does[how]} already`
+  })
+  return EXIT.done
+}
+
+async function withoutSandbox(context: Context, isAllowed: boolean, person: Person): Promise<number> {
+  const changed = done(await setWithoutSandbox(placeOf(context), isAllowed, person))
   answer(context, { withoutSandbox: isAllowed, changed }, () =>
     isAllowed
       ? 'commands of your own plans run with your permissions where there is no sandbox'
@@ -91,7 +220,8 @@ async function withoutSandbox(context: Context, isAllowed: boolean): Promise<num
 
 export async function allow(context: Context, address: string, { project }: RuleOptions): Promise<number> {
   const from = project === true ? 'project' : 'user'
-  const changed = done(await allowNetwork(placeOf(context), { address, for: from }))
+  const person = await personOf(context)
+  const changed = done(await allowNetwork(placeOf(context), { address, for: from, person }))
   answer(context, { address, for: from, changed }, () => {
     const said = `${escapeForTerminal(address)} in ${FROM[from]}`
     return changed ? `allowed ${said}` : `${said} was allowed already`
@@ -101,11 +231,18 @@ export async function allow(context: Context, address: string, { project }: Rule
 
 export async function forbid(context: Context, address: string, { project }: RuleOptions): Promise<number> {
   const from = project === true ? 'project' : 'user'
-  const changed = done(await forbidNetwork(placeOf(context), { address, for: from }))
+  const person = await personOf(context)
+  const changed = done(await forbidNetwork(placeOf(context), { address, for: from, person }))
   if (!changed)
     throw notFound(`you have no rule '${address}' for ${FROM[from]}`, 'see what there is: planfold policy show')
   answer(context, { address, for: from, changed }, () => `took back ${escapeForTerminal(address)} in ${FROM[from]}`)
   return EXIT.done
+}
+
+/** In whose name, and when. */
+async function personOf({ cwd, environment, settings: { as, dir }, now }: Context): Promise<Person> {
+  const by = await callerName({ cwd, environment, word: partText, create: false, dir, as })
+  return { by, at: now() }
 }
 
 export function placeOf({ cwd, environment, settings }: Context): UserRulesPlace {

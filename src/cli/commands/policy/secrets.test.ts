@@ -150,7 +150,7 @@ tasks:
   })
 
   it.each([
-    ['{ id: a, secrets: [TOKEN] }', 'only a command (run) gets them'],
+    ['{ id: a, secrets: [TOKEN] }', 'only a command (run) or a request (http) gets them'],
     ['{ id: a, secrets: [PATH], run: [env] }', 'changes which code other programs run'],
     ['{ id: a, secrets: [TOKEN], env: { TOKEN: x }, run: [env] }', 'which it sets in env as well'],
   ])('is refused where it cannot be given: %s', async (task, why) => {

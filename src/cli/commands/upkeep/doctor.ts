@@ -1,6 +1,7 @@
 // `planfold doctor`: what is missing or wrong on this machine and in this state folder, each with its repair.
 
 import { locate, modelsAt } from '../../../compose.ts'
+import type { Models } from '../../../models/model.ts'
 import { type DoctorRooms, examine, type Tried } from '../../../operations/upkeep/doctor.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
@@ -8,10 +9,10 @@ import { type Context, withState } from '../../context.ts'
 import { complaintOf, EXIT } from '../../exit.ts'
 import { hintText } from '../../text/hint-text.ts'
 
-export async function doctor(context: Context): Promise<number> {
-  const { cwd, environment, now, settings, paint } = context
+export function doctorRooms(context: Context): DoctorRooms & { readonly models: Models } {
+  const { cwd, environment, now, settings } = context
   const place = locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) })
-  const rooms: DoctorRooms = {
+  return {
     ...place,
     environment,
     now,
@@ -25,7 +26,11 @@ export async function doctor(context: Context): Promise<number> {
       ),
     makeStore: folder => tried(() => withState(context, { create: true, dir: folder }, async () => null)),
   }
-  const { ok, findings } = await examine(rooms)
+}
+
+export async function doctor(context: Context): Promise<number> {
+  const { paint } = context
+  const { ok, findings } = await examine(doctorRooms(context))
   const report = {
     ok,
     findings: findings.map(each => ({ ...each, repair: each.repair === null ? null : hintText(each.repair) })),

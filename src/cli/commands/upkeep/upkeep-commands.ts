@@ -40,6 +40,11 @@ a warning alone is exit 0.`,
     .action(() => act(async context => (await import('./doctor.ts')).doctor(context)))
 
   program
+    .command('capabilities')
+    .description('list what tasks can do, with effects, risks and whether it works on this machine')
+    .action(() => act(async context => (await import('./capabilities.ts')).listCapabilities(context)))
+
+  program
     .command('formats')
     .description('list the plan formats that can be imported and exported')
     .action(() => act(async context => (await import('../formats/formats.ts')).formats(context)))

@@ -182,6 +182,10 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
     case 'git':
       lines.push(field('git', visible(JSON.stringify(does.git))))
       break
+    case 'request':
+      lines.push([REQUEST_WORDS[does.to]])
+      lines.push(...block(does.lines.join('\n')))
+      break
     case 'agent':
       lines.push(field('agent', visible(typeof does.agent === 'string' ? does.agent : JSON.stringify(does.agent))))
       if (does.instruction !== null) lines.push(['  is told:'], ...block(does.instruction))
@@ -226,6 +230,12 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
   return [...lines, ...authorLines(words, say).map(indented)]
 }
 
+const REQUEST_WORDS = {
+  http: '  sends this request:',
+  db: '  asks this of the database:',
+  runner: '  hands this to a runner of the program:',
+} as const
+
 /** Without a sandbox, what a command writes and whom it reaches is the author's word. */
 function writesOf({ write, effect, sandbox }: ShownTask, say: SafeText): string {
   if (effect === 'pure' && (write ?? []).length === 0)
@@ -247,7 +257,9 @@ const effectWords = ({ effect, sandbox, does }: ShownTask): string =>
 
 /** We carry out edits and git actions ourselves, and neither reaches out. */
 function networkOf({ network, unknown, does, sandbox }: ShownTask, say: SafeText): string {
-  if (does.type === 'edit' || does.type === 'git') return 'none'
+  if (does.type === 'edit' || does.type === 'git' || (does.type === 'request' && does.to === 'db')) return 'none'
+  if (network === null && does.type === 'request' && does.to === 'http')
+    return 'not declared (no private address without a rule)'
   if (network === null) return 'not declared (can reach anything)'
   return `${listOf(networkWords({ allow: network, unknown: unknown ?? 'deny' }), 'none', say)}${heldBy(sandbox)}`
 }

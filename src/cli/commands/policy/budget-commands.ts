@@ -1,0 +1,54 @@
+// The options and help of `planfold budget`.
+
+import { type Command, InvalidArgumentError } from 'commander'
+import { type Read, readAmount, readMoney, readSize } from '../../../format/text/units.ts'
+import type { Act } from '../../context.ts'
+import { count, duration, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
+import type { BudgetAddOptions } from './budget.ts'
+
+export function addBudget(program: Command, act: Act): void {
+  const budget = program
+    .command('budget')
+    .description('show what a plan has spent and may still spend, and add to it')
+    .addHelpText(
+      'after',
+      `
+A plan says how much it may use with \`policy.budget\`; a group or a task says it with \`budget\`. When it is used up the plan is paused and
+asks for more. What is done stays done; after \`budget add\`, \`planfold resume\` continues.
+
+Examples:
+  planfold budget
+  planfold budget release --json
+  planfold budget add release --cost '2 USD'
+  planfold budget add release --task research --calls 20 --tokens 500k`,
+    )
+
+  budget
+    .command('show', { isDefault: true })
+    .description('show what is spent, reserved and left, and a forecast of the rest')
+    .argument('[plan]', OPTIONAL_PLAN)
+    .action((plan: string | undefined) => act(async context => (await import('./budget.ts')).showBudget(context, plan)))
+
+  budget
+    .command('add')
+    .description('allow a plan, a group or a task to spend more')
+    .argument('<plan>', PLAN)
+    .option('--cost <money>', "money, such as '2 USD'", unit(readMoney))
+    .option('--tokens <number>', 'tokens of language models: 1500, 500k, 2M', unit(readAmount))
+    .option('--calls <number>', 'calls of language models', count)
+    .option('--attempts <number>', 'attempts', count)
+    .option('--time <duration>', 'time while tasks run: 30m, 2h', duration)
+    .option('--output <size>', 'output that is stored: 50MB', unit(readSize))
+    .option('--task <name>', 'to the budget of this group or task (default: of the plan)')
+    .action((plan: string, options: BudgetAddOptions) =>
+      act(async context => (await import('./budget.ts')).addToBudget(context, plan, options)),
+    )
+}
+
+const unit =
+  <T>(read: (text: string) => Read<T>) =>
+  (text: string): T => {
+    const value = read(text)
+    if (value.ok) return value.value
+    throw new InvalidArgumentError(`${value.hint[0]!.toUpperCase()}${value.hint.slice(1)}.`)
+  }

@@ -1,0 +1,87 @@
+// What is spent, reserved and left, for whoever looks: one block for the plan and each group and task that has a budget.
+
+import type { Millis, PlanId, TaskName } from '../id.ts'
+import type { PlanState } from '../state/state.ts'
+import type { PlanStatus } from '../status.ts'
+import { type Amounts, BUDGET_KEYS, type BudgetKey, type Shortfall } from './amounts.ts'
+import { capOf, largeAbove } from './judge-spend.ts'
+import { accountOf, budgetAt, EMPTY_ACCOUNT, type Level, timeSpent } from './ledger.ts'
+
+export interface BudgetLine {
+  readonly key: BudgetKey
+  /** With what a person added. */
+  readonly cap: number
+  readonly added: number
+  readonly spent: number
+  /** Of time: nothing; all that is left may be used by what runs. */
+  readonly reserved: number
+  readonly left: number
+}
+
+export interface BudgetBlock {
+  /** The group or task; null for the plan. */
+  readonly task: TaskName | null
+  readonly exceeded: 'ask' | 'fail'
+  readonly lines: readonly BudgetLine[]
+  /** A limit of money in a currency that no price is known in. */
+  readonly foreign: string | null
+}
+
+export interface BudgetView {
+  readonly plan: PlanId
+  readonly name: string
+  readonly status: PlanStatus
+  /** Does the plan have a budget, and is it counted? A plan that was started by an earlier version is not. */
+  readonly kept: boolean
+  readonly blocks: readonly BudgetBlock[]
+  /** What the plan used so far, also where no limit says; null where nothing is counted. */
+  readonly used: Amounts | null
+  /** Calls whose price nobody knows: their cost is not in `used`. */
+  readonly unpricedCalls: number
+  /** US dollars: a single call that may cost more is asked about first. */
+  readonly largeAbove: number
+  /** Somebody is asked for more. */
+  readonly asked: { readonly id: string; readonly text: string; readonly short: readonly Shortfall[] } | null
+}
+
+export function budgetView(state: PlanState, now: Millis): BudgetView {
+  const { budget: ledger, definition, questions } = state
+  const levels: Level[] = ['', ...state.order.map(task => task.definition.id)]
+  const blocks = levels.flatMap(level => blockOf(state, level, now) ?? [])
+  const account = ledger === null ? null : accountOf(ledger, '')
+  const open = questions.find(({ budget }) => budget !== undefined)
+  const timeMs = account === null ? 0 : timeSpent(account, now)
+  return {
+    plan: state.id,
+    name: definition.name,
+    status: state.status,
+    kept: ledger !== null,
+    blocks,
+    used: account === null ? null : { ...account.spent, ...(timeMs === 0 ? {} : { timeMs }) },
+    unpricedCalls: account?.unpriced ?? 0,
+    largeAbove: largeAbove(state, '' as TaskName),
+    asked:
+      open?.budget === undefined
+        ? null
+        : { id: open.id, text: open.text, short: open.budget.reason.type === 'caps' ? open.budget.reason.short : [] },
+  }
+}
+
+function blockOf(state: PlanState, level: Level, now: Millis): BudgetBlock | null {
+  const budget = budgetAt(state, level)
+  if (budget === null) return null
+  const account = state.budget === null ? EMPTY_ACCOUNT : accountOf(state.budget, level)
+  const lines = BUDGET_KEYS.flatMap((key): BudgetLine[] => {
+    const cap = capOf(budget, account, key)
+    if (cap === null) return []
+    const spent = key === 'timeMs' ? timeSpent(account, now) : (account.spent[key] ?? 0)
+    const reserved = account.held[key] ?? 0
+    const left = Math.max(0, cap - spent - reserved)
+    return [{ key, cap, added: account.raised[key] ?? 0, spent, reserved, left: key === 'cost' ? round(left) : left }]
+  })
+  const { cost, exceeded = 'ask' } = budget
+  const foreign = cost === undefined || cost.currency === 'USD' ? null : `${cost.amount} ${cost.currency}`
+  return { task: level === '' ? null : level, exceeded, lines, foreign }
+}
+
+const round = (usd: number): number => Math.round(usd * 1e9) / 1e9

@@ -1,0 +1,49 @@
+// Tasks whose inputs and outputs stay on this machine. A label says so, on the task or on the whole plan. Whatever leaves, a prompt, a
+// webhook or a trace, asks here: of such a task it may say that it exists and how it stands, not what went in or came out.
+
+import type { Json } from '../json.ts'
+import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import type { PlanState } from '../state/state.ts'
+
+export const CONFIDENTIAL = '[confidential]'
+
+const LABELS: ReadonlySet<string> = new Set(['confidential', 'sensitive', 'secret', 'private'])
+
+export function isConfidential(plan: Pick<PlanDefinition, 'labels'>, task: Pick<TaskDefinition, 'labels'>): boolean {
+  const isSaid = (label: string): boolean => LABELS.has(label.toLowerCase())
+  return (task.labels ?? []).some(isSaid) || (plan.labels ?? []).some(isSaid)
+}
+
+/** Shorter texts are in every sentence. */
+const TEXT_MIN = 4
+
+/**
+ * Takes what confidential tasks were given and left out of a text, wherever it has got to: the reason of a plan names the failure of its
+ * task, a question quotes an output.
+ */
+export function confidentialMask(state: PlanState): (text: string) => string {
+  const found = new Set<string>()
+  for (const { definition, result, reason } of state.order) {
+    if (!isConfidential(state.definition, definition)) continue
+    for (const value of [definition.inputs, result?.outputs, result?.verdicts?.map(({ evidence }) => evidence ?? null)])
+      for (const text of textsIn(value as Json | undefined)) found.add(text)
+    for (const text of [reason, result?.status === 'failed' ? result.failure.message : null])
+      if (text !== null && text !== undefined) found.add(text)
+  }
+  const texts = [...found].filter(text => text.length >= TEXT_MIN).toSorted((a, b) => b.length - a.length)
+  return text => texts.reduce((masked, one) => masked.replaceAll(one, CONFIDENTIAL), text)
+}
+
+/** All texts of a value, with its keys. */
+export function maskJson<T extends Json>(value: T, mask: (text: string) => string): T {
+  if (typeof value === 'string') return mask(value) as T
+  if (Array.isArray(value)) return value.map(item => maskJson(item as Json, mask)) as unknown as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, maskJson(item as Json, mask)])) as T
+}
+
+function* textsIn(value: Json | undefined): Generator<string> {
+  if (typeof value === 'string') yield value
+  else if (typeof value === 'object' && value !== null)
+    for (const item of Object.values(value)) yield* textsIn(item as Json)
+}

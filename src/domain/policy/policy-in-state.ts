@@ -1,0 +1,122 @@
+// What the policy says about a plan that has started: its own words and those of the layers that were written into its journal then.
+
+import type { Action, Approvers, CommandLine, Criterion, Impact, SandboxMode, TaskDefinition } from '../plan.ts'
+import { gitOf } from '../plan-rules/expand.ts'
+import { impactOf, isGated } from '../plan-rules/impact.ts'
+import type { NetworkUse } from '../plan-rules/network.ts'
+import type { PlanState } from '../state/state.ts'
+import { type CommandRule, type CommandVerdict, judgeCommand, ruleWords, stricter } from './command-rules.ts'
+import {
+  type EffectivePolicy,
+  effectivePolicy,
+  type Limit,
+  layerWords,
+  type PolicyLayer,
+  planLayer,
+} from './policy-layer.ts'
+
+export type UnderPolicy = Pick<PlanState, 'definition' | 'layers'>
+
+/** Of the plan as a whole. Neither a definition nor its layers change, so it is worked out once. */
+export function policyOf({ definition, layers }: UnderPolicy): EffectivePolicy {
+  const known = remembered.get(definition)
+  if (known?.layers === layers) return known.policy
+  const policy = effectivePolicy([...layers, planLayer(definition)])
+  remembered.set(definition, { layers, policy })
+  return policy
+}
+
+const remembered = new WeakMap<object, { readonly layers: readonly PolicyLayer[]; readonly policy: EffectivePolicy }>()
+
+/** Does anything but the plan itself say something? */
+export const hasLayers = ({ layers }: Pick<PlanState, 'layers'>): boolean => layers.length > 0
+
+/** How the layers around the plan want commands shut in; null when none says. */
+export const layeredSandbox = ({ layers }: Pick<PlanState, 'layers'>): SandboxMode | null =>
+  layers.length === 0 ? null : (effectivePolicy(layers).sandbox ?? null)
+
+/** What stands around a task's own word about the network: the layers, and the plan where the task says something itself. */
+export function networkAround(
+  { definition, layers }: UnderPolicy,
+  task: Pick<TaskDefinition, 'network'>,
+): readonly Limit<NetworkUse>[] {
+  const own = task.network === undefined ? [] : [planLayer(definition)]
+  return layers.length + own.length === 0 ? [] : effectivePolicy([...layers, ...own]).network
+}
+
+/** Of the layers around the plan; that tasks keep to the plan's own list is seen to before it starts. */
+export const writeAround = ({ layers }: Pick<PlanState, 'layers'>): readonly (readonly string[])[] =>
+  layers.flatMap(({ policy }) => (policy.write === undefined ? [] : [policy.write]))
+
+export function readAround(state: UnderPolicy, { read }: Pick<TaskDefinition, 'read'>): readonly (readonly string[])[] {
+  const around = policyOf(state).read.map(({ says }) => says)
+  return around.length === 0 || read === undefined ? around : [...around, read]
+}
+
+/** What a person must agree to before a task begins, by the plan's policy and by those around it; null when nothing is. */
+export function gatedIn(state: UnderPolicy, task: TaskDefinition): Impact | null {
+  const { definition } = state
+  const impact = impactOf(definition, task)
+  const rules = hasLayers(state) ? { policy: { gates: policyOf(state).gates }, extra: definition.extra } : definition
+  if (impact !== null && isGated(rules, impact)) return impact
+  return askedCommand(state, task) === null ? null : 'command'
+}
+
+/** Who must agree to what has a high impact, when somebody says who. */
+export const approversBy = (state: UnderPolicy): Approvers | undefined =>
+  hasLayers(state) ? policyOf(state).gates.approvers : state.definition.policy?.gates?.approvers
+
+export interface CommandAnswer {
+  readonly verdict: CommandVerdict
+  readonly rule: CommandRule | null
+  readonly by: PolicyLayer | null
+}
+
+const FREE: CommandAnswer = { verdict: 'allow', rule: null, by: null }
+
+/** The strictest of all layers. */
+export function commandAnswer(state: UnderPolicy, command: CommandLine): CommandAnswer {
+  if (state.layers.length === 0 && state.definition.policy?.commands === undefined) return FREE
+  return policyOf(state).commands.reduce<CommandAnswer>((answer, { by, says }) => {
+    const judged = judgeCommand(says, command)
+    return stricter(judged.verdict, answer.verdict) ? { ...judged, by } : answer
+  }, FREE)
+}
+
+/** For people: why a command is denied or asked about. */
+export function commandReason({ verdict, rule, by }: CommandAnswer): string {
+  const key = rule === null ? 'commands' : `commands.${verdict}`
+  const who = by === null ? 'the policy' : layerWords(by, key)
+  if (rule === null) return `${who} ${verdict === 'ask' ? 'asks about' : 'denies'} commands it does not name`
+  return `${who} ${verdict === 'ask' ? 'asks before' : 'denies'} '${ruleWords(rule)}'`
+}
+
+/** The first command of a task that somebody must be asked about; null when there is none. What is denied is not asked about: it fails. */
+export function askedCommand(state: UnderPolicy, task: TaskDefinition): CommandAnswer | null {
+  if (state.layers.length === 0 && state.definition.policy?.commands === undefined) return null
+  for (const command of commandsOf(task)) {
+    const answer = commandAnswer(state, command)
+    if (answer.verdict === 'ask') return answer
+  }
+  return null
+}
+
+/**
+ * All that the engine would run for it once it begins. What is done to a repository is judged as the command of git that does the same.
+ * Preconditions are not among them: they are judged before anybody can be asked.
+ */
+export function commandsOf(task: TaskDefinition): readonly CommandLine[] {
+  const { action, probe, compensate, accept = [], postconditions = [] } = task
+  const undo = compensate === undefined || compensate.type === 'task' ? null : commandIn(compensate)
+  const checks = [...accept, ...postconditions].flatMap((one: Criterion) => (one.type === 'check' ? [one.command] : []))
+  return [commandIn(action), probe ?? null, undo, ...checks].flatMap(command => command ?? [])
+}
+
+/** The command that an action is; null when it is none. */
+export function commandIn(action: Action): CommandLine | null {
+  if (action.type === 'run') return action.command
+  const git = gitOf(action)
+  if (git === null) return null
+  const word = git.do === 'tag' ? git.name : git.do === 'merge' ? git.task : null
+  return { argv: ['git', git.do, ...(word === null ? [] : [word])] }
+}

@@ -1,0 +1,65 @@
+// What a plan may not ask for, because a layer around it does not allow it: said before anything runs. Whatever is not seen here is held
+// when it happens.
+
+import type { PlanDefinition } from '../plan.ts'
+import { scopesOverlap } from '../plan-rules/effect.ts'
+import { networkOf, reachedBeyond, readNetwork } from '../plan-rules/network.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+import { allTasks } from '../state/task-index.ts'
+import { clashingCost, layerWords, type PolicyLayer, planLayer } from './policy-layer.ts'
+
+export function refuseLayers(definition: PlanDefinition, layers: readonly PolicyLayer[]): Refusal | undefined {
+  if (layers.length === 0) return undefined
+  const clash = clashingCost([...layers, planLayer(definition)])
+  if (clash !== null) {
+    const [one, other] = clash.map(layer => `${layer.policy.budget?.cost?.currency} in ${layerWords(layer, 'budget')}`)
+    return refuse('not-allowed', `the costs cannot be compared: ${one}, ${other}`, 'use one currency for `budget.cost`')
+  }
+  for (const layer of layers) {
+    const found = wantedBeyond(definition, layer)
+    if (found !== null)
+      return refuse(
+        'not-allowed',
+        `${found.who} wants to ${found.what}, which ${layerWords(layer, found.key)} does not allow`,
+        HINTS[layer.from] ?? 'ask for less',
+      )
+  }
+  return undefined
+}
+
+const HINTS: { readonly [from: string]: string } = {
+  organisation: 'ask for less, or talk to whoever administers this machine',
+  user: 'ask for less, or change your own policy',
+  project: 'ask for less, or change the policy of the project',
+}
+
+function wantedBeyond(
+  definition: PlanDefinition,
+  { policy }: PolicyLayer,
+): { readonly who: string; readonly what: string; readonly key: string } | null {
+  const limit = policy.network === undefined ? null : readNetwork(policy.network)
+  const beyondNetwork = (use: ReturnType<typeof networkOf>): string | null =>
+    // Of an address that is asked about somebody decides when it is wanted.
+    limit === null || limit.unknown === 'ask' || use === null ? null : reachedBeyond(limit, { ...use, unknown: 'deny' })
+  const allowed = policy.write
+  const beyondWrite = (write: readonly string[] | undefined): string | undefined =>
+    allowed === undefined ? undefined : write?.find(pattern => !scopesOverlap([pattern], allowed))
+  const saying = [
+    { who: 'the plan', write: definition.policy?.write, network: networkOf(definition, {}) },
+    ...allTasks(definition).map(({ id, write, network }) => ({
+      who: `task '${id}'`,
+      write,
+      network: network === undefined ? null : readNetwork(network),
+    })),
+  ]
+  const { tasks: tasksMax } = policy.limits ?? {}
+  if (tasksMax !== undefined && saying.length - 1 > tasksMax)
+    return { who: 'the plan', what: `have ${saying.length - 1} tasks`, key: 'limits' }
+  for (const { who, write, network } of saying) {
+    const path = beyondWrite(write)
+    if (path !== undefined) return { who, what: `write '${path}'`, key: 'write' }
+    const host = beyondNetwork(network)
+    if (host !== null) return { who, what: `reach '${host}'`, key: 'network' }
+  }
+  return null
+}

@@ -1,0 +1,33 @@
+// The budget of an attempt as the model gateway asks for it: a call whose answer could be longer than what is left is granted with what is
+// left, as long as that is of use, and the gateway shortens the answer. A person is asked when even the least does not fit; the agent
+// does not wait for the answer, it is parked.
+
+import type { Spending, SpentAmount } from '../../models/model.ts'
+import type { AttemptBudget } from '../runner.ts'
+
+/** Without a budget everything is granted. */
+export function spendingOf(budget: AttemptBudget | undefined, stop: AbortSignal): Spending {
+  return {
+    async reserve({ least, ...most }, signal) {
+      if (budget === undefined) return { granted: true, id: '' }
+      const reserved = await budget.reserve(spendOf(most), {
+        wait: 'others',
+        least: spendOf(least),
+        signal: signal === undefined ? stop : AbortSignal.any([stop, signal]),
+      })
+      if (!reserved.ok) return { granted: false, reason: reserved.failure.message }
+      const { tokens, cost } = reserved.granted
+      return {
+        granted: true,
+        id: reserved.id,
+        ...(tokens === undefined ? {} : { tokens }),
+        ...(typeof cost === 'number' ? { usd: cost } : {}),
+      }
+    },
+    async settle(id, actual) {
+      await budget?.settle(id, actual.calls === 0 ? {} : spendOf(actual))
+    },
+  }
+}
+
+const spendOf = ({ calls, tokens, cost }: SpentAmount) => ({ calls, tokens, cost: cost.known ? cost.usd : null })

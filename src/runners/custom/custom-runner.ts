@@ -1,0 +1,61 @@
+// Runners that a program brings along (`compose({ runners })`). Tasks name them: `runner: { use: NAME, with: { … } }`. They work in the
+// engine's own process, with everything it may do: they are code that the program trusts, and are found by name only.
+
+import type { JsonObject } from '../../domain/json.ts'
+import { suggest } from '../../domain/phrases.ts'
+import { runnerLines, runnerRequest } from '../../domain/plan-rules/runner-request.ts'
+import { failure } from '../../safety/safety-refusal.ts'
+import type { Attempt, Outcome, Preview, Runner, RunnerAbout, RunnerTools, Stop } from '../runner.ts'
+
+export interface CustomRunner {
+  readonly name: string
+  readonly about: RunnerAbout & {
+    /** JSON Schema of `with`; what does not follow it is not begun. */
+    readonly schema: JsonObject
+  }
+  /** What it would do, without doing it. Absent: what it is told is shown. */
+  preview?(told: JsonObject, attempt: Attempt, tools: RunnerTools): Promise<Preview>
+  /** One attempt. Never throws, and stops soon after `stop` fires. */
+  attempt(told: JsonObject, attempt: Attempt, tools: RunnerTools, stop: Stop): Promise<Outcome>
+}
+
+export function customRunner(runners: readonly CustomRunner[]): Runner {
+  const byName = new Map(runners.map(runner => [runner.name, runner]))
+  return {
+    action: 'runner',
+    about: {
+      does: 'is carried out by a runner that the program brings along',
+      effects: ['unsafe'],
+      risks: ['it does what its code does; say with `effect` what may be done after a crash'],
+      dryRun: 'what the runner shows, else what it is told',
+    },
+    async preview(attempt, tools) {
+      const request = runnerRequest(attempt.action)
+      if (request === null) return { text: '' }
+      const runner = byName.get(request.use)
+      return (await runner?.preview?.(request.with, attempt, tools)) ?? { text: runnerLines(request).join('\n') }
+    },
+    async attempt(attempt, tools, stop) {
+      const request = runnerRequest(attempt.action)
+      const runner = byName.get(request?.use ?? '')
+      if (request === null || runner === undefined)
+        return { type: 'failed', failure: missing(request?.use ?? ''), begun: false }
+      const { validateJson } = await import('../../format/expression/json-validation.ts')
+      const [fault] = validateJson(request.with, runner.about.schema)
+      if (fault !== undefined) {
+        const told = failure('logic', `'with' of ${runner.name}: ${fault.at} ${fault.message}`)
+        return { type: 'failed', failure: told, begun: false }
+      }
+      return await runner.attempt(request.with, attempt, tools, stop)
+    },
+  }
+
+  function missing(name: string) {
+    const near = suggest(name, byName.keys())
+    const hint =
+      near !== null
+        ? `did you mean '${near}'?`
+        : 'a program brings runners along: compose({ runners: […] }); the command line has none'
+    return failure('logic', `there is no runner '${name}' here`, hint)
+  }
+}

@@ -1,0 +1,223 @@
+// The process that opens a database for one attempt. SQLite cannot be interrupted from outside, so it works in a process of its own,
+// which is ended when it takes too long; what it had not committed is undone by whoever opens the file next.
+//
+// What a statement may do is decided by SQLite itself while it reads the statement (its authorizer), not by looking at the text: no
+// other file, no extension, no transaction of its own, no setting that outlives it, and in a query nothing that writes.
+
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { DbRequest } from '../../domain/plan-rules/db-request.ts'
+import type { FailureClass } from '../../domain/result.ts'
+
+export interface DbJob {
+  /** The folder the file is in, held open, and the name in it. */
+  readonly folder: string
+  readonly name: string
+  readonly request: DbRequest
+  /** Of `migrate`: what the files hold. */
+  readonly scripts: readonly { readonly name: string; readonly sql: string; readonly sha256: string }[]
+  /** Noted in the database with what was done under it; null: nothing is noted. */
+  readonly key: string | null
+  readonly bytesMax: number
+  readonly env: { readonly [name: string]: string }
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+export type DbDone =
+  | { readonly is: 'done'; readonly outputs: JsonObject }
+  | {
+      readonly is: 'no'
+      readonly class: FailureClass
+      readonly message: string
+      readonly hint?: string
+      readonly code?: string
+    }
+  /** It was ended; nobody knows whether it had committed. */
+  | { readonly is: 'ended'; readonly by: 'stop' | 'time' | 'death' }
+
+const PROGRAM = `
+import { lstatSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+const job = JSON.parse(readFileSync(0, 'utf8'))
+const { DatabaseSync, constants: c } = createRequire(job.driver)(job.driver)
+const { request, key, bytesMax, name } = job
+const writes = request.do !== 'query'
+class No extends Error {
+  constructor(message, hint, kind = 'logic') {
+    super(message)
+    this.no = { is: 'no', class: kind, message, hint }
+  }
+}
+const READ = [c.SQLITE_SELECT, c.SQLITE_READ, c.SQLITE_RECURSIVE]
+const NEVER = new Map([
+  [c.SQLITE_ATTACH, 'opens another file'],
+  [c.SQLITE_DETACH, 'closes a file'],
+  [c.SQLITE_TRANSACTION, 'begins or ends a transaction; all statements are one already'],
+  [c.SQLITE_SAVEPOINT, 'begins or ends a transaction; all statements are one already'],
+])
+const FUNCTIONS = /^(load_extension|fts3_tokenizer|readfile|writefile|edit)$/i
+const READING = /^(table_info|table_xinfo|table_list|index_list|index_info|index_xinfo|foreign_key_list|foreign_key_check|integrity_check|quick_check|collation_list|function_list|module_list|compile_options|encoding|page_count|page_size|freelist_count|user_version|schema_version|application_id)$/i
+const NUMBERS = /^(user_version|schema_version|application_id|encoding|page_size)$/i
+let isOurs = true
+let why = null
+const no = text => {
+  why = text
+  return c.SQLITE_DENY
+}
+function allow(code, one, two) {
+  if (isOurs || READ.includes(code)) return c.SQLITE_OK
+  if (NEVER.has(code)) return no(NEVER.get(code))
+  if (code === c.SQLITE_FUNCTION) return FUNCTIONS.test(two ?? '') ? no('calls ' + two) : c.SQLITE_OK
+  if (code === c.SQLITE_PRAGMA) {
+    const sets = two !== null && NUMBERS.test(one)
+    if (sets && writes && /^(user_version|application_id)$/i.test(one)) return c.SQLITE_OK
+    if (writes && /^defer_foreign_keys$/i.test(one)) return c.SQLITE_OK
+    return READING.test(one) && !sets ? c.SQLITE_OK : no('sets or reads the setting ' + one)
+  }
+  return writes ? c.SQLITE_OK : no('changes the database, and a query only reads')
+}
+const plain = value =>
+  typeof value === 'bigint'
+    ? Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+    : value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value
+const given = value => (typeof value === 'boolean' ? Number(value) : value)
+const bound = values =>
+  Array.isArray(values) ? values.map(given) : [Object.fromEntries(Object.entries(values).map(([k, v]) => [k, given(v)]))]
+// Not for what a trigger holds: that takes no values, and is no query.
+const isSeveral = sql => /;\\s*[^\\s;]/.test(sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\`[^\`]*\`|\\[[^\\]]*\\]|--[^\\n]*|\\/\\*[\\s\\S]*?(?:\\*\\/|$)/g, ' '))
+function regular(path) {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return false
+  if (!stat.isFile() || stat.nlink > 1) throw new No(path + ' is a link or no file', 'name the file itself', 'policy')
+  return true
+}
+function run(database, { sql, values }) {
+  if (Object.keys(values).length === 0) return database.exec(sql)
+  if (isSeveral(sql)) throw new No('values belong to one statement, and there are several', 'write them one by one')
+  database.prepare(sql).run(...bound(values))
+}
+function work(database) {
+  if (request.do === 'query') {
+    const { sql, values } = request.statement
+    isOurs = false
+    if (isSeveral(sql)) throw new No('a query is one statement', 'write one task for each')
+    const statement = database.prepare(sql)
+    statement.setReadBigInts(true)
+    const rows = []
+    let bytes = 0
+    for (const row of statement.iterate(...bound(values))) {
+      const made = Object.fromEntries(Object.entries(row).map(([k, v]) => [k, plain(v)]))
+      bytes += JSON.stringify(made).length
+      if (rows.length >= request.rows) throw new No('there are more than ' + request.rows + ' rows', 'ask for fewer (limit), or raise rows')
+      if (bytes > bytesMax) throw new No('the rows are larger than ' + bytesMax + ' bytes', 'ask for fewer rows or columns')
+      rows.push(made)
+    }
+    return { rows }
+  }
+  database.exec('BEGIN IMMEDIATE')
+  let outputs
+  if (request.do === 'execute') {
+    if (key !== null) {
+      database.exec('CREATE TABLE IF NOT EXISTS planfold_applied (key TEXT PRIMARY KEY)')
+      if (database.prepare('INSERT OR IGNORE INTO planfold_applied (key) VALUES (?)').run(key).changes === 0)
+        return { changes: 0, repeated: true }
+    }
+    const changed = () => Number(database.prepare('SELECT total_changes() AS n').get().n)
+    const before = changed()
+    isOurs = false
+    for (const one of request.statements) run(database, one)
+    outputs = { changes: changed() - before }
+  } else {
+    database.exec('CREATE TABLE IF NOT EXISTS planfold_migrations (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL)')
+    const known = new Map(database.prepare('SELECT name, sha256 FROM planfold_migrations').all().map(row => [row.name, row.sha256]))
+    const applied = []
+    for (const { name, sql, sha256 } of job.scripts) {
+      if (known.get(name) === sha256) continue
+      if (known.has(name)) throw new No(name + ' was applied before, and has changed since', 'write another migration instead')
+      isOurs = false
+      run(database, { sql, values: [] })
+      isOurs = true
+      database.prepare('INSERT INTO planfold_migrations (name, sha256) VALUES (?, ?)').run(name, sha256)
+      applied.push(name)
+    }
+    outputs = { applied }
+  }
+  isOurs = true
+  database.exec('COMMIT')
+  return outputs
+}
+let said
+let database = null
+try {
+  const isThere = regular(name)
+  for (const end of ['-journal', '-wal', '-shm']) regular(name + end)
+  if (!isThere && !writes) throw new No('there is no database ' + name, 'make it first')
+  database = new DatabaseSync('./' + name, { readOnly: !writes, allowExtension: false, defensive: true, timeout: job.busyMs })
+  database.exec('PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA hard_heap_limit=268435456; PRAGMA mmap_size=0; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON')
+  database.setAuthorizer(allow)
+  said = { is: 'done', outputs: work(database) }
+} catch (error) {
+  if (error instanceof No) said = error.no
+  else if (why !== null) said = { is: 'no', class: 'policy', message: 'the statement ' + why, hint: 'leave it out' }
+  else {
+    const isBusy = /locked|busy/i.test(error.message)
+    said = { is: 'no', class: isBusy ? 'transient' : 'logic', message: error.message, code: error.errcode === undefined ? undefined : 'sqlite:' + error.errcode }
+  }
+}
+try {
+  isOurs = true
+  if (database?.isTransaction) database.exec('ROLLBACK')
+  database?.close()
+} catch {}
+process.stdout.write(JSON.stringify(said))
+`
+
+/** How long it waits for others who write. */
+const BUSY_MS = 5_000
+/** How much it may say; rows are counted before. */
+const SAID_MAX_BYTES = 16 * 1024 * 1024
+
+export async function askDatabase(job: DbJob): Promise<DbDone> {
+  const { folder, env, timeoutMs, signal, ...told } = job
+  const driver = createRequire(import.meta.url).resolve('@photostructure/sqlite')
+  const child = spawn(process.execPath, ['--max-old-space-size=512', '--input-type=module', '-e', PROGRAM], {
+    cwd: folder,
+    env,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  let by: 'stop' | 'time' | 'death' = 'death'
+  const end = (because: 'stop' | 'time'): void => {
+    by = because
+    child.kill('SIGKILL')
+  }
+  const timer = setTimeout(end, Math.min(timeoutMs, 2 ** 31 - 1), 'time')
+  const stop = (): void => end('stop')
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  const parts: Buffer[] = []
+  let bytes = 0
+  child.stdout.on('data', (part: Buffer) => {
+    bytes += part.length
+    if (bytes <= SAID_MAX_BYTES) parts.push(part)
+  })
+  child.stdin.on('error', () => {})
+  child.stdin.end(JSON.stringify({ ...told, driver, busyMs: Math.min(BUSY_MS, Math.ceil(timeoutMs / 2)) }))
+  await new Promise<void>(resolve => {
+    child.once('error', () => resolve())
+    child.once('close', () => resolve())
+  })
+  clearTimeout(timer)
+  signal.removeEventListener('abort', stop)
+  return saidBy(Buffer.concat(parts).toString('utf8')) ?? { is: 'ended', by }
+}
+
+/** Null when it said nothing whole. */
+function saidBy(text: string): DbDone | null {
+  try {
+    return JSON.parse(text) as Json as unknown as DbDone
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,25 @@
+// Sends requests. What sends them is loaded with the first one: few plans have any.
+
+import { httpRequest, requestLines } from '../../domain/plan-rules/http-request.ts'
+import type { Runner } from '../runner.ts'
+import type { HttpRunnerOptions } from './http-attempt.ts'
+
+export function httpRunner(options: HttpRunnerOptions = {}): Runner {
+  return {
+    action: 'http',
+    about: {
+      does: 'sends a request to a server',
+      effects: ['pure', 'workspace', 'idempotent', 'unsafe'],
+      risks: ['POST, PUT and PATCH without a key are sent once, after a person has agreed; so is DELETE'],
+      dryRun: 'the request, with secrets by their names',
+    },
+    async preview({ action }) {
+      const request = httpRequest(action)
+      return { text: request === null ? '' : requestLines(request).join('\n') }
+    },
+    async attempt(...attempting) {
+      const { sendRequest } = await import('./http-attempt.ts')
+      return await sendRequest(options, ...attempting)
+    },
+  }
+}

@@ -1,0 +1,139 @@
+// The policy around every plan, read from its files: that of the organisation, which an administrator owns; that of the user; that of the
+// project. None of them lies where a task may write. A file that is there and cannot be used is a reason not to start: what it forbids
+// would be allowed otherwise.
+
+import { constants } from 'node:fs'
+import { lstat, open, realpath, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, join } from 'node:path'
+import { layerWords, type PolicyLayer } from '../../domain/policy/policy-layer.ts'
+import type { Failure } from '../../domain/result.ts'
+import { type ReadLayer, readPolicyLayer } from '../../format/settings/policy-settings.ts'
+import { isInside, settingsFile } from '../files/private-file.ts'
+import { outsideOf, type SettingsPlace } from '../files/user-settings.ts'
+import { USER_POLICY } from '../network/user-rules.ts'
+import { type Answer, answering, codeOf, failure, refuse } from '../safety-refusal.ts'
+
+/** Read on every machine. */
+export const ORGANISATION_FILE = '/etc/planfold/policy.yaml'
+/** Names one more file of the organisation. It is read besides the other, so that whoever sets it can only narrow. */
+export const ORGANISATION_VARIABLE = 'PLANFOLD_ORGANISATION_POLICY'
+/** In the folder `.planfold` of a project, which no task may write. */
+export const PROJECT_FILE = 'config.yaml'
+
+const FILE_MAX_BYTES = 1024 * 1024
+
+/** Widest first; those that say nothing are left out. */
+export async function readPolicyLayers(place: SettingsPlace): Promise<Answer<readonly PolicyLayer[]>> {
+  return await answering('reading the policy', async () => {
+    const layers: PolicyLayer[] = []
+    const add = (from: PolicyLayer['from'], file: string, read: ReadLayer | null): void => {
+      if (read !== null && Object.keys(read.policy).length > 0) layers.push({ from, file, ...read })
+    }
+    for (const file of organisationFiles(place)) add('organisation', file.path, await organisationLayer(place, file))
+    if (settingsFile(place.environment, '') !== null)
+      add('user', USER_POLICY.file(place), (await USER_POLICY.read(place)).layer ?? null)
+    for (const file of projectFiles(place)) add('project', file, await projectLayer(file))
+    return layers
+  })
+}
+
+/** Why no language model may be asked here; null when one may. */
+export async function refusesModels(place: SettingsPlace): Promise<Failure | null> {
+  const read = await readPolicyLayers(place)
+  if (!read.ok) return read.failure
+  const by = read.value.find(({ policy }) => policy.data?.models === 'deny')
+  if (by === undefined) return null
+  return failure(
+    'policy',
+    `${layerWords(by, 'data')} lets nothing be sent to models (data.models: deny)`,
+    'do without one',
+  )
+}
+
+interface NamedFile {
+  readonly path: string
+  readonly isOptional: boolean
+}
+
+function organisationFiles({ environment }: SettingsPlace): readonly NamedFile[] {
+  const named = environment[ORGANISATION_VARIABLE]
+  const usual = { path: ORGANISATION_FILE, isOptional: true }
+  if (named === undefined || named === '') return [usual]
+  if (!isAbsolute(named))
+    refuse('policy', `${ORGANISATION_VARIABLE} is '${named}'`, 'write the whole path of the file, or unset it')
+  return [usual, { path: named, isOptional: false }]
+}
+
+/** Beside the state, and in the workspace where the state lies elsewhere. */
+function projectFiles({ root, stateDir }: SettingsPlace): readonly string[] {
+  return [...new Set([join(stateDir, PROJECT_FILE), join(root, '.planfold', PROJECT_FILE)])]
+}
+
+/** Only its administrator, or the user, may be able to change it. */
+async function organisationLayer(place: SettingsPlace, { path, isOptional }: NamedFile): Promise<ReadLayer | null> {
+  const found = await realOrNull(path)
+  if (found === null)
+    return isOptional
+      ? null
+      : refuse('policy', `there is no policy '${path}'`, `unset ${ORGANISATION_VARIABLE}, or make it`)
+  for (const { folder, is } of outsideOf(place))
+    if (isInside(found, await realpath(folder).catch(() => folder)))
+      refuse('policy', `the policy '${path}' lies in ${is}, and is not used`, 'keep it where no task can write')
+  demandOwner(path, await stat(found))
+  demandOwner(dirname(path), await stat(dirname(found)))
+  return parsed(path, await contentOf(found), 'organisation')
+}
+
+/** A link could lead to a file that a task may write. */
+async function projectLayer(path: string): Promise<ReadLayer | null> {
+  const found = await lstat(path).catch(error => {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
+    throw error
+  })
+  if (found === null) return null
+  if (!found.isFile()) refuse('policy', `'${path}' is no plain file`, 'replace it by the file itself')
+  return parsed(path, await contentOf(path), 'project')
+}
+
+function demandOwner(path: string, { uid, mode }: { readonly uid: number; readonly mode: number }): void {
+  const own = typeof process.getuid === 'function' ? process.getuid() : uid
+  if (uid !== 0 && uid !== own)
+    refuse('policy', `the policy '${path}' belongs to somebody else`, `give it to root: chown root ${path}`)
+  if ((mode & 0o022) !== 0)
+    refuse(
+      'policy',
+      `the policy '${path}' may be changed by others (mode ${(mode & 0o777).toString(8)})`,
+      `only its owner may write there: chmod go-w ${path}`,
+    )
+}
+
+async function contentOf(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const found = await file.stat()
+    if (!found.isFile() || found.size > FILE_MAX_BYTES) refuse('policy', `'${path}' is no policy`, 'move it away')
+    return await file.readFile('utf8')
+  } finally {
+    await file.close()
+  }
+}
+
+function parsed(path: string, text: string, of: 'organisation' | 'project'): ReadLayer {
+  const read = readPolicyLayer(text, of)
+  if (read.ok) return read.settings
+  const [first] = read.diagnostics
+  return refuse(
+    'policy',
+    `${path}:${first?.line}:${first?.column}: ${first?.message}`,
+    first?.hint ?? 'repair the file: nothing starts while it cannot be read',
+  )
+}
+
+async function realOrNull(path: string): Promise<string | null> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
+    throw error
+  }
+}

@@ -1,0 +1,57 @@
+// Who changed the user's rules, when, and how: one line of JSON for each change, beside the rules. Written before the change itself, so
+// that no rule is there that nobody is known to have made.
+
+import { readPrivateFile, settingsFile, writePrivateFile } from '../files/private-file.ts'
+import { outsideOf, type SettingsPlace } from '../files/user-settings.ts'
+import { refuse } from '../safety-refusal.ts'
+
+export interface PolicyChange {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly by: string
+  readonly did: 'allow' | 'ask' | 'deny' | 'forbid'
+  readonly what: 'network' | 'command' | 'no-sandbox'
+  readonly rule?: string
+  /** The workspace it holds in; absent: all of them. */
+  readonly root?: string
+}
+
+/** Who gives the word, and when. */
+export type Person = Pick<PolicyChange, 'at' | 'by'>
+
+const FILE = 'policy-log.jsonl'
+/** Older lines are dropped. */
+const LINES_MAX = 5_000
+const ELSEWHERE = 'set XDG_CONFIG_HOME to a folder elsewhere'
+
+export async function recordChange(place: SettingsPlace, change: PolicyChange): Promise<void> {
+  const file = fileOf(place)
+  const lines = [...(await linesIn(place)), JSON.stringify(change)].slice(-LINES_MAX)
+  await writePrivateFile(file, `${lines.join('\n')}\n`, { outside: outsideOf(place), elsewhere: ELSEWHERE })
+}
+
+/** Oldest first. What cannot be read is left out. */
+export async function readChanges(place: SettingsPlace): Promise<readonly PolicyChange[]> {
+  return (await linesIn(place)).flatMap(line => {
+    try {
+      const change = JSON.parse(line) as PolicyChange
+      return typeof change.at === 'number' && typeof change.by === 'string' ? [change] : []
+    } catch {
+      return []
+    }
+  })
+}
+
+async function linesIn(place: SettingsPlace): Promise<readonly string[]> {
+  const found = await readPrivateFile(fileOf(place), {
+    what: 'the file',
+    outside: outsideOf(place),
+    elsewhere: ELSEWHERE,
+  })
+  if (!found.ok) return found.missing ? [] : refuse('policy', found.fault.message, found.fault.hint)
+  return found.value.split('\n').filter(line => line !== '')
+}
+
+const fileOf = ({ environment }: SettingsPlace): string =>
+  settingsFile(environment, FILE) ??
+  refuse('logic', 'you have no folder for settings', 'set HOME or XDG_CONFIG_HOME to a folder of yours')

@@ -1,0 +1,54 @@
+// The runner in docs/guide/write-a-runner.md is compiled from the guide's own text, against the built package, and carries out the plan
+// that stands beside it.
+
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+
+const root = resolve(import.meta.dirname, '../..')
+const run = promisify(execFile)
+let built: string
+let work: string
+beforeEach(async () => {
+  // Below the package, so that `planfold` means this package.
+  await mkdir(join(root, 'dist'), { recursive: true })
+  built = await mkdtemp(join(root, 'dist', 'guide-'))
+  work = await mkdtemp(join(tmpdir(), 'planfold-guide-'))
+})
+afterEach(async () => {
+  await rm(built, { recursive: true, force: true })
+  await rm(work, { recursive: true, force: true })
+})
+
+it('is under sixty lines, compiles, and counts words', async () => {
+  const guide = await readFile(join(root, 'docs/guide/write-a-runner.md'), 'utf8')
+  const [code] = [...guide.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, text]) => text!)
+  const [plan] = [...guide.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => text!)
+  expect(code!.trimEnd().split('\n').length).toBeLessThan(60)
+  await writeFile(join(built, 'words.ts'), code!)
+  const options = {
+    module: 'nodenext',
+    target: 'es2023',
+    strict: true,
+    types: ['node'],
+    skipLibCheck: true,
+    typeRoots: [join(root, 'node_modules/@types')],
+  }
+  await writeFile(join(built, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['words.ts'] }))
+  await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', built])
+  await writeFile(join(work, 'README.md'), 'one two three four five six seven eight nine ten eleven\n')
+  const { stdout } = await run(process.execPath, [join(built, 'words.js'), work, plan!], { cwd: work })
+  expect(JSON.parse(stdout)).toMatchObject([{ name: 'words', status: 'completed', outputs: { words: 11 } }])
+  const wrong = plan!.replace('file: README.md', 'fil: README.md')
+  const failed = await run(process.execPath, [
+    join(built, 'words.js'),
+    work,
+    wrong.replace('name: count', 'name: other'),
+  ])
+  expect(JSON.parse(failed.stdout)).toMatchObject([
+    { status: 'failed', reason: expect.stringContaining("'with' of words") },
+  ])
+}, 120_000)
