@@ -140,10 +140,7 @@ export interface TaskDefinition {
   readonly rationale?: string
   /** How it is carried out. */
   readonly action: Action
-  /**
-   * What whoever claims an external task is to do: prose, or a pipeline of capability calls. Never run by a shell. Of a `model` or
-   * `agent` task: the prompt.
-   */
+  /** What whoever claims an external task is to do, in prose or capability calls, never run by a shell; else the prompt of a model or agent. */
   readonly instruction?: string
   readonly needs?: readonly TaskName[]
   readonly optional?: true
@@ -272,10 +269,7 @@ export interface TaskField<T = unknown> {
   readonly key?: string | null
   readonly value: ValueKind<T>
   readonly change: ChangeKind
-  /**
-   * What a subplan says and its child does not: the child has it as well (`copied`), or instead of the group (`moved`); or both are
-   * put together in the child (`joined`, by `expand.ts`).
-   */
+  /** What a subplan says and its child does not: the child has it too (`copied`), alone (`moved`), or with its own (`joined`, by `expand.ts`). */
   readonly inherit?: 'copied' | 'moved' | 'joined'
   /** The group of a `matrix` or a `for_each` keeps it, beside its children. */
   readonly shared?: true

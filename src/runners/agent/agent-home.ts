@@ -1,5 +1,5 @@
-// The private home of an agent for one visit of a task: its settings, its conversations and nothing of the person's. It stays until the
-// visit is over, so that the next attempt finds the conversation; the id of that is kept beside it as soon as it is known.
+// The private home of an agent for one visit of a task: its settings, its conversations and nothing of the person's. It stays with
+// the plan, so that the next attempt finds the conversation; the id of that is kept beside it as soon as it is known.
 
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

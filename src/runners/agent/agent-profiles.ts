@@ -61,6 +61,8 @@ export interface LinePaths {
   readonly text: readonly string[]
   /** The names of tools it calls. */
   readonly tools: readonly string[]
+  /** `path=value`: lines that repeat what it was told or what its tools answered. */
+  readonly skip?: readonly string[]
 }
 
 const OPENCODE = (permission: string): string =>
@@ -324,7 +326,12 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
         ...['pi', '--mode', 'json', '-p', '--session', '{session}', '--provider', 'planfold', '--model', '{model}'],
         '{prompt}',
       ],
-      lines: { session: ['id'], text: ['message.content[].text'], tools: ['toolName'] },
+      lines: {
+        session: ['id'],
+        text: ['message.content[].text'],
+        tools: ['toolName'],
+        skip: ['message.role=user', 'message.role=toolResult', 'type=tool_execution_end', 'type=tool_execution_update'],
+      },
     },
   },
   {

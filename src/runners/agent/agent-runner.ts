@@ -148,6 +148,7 @@ async function carryOut(
   if ('class' in model) return failed(model)
   const over = new AbortController()
   let parked: string | null = null
+  let isOverTurns = false
   // What a lost attempt was answered is not paid again.
   const keptAs = (number: number): string => `${attempt.key}/${number}`
   const opened = await options.openGateway({
@@ -248,7 +249,10 @@ async function carryOut(
             paths: profile?.headless?.lines ?? COMMAND_LINES,
             log,
             onSession: session => home.keepSession(chosen.name, session),
-            onTool: turnCounter(request.turns, () => over.abort()),
+            onTool: turnCounter(request.turns, () => {
+              isOverTurns = true
+              over.abort()
+            }),
           })
     const child = await startChild({
       argv,
@@ -321,7 +325,7 @@ async function carryOut(
     }
     const fault = isTimedOut
       ? timedOut(attempt)
-      : (exit.excess ?? faultOf({ chosen, turn, exit: exit.exit, errors: errors.join(''), attempt }))
+      : (exit.excess ?? faultOf({ chosen, turn, isOverTurns, exit: exit.exit, errors: errors.join(''), attempt }))
     if (fault !== null) return { type: 'failed', failure: fault, ...told }
     return { type: 'done', outputs: text === '' ? {} : { text }, ...told }
   } finally {
@@ -453,11 +457,12 @@ const COLOURS = /\u001b\[[0-9;]*m/g
 function faultOf(ended: {
   readonly chosen: Chosen
   readonly turn: Awaited<ReturnType<typeof converse>> | null
+  readonly isOverTurns: boolean
   readonly exit: number | null
   readonly errors: string
   readonly attempt: Attempt
 }): Failure | null {
-  const { chosen, turn, exit, errors, attempt } = ended
+  const { chosen, turn, isOverTurns, exit, errors, attempt } = ended
   const title = chosen.profile?.title ?? chosen.name
   const last = errors.replace(COLOURS, '').trimEnd().split('\n').at(-1)?.trim().slice(0, 300) ?? ''
   const because = last === '' ? '' : ` (it said last: ${last})`
@@ -475,7 +480,8 @@ function faultOf(ended: {
     const isJudged = (attempt.definition.accept ?? attempt.definition.postconditions ?? []).length > 0
     return turn.stop === 'end_turn' || isJudged ? null : broken(`it ended its turn with '${turn.stop}'`)
   }
-  if (exit === null) return overTurns(title, chosen.request.turns ?? 0)
+  if (isOverTurns) return overTurns(title, chosen.request.turns ?? 0)
+  if (exit === null) return broken('it was ended by a signal')
   return exit === 0 ? null : broken(`it ended with exit code ${exit}`)
 }
 

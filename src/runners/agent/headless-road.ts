@@ -51,6 +51,7 @@ export class LineReader {
       this.#session = session
       onSession(session)
     }
+    if (isSkipped(value, paths.skip ?? [])) return
     for (const tool of textsAt(value, paths.tools)) {
       onTool?.()
       log.act(tool)
@@ -61,6 +62,12 @@ export class LineReader {
     if (said !== '') this.#said = said
   }
 }
+
+const isSkipped = (value: object, skip: readonly string[]): boolean =>
+  skip.some(one => {
+    const at = one.indexOf('=')
+    return textsAt(value, [one.slice(0, at)]).includes(one.slice(at + 1))
+  })
 
 const LINE_MAX = 16 * 1024 * 1024
 
