@@ -1,9 +1,12 @@
 // What a plan says: the definition a person or an agent wrote, in canonical form. Definitions are sparse: an absent key
 // means "not said". They never change; a change makes a new Revision. Run state lives in state.ts, never here.
 
+import type { Budget } from './budget/budget.ts'
 import type { PlanName, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { CommandRules } from './policy/command-rules.ts'
+
+export type { Budget, Money } from './budget/budget.ts'
 
 // Small parts of a definition: who decides, what a form asks, an edit, what is gated.
 
@@ -497,29 +500,6 @@ export interface Retry {
   /** How many attempts in all, the first included. */
   readonly attempts: number
   readonly backoffMs: { readonly min: number; readonly max: number }
-}
-
-/** How much may be used: by a task, by a group with all of its tasks, or by the whole plan. See domain/budget/. */
-export interface Budget {
-  /** While at least one task runs; the time during which people are waited for does not count. */
-  readonly timeMs?: number
-  readonly cost?: Money
-  /** Of language models, input and output together. */
-  readonly tokens?: number
-  /** Of language models. */
-  readonly calls?: number
-  readonly attempts?: number
-  /** Of what commands print, as far as it is stored. */
-  readonly outputBytes?: number
-  /** When it is used up: a person is asked for more (the default), or the task fails. */
-  readonly exceeded?: 'ask' | 'fail'
-  /** A single call of a model that may cost more than this is asked about first. */
-  readonly large?: Money
-}
-
-export interface Money {
-  readonly amount: number
-  readonly currency: string
 }
 
 /** Rules as `plan-rules/network-rule.ts` reads them: a list of what may be reached, or also what is done about all else. */
