@@ -342,27 +342,6 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
     expect(tested.out).toContain('Grok Build 1.0.41 fits')
   })
 
-  test('is ended when its budget is used up, and goes on with its conversation when there is more', async () => {
-    const world = await World.open('budget', FIX)
-    world.write('plan.yaml', plan().replace('tasks:', 'policy: { budget: { calls: 2 } }\ntasks:'))
-    const run = await world.run('run', 'plan.yaml')
-    expect(run.code, run.out).not.toBe(0)
-    expect(world.model.served.calls).toBeLessThanOrEqual(2)
-    expect(world.alive()).toEqual([])
-    for (let round = 0; round < 5; round++) {
-      const { data } = JSON.parse((await world.run('inbox', '--json')).out) as Inbox
-      const question = data?.items[0]?.id
-      if (question === undefined) break
-      const answered = await world.run('answer', 'repair', question, 'more=yes')
-      expect(answered.code, answered.out).toBe(0)
-      await world.run('resume', 'repair')
-    }
-    expect(world.read('sum.js')).toContain('a + b')
-    expect((await world.run('status', 'repair')).out).toContain('completed')
-    const prompts = world.model.requests.map(({ messages }) => messages.map(({ text }) => text).join('\n'))
-    expect(prompts.at(-1)).toContain('You were interrupted')
-  })
-
   test('may be any command, which gets the brief, a model and no key', async () => {
     const world = await World.open('command', [{ say: 'a + b' }])
     const program = join(world.folder, 'bin/my-agent')

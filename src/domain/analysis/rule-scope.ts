@@ -115,7 +115,7 @@ export function* environment({ graph, options: { environment: allowed } }: Groun
   }
 }
 
-const GIVEN_SECRETS: ReadonlySet<string> = new Set(['run', 'http', 'runner'])
+const GIVEN_SECRETS: ReadonlySet<string> = new Set(['run', 'http', 'runner', 'agent'])
 
 /** Secrets are variables of a command's environment, and nobody else is handed any. */
 export function* secrets({ graph, options: { environment: allowed } }: Ground): Iterable<Finding> {
