@@ -30,7 +30,7 @@ import { httpRunner } from './runners/http/http-runner.ts'
 import { modelRunner } from './runners/model/model-runner.ts'
 import { processTree } from './runners/run/process-tree.ts'
 import { runRunner } from './runners/run/run-runner.ts'
-import type { KnownAgent, ProcessTree, Runner } from './runners/runner.ts'
+import type { KnownAgent, ProcessTree, Runner, RunnerAbout } from './runners/runner.ts'
 import { makeFolder } from './safety/files/directory.ts'
 import { bubblewrap } from './safety/sandbox/bubblewrap.ts'
 import { shellWord } from './safety/text/terminal.ts'
@@ -139,24 +139,27 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const models = modelsAt({ environment, root, stateDir })
   const runners = new Map(
     [
-      ...builtInRunners({ models, tree, own: options.runners ?? [] }),
-      whenAttempted('agent', async () =>
-        (await import('./runners/agent/agent-runner.ts')).agentRunner({
-          tree,
-          version: VERSION,
-          openGateway: request => models.openGateway(request),
-          openPlanTools: async ({ attempt, agent, folder }) =>
-            await (await import('./mcp/plan-socket.ts')).openPlanSocket({
-              engine,
-              now: clock.now,
-              version: VERSION,
-              templates: join(stateDir, 'templates'),
-              plan: attempt.plan,
-              agent,
-              folder,
-            }),
-        }),
-      ),
+      ...builtInRunners({
+        models,
+        tree,
+        own: options.runners ?? [],
+        agent: async () =>
+          (await import('./runners/agent/agent-runner.ts')).agentRunner({
+            tree,
+            version: VERSION,
+            openGateway: request => models.openGateway(request),
+            openPlanTools: async ({ attempt, agent, folder }) =>
+              await (await import('./mcp/plan-socket.ts')).openPlanSocket({
+                engine,
+                now: clock.now,
+                version: VERSION,
+                templates: join(stateDir, 'templates'),
+                plan: attempt.plan,
+                agent,
+                folder,
+              }),
+          }),
+      }),
     ].map(runner => [runner.action, runner] as const),
   )
   let listener: OnProgress = () => {}
@@ -221,13 +224,17 @@ export function builtInRunners({
   models,
   tree = processTree(),
   own = [],
+  agent,
 }: {
   readonly models: Models
   readonly tree?: ProcessTree
   readonly own?: readonly CustomRunner[]
+  /** Loaded when an agent is started; absent where none is. */
+  readonly agent?: () => Promise<Runner>
 }): readonly Runner[] {
   const acting = [runRunner({ tree }), editRunner(), gitRunner(), httpRunner(), dbRunner()]
-  return [...acting, modelRunner({ models }), decideRunner(), customRunner(own)]
+  const started = whenAttempted('agent', ABOUT_AGENTS, agent)
+  return [...acting, modelRunner({ models }), started, decideRunner(), customRunner(own)]
 }
 
 /** Language models; needs no store, and reads the user's settings when it is asked first. */
@@ -433,14 +440,25 @@ function whenAsked<T extends { readonly [K in keyof T]: (...args: never[]) => Pr
 }
 
 /** A runner that is loaded with its first attempt. */
-function whenAttempted(action: ActionType, open: () => Promise<Runner>): Runner {
+const ABOUT_AGENTS: RunnerAbout = {
+  does: 'starts a coding agent, and judges its work by the criteria of the task',
+  effects: ['model', 'unsafe'],
+  risks: [
+    'what it is told leaves the machine, and its model costs money; a sandbox keeps it to its write scope and network',
+  ],
+  dryRun: 'the agent and what it is told',
+}
+
+function whenAttempted(action: ActionType, about: RunnerAbout, open?: () => Promise<Runner>): Runner {
   let opened: Promise<Runner> | null = null
   const runner = (): Promise<Runner> => {
+    if (open === undefined) throw new Error(`nobody here carries out '${action}'`)
     opened ??= open()
     return opened
   }
   return {
     action,
+    about,
     preview: async (...asked) => (await (await runner()).preview?.(...asked)) ?? { text: '' },
     attempt: async (...asked) => await (await runner()).attempt(...asked),
   }

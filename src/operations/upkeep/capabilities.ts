@@ -6,7 +6,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import type { ActionType, EffectClass } from '../../domain/plan.ts'
 import { planJsonSchema } from '../../format/plan/json-schema.ts'
 import type { ModelList } from '../../models/model.ts'
-import type { Runner } from '../../runners/runner.ts'
+import type { KnownAgent, Runner } from '../../runners/runner.ts'
 import type { DoctorPart, Finding } from './doctor.ts'
 
 export interface Capability {
@@ -32,12 +32,14 @@ const NEEDS: { readonly [action in ActionType]?: readonly DoctorPart[] } = {
   git: ['git'],
   db: ['sqlite'],
   model: ['models'],
+  agent: ['sandbox', 'network'],
 }
 
 export function capabilities(
   runners: Iterable<Runner>,
   machine: readonly Finding[],
   models: Pick<ModelList, 'default' | 'models'>,
+  agents: readonly Pick<KnownAgent, 'status'>[],
 ): readonly Capability[] {
   const schemas = taskSchemas()
   const isNamed = models.default !== null || models.models.length > 0
@@ -45,7 +47,10 @@ export function capabilities(
   return [...runners].flatMap(({ action, about }) => {
     if (about === undefined) return []
     const needed = findings.filter(({ part }) => NEEDS[action]?.includes(part) === true)
-    const lack = needed.find(({ status }) => status === 'problem') ?? needed.find(({ status }) => status === 'warning')
+    const isMissing = action === 'agent' && agents.every(({ status }) => status === 'missing')
+    const lack = isMissing
+      ? NO_AGENT
+      : (needed.find(({ status }) => status === 'problem') ?? needed.find(({ status }) => status === 'warning'))
     return [
       {
         action,
@@ -53,13 +58,24 @@ export function capabilities(
         effects: about.effects,
         risks: about.risks,
         dryRun: about.dryRun,
-        works: lack === undefined ? 'yes' : lack.status === 'warning' && action === 'run' ? 'partly' : 'no',
+        works:
+          lack === undefined
+            ? 'yes'
+            : lack.status === 'warning' && (action === 'run' || action === 'agent')
+              ? 'partly'
+              : 'no',
         why: lack?.message ?? null,
         repair: lack?.repair ?? null,
         schema: (schemas[action] as JsonObject | undefined) ?? {},
       } satisfies Capability,
     ]
   })
+}
+
+const NO_AGENT: Pick<Finding, 'status' | 'message' | 'repair'> = {
+  status: 'problem',
+  message: 'no coding agent is installed',
+  repair: 'install one, such as Claude Code, Codex or Gemini CLI',
 }
 
 const NO_MODEL: Finding = {

@@ -10,14 +10,24 @@ it('every runner says what it does, what it risks and what a dry run shows, with
   onTestFinished(() => place.remove())
   const said = await place.say(listCapabilities, { json: true, environment: { PATH: '/nonexistent' } })
   const { items } = (JSON.parse(said.stdout) as { data: { items: readonly Capability[] } }).data
-  expect(items.map(({ action }) => action)).toEqual(['run', 'edit', 'git', 'http', 'db', 'model', 'decide', 'runner'])
+  expect(items.map(({ action }) => action)).toEqual([
+    'run',
+    'edit',
+    'git',
+    'http',
+    'db',
+    'model',
+    'agent',
+    'decide',
+    'runner',
+  ])
   for (const { action, does, effects, dryRun, schema } of items) {
     expect([action, does !== '', effects.length > 0, dryRun !== '']).toEqual([action, true, true, true])
     expect([action, Object.keys(schema).length > 0]).toEqual([action, true])
   }
   // There is no git on this path, and no model was named.
   const works = Object.fromEntries(items.map(({ action, works }) => [action, works]))
-  expect(works).toMatchObject({ edit: 'yes', http: 'yes', db: 'yes', git: 'no', model: 'no' })
+  expect(works).toMatchObject({ edit: 'yes', http: 'yes', db: 'yes', git: 'no', model: 'no', agent: 'no' })
   expect(items.find(({ action }) => action === 'git')?.repair).toContain('install')
   // Looking makes no state folder.
   expect(existsSync(join(place.folder, '.planfold'))).toBe(false)
