@@ -126,7 +126,7 @@ export async function killTrial(agent: KnownAgent, path: string, folder: string,
     kill()
   })
   try {
-    for (let round = 0; round <= kills; round++) {
+    for (let round = 0; round <= kills * 2; round++) {
       const { child, ended } = world.start('run', 'plan.yaml')
       kill = () => child.kill('SIGKILL')
       const run = await ended
@@ -142,9 +142,11 @@ export async function killTrial(agent: KnownAgent, path: string, folder: string,
           told: `${kills - left} kills, nothing lived on; conversation ${prompts.length > 0 ? 'taken up' : 'begun anew'}`,
         }
       }
-      if (run.code !== null) return { ok: false, told: lastLines(run.out) }
+      // Lost for the tenth time, it waits for a person.
+      if (run.out.includes('outcome unknown')) await world.run('retry', 'repair', 'fix')
+      else if (run.code !== null) return { ok: false, told: lastLines(run.out) }
     }
-    return { ok: false, told: 'it was never done' }
+    return { ok: false, told: `it was never done; ${left} kills were left` }
   } finally {
     await world.close()
   }
