@@ -8,6 +8,7 @@ import { type Refusal, refuse } from '../refusal.ts'
 import type { Failure } from '../result.ts'
 import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
+import { isClaimable } from '../state/task-index.ts'
 import { PLAN_ENDED } from '../status.ts'
 import {
   type Amounts,
@@ -53,6 +54,13 @@ function judgeStart(state: PlanState, { definition }: TaskState, now: number): J
 /** Others hold what it needs; it is passed over until they have settled. */
 export const waitsForBudget = (state: PlanState, task: TaskState, now: number): boolean =>
   judgeStart(state, task, now)?.type === 'wait'
+
+/** The next task that could be claimed if there were more budget: somebody is asked, or it fails, before anybody comes. */
+export function shortForClaim(state: PlanState, now: number): TaskState | null {
+  if (state.budget === null || state.status !== 'active' || state.compensating !== null) return null
+  const task = state.claimable.peek(one => isClaimable(state, one))
+  return task !== undefined && judgeStart(state, task, now)?.type === 'refused' ? task : null
+}
 
 /** Why it cannot be claimed now; null when it can. */
 export function claimObjection(state: PlanState, task: TaskState, now: number): Refusal | null {

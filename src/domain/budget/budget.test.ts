@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Journal, name, numberedSha, plan, START, task } from '../../testing/index.ts'
+import { external, Journal, name, numberedSha, plan, START, task } from '../../testing/index.ts'
 import type { Command } from '../command.ts'
 import type { Budget, PlanDefinition } from '../plan.ts'
 import { packFold, unpackFold } from '../state/fold.ts'
@@ -70,6 +70,20 @@ describe('attempts', () => {
     journal.must({ type: 'answer', id: again, answers: { more: 'yes' }, by: 'ana' })
     journal.turn()
     expect(journal.status('b')).toBe('running')
+  })
+
+  it('for a task that an agent could claim, too', () => {
+    const journal = begin(within({ attempts: 1 }, task('a'), external('b', { needs: ['a'] })))
+    journal.turn()
+    journal.succeed('a')
+    expect(journal.state).toMatchObject({ status: 'paused', overBudget: true })
+    journal.must({ type: 'raise', add: { attempts: 1 }, by: 'ana' })
+    journal.must({ type: 'claim', task: name('b'), token: 't', by: 'agent' })
+    expect(account(journal)).toMatchObject({ spent: { attempts: 1 }, held: { attempts: 1 } })
+    const other = begin(within({ attempts: 1, exceeded: 'fail' }, task('a'), external('b', { needs: ['a'] })))
+    other.turn()
+    other.succeed('a')
+    expect(other.status('b')).toBe('failed')
   })
 
   it('with `exceeded: fail` the task fails, and no attempt is counted for it', () => {
