@@ -521,7 +521,9 @@ export class Invariants implements Watcher {
     // A gate takes nobody's place: that its question cannot be made is told as an attempt that failed at once.
     if (event.claim === undefined && type === 'gate') return this.#begun(task, event)
     if (event.claim === undefined && type !== 'external') this.#fits(task)
-    else if (PEOPLE.test(entry.actor) === false) this.fail('I4', `${entry.actor} claimed '${event.task}'`)
+    // One that fails before anybody could claim it was begun by nobody.
+    else if (PEOPLE.test(entry.actor) === false && event.begun !== false)
+      this.fail('I4', `${entry.actor} claimed '${event.task}'`)
     this.#begun(task, event)
   }
 

@@ -1,6 +1,7 @@
 // What must the world do next? Asked after every change, answered from the indexes: the cost grows with what is under way,
 // never with the plan.
 
+import { shortForClaim } from './budget/budget-rules.ts'
 import type { Millis, TaskName } from './id.ts'
 import type { Action } from './plan.ts'
 import { attemptsUsedUp } from './recovery/breaker.ts'
@@ -48,7 +49,7 @@ export function nextActions(state: PlanState, now: Millis, held?: ReadonlySet<Ta
   const compensateAt = compensates ? state.compensationAt : null
   const canCompensate = compensates && (compensateAt === null || compensateAt <= now)
   const wakeAt = earlier(earlier(timer?.at ?? null, compensateAt), heldAt)
-  const isWornOut = attemptsUsedUp(state) !== null && wantsAttempt(state, now)
+  const isWornOut = (attemptsUsedUp(state) !== null && wantsAttempt(state, now)) || shortForClaim(state, now) !== null
   const alarmAt = nextAlarm(state)?.at ?? null
   const commit = state.uncommitted.length === 0 || state.rollback !== null ? null : state.uncommitted[0]!
   const rollback = state.rollback === null || !isReadyForRollback(state) ? null : state.rollback

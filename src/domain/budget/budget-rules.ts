@@ -8,6 +8,7 @@ import { type Refusal, refuse } from '../refusal.ts'
 import type { Failure } from '../result.ts'
 import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
+import { isClaimable } from '../state/task-index.ts'
 import { PLAN_ENDED } from '../status.ts'
 import {
   type Amounts,
@@ -54,6 +55,13 @@ function judgeStart(state: PlanState, { definition }: TaskState, now: number): J
 export const waitsForBudget = (state: PlanState, task: TaskState, now: number): boolean =>
   judgeStart(state, task, now)?.type === 'wait'
 
+/** The next task that could be claimed if there were more budget: somebody is asked, or it fails, before anybody comes. */
+export function shortForClaim(state: PlanState, now: number): TaskState | null {
+  if (state.budget === null || state.status !== 'active' || state.compensating !== null) return null
+  const task = state.claimable.peek(one => isClaimable(state, one))
+  return task !== undefined && judgeStart(state, task, now)?.type === 'refused' ? task : null
+}
+
 /** Why it cannot be claimed now; null when it can. */
 export function claimObjection(state: PlanState, task: TaskState, now: number): Refusal | null {
   const judged = judgeStart(state, task, now)
@@ -88,6 +96,7 @@ export function reserve(draft: DecisionDraft, command: CommandOf<'reserve'>): Re
   const task = state.tasks.get(name)
   if (task?.status !== 'running' || task.visit !== visit || task.attempt !== attempt)
     return refuse('conflict', `the attempt of '${name}' is over`)
+  if (state.compensating !== null) return refuse('conflict', 'the plan is ending, or is rolled back')
   if (state.budget?.holds.has(id) === true) return undefined
   const ledger = state.budget ?? newLedger()
   if (ledger.denied.has(attemptKey(command)))
@@ -143,18 +152,28 @@ function askForMore(
   waiting: Pick<AskedBudget, 'visit' | 'attempt'>,
 ): void {
   const { state } = draft
-  if (state.questions.some(({ budget }) => budget !== undefined)) return
   const text = reasonText(reason)
+  const isAsked = state.questions.some(({ budget }) => budget !== undefined)
+  if (!isAsked) ask(draft, task, reason, waiting)
+  // Also where it was asked before, and the plan was taken up again in another way.
+  if (state.status === 'active') emit(draft, { type: 'plan.paused', reason: text, budget: true })
+}
+
+function ask(
+  draft: DecisionDraft,
+  task: TaskState,
+  reason: BudgetReason,
+  waiting: Pick<AskedBudget, 'visit' | 'attempt'>,
+): void {
   emit(draft, {
     type: 'question.asked',
-    id: questionId(state),
-    text: `${text}. ${offerText(reason)}`,
+    id: questionId(draft.state),
+    text: `${reasonText(reason)}. ${offerText(reason)}`,
     form: formFor(reason),
     task: task.definition.id,
     by: 'planfold',
     budget: { reason, ...waiting },
   })
-  if (state.status === 'active') emit(draft, { type: 'plan.paused', reason: text, budget: true })
 }
 
 /** Unlike that of another plan, and easy to type. A plan's id ends in zeros; what differs stands before them. */

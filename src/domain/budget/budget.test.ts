@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Journal, name, plan, START, task } from '../../testing/index.ts'
+import { external, Journal, name, numberedSha, plan, START, task } from '../../testing/index.ts'
 import type { Command } from '../command.ts'
 import type { Budget, PlanDefinition } from '../plan.ts'
 import { packFold, unpackFold } from '../state/fold.ts'
@@ -70,6 +70,20 @@ describe('attempts', () => {
     journal.must({ type: 'answer', id: again, answers: { more: 'yes' }, by: 'ana' })
     journal.turn()
     expect(journal.status('b')).toBe('running')
+  })
+
+  it('for a task that an agent could claim, too', () => {
+    const journal = begin(within({ attempts: 1 }, task('a'), external('b', { needs: ['a'] })))
+    journal.turn()
+    journal.succeed('a')
+    expect(journal.state).toMatchObject({ status: 'paused', overBudget: true })
+    journal.must({ type: 'raise', add: { attempts: 1 }, by: 'ana' })
+    journal.must({ type: 'claim', task: name('b'), token: 't', by: 'agent' })
+    expect(account(journal)).toMatchObject({ spent: { attempts: 1 }, held: { attempts: 1 } })
+    const other = begin(within({ attempts: 1, exceeded: 'fail' }, task('a'), external('b', { needs: ['a'] })))
+    other.turn()
+    other.succeed('a')
+    expect(other.status('b')).toBe('failed')
   })
 
   it('with `exceeded: fail` the task fails, and no attempt is counted for it', () => {
@@ -293,6 +307,27 @@ describe('the fold', () => {
     const bare = new Journal()
     bare.create(plan('p', task('a')))
     expect('budget' in packFold(bare.state)).toBe(false)
+  })
+
+  it('a plan that is taken up again while the question is open is paused again, and does not ask twice', () => {
+    const journal = begin(within({ attempts: 1 }, task('a'), task('b', { needs: ['a'] })))
+    journal.turn()
+    journal.succeed('a')
+    journal.believe([{ type: 'plan.reopened', reason: 'taken up again' }])
+    expect(journal.turn().map(({ type }) => type)).toEqual(['plan.paused'])
+    expect(journal.state.questions).toHaveLength(1)
+  })
+
+  it('a budget that is raised in the plan file is enough to resume', () => {
+    const tasks = [task('a'), task('b', { needs: ['a'] })]
+    const journal = begin(within({ attempts: 1 }, ...tasks))
+    journal.turn()
+    journal.succeed('a')
+    const definition = within({ attempts: 5 }, ...tasks)
+    journal.must({ type: 'revise', definition, hash: numberedSha(2), rationale: 'more' })
+    expect(events(journal.submit({ type: 'resume' }))).toEqual(['question.answered', 'plan.resumed'])
+    journal.turn()
+    expect(journal.status('b')).toBe('running')
   })
 
   it('a person who pauses a plan that waits for budget ends what runs; the question stays', () => {

@@ -1,6 +1,7 @@
 // One turn of the loop: what ended is settled, due retries become ready, who is in line starts. Everything a turn makes true
 // is one entry. And `recover`: a new owner finds attempts that an old one left open, and loses them (lost-attempt.ts).
 
+import { beginWithin, shortForClaim } from '../budget/budget-rules.ts'
 import type { CommandOf, Expanded, Turn } from '../command.ts'
 import { raiseDue } from '../gates/gate-timeouts.ts'
 import type { Asking } from '../gates/open-gate.ts'
@@ -117,6 +118,7 @@ export function turn(draft: DecisionDraft, command: Turn): void {
     startInLine(draft, preparedFor(draft, command), askingFor(draft, command), held)
     compensateNext(draft)
   } else openAsked(draft, preparedFor(draft, command), askingFor(draft, command))
+  askForClaims(draft)
   const before = draft.events.length
   conclude(draft)
   // Concluding may have made the last task ready.
@@ -127,6 +129,17 @@ export function turn(draft: DecisionDraft, command: Turn): void {
 function endWornOut(draft: DecisionDraft): void {
   const cap = attemptsUsedUp(draft.state)
   if (cap !== null && wantsAttempt(draft.state, draft.now)) abort(draft, cap, undefined)
+}
+
+/** An external task is ready, and there is no budget for it. */
+function askForClaims(draft: DecisionDraft): void {
+  const task = shortForClaim(draft.state, draft.now)
+  const begin = task === null ? 'later' : beginWithin(draft, task, 1)
+  if (task === null || begin === 'later' || begin.failure === undefined) return
+  const { visit, attempt } = task
+  const started = { type: 'attempt.started', task: task.definition.id, visit, attempt: attempt + 1 } as const
+  emit(draft, { ...started, ...goneBackIn(task), begun: false })
+  settle(draft, task, { status: 'failed', failure: begin.failure })
 }
 
 function readyDue(draft: DecisionDraft): void {
