@@ -61,7 +61,7 @@ describe('refused before it runs', () => {
   test('edits outside of the policy and into protected places', () => {
     const edit = (file: string) => `  - { id: a, edit: { file: ${file}, create: x } }\n`
     expect(faults(edit('doc/x'), 'policy: { write: [src/**] }\n')).toEqual([
-      "5 'a' edits 'doc/x', which is not in the plan's policy.write (add the file to the scope, or edit another)",
+      "5 'a' edits 'doc/x', which is not in the plan's policy.write (add the file to `write`, or name another)",
     ])
     expect(faults(edit('.git/hooks/post-commit'))).toEqual([
       "4 'a' edits '.git/hooks/post-commit', which is protected (.git) (name a file inside the workspace)",

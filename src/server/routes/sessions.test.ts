@@ -206,7 +206,7 @@ describe('plans of a session', () => {
   })
 
   test('regression 6: a plan that is made and cannot be started is an error that names it', async () => {
-    const document = { planfold: 1, name: 'later', tasks: [{ id: 'a', http: { url: 'http://x.test' } }] }
+    const document = { planfold: 1, name: 'later', tasks: [{ id: 'a', research: { topic: 'x' } }] }
     const { status, body } = await service.ask('POST', '/session/s2/plan', { document, auto_execute: true })
     expect(status).toBe(501)
     expect(body).toMatchObject({ created: true, plan_id: expect.any(String), hint: expect.any(String) })

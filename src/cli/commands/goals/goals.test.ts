@@ -71,7 +71,7 @@ test('one wish is planned as it is; a dry run keeps nothing; what cannot be is r
   expect(await complaint([], { goal: 'nowhere' })).toContain("there is no goal 'nowhere'")
   expect(await complaint([GOAL], { split: true, yes: true })).toContain('several plans cannot be approved at once')
   expect(await complaint([GOAL], { goal: ID })).toContain('a goal and --goal cannot be used together')
-  expect(await complaint([GOAL], { planner: 'agent' })).toContain('it comes with the agents')
+  expect(await complaint([GOAL], { planner: 'agent' })).toContain('the planner needs the name of an agent')
 })
 
 const TASK = {
