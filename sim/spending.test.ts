@@ -17,7 +17,7 @@ import { failureText, run } from './run.ts'
 import { Books } from './spending.ts'
 
 const RULE_SEEDS = 1_000
-const ENGINE_SEEDS = Number(process.env.PLANFOLD_SPENDER_SEEDS ?? 12)
+const ENGINE_SEEDS = Number(process.env.PLANFOLD_SPENDER_SEEDS ?? 4)
 const TIMEOUT_MS = 1_200_000
 
 interface Call {
