@@ -80,6 +80,8 @@ export interface Shortfall {
   /** The group or task whose cap it is; absent for that of the plan. */
   readonly task?: TaskName
   readonly key: BudgetKey
+  /** It is the policy around the plan that allows no more: nobody here can add to it. */
+  readonly byPolicy?: true
   readonly cap: number
   readonly spent: number
   readonly reserved: number

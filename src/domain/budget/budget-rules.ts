@@ -83,7 +83,10 @@ export const overBudget = (reason: BudgetReason): Failure => ({
   class: 'policy',
   code: BUDGET_CODE,
   message: reasonText(reason),
-  hint: advise`raise the budget in the plan file, or write \`exceeded: ask\` and be asked; see ${quoted('budget')}`,
+  hint:
+    reason.type === 'caps' && reason.short.some(({ byPolicy }) => byPolicy === true)
+      ? 'ask whoever keeps the policy around the plan'
+      : advise`raise the budget in the plan file, or write \`exceeded: ask\` and be asked; see ${quoted('budget')}`,
   retryable: false,
 })
 
@@ -232,7 +235,13 @@ export function answerBudget(draft: DecisionDraft, question: Question, more: boo
 export function raiseBudget(draft: DecisionDraft, { add, task, by }: CommandOf<'raise'>): Refusal | undefined {
   const { state } = draft
   if (PLAN_ENDED.has(state.status))
-    return refuse('illegal-transition', 'the plan has ended', 'run its document again: that makes a new plan')
+    return refuse(
+      'illegal-transition',
+      'the plan has ended',
+      state.status === 'failed'
+        ? 'retry a failed task first: that takes the plan up again'
+        : 'run its document again: that makes a new plan',
+    )
   if (task !== undefined && !state.tasks.has(task)) return unknownTask(draft, task)
   const level: Level = task ?? ''
   const budget = budgetAt(state, level)

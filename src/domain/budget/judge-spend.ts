@@ -82,8 +82,17 @@ export function judgeAmounts(state: Judging, ledger: Ledger, task: TaskName, nee
       }
       // Nobody here can add to what the layers around the plan allow.
       const most = capOfLayers(state, level, key)
-      if (budget.exceeded === 'fail' || (most !== null && spent + needed > most + EPSILON)) fails = true
-      short.push({ ...(level === '' ? {} : { task: level }), key, cap, spent, reserved, needed })
+      const byPolicy = most !== null && spent + needed > most + EPSILON
+      if (budget.exceeded === 'fail' || byPolicy) fails = true
+      short.push({
+        ...(level === '' ? {} : { task: level }),
+        ...(byPolicy ? { byPolicy } : {}),
+        key,
+        cap,
+        spent,
+        reserved,
+        needed,
+      })
     }
   }
   if (short.length > 0) return { type: 'refused', exceeded: fails ? 'fail' : 'ask', reason: { type: 'caps', short } }

@@ -317,7 +317,7 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
                 retryable: false,
               },
             }
-          : tools.secrets === undefined
+          : tools.secrets === undefined || (attempt.action.type !== 'run' && tools.write === null)
             ? await runner.attempt(attempt, tools, options.stop)
             : await (await lazy.secretFiles()).withoutSecretFiles(rooms, tools, () =>
                 runner.attempt(attempt, tools, options.stop),

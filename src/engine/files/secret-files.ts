@@ -1,5 +1,6 @@
 // A task that was given secrets must not leave them in files: what it changed is looked through before anything of it is kept, and what
-// is found is replaced there and fails the attempt. No snapshot, output or fork ever holds the value.
+// is found fails the attempt. In files that it declares to write the value is replaced, so no snapshot, output or fork holds it. Any
+// other file may be somebody's who saved it meanwhile: it is named and left as it is.
 
 import type { Dirent } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
@@ -24,10 +25,20 @@ export async function withoutSecretFiles(
   { secrets = {}, write }: Pick<RunnerTools, 'secrets' | 'write'>,
   carryOut: () => Promise<Outcome>,
 ): Promise<Outcome> {
+  const isDeclared = write !== null
   const since = rooms.clock.now() - TICK_MS
   const outcome = await carryOut()
   const found = await redactChanged(rooms, write, since, Object.values(secrets))
   if (found.length === 0 || outcome.type === 'interrupted') return outcome
+  if (!isDeclared)
+    return {
+      type: 'failed',
+      failure: failure(
+        'policy',
+        `${named(found)} changed while it ran and ${found.length === 1 ? 'holds' : 'hold'} a secret it was given; nothing was replaced there`,
+        'if the task wrote it, delete it there and give out a new secret; say with `write` which files the task may change',
+      ),
+    }
   const kept = found.filter(({ isReplaced }) => !isReplaced)
   const message =
     kept.length === 0
@@ -77,8 +88,8 @@ async function redactChanged(
       const clean = redact(bytes)
       if (clean === bytes) continue
       const { sha256, mode } = read.value
-      const written = await gate.value.write(path, clean, { expect: sha256, mode })
-      found.push({ path, isReplaced: written.ok })
+      const written = write === null ? null : await gate.value.write(path, clean, { expect: sha256, mode })
+      found.push({ path, isReplaced: written?.ok === true })
     }
   } finally {
     await gate.value.close()

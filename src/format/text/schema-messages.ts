@@ -302,7 +302,9 @@ function tooSmall(path: Path, issue: Issue & { code: 'too_small' }, given: unkno
 function nameHint(issue: Issue & { code: 'invalid_format' }, given: unknown): string {
   const rest = /\{0,(\d+)\}/.exec(issue.pattern ?? '')?.[1]
   const max = rest === undefined ? Number.POSITIVE_INFINITY : Number(rest) + 1
-  return typeof given === 'string' && given.length > max ? `use at most ${max} characters` : keyHint([])
+  return typeof given === 'string' && given.length > max
+    ? `use at most ${max} characters`
+    : keyHint(issue.pattern?.includes('-') === false ? ['env'] : [])
 }
 
 function keyHint(path: Path): string {

@@ -50,7 +50,9 @@ export function capabilities(
     const isMissing = action === 'agent' && agents.every(({ status }) => status === 'missing')
     const lack = isMissing
       ? NO_AGENT
-      : (needed.find(({ status }) => status === 'problem') ?? needed.find(({ status }) => status === 'warning'))
+      : action === 'runner'
+        ? NO_RUNNER
+        : (needed.find(({ status }) => status === 'problem') ?? needed.find(({ status }) => status === 'warning'))
     return [
       {
         action,
@@ -76,6 +78,13 @@ const NO_AGENT: Pick<Finding, 'status' | 'message' | 'repair'> = {
   status: 'problem',
   message: 'no coding agent is installed',
   repair: 'install one, such as Claude Code, Codex or Gemini CLI',
+}
+
+/** Only a program that embeds Planfold brings any. */
+const NO_RUNNER: typeof NO_AGENT = {
+  status: 'problem',
+  message: 'no program has brought a runner of its own',
+  repair: null,
 }
 
 const NO_MODEL: Finding = {

@@ -38,7 +38,7 @@ export type DbDone =
   | { readonly is: 'ended'; readonly by: 'stop' | 'time' | 'death' }
 
 const PROGRAM = `
-import { lstatSync, readFileSync } from 'node:fs'
+import { lstatSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 const job = JSON.parse(readFileSync(0, 'utf8'))
 const { DatabaseSync, constants: c } = createRequire(job.driver)(job.driver)
@@ -85,8 +85,28 @@ const plain = value =>
 const given = value => (typeof value === 'boolean' ? Number(value) : value)
 const bound = values =>
   Array.isArray(values) ? values.map(given) : [Object.fromEntries(Object.entries(values).map(([k, v]) => [k, given(v)]))]
+const withoutTexts = sql => sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\`[^\`]*\`|\\[[^\\]]*\\]|--[^\\n]*|\\/\\*[\\s\\S]*?(?:\\*\\/|$)/g, ' ')
 // Not for what a trigger holds: that takes no values, and is no query.
-const isSeveral = sql => /;\\s*[^\\s;]/.test(sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\`[^\`]*\`|\\[[^\\]]*\\]|--[^\\n]*|\\/\\*[\\s\\S]*?(?:\\*\\/|$)/g, ' '))
+const isSeveral = sql => /;\\s*[^\\s;]/.test(withoutTexts(sql))
+// SQLite takes a value that is missing for NULL.
+function checkValues(sql, values) {
+  const places = withoutTexts(sql).match(/\\?\\d*|(?<![\\w$])[:@$][A-Za-z_]\\w*/g) ?? []
+  if (!Array.isArray(values)) {
+    const names = new Set(Object.keys(values).map(one => one.replace(/^[:@$]/, '')))
+    const lacking = places.find(one => one.startsWith('?') || !names.has(one.slice(1)))
+    if (lacking !== undefined) throw new No('there is no value for ' + lacking, 'give one in values; null is a value, too')
+    return
+  }
+  let most = 0
+  const named = new Set()
+  for (const one of places) {
+    if (/^\\?\\d/.test(one)) most = Math.max(most, Number(one.slice(1)))
+    else if (one === '?' || !named.has(one)) most++
+    named.add(one)
+  }
+  if (most !== values.length)
+    throw new No(most + (most === 1 ? ' value is' : ' values are') + ' needed, and there ' + (values.length === 1 ? 'is ' : 'are ') + values.length, 'give one for each ?; null is a value, too')
+}
 function regular(path) {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return false
@@ -94,6 +114,7 @@ function regular(path) {
   return true
 }
 function run(database, { sql, values }) {
+  checkValues(sql, values)
   if (Object.keys(values).length === 0) return database.exec(sql)
   if (isSeveral(sql)) throw new No('values belong to one statement, and there are several', 'write them one by one')
   database.prepare(sql).run(...bound(values))
@@ -103,6 +124,7 @@ function work(database) {
     const { sql, values } = request.statement
     isOurs = false
     if (isSeveral(sql)) throw new No('a query is one statement', 'write one task for each')
+    checkValues(sql, values)
     const statement = database.prepare(sql)
     statement.setReadBigInts(true)
     const rows = []
@@ -150,8 +172,9 @@ function work(database) {
 }
 let said
 let database = null
+let isThere = true
 try {
-  const isThere = regular(name)
+  isThere = regular(name)
   for (const end of ['-journal', '-wal', '-shm']) regular(name + end)
   if (!isThere && !writes) throw new No('there is no database ' + name, 'make it first')
   database = new DatabaseSync('./' + name, { readOnly: !writes, allowExtension: false, defensive: true, timeout: job.busyMs })
@@ -170,6 +193,8 @@ try {
   isOurs = true
   if (database?.isTransaction) database.exec('ROLLBACK')
   database?.close()
+  // Opening makes the file; what came to nothing leaves none.
+  if (!isThere && said.is === 'no' && lstatSync(name, { throwIfNoEntry: false })?.size === 0) rmSync(name)
 } catch {}
 process.stdout.write(JSON.stringify(said))
 `

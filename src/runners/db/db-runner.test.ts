@@ -124,6 +124,19 @@ describe('a query', () => {
   })
 })
 
+it('a value that is missing is not taken for null', async () => {
+  const { ask } = database()
+  const short = { execute: { sql: 'update users set name = ?, id = ? where id = 1', values: ['x'] } }
+  expect(failureOf(await ask(short)).message).toBe('app.db: 2 values are needed, and there is 1')
+  expect(failureOf(await ask({ execute: 'update users set name = ?' })).message).toBe(
+    'app.db: 1 value is needed, and there are 0',
+  )
+  expect(failureOf(await ask({ query: 'select :a, :b', values: { a: 1 } })).message).toBe('app.db: there is no value for :b')
+  expect(await ask({ query: "select ?2 as n, '?' as t -- ?", values: [1, 2] })).toMatchObject({
+    outputs: { rows: [{ n: 2, t: '?' }] },
+  })
+})
+
 describe('execute', () => {
   it('is all or nothing, over several statements', async () => {
     const { ask, names } = database()

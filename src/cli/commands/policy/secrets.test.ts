@@ -104,12 +104,29 @@ tasks:
       `planfold: 1
 name: p
 tasks:
-  - { id: leaks, effect: unsafe, secrets: [TOKEN], run: 'echo "$TOKEN" > .npmrc' }
+  - { id: leaks, effect: unsafe, write: [.npmrc], secrets: [TOKEN], run: 'echo "$TOKEN" > .npmrc' }
 `,
     )
     const { stdout } = await place.say(context => run(context, 'p.yaml', { start: true }), options())
     expect(stdout).toContain("it left a secret in '.npmrc', where it could not be replaced")
     expect(stdout).toContain('give out a new secret')
+  })
+
+  it('in a file that nobody declared is told, and the file is left as it is: it may be somebody else’s', async () => {
+    await named()
+    await place.write(
+      'p.yaml',
+      `planfold: 1
+name: p
+tasks:
+  - { id: slow, effect: unsafe, secrets: [TOKEN], run: 'echo "TOKEN=$TOKEN" > notes.md' }
+`,
+    )
+    const { stdout } = await place.say(context => run(context, 'p.yaml', { start: true }), options())
+    expect(stdout).toContain(
+      "'notes.md' changed while it ran and holds a secret it was given; nothing was replaced there",
+    )
+    expect(await place.read('notes.md')).toBe(`TOKEN=${VALUE}\n`)
   })
 
   it('comes from a file that only you may read, or from a command, never from the workspace', async () => {

@@ -27,7 +27,15 @@ it('every runner says what it does, what it risks and what a dry run shows, with
   }
   // There is no git on this path, and no model was named.
   const works = Object.fromEntries(items.map(({ action, works }) => [action, works]))
-  expect(works).toMatchObject({ edit: 'yes', http: 'yes', db: 'yes', git: 'no', model: 'no', agent: 'no' })
+  expect(works).toMatchObject({
+    edit: 'yes',
+    http: 'yes',
+    db: 'yes',
+    git: 'no',
+    model: 'no',
+    agent: 'no',
+    runner: 'no',
+  })
   expect(items.find(({ action }) => action === 'git')?.repair).toContain('install')
   // Looking makes no state folder.
   expect(existsSync(join(place.folder, '.planfold'))).toBe(false)
