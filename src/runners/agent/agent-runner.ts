@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { JsonObject } from '../../domain/json.ts'
 import { addCost, addUsage } from '../../domain/model-use.ts'
 import { type AgentRequest, agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { Failure } from '../../domain/result.ts'
@@ -148,7 +149,13 @@ async function carryOut(
   if ('class' in model) return failed(model)
   const over = new AbortController()
   let parked: string | null = null
+  let refused: Failure | null = null
   let isOverTurns = false
+  /** Ends the agent; its conversation is taken up when a person has answered. */
+  const park = (reason: string): void => {
+    parked ??= reason
+    over.abort()
+  }
   // What a lost attempt was answered is not paid again.
   const keptAs = (number: number): string => `${attempt.key}/${number}`
   const opened = await options.openGateway({
@@ -157,11 +164,10 @@ async function carryOut(
     payer: attempt.key,
     folder: join(scratch, 'model'),
     listen: isBoxed ? 'socket' : 'loopback',
-    spending: spendingOf(tools.budget, stop.signal),
-    onParked: ({ reason }) => {
-      parked = reason
-      over.abort()
-    },
+    spending: spendingOf(tools.budget, stop.signal, no => {
+      refused = no
+    }),
+    onParked: ({ reason }) => park(reason),
     keepAs: keptAs(attempt.attempt),
     resumeFrom: agent.facts.earlier.flatMap(one =>
       one.how === 'lost' && one.visit === attempt.visit ? [keptAs(one.attempt)] : [],
@@ -315,19 +321,20 @@ async function carryOut(
     await gateway.close()
     const text = log.close()
     if (stop.aborted) return { type: 'interrupted' }
-    // A person is asked for more; then the conversation is taken up where it was.
-    if (parked !== null) return { type: 'interrupted', reason: parked }
     if (exit.failure !== undefined) return failed(exit.failure)
     const beyond = (await wrapped?.value.lookAfter()) ?? []
     const told = {
       ...(beyond.length === 0 ? {} : { beyond }),
       ...reported(gateway.reports()),
     }
+    const outputs: JsonObject = text === '' ? {} : { text }
+    if (parked !== null)
+      return { type: 'parked', reason: parked, ...(refused === null ? {} : { failure: refused }), outputs, ...told }
     const fault = isTimedOut
       ? timedOut(attempt)
       : (exit.excess ?? faultOf({ chosen, turn, isOverTurns, exit: exit.exit, errors: errors.join(''), attempt }))
     if (fault !== null) return { type: 'failed', failure: fault, ...told }
-    return { type: 'done', outputs: text === '' ? {} : { text }, ...told }
+    return { type: 'done', outputs, ...told }
   } finally {
     await gateway.close()
     await plan?.close()
