@@ -143,7 +143,9 @@ async function carryOut(
     const about = { what: `work without a sandbox, with your permissions (${chosen.name})`, about: 'no sandbox' }
     const answer = await agent.permit(about, stop.signal)
     if (stop.aborted || answer === 'over') return { type: 'interrupted' }
-    if (answer !== 'yes') return failed(unboxed(answer))
+    if (answer === 'late')
+      return { type: 'interrupted', begun: false, reason: `nobody has answered yet: ${about.what}` }
+    if (answer !== 'yes') return failed(UNBOXED)
   }
   const model = modelOf(request, profile)
   if ('class' in model) return failed(model)
@@ -298,13 +300,12 @@ async function carryOut(
           if (verdict.allowed === true) return true
           log.note(`asks to ${verdict.what}; a person is asked`)
           const answer = await agent.permit(verdict, AbortSignal.any([stop.signal, over.signal]))
-          log.note(
-            answer === 'yes'
-              ? 'a person allowed it'
-              : answer === 'late'
-                ? 'nobody answered; it goes on without'
-                : 'not allowed',
-          )
+          if (answer === 'late') {
+            log.note('nobody answered yet; it is ended, and taken up when somebody has')
+            park(`nobody has answered yet whether the agent may ${verdict.what}`)
+          }
+          if (answer === 'late' || answer === 'over') return null
+          log.note(answer === 'yes' ? 'a person allowed it' : 'not allowed')
           return answer === 'yes'
         },
         signal: AbortSignal.any([stop.signal, over.signal]),
@@ -439,16 +440,14 @@ function keepTail(errors: string[], chunk: Buffer): void {
 
 // How it ended.
 
-const unboxed = (answer: string): Failure => ({
+const UNBOXED: Failure = {
   ...failure(
     'policy',
-    answer === 'late'
-      ? 'there is no sandbox here, and nobody said that the agent may work without one'
-      : 'there is no sandbox here, and the agent may not work without one',
+    'there is no sandbox here, and the agent may not work without one',
     'install bubblewrap, or allow it when you are asked',
   ),
   code: 'agent:no-sandbox',
-})
+}
 
 const timedOut = ({ timeoutMs }: Attempt): Failure => ({
   class: 'transient',
