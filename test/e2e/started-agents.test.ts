@@ -211,6 +211,15 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
     // What was recorded is replayed: no agent is started, and no model asked.
     expect(await world.run('replay', 'repair')).toMatchObject({ code: 0 })
     expect(world.model.served.calls).toBe(served.calls)
+    // Its conversation stays as long as the retention says.
+    const homes = () => readdirSync(join(world.root, '.planfold/agents')).length
+    expect((await world.run('prune')).out).not.toContain('conversations')
+    expect((await world.run('prune', '--before', '1ms', '--dry-run')).out).toContain(
+      'agents of 1 plan would be removed',
+    )
+    expect(homes()).toBe(1)
+    expect((await world.run('prune', '--before', '1ms')).out).toContain('agents of 1 plan were removed')
+    expect(homes()).toBe(0)
     expect(await world.run('rollback', 'repair', '--tasks', 'fix', '--yes')).toMatchObject({ code: 0 })
     expect(world.read('sum.js')).toContain('a - b')
     expect(world.alive()).toEqual([])
@@ -283,6 +292,8 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
     expect(await composed.worker.drive(row!.id, { stop })).toMatchObject({ status: 'rested', rest: 'waiting' })
     await composed.close()
     expect(world.alive()).toEqual([])
+    // It is needed: the plan has not ended.
+    expect((await world.run('prune', '--before', '1ms')).out).not.toContain('conversations')
     // As long as nobody answers, no other attempt is made.
     const asked = world.model.requests.length
     expect(await world.run('resume', 'repair')).toMatchObject({ code: 4 })
