@@ -65,6 +65,8 @@ export interface ComposeOptions {
   readonly runners?: readonly CustomRunner[]
   /** How steps are said in what people are handed; plain names when nobody says it. */
   readonly word?: Wording
+  /** How long an agent waits for a person before it is parked. */
+  readonly agentPatienceMs?: number
 }
 
 type Environment = { readonly [name: string]: string | undefined }
@@ -190,6 +192,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     stateDir,
     environment,
     leaseMs: leaseMsOf(environment),
+    ...(options.agentPatienceMs === undefined ? {} : { agentPatienceMs: options.agentPatienceMs }),
     about: ABOUT,
     word: options.word,
   }

@@ -536,8 +536,14 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   /** Where the journal of the whole store ends now: to watch from here is to see what happens next. */
   position: { ask: object; answer: Position }
   check: { ask: { readData?: boolean }; answer: CheckReport }
-  /** `moved`: attempts whose misplaced files were kept in the state folder, and are removed now. */
-  prune: { ask: { before: Millis; dryRun: boolean }; answer: Pruned & { readonly moved: number } }
+  /**
+   * `moved`: attempts whose misplaced files were kept in the state folder, and are removed now. `agentHomes`: plans that have ended and
+   * whose agents had homes there.
+   */
+  prune: {
+    ask: { before: Millis; dryRun: boolean }
+    answer: Pruned & { readonly moved: number; readonly agentHomes: number }
+  }
 }
 
 export interface CheckpointCard extends Omit<Checkpoint, 'why'> {

@@ -44,6 +44,8 @@ export interface Rooms {
   readonly stateDir: string
   readonly environment: { readonly [name: string]: string | undefined }
   readonly leaseMs: number
+  /** How long an agent that Planfold started waits for a person before it is parked; ten minutes when absent. */
+  readonly agentPatienceMs?: number
   /** What preconditions may ask about this machine; the machine itself when absent. */
   readonly facts?: () => Promise<Facts>
   /** Planfold, Node and platform, in a few words. */

@@ -206,6 +206,17 @@ export type Outcome =
       /** It is certain that nothing was begun. */
       readonly begun?: false
     }
+  /** An agent was ended before its turn was, until a person has answered. */
+  | {
+      readonly type: 'parked'
+      readonly reason: string
+      /** Nobody is asked: what it is when its criteria do not hold. */
+      readonly failure?: Failure
+      readonly outputs?: JsonObject
+      readonly model?: ModelReport
+      /** As of `exited`. */
+      readonly beyond?: readonly string[]
+    }
   /** Ended because `stop` fired, or because a person is asked for more budget. `begun`: false when it is certain that nothing was done. */
   | { readonly type: 'interrupted'; readonly begun?: false; readonly reason?: string }
 

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { makeTestFolder } from '../../src/operations/agents/test-agent.ts'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
-import { agentScript } from '../../src/testing/agent-script.ts'
+import { type AgentStep, agentScript } from '../../src/testing/agent-script.ts'
+import type { ScriptedRequest } from '../../src/testing/model-protocols.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { grokPath } from '../agents/installed.ts'
 import { MAIN } from './planfold.fixture.ts'
@@ -37,57 +38,69 @@ interface Usage {
   readonly data: { readonly total: { readonly calls: number; readonly usage: { readonly [name: string]: number } } }
 }
 
+type Answer = (request: ScriptedRequest, index: number) => Promise<object>
+
+/** A repository with a failing test, a plan, and a model that counts four bytes of what is asked as a token, as real ones do. */
+async function setup(name: string, plan: string, steps: readonly AgentStep[], around: (answer: Answer) => Answer) {
+  const folder = join(import.meta.dirname, '../../.cache', `agent-budget-${name}-${process.pid}`)
+  const root = join(folder, 'work')
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  mkdirSync(join(folder, 'home'), { recursive: true })
+  makeTestFolder(root)
+  writeFileSync(join(root, 'plan.yaml'), plan)
+  const answer = around(agentScript({ root, scripts: { go: steps } }) as Answer)
+  const model = await scriptedModel(async (request, index) => ({
+    ...(await answer(request, index)),
+    usage: {
+      input: Math.ceil(request.body.length / 4),
+      output: Math.min(60, request.outputTokensMax ?? 60),
+      cacheRead: 0,
+    },
+  }))
+  onTestFinished(() => model.close())
+  const env = {
+    PATH: `${grok}:${process.env.PATH}`,
+    HOME: join(folder, 'home'),
+    LANG: 'C.UTF-8',
+    PLANFOLD_AS: 'ana@example.com',
+    PLANFOLD_DIR: join(root, '.planfold'),
+    ...model.environment(),
+  }
+  const planfold = async (
+    ...argv: readonly string[]
+  ): Promise<{ readonly code: number | null; readonly out: string }> => {
+    const child = spawn(process.execPath, [MAIN, ...argv], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    let out = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', chunk => {
+        out += String(chunk)
+      })
+    return await new Promise(resolve => child.once('close', code => resolve({ code, out })))
+  }
+  const isFixed = (): boolean => readFileSync(join(root, 'sum.js'), 'utf8').includes('a + b')
+  return { root, model, planfold, isFixed }
+}
+
 test.skipIf(missing !== null)(
   'half a budget parks the agent, more lets it finish, and it is never passed',
   { timeout: 240_000 },
   async () => {
-    const folder = join(import.meta.dirname, '../../.cache', `agent-budget-${process.pid}`)
-    const root = join(folder, 'work')
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-    mkdirSync(join(folder, 'home'), { recursive: true })
-    makeTestFolder(root)
-    writeFileSync(join(root, 'plan.yaml'), PLAN)
-    const isFixed = (): boolean => readFileSync(join(root, 'sum.js'), 'utf8').includes('a + b')
-    const script = agentScript({
-      root,
-      scripts: {
-        go: [{ edit: ['sum.js', 'a - b', 'a + b'] }, { read: 'sum.js' }, { read: 'test.js' }, { say: 'Fixed.' }],
-      },
-    }) as (request: object, index: number) => Promise<object>
     let parkings = 0
-    const model = await scriptedModel(async (request, index) => ({
-      ...(parkings > 0 && isFixed() ? { text: 'It is fixed already.' } : await script(request, index)),
-      // Four bytes of what is asked are a token, as with real models.
-      usage: {
-        input: Math.ceil(request.body.length / 4),
-        output: Math.min(60, request.outputTokensMax ?? 60),
-        cacheRead: 0,
-      },
-    }))
-    onTestFinished(() => model.close())
-    const env = {
-      PATH: `${grok}:${process.env.PATH}`,
-      HOME: join(folder, 'home'),
-      LANG: 'C.UTF-8',
-      PLANFOLD_AS: 'ana@example.com',
-      PLANFOLD_DIR: join(root, '.planfold'),
-      ...model.environment(),
-    }
-    const planfold = async (
-      ...argv: readonly string[]
-    ): Promise<{ readonly code: number | null; readonly out: string }> => {
-      const child = spawn(process.execPath, [MAIN, ...argv], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
-      let out = ''
-      for (const stream of [child.stdout, child.stderr])
-        stream.on('data', chunk => {
-          out += String(chunk)
-        })
-      return await new Promise(resolve => child.once('close', code => resolve({ code, out })))
-    }
-
+    const steps = [
+      { read: 'sum.js' },
+      { read: 'test.js' },
+      { edit: ['sum.js', 'a - b', 'a + b'] },
+      { say: 'Fixed.' },
+    ] as const
+    // Taken up again, it goes on with the step after the last one that was answered.
+    const { model, planfold, isFixed } = await setup('parked', PLAN, steps, script => request => {
+      const brief = request.messages.findIndex(({ role, text }) => role === 'user' && text.includes('[script go]'))
+      const messages = request.messages.filter(({ role }, at) => at <= brief || role !== 'user')
+      return script({ ...request, messages }, 0)
+    })
     let run = await planfold('run', 'plan.yaml')
     let cap = TOKENS
-    for (; run.code !== 0 && parkings < 4; run = await planfold('run', 'plan.yaml')) {
+    for (; run.code !== 0 && parkings < 6; run = await planfold('run', 'plan.yaml')) {
       parkings += 1
       expect(run.out).toContain('the budget is used up')
       expect(model.served.input + model.served.output).toBeLessThanOrEqual(cap)
@@ -108,5 +121,25 @@ test.skipIf(missing !== null)(
     })
     // The conversation went on: what was said before the budget was used up is in the last request.
     expect(requests.at(-1)?.messages.some(({ role }) => role === 'tool')).toBe(true)
+  },
+)
+
+test.skipIf(missing !== null)(
+  'what was done when the budget is used up is judged: where the criteria hold, the task is completed',
+  { timeout: 120_000 },
+  async () => {
+    const steps = [
+      { edit: ['sum.js', 'a - b', 'a + b'] },
+      ...Array.from({ length: 12 }, () => ({ read: 'test.js' })),
+      { say: 'Fixed.' },
+    ] as const
+    const { model, planfold, isFixed } = await setup('judged', PLAN, steps, script => script)
+    const run = await planfold('run', 'plan.yaml')
+    expect(isFixed()).toBe(true)
+    expect(run.code, run.out).toBe(0)
+    expect(run.out).toContain('the budget is used up')
+    // Nobody needs to answer any more.
+    expect((JSON.parse((await planfold('inbox', '--json')).out) as Inbox).data?.items).toEqual([])
+    expect(model.requests.length).toBeLessThan(steps.length)
   },
 )

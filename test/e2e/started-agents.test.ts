@@ -3,6 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { compose } from '../../src/compose.ts'
+import { trusted } from '../../src/engine/roles.ts'
 import { makeTestFolder } from '../../src/operations/agents/test-agent.ts'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
 import { type AgentStep, agentScript } from '../../src/testing/agent-script.ts'
@@ -209,6 +211,15 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
     // What was recorded is replayed: no agent is started, and no model asked.
     expect(await world.run('replay', 'repair')).toMatchObject({ code: 0 })
     expect(world.model.served.calls).toBe(served.calls)
+    // Its conversation stays as long as the retention says.
+    const homes = () => readdirSync(join(world.root, '.planfold/agents')).length
+    expect((await world.run('prune')).out).not.toContain('conversations')
+    expect((await world.run('prune', '--before', '1ms', '--dry-run')).out).toContain(
+      'agents of 1 plan would be removed',
+    )
+    expect(homes()).toBe(1)
+    expect((await world.run('prune', '--before', '1ms')).out).toContain('agents of 1 plan were removed')
+    expect(homes()).toBe(0)
     expect(await world.run('rollback', 'repair', '--tasks', 'fix', '--yes')).toMatchObject({ code: 0 })
     expect(world.read('sum.js')).toContain('a - b')
     expect(world.alive()).toEqual([])
@@ -264,6 +275,43 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
     await ended
     expect(existsSync(join(world.folder, 'outside.txt'))).toBe(false)
     expect((await world.run('log', 'repair')).out.replace(/\s+/g, ' ')).toContain('outside the workspace')
+  })
+
+  test('is parked when nobody answers in time, waits without spending a retry, and goes on with the answer', async () => {
+    const world = await World.open('parked', [{ write: ['linked.js', 'escaped\n'] }, ...FIX])
+    symlinkSync(join(world.folder, 'outside.txt'), join(world.root, 'linked.js'))
+    world.write('plan.yaml', plan().replace('write: [sum.js]', 'write: [sum.js, linked.js]'))
+    expect(await world.run('run', 'plan.yaml', '--no-start')).toMatchObject({ code: 0 })
+    const composed = await compose({
+      ...{ cwd: world.root, environment: world.env(), caller: trusted('ana@example.com') },
+      agentPatienceMs: 500,
+    })
+    const [row] = (await composed.engine.ask({ type: 'plans', limit: 1 })).items
+    expect(await composed.engine.submit(row!.id, { type: 'start' })).toMatchObject({ ok: true })
+    const stop = new AbortController().signal
+    expect(await composed.worker.drive(row!.id, { stop })).toMatchObject({ status: 'rested', rest: 'waiting' })
+    await composed.close()
+    expect(world.alive()).toEqual([])
+    // It is needed: the plan has not ended.
+    expect((await world.run('prune', '--before', '1ms')).out).not.toContain('conversations')
+    // As long as nobody answers, no other attempt is made.
+    const asked = world.model.requests.length
+    expect(await world.run('resume', 'repair')).toMatchObject({ code: 4 })
+    expect(world.model.requests.length).toBe(asked)
+    expect((await world.run('log', 'repair')).out).toContain('nobody has answered yet')
+    const { data } = JSON.parse((await world.run('inbox', '--json')).out) as Inbox
+    expect(await world.run('answer', 'repair', data!.items[0]!.id, 'allow=yes')).toMatchObject({ code: 0 })
+    const run = await world.run('resume', 'repair')
+    expect(run.code, run.out).toBe(0)
+    expect(world.read('sum.js')).toContain('a + b')
+    // Allowed by a person, and still held by the sandbox.
+    expect(existsSync(join(world.folder, 'outside.txt'))).toBe(false)
+    expect((await world.run('log', 'repair', '--output')).out).toContain('took up conversation')
+    const last = world.model.requests
+      .at(-1)!
+      .messages.map(({ text }) => text)
+      .join('\n')
+    expect(last).toContain('→ {"allow":"yes"}')
   })
 
   test('dies with Planfold, and the next attempt takes up its conversation', async () => {

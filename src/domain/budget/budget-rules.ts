@@ -313,6 +313,16 @@ export function goOnWithin(draft: DecisionDraft, by: string, anew: Pick<EventOf<
     emit(draft, { type: 'plan.resumed', ...anew })
 }
 
+/** The attempt for which more was asked has succeeded without it: nobody needs to answer. */
+export function withdrawQuestion(draft: DecisionDraft, { definition, visit, attempt }: TaskState): void {
+  const asked = draft.state.questions.find(
+    ({ task, budget }) => task === definition.id && budget?.visit === visit && budget.attempt === attempt,
+  )
+  if (asked === undefined) return
+  emit(draft, { type: 'question.answered', id: asked.id, answers: { more: 'no' }, by: 'planfold' })
+  goOnWithin(draft, 'planfold')
+}
+
 /** Why a plan that was paused for its budget cannot go on yet; null when it can. */
 export function resumeObjection(state: PlanState, now: number): Refusal | null {
   const open = state.questions.find(({ budget }) => budget !== undefined)

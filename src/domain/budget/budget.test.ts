@@ -55,6 +55,17 @@ describe('attempts', () => {
     expect(account(journal)).toMatchObject({ spent: { attempts: 1 }, held: { attempts: 1 }, raised: { attempts: 2 } })
   })
 
+  it('an attempt that succeeds without what it asked for takes its question back, and the plan goes on', () => {
+    const journal = begin(within({ tokens: 10 }, task('a'), task('b', { needs: ['a'] })))
+    journal.turn()
+    reserve(journal, 'a#1', { tokens: 20 })
+    expect(journal.state).toMatchObject({ status: 'paused', questions: [{ task: 'a' }] })
+    journal.succeed('a')
+    expect(journal.state).toMatchObject({ status: 'active', questions: [] })
+    journal.turn()
+    expect(journal.status('b')).toBe('running')
+  })
+
   it('a yes to the question adds what is offered; a no leaves the plan paused, and it asks again', () => {
     const journal = begin(within({ attempts: 1 }, task('a'), task('b', { needs: ['a'] })))
     journal.turn()

@@ -3,6 +3,7 @@ import {
   edit,
   external,
   gate,
+  interrupted,
   type Journal,
   name,
   numberedSha,
@@ -42,6 +43,20 @@ describe('the line', () => {
       journal.succeed(running(journal)[0]!)
     }
     expect(order).toEqual(['c', 'b', 'd', 'a', 'e'])
+  })
+
+  it('a task whose agent asked for a permission and was cut off waits for the answer; others go on', () => {
+    const journal = started(plan('p', task('a', { effect: 'pure' }), task('b'), { concurrency: 1 }))
+    const form = [{ name: 'allow', type: 'choice', choices: ['yes', 'no'] }] as const
+    const agent = { rule: 'agent:1' }
+    journal.must({ type: 'ask', id: 'q', task: name('a'), by: 'planfold', text: 'Allow it?', form, agent })
+    journal.settle('a', interrupted())
+    expect(running(journal)).toEqual(['b'])
+    journal.succeed('b')
+    expect(nextActions(journal.state, journal.clock.now())).toMatchObject({ turn: false, rest: 'waiting' })
+    journal.must({ type: 'answer', id: 'q', answers: { allow: 'no' }, by: 'ana' })
+    journal.turn()
+    expect(running(journal)).toEqual(['a'])
   })
 
   it('no more run at once than the plan allows', () => {

@@ -72,7 +72,7 @@ export function lineOf(
       if (++held >= LOOK_PAST_HELD_MAX) break
       continue
     }
-    if (state.budget !== null && waitsForBudget(state, task, now)) {
+    if (waitsForPermission(state, task) || (state.budget !== null && waitsForBudget(state, task, now))) {
       if (++held >= LOOK_PAST_HELD_MAX) break
       continue
     }
@@ -90,6 +90,10 @@ export function lineOf(
   for (const task of looked) state.ready.push(task)
   return { line, heldAt }
 }
+
+/** Its agent asked a person for something and was parked: it goes on with the answer. */
+const waitsForPermission = ({ questions }: PlanState, { definition }: TaskState): boolean =>
+  questions.length > 0 && questions.some(({ task, agent }) => agent !== undefined && task === definition.id)
 
 const NOBODY_IN_LINE = { line: NOTHING, heldAt: null }
 

@@ -2,6 +2,7 @@
 // final; an unknown outcome is decided by effect class. A settlement for an attempt that is no longer open is stale, and
 // changes nothing: late and duplicate completions are harmless.
 
+import { withdrawQuestion } from '../budget/budget-rules.ts'
 import type { Interrupted } from '../command.ts'
 import { askAgain, isUnagreed } from '../gates/consent-rules.ts'
 import { countsForBreaker, loopsUsedUp } from '../recovery/breaker.ts'
@@ -34,6 +35,7 @@ function succeed(draft: DecisionDraft, task: TaskState, result: Succeeded): void
     return
   }
   emit(draft, { type: 'attempt.succeeded', ...attemptOf(task), result })
+  withdrawQuestion(draft, task)
   updateBreakers(draft, task, 'well')
   takenBy(draft, task, result.checkpoint)
   if (unjudged.length > 0) {

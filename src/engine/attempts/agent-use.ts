@@ -14,7 +14,7 @@ import { askForPermit } from './network-use.ts'
 
 const CHANGED_MAX = 50
 const DECISIONS_MAX = 20
-/** How long an agent waits for a person before it is told to go on without. */
+/** How long an agent waits for a person before it is parked. */
 const PATIENCE_MS = 10 * 60_000
 
 export async function agentTools(rooms: Rooms, state: PlanState, attempt: Attempt): Promise<AgentTools> {
@@ -35,7 +35,7 @@ export async function agentTools(rooms: Rooms, state: PlanState, attempt: Attemp
       const rule = `agent:${digest.slice(0, 32)}`
       const text = `The agent of task '${task}' wants to ${what}. Allow it?`
       const waiting = new AbortController()
-      const cancel = rooms.clock.after(PATIENCE_MS, () => waiting.abort())
+      const cancel = rooms.clock.after(rooms.agentPatienceMs ?? PATIENCE_MS, () => waiting.abort())
       try {
         const user = { plan, task, visit, attempt: number, isWanted }
         const both = AbortSignal.any([signal, waiting.signal])

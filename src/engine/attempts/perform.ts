@@ -43,6 +43,7 @@ import { boundOf, evaluator, truth } from './expressions.ts'
 import { gather } from './groups.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { collect } from './outputs.ts'
+import { endParked } from './parked-attempt.ts'
 import { commandsFor, deniedCommand, readTools, refusesSending, writeFor } from './policy-use.ts'
 import { attemptAsWritten, isPlain, resolveAttempt } from './resolve.ts'
 import { sandboxFor } from './sandbox-use.ts'
@@ -405,6 +406,8 @@ function classifyEnd(
   options: PerformOptions,
   outcome: Outcome,
 ): Result | Interrupted | Promise<Result | Interrupted> {
+  if (outcome.type === 'parked')
+    return endParked(attempt.definition, outcome, done => classifyEnd(rooms, state, attempt, tools, options, done))
   if (outcome.type === 'interrupted') {
     const { reason = 'stopped', begun } = outcome
     return { status: 'interrupted', reason, ...(begun === undefined ? {} : { begun }) }

@@ -23,7 +23,8 @@ export interface AcpOptions {
   readonly log: AgentLog
   /** As soon as it is known. */
   readonly onSession: (session: string) => void
-  readonly permit: (tool: AskedTool) => Promise<boolean>
+  /** Null: it is ended, and need not know. */
+  readonly permit: (tool: AskedTool) => Promise<boolean | null>
   readonly signal: AbortSignal
 }
 
@@ -46,7 +47,7 @@ export async function converse(child: ChildProcess, said: Readable, options: Acp
     .client({ name: 'planfold' })
     .onRequest(C.session.requestPermission, async ({ params: { toolCall, options: choices } }) => {
       const allowed = await options.permit(merged(calls.get(toolCall.toolCallId), toolCall))
-      const wanted = allowed ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always']
+      const wanted = allowed === null ? [] : allowed ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always']
       const choice = wanted.map(kind => choices.find(one => one.kind === kind)).find(one => one !== undefined)
       return choice === undefined
         ? { outcome: { outcome: 'cancelled' as const } }

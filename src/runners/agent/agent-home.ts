@@ -18,8 +18,11 @@ interface KeptSession {
   readonly session: string
 }
 
+/** A folder for each plan. */
+export const homesIn = (stateDir: string): string => join(stateDir, 'agents')
+
 export function openHome(stateDir: string, { plan, task, visit }: Pick<Attempt, 'plan' | 'task' | 'visit'>): AgentHome {
-  const place = join(stateDir, 'agents', plan, `${task.replaceAll('/', '+')}-${visit}`)
+  const place = join(homesIn(stateDir), plan, `${task.replaceAll('/', '+')}-${visit}`)
   const folder = join(place, 'home')
   const file = join(place, 'session.json')
   mkdirSync(folder, { recursive: true, mode: 0o700 })

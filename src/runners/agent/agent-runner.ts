@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { JsonObject } from '../../domain/json.ts'
 import { addCost, addUsage } from '../../domain/model-use.ts'
 import { type AgentRequest, agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { Failure } from '../../domain/result.ts'
@@ -142,13 +143,21 @@ async function carryOut(
     const about = { what: `work without a sandbox, with your permissions (${chosen.name})`, about: 'no sandbox' }
     const answer = await agent.permit(about, stop.signal)
     if (stop.aborted || answer === 'over') return { type: 'interrupted' }
-    if (answer !== 'yes') return failed(unboxed(answer))
+    if (answer === 'late')
+      return { type: 'interrupted', begun: false, reason: `nobody has answered yet: ${about.what}` }
+    if (answer !== 'yes') return failed(UNBOXED)
   }
   const model = modelOf(request, profile)
   if ('class' in model) return failed(model)
   const over = new AbortController()
   let parked: string | null = null
+  let refused: Failure | null = null
   let isOverTurns = false
+  /** Ends the agent; its conversation is taken up when a person has answered. */
+  const park = (reason: string): void => {
+    parked ??= reason
+    over.abort()
+  }
   // What a lost attempt was answered is not paid again.
   const keptAs = (number: number): string => `${attempt.key}/${number}`
   const opened = await options.openGateway({
@@ -157,11 +166,10 @@ async function carryOut(
     payer: attempt.key,
     folder: join(scratch, 'model'),
     listen: isBoxed ? 'socket' : 'loopback',
-    spending: spendingOf(tools.budget, stop.signal),
-    onParked: ({ reason }) => {
-      parked = reason
-      over.abort()
-    },
+    spending: spendingOf(tools.budget, stop.signal, no => {
+      refused = no
+    }),
+    onParked: ({ reason }) => park(reason),
     keepAs: keptAs(attempt.attempt),
     resumeFrom: agent.facts.earlier.flatMap(one =>
       one.how === 'lost' && one.visit === attempt.visit ? [keptAs(one.attempt)] : [],
@@ -292,13 +300,12 @@ async function carryOut(
           if (verdict.allowed === true) return true
           log.note(`asks to ${verdict.what}; a person is asked`)
           const answer = await agent.permit(verdict, AbortSignal.any([stop.signal, over.signal]))
-          log.note(
-            answer === 'yes'
-              ? 'a person allowed it'
-              : answer === 'late'
-                ? 'nobody answered; it goes on without'
-                : 'not allowed',
-          )
+          if (answer === 'late') {
+            log.note('nobody answered yet; it is ended, and taken up when somebody has')
+            park(`nobody has answered yet whether the agent may ${verdict.what}`)
+          }
+          if (answer === 'late' || answer === 'over') return null
+          log.note(answer === 'yes' ? 'a person allowed it' : 'not allowed')
           return answer === 'yes'
         },
         signal: AbortSignal.any([stop.signal, over.signal]),
@@ -315,19 +322,20 @@ async function carryOut(
     await gateway.close()
     const text = log.close()
     if (stop.aborted) return { type: 'interrupted' }
-    // A person is asked for more; then the conversation is taken up where it was.
-    if (parked !== null) return { type: 'interrupted', reason: parked }
     if (exit.failure !== undefined) return failed(exit.failure)
     const beyond = (await wrapped?.value.lookAfter()) ?? []
     const told = {
       ...(beyond.length === 0 ? {} : { beyond }),
       ...reported(gateway.reports()),
     }
+    const outputs: JsonObject = text === '' ? {} : { text }
+    if (parked !== null)
+      return { type: 'parked', reason: parked, ...(refused === null ? {} : { failure: refused }), outputs, ...told }
     const fault = isTimedOut
       ? timedOut(attempt)
       : (exit.excess ?? faultOf({ chosen, turn, isOverTurns, exit: exit.exit, errors: errors.join(''), attempt }))
     if (fault !== null) return { type: 'failed', failure: fault, ...told }
-    return { type: 'done', outputs: text === '' ? {} : { text }, ...told }
+    return { type: 'done', outputs, ...told }
   } finally {
     await gateway.close()
     await plan?.close()
@@ -432,16 +440,14 @@ function keepTail(errors: string[], chunk: Buffer): void {
 
 // How it ended.
 
-const unboxed = (answer: string): Failure => ({
+const UNBOXED: Failure = {
   ...failure(
     'policy',
-    answer === 'late'
-      ? 'there is no sandbox here, and nobody said that the agent may work without one'
-      : 'there is no sandbox here, and the agent may not work without one',
+    'there is no sandbox here, and the agent may not work without one',
     'install bubblewrap, or allow it when you are asked',
   ),
   code: 'agent:no-sandbox',
-})
+}
 
 const timedOut = ({ timeoutMs }: Attempt): Failure => ({
   class: 'transient',

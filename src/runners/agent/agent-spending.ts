@@ -2,11 +2,16 @@
 // left, as long as that is of use, and the gateway shortens the answer. A person is asked when even the least does not fit; the agent
 // does not wait for the answer, it is parked.
 
+import type { Failure } from '../../domain/result.ts'
 import type { Spending, SpentAmount } from '../../models/model.ts'
 import type { AttemptBudget } from '../runner.ts'
 
-/** Without a budget everything is granted. */
-export function spendingOf(budget: AttemptBudget | undefined, stop: AbortSignal): Spending {
+/** Without a budget everything is granted. `onRefused`: the budget says no for good, and nobody is asked. */
+export function spendingOf(
+  budget: AttemptBudget | undefined,
+  stop: AbortSignal,
+  onRefused: (failure: Failure) => void = () => {},
+): Spending {
   return {
     async reserve({ least, ...most }, signal) {
       if (budget === undefined) return { granted: true, id: '' }
@@ -15,7 +20,10 @@ export function spendingOf(budget: AttemptBudget | undefined, stop: AbortSignal)
         least: spendOf(least),
         signal: signal === undefined ? stop : AbortSignal.any([stop, signal]),
       })
-      if (!reserved.ok) return { granted: false, reason: reserved.failure.message }
+      if (!reserved.ok) {
+        if (reserved.why === 'refused') onRefused(reserved.failure)
+        return { granted: false, reason: reserved.failure.message }
+      }
       const { tokens, cost } = reserved.granted
       return {
         granted: true,

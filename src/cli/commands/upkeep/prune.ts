@@ -50,6 +50,9 @@ export async function prune(context: Context, options: PruneOptions): Promise<nu
       ...(pruned.moved === 0
         ? []
         : [`misplaced files of ${numberOf(pruned.moved, 'attempt')} ${verb} removed (.planfold/outside-scope)`]),
+      ...(pruned.agentHomes === 0
+        ? []
+        : [`conversations of agents of ${numberOf(pruned.agentHomes, 'plan')} ${verb} removed (.planfold/agents)`]),
       ...(pruned.held === 0
         ? []
         : [
