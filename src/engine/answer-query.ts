@@ -313,7 +313,7 @@ const answerers: Answerer = {
     const blobsBefore = Math.min(before, rooms.clock.now() - BLOBS_STAY_MS)
     const pruned = await rooms.store.prune({ before, blobsBefore, dryRun })
     const { pruneMoved } = await import('./files/beyond-scope.ts')
-    const { pruneAgentHomes } = await import('./files/agent-homes.ts')
+    const { pruneAgentHomes } = await lazy.agentHomes()
     const moved = pruneMoved(rooms, { before, dryRun })
     return { ...pruned, moved, agentHomes: await pruneAgentHomes(rooms, { before, dryRun }) }
   },

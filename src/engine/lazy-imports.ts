@@ -28,6 +28,7 @@ export const lazy = {
   performRollback: lazily(() => import('./rollback/perform-rollback.ts')),
   machineAnswer: lazily(() => import('./gates/machine-answer.ts')),
   reach: lazily(() => import('./attempts/reach.ts')),
+  agentHomes: lazily(() => import('./files/agent-homes.ts')),
   agentUse: lazily(() => import('./attempts/agent-use.ts')),
   networkUse: lazily(() => import('./attempts/network-use.ts')),
   networkProxy: lazily(() => import('../safety/network/network-proxy.ts')),

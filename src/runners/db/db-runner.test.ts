@@ -131,7 +131,9 @@ it('a value that is missing is not taken for null', async () => {
   expect(failureOf(await ask({ execute: 'update users set name = ?' })).message).toBe(
     'app.db: 1 value is needed, and there are 0',
   )
-  expect(failureOf(await ask({ query: 'select :a, :b', values: { a: 1 } })).message).toBe('app.db: there is no value for :b')
+  expect(failureOf(await ask({ query: 'select :a, :b', values: { a: 1 } })).message).toBe(
+    'app.db: there is no value for :b',
+  )
   expect(await ask({ query: "select ?2 as n, '?' as t -- ?", values: [1, 2] })).toMatchObject({
     outputs: { rows: [{ n: 2, t: '?' }] },
   })
