@@ -4,8 +4,8 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isPlanId, type Millis, type PlanId } from '../../domain/id.ts'
+import { AGENT_HOMES } from '../../domain/plan-rules/agent-request.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
-import { homesIn } from '../../runners/agent/agent-home.ts'
 import { codeOf } from '../../safety/safety-refusal.ts'
 import type { Rooms } from '../rooms.ts'
 
@@ -14,7 +14,7 @@ export async function pruneAgentHomes(
   { store, stateDir }: Pick<Rooms, 'store' | 'stateDir'>,
   { before, dryRun }: { readonly before: Millis; readonly dryRun: boolean },
 ): Promise<number> {
-  const folder = homesIn(stateDir)
+  const folder = join(stateDir, AGENT_HOMES)
   let removed = 0
   for (const plan of plansIn(folder)) {
     const state = await store.state(plan)

@@ -3,6 +3,7 @@
 
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { AGENT_HOMES } from '../../domain/plan-rules/agent-request.ts'
 import type { Attempt } from '../runner.ts'
 import { filled } from './agent-profiles.ts'
 
@@ -18,11 +19,8 @@ interface KeptSession {
   readonly session: string
 }
 
-/** A folder for each plan. */
-export const homesIn = (stateDir: string): string => join(stateDir, 'agents')
-
 export function openHome(stateDir: string, { plan, task, visit }: Pick<Attempt, 'plan' | 'task' | 'visit'>): AgentHome {
-  const place = join(homesIn(stateDir), plan, `${task.replaceAll('/', '+')}-${visit}`)
+  const place = join(stateDir, AGENT_HOMES, plan, `${task.replaceAll('/', '+')}-${visit}`)
   const folder = join(place, 'home')
   const file = join(place, 'session.json')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
