@@ -221,9 +221,6 @@ export type Outcome =
   | { readonly type: 'interrupted'; readonly begun?: false; readonly reason?: string }
 
 /** A coding agent that can be started by its name, and whether it is installed here. */
-/** The folder of the state folder in which started agents have their homes, one folder for each plan. */
-export const AGENT_HOMES = 'agents'
-
 export interface KnownAgent {
   readonly name: AgentName
   readonly title: string

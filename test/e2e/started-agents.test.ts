@@ -342,6 +342,15 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
     expect(prompts.at(-1)).toContain('Files that are changed since this task began\n  sum.js')
   })
 
+  test('works in a worktree of its own, and what it did is merged into the branch of the plan', async () => {
+    const world = await World.open('apart', [{ shell: "sed -i 's/a - b/a + b/' sum.js" }, { say: 'Fixed.' }])
+    world.write('plan.yaml', plan('git: { worktree: task }\n'))
+    const run = await world.run('run', 'plan.yaml')
+    expect(run.code, run.out).toBe(0)
+    expect(String(execFileSync('git', ['show', 'plan/repair:sum.js'], { cwd: world.root }))).toContain('a + b')
+    expect(world.read('sum.js')).toContain('a - b')
+  })
+
   test('drafts a plan without writing anything', async () => {
     const tasks = [
       {

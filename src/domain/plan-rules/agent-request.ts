@@ -94,3 +94,6 @@ const nameOf = (name: string): AgentName | null => (isAgentName(name) ? name : n
 const isCommand = (value: Json): boolean =>
   Array.isArray(value) && value.length > 0 && value.every(word => typeof word === 'string' && word !== '')
 const isMap = (value: Json): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Where the homes of agents are, in the state folder: a folder for each plan. */
+export const AGENT_HOMES = 'agents'

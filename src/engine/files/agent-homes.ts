@@ -4,8 +4,8 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isPlanId, type Millis, type PlanId } from '../../domain/id.ts'
+import { AGENT_HOMES } from '../../domain/plan-rules/agent-request.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
-import { AGENT_HOMES } from '../../runners/runner.ts'
 import { codeOf } from '../../safety/safety-refusal.ts'
 import type { Rooms } from '../rooms.ts'
 

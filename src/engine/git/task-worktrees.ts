@@ -45,7 +45,7 @@ export async function performInWorktree(
   const { definition } = task
   const action = options.action ?? definition.action
   const mayWrite =
-    (action.type === 'run' || action.type === 'edit') &&
+    (action.type === 'run' || action.type === 'edit' || action.type === 'agent') &&
     (options.action !== undefined || effectOf(state.definition, definition) !== 'pure')
   if (!mayWrite) {
     if (!looksAtFiles(definition, action.type)) return await work(rooms)

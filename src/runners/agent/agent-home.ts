@@ -3,7 +3,8 @@
 
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { AGENT_HOMES, type Attempt } from '../runner.ts'
+import { AGENT_HOMES } from '../../domain/plan-rules/agent-request.ts'
+import type { Attempt } from '../runner.ts'
 import { filled } from './agent-profiles.ts'
 
 export interface AgentHome {
@@ -19,7 +20,7 @@ interface KeptSession {
 }
 
 export function openHome(stateDir: string, { plan, task, visit }: Pick<Attempt, 'plan' | 'task' | 'visit'>): AgentHome {
-  const place = join(join(stateDir, AGENT_HOMES), plan, `${task.replaceAll('/', '+')}-${visit}`)
+  const place = join(stateDir, AGENT_HOMES, plan, `${task.replaceAll('/', '+')}-${visit}`)
   const folder = join(place, 'home')
   const file = join(place, 'session.json')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
