@@ -21,7 +21,7 @@ if ! command -v bwrap >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)
 fi
 # A real coding agent that tasks start: Grok, 206 MB, from a lock of its own. Where it cannot be installed, the tests that start it say that they skip.
 if [ ! -e test/agents/grok/bin/grok ]; then
-  (cd test/agents/grok && npm ci --silent && node unpack.mjs) >/dev/null 2>&1 || echo "grok could not be installed; the tests that start an agent will say that they skip"
+  (cd test/agents/grok && npm install --silent --ignore-scripts --no-save && node unpack.mjs) >/dev/null 2>&1 || echo "grok could not be installed; the tests that start an agent will say that they skip"
 fi
 # git is needed by the demo and its tests.
 if ! command -v git >/dev/null; then

@@ -19,7 +19,7 @@ const grok = grokPath()
 const missing = !standing.ok
   ? standing.failure.message
   : grok === null
-    ? 'grok is not installed: npm ci --prefix test/agents/grok && node test/agents/grok/unpack.mjs'
+    ? 'grok is not installed: (cd test/agents/grok && npm install --no-save) && node test/agents/grok/unpack.mjs'
     : null
 if (missing !== null) console.log(`skipped: ${missing}`)
 
