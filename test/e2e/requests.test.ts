@@ -53,7 +53,9 @@ async function untilDone(failpoint: string): Promise<boolean> {
     await here.write('p.yaml', plan())
     const first = await killedAt(failpoint)
     const fired = first !== 0
-    if (fired) {
+    // Killed after its last commit it has ended; to run it again would make another plan.
+    const { status } = (await here.json('status', 'p')) as { status: string }
+    if (fired && status !== 'completed') {
       const again = await here.planfold('run', 'p.yaml')
       expect([failpoint, again.exit, again.exit === 0 ? '' : again.stdout + again.stderr]).toEqual([failpoint, 0, ''])
     }

@@ -13,10 +13,18 @@ import {
 import { approversOf, impactIn } from '../../domain/gates/consent-rules.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
-import type { Action, Approvers, Budget, CommandLine, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import type {
+  Action,
+  Approvers,
+  Budget,
+  CommandLine,
+  EffectClass,
+  PlanDefinition,
+  TaskDefinition,
+} from '../../domain/plan.ts'
 import { dbLines, dbRequest } from '../../domain/plan-rules/db-request.ts'
 import { effectOf } from '../../domain/plan-rules/effect.ts'
-import { httpRequest, requestLines } from '../../domain/plan-rules/http-request.ts'
+import { downloadFile, httpRequest, requestLines } from '../../domain/plan-rules/http-request.ts'
 import { type NetworkUse, networkOf } from '../../domain/plan-rules/network.ts'
 import { runnerLines, runnerRequest } from '../../domain/plan-rules/runner-request.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -100,8 +108,7 @@ export async function bindTask(
     reviewed: options.reviewed,
     besides: besidesOf(definition),
     ...((await isShutIn(rooms, state, does)) ? { sandbox: true } : {}),
-    // What is declared to only read writes nothing, whatever the policy would allow.
-    write: effect === 'pure' && definition.write === undefined ? [] : writeAgreed(state, definition),
+    write: writesNothing(definition, effect) ? [] : writeAgreed(state, definition),
     network: network?.allow ?? null,
     ...(network?.unknown === 'ask' ? { unknown: 'ask' } : {}),
     hosts: hostsIn([
@@ -118,6 +125,10 @@ export async function bindTask(
   const contents = named.flatMap(({ bytesThere }) => (bytesThere === null ? [] : [bytesThere]))
   return { ...sealed(shown), contents }
 }
+
+/** What is declared to only read writes nothing, whatever the policy would allow; nor does a request whose answer goes into no file. */
+const writesNothing = (task: TaskDefinition, effect: EffectClass): boolean =>
+  task.write === undefined && (effect === 'pure' || (task.action.type === 'http' && downloadFile(task) === null))
 
 /** Would it run in a sandbox now? Where one is required and missing, it does not run at all. */
 async function isShutIn(rooms: Rooms, state: PlanState, does: ShownAction): Promise<boolean> {

@@ -189,7 +189,9 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
       : [
           '',
           `${unsafe === 1 ? 'One task is' : `${unsafe} tasks are`} ${paint.yellow('unsafe')}: after a crash in the middle, Planfold does not run it again, but asks you.`,
-          paint.dim('A `write:` scope with `network: []`, or a declared `effect:`, makes it safe to run again.'),
+          paint.dim(
+            'A `write:` scope with `network: []` on a command, a `key:` on a request or a statement, or a declared `effect:`, makes it safe to run again.',
+          ),
         ]),
     ...(uncounted.length === 0
       ? []
