@@ -1,8 +1,9 @@
 // Which agents are installed here: their programs are looked for on PATH, never inside the workspace. An agent is often a script with its
 // packages around it, so what a sandbox has to show of it is the folder that holds those.
 
-import { readFileSync, realpathSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { realOrNull } from '../../safety/files/real-path.ts'
 import { findProgram, isWithin } from '../../safety/find-program.ts'
 import type { KnownAgent } from '../runner.ts'
 import { AGENT_PROFILES, type AgentProfile, type Road } from './agent-profiles.ts'
@@ -87,12 +88,4 @@ function versionOf(real: string): string | null {
     }
   }
   return null
-}
-
-function realOrNull(path: string): string | null {
-  try {
-    return realpathSync(path)
-  } catch {
-    return null
-  }
 }

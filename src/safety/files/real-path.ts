@@ -1,6 +1,7 @@
 // Where a path really leads. Links are followed one by one as the operating system does, also a link to something that is not there
 // yet, because writing through it makes the file there.
 
+import { realpathSync } from 'node:fs'
 import { readlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ignoring } from '../safety-refusal.ts'
@@ -33,3 +34,12 @@ export async function realTarget(path: string): Promise<string | null> {
 
 /** It is something else, or nothing is there, or it cannot be there. */
 const NO_LINK = ['EINVAL', 'ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'EACCES']
+
+/** Where it leads; null when it leads nowhere, or nobody may look. */
+export function realOrNull(path: string): string | null {
+  try {
+    return realpathSync(path)
+  } catch {
+    return null
+  }
+}

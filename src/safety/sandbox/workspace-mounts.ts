@@ -7,6 +7,7 @@ import { type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync, realpa
 import { dirname, join, resolve } from 'node:path'
 import { asksFirst } from '../../domain/plan-rules/instruction-file.ts'
 import { protectedBy } from '../files/protected-path.ts'
+import { realOrNull } from '../files/real-path.ts'
 import { isWithin } from '../find-program.ts'
 import { refuse } from '../safety-refusal.ts'
 import { covers, inScope, mayHold, type Patterns } from '../scope.ts'
@@ -278,14 +279,6 @@ function linkAt(path: string): string | null {
 function readOrNull(path: string): string | null {
   try {
     return readFileSync(path, 'utf8').slice(0, 4_096)
-  } catch {
-    return null
-  }
-}
-
-function realOrNull(path: string): string | null {
-  try {
-    return realpathSync(path)
   } catch {
     return null
   }
