@@ -1,11 +1,15 @@
 // After the compiler: joins what it wrote into a few files. Node then opens a dozen files to begin instead of two hundred, which is
-// a good part of the time a short command takes. What is loaded late stays apart, and packages stay outside.
+// a good part of the time a short command takes. What is loaded late stays apart. Packages stay outside, except those of many small
+// files that most commands need: these are joined in, with their licences beside them.
 //
 //   node scripts/bundle.mjs [--keep] FOLDER ENTRY…    entries relative to the folder; every other script in it goes, or is kept
 
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
+
+/** Together 230 files. */
+const JOINED_IN = ['@marcbachmann/cel-js', 'commander', 'diff', 'fast-string-width', 'picocolors', 'yaml', 'zod']
 
 const words = process.argv.slice(2)
 const keeps = words[0] === '--keep'
@@ -18,7 +22,7 @@ let parts = new Map()
 const joined = await rolldown({
   input: Object.fromEntries(names.map((name, at) => [name.replace(/\.js$/, ''), entries[at]])),
   platform: 'node',
-  external: id => !id.startsWith('.') && !id.startsWith('/'),
+  external: (id, from) => !id.startsWith('.') && !id.startsWith('/') && !isJoinedIn(id, from),
   // An entry is imported by nobody, so that it exports what it says and nothing more.
   preserveEntrySignatures: 'allow-extension',
   checks: { ineffectiveDynamicImport: false },
@@ -42,6 +46,7 @@ const { output } = await joined.write({
   codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: id => parts.get(id) ?? null }] },
 })
 await joined.close()
+writeFileSync(join(root, 'licences.txt'), licences(output.flatMap(({ modules = {} }) => Object.keys(modules))))
 const written = new Set(output.map(({ fileName }) => join(root, fileName)))
 if (!keeps) for (const script of before) if (!written.has(script)) rmSync(script)
 
@@ -91,6 +96,30 @@ function partsOf(imports) {
   for (const [part, paths] of Object.entries(order))
     for (const path of paths) if (!found.has(path) && !entries.includes(path) && path !== command) found.set(path, part)
   return found
+}
+
+/** One of those packages, or what one of them brings. */
+function isJoinedIn(id, from) {
+  if (id.startsWith('node:')) return false
+  return JOINED_IN.some(name => id === name || id.startsWith(`${name}/`) || packageOf(from)?.name === name)
+}
+
+function packageOf(path) {
+  const found = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//.exec(path ?? '')
+  return found === null ? null : { folder: found[1], name: found[2] }
+}
+
+function licences(modules) {
+  const packages = new Map(modules.flatMap(path => packageOf(path) ?? []).map(({ folder, name }) => [name, folder]))
+  return [...packages]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, folder]) => {
+      const file = readdirSync(folder).find(each => /^licen[cs]e/i.test(each))
+      const { license, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+      const text = file === undefined ? `Licence: ${license}\n` : readFileSync(join(folder, file), 'utf8')
+      return `${name} ${version}\n\n${text}`
+    })
+    .join('\n---\n\n')
 }
 
 function both(some, others) {
