@@ -26,7 +26,8 @@ const OF_THEIR_OWN = [
   'src/workspace/{files/ignore-rules,git/*,not-root}.test.ts',
   'src/workspace/rollback/{human-edits,interrupted-restore,interrupted-rollback}.test.ts',
 ]
-const TOP = ['test/*.test.ts', 'test/attack/**/*.test.ts', 'sim/**/*.test.ts']
+const TOP = ['test/*.test.ts']
+const HARD = ['test/attack/**/*.test.ts', 'sim/**/*.test.ts']
 
 const project = (
   groupOrder: number,
@@ -52,9 +53,10 @@ export default defineConfig({
       project(0, 'unit:rules', { include: RULES, isolate: false, maxWorkers: 2 }),
       project(1, 'unit:faces', { include: FACES, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 2 }),
       project(2, 'unit:engine', { include: ENGINE, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 2 }),
-      project(3, 'unit:alone', { include: [...OF_THEIR_OWN, ...TOP], maxWorkers: 2 }),
-      project(4, 'e2e', { include: ['test/e2e/**/*.test.ts'], maxWorkers: 3 }),
-      project(4, 'crash', { include: ['test/crash/**/*.test.ts'], maxWorkers: 3 }),
+      project(3, 'unit:whole', { include: TOP, isolate: false, maxWorkers: 2 }),
+      project(4, 'unit:alone', { include: [...OF_THEIR_OWN, ...HARD], maxWorkers: 2 }),
+      project(5, 'e2e', { include: ['test/e2e/**/*.test.ts'], maxWorkers: 3 }),
+      project(5, 'crash', { include: ['test/crash/**/*.test.ts'], maxWorkers: 3 }),
     ],
   },
 })

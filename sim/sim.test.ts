@@ -1,5 +1,5 @@
-// The real domain, the real loop and the real worker on a fake clock, a faulty store and processes that die: five hundred
-// seeds, of which `replay.test.ts` runs the first two hundred, because it replays them; fifty are run twice. And bugs planted on
+// The real domain, the real loop and the real worker on a fake clock, a faulty store and processes that die: two hundred
+// seeds, of which `replay.test.ts` runs the first hundred, because it replays them; twenty are run twice. And bugs planted on
 // purpose, because a harness that cannot fail proves nothing. `npm run sim -- --seeds 500 --twice` runs all of them twice.
 
 import { describe, expect, test } from 'vitest'
@@ -9,10 +9,10 @@ import { guardGlobals } from './leaks.ts'
 import { MUTANTS } from './mutants.ts'
 import { failureText, run } from './run.ts'
 
-const SEEDS = 500
-const TWICE = 50
+const SEEDS = 200
+const TWICE = 20
 /** The seeds up to here are run, and held to every promise, by `replay.test.ts`. */
-const REPLAYED = 200
+const REPLAYED = 100
 const MUTANT_SEEDS = 150
 /** Only what hangs is ended by it. */
 const TIMEOUT_MS = 1_200_000

@@ -1,9 +1,10 @@
-// Budgets (promise P48). First the rules alone: a thousand seeds in which up to twenty tasks reserve, settle, forget to settle, crash and
+// Budgets (promise P48). First the rules alone: seeds in which up to twenty tasks reserve, settle, forget to settle, crash and
 // ask for more, in any order. Then the whole engine: the same with the real loop, a faulty store and processes that die. After every
 // event, by books that are kept beside the journal: spent + reserved <= cap, for the plan, the group and each task.
 //
 //   npm run sim -- --spenders --seeds 1000      the whole engine with more seeds
 //   PLANFOLD_SPENDER_SEEDS=1000                 the same in this test
+//   PLANFOLD_SPENDER_RULES=1000                 more seeds of the rules; `npm run soak -- --only spenders` has both
 
 import { describe, expect, test } from 'vitest'
 import type { Command } from '../src/domain/command.ts'
@@ -16,8 +17,8 @@ import { Random } from './random.ts'
 import { failureText, run } from './run.ts'
 import { Books } from './spending.ts'
 
-const RULE_SEEDS = 1_000
-const ENGINE_SEEDS = Number(process.env.PLANFOLD_SPENDER_SEEDS ?? 4)
+const RULE_SEEDS = Number(process.env.PLANFOLD_SPENDER_RULES ?? 250)
+const ENGINE_SEEDS = Number(process.env.PLANFOLD_SPENDER_SEEDS ?? 3)
 const TIMEOUT_MS = 1_200_000
 
 interface Call {

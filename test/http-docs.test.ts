@@ -16,6 +16,6 @@ test('the document lists every route there is', () => {
   else
     expect(
       text,
-      'write it anew: PLANFOLD_WRITE_DOCS=1 npx vitest run --project unit:alone test/http-docs.test.ts',
+      'write it anew: PLANFOLD_WRITE_DOCS=1 npx vitest run --project unit:whole test/http-docs.test.ts',
     ).toBe(listed)
 })

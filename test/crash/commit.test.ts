@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterEach(endAll)
 afterAll(() => scene.close())
 
-/** Behind a commit the ordinary run takes every eleventh one, before it every twelfth; `npm run crash` takes all. */
+/** The ordinary run takes some of the commits, `npm run crash` takes all. */
 const ALL = process.env.PLANFOLD_CRASH === 'all'
 const STEPS: { readonly [point: string]: number } = {
   'store.commit:before': ALL ? 1 : 22,
@@ -46,12 +46,13 @@ describe('a process killed at every commit', () => {
     expect(decided).toBeGreaterThan(0)
   })
 
-  test(`pack.rename:before: ${ALL ? 'every' : 'every third'} k leads to the same end`, async () => {
-    expect((await killAt('pack.rename:before', ALL ? 1 : 3)).kills).toBeGreaterThan(0)
+  test(`pack.rename:before: ${ALL ? 'every' : 'every fifth'} k leads to the same end`, async () => {
+    expect((await killAt('pack.rename:before', ALL ? 1 : 5)).kills).toBeGreaterThan(0)
   })
 
   test('a store killed while it is being made is made by the next process', async () => {
-    for (const point of ['migration:statement:1', 'migration:statement:5', 'migration:commit:1']) {
+    const points = ['migration:statement:5', ...(ALL ? ['migration:statement:1', 'migration:commit:1'] : [])]
+    for (const point of points) {
       const { fired } = await scene.play(`killed at ${point}`, ground =>
         ground.drive({ PLANFOLD_FAILPOINT: point }).end(),
       )
@@ -63,7 +64,7 @@ describe('a process killed at every commit', () => {
 describe('the command line, killed', () => {
   test('has said nothing that is not in the journal, and goes on to the same end with resume and approve', async () => {
     await inParallel(
-      ['before:5', 'after:9', 'before:12', 'after:15'].map(at => async () => {
+      ['before:5', 'after:9', ...(ALL ? ['before:12', 'after:15'] : [])].map(at => async () => {
         const ground = scene.ground()
         const first = await ground.runPlan({ PLANFOLD_FAILPOINT: `store.commit:${at}` }, ['--json']).end()
         expect(first.signal).toBe('SIGKILL')
@@ -103,7 +104,7 @@ describe('a process killed while it recovers', () => {
   ]
   test('comes to the same end after five times in a row, with at most one more attempt a crash', async () => {
     await inParallel(
-      chains.map(chain => async () => {
+      chains.slice(ALL ? 0 : 2).map(chain => async () => {
         await scene.play(`killed at ${chain.join(', ')}`, async ground => {
           const runs: Ended[] = []
           for (const at of chain) {

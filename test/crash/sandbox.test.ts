@@ -12,7 +12,7 @@ import { CLI, until } from './harness.ts'
 
 const standing = await bubblewrap({ environment: process.env, outside: [] }).check()
 if (!standing.ok) console.log(`skipped: ${standing.failure.message}`)
-const TIMES = process.env.PLANFOLD_CRASH === 'all' ? 50 : 5
+const TIMES = process.env.PLANFOLD_CRASH === 'all' ? 50 : 3
 const base = mkdtempSync(join(tmpdir(), 'planfold-walls-'))
 afterAll(() => rmSync(base, { recursive: true, force: true }))
 

@@ -17,8 +17,8 @@ import { counted, killing, ONE_POOL_THREAD, tracedInPool, tracing, whyNoStrace }
 
 const ALL = process.env.PLANFOLD_CRASH === 'all'
 /** Kills of each act when not all are asked for. */
-const SPREAD: { readonly [act: string]: number } = { rollback: 6, undo: 6 }
-const SPREAD_OTHERS = 5
+const SPREAD: { readonly [act: string]: number } = { rollback: 4, undo: 4 }
+const SPREAD_OTHERS = 3
 const FAR_TOO_MANY = 2_000
 const CALLS = [
   ...['write', 'pwrite64', 'fsync', 'fdatasync', 'ftruncate', 'rename', 'renameat2', 'link', 'linkat', 'symlink'],

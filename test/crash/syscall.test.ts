@@ -9,9 +9,9 @@ import { Scene } from './scene.ts'
 import { counted, killing, ONE_POOL_THREAD, tracedInPool, tracing, whyNoStrace } from './strace.ts'
 
 const ALL = process.env.PLANFOLD_CRASH === 'all'
-const SPREAD = 4
-/** The ordinary run takes every twelfth call; `npm run crash` takes all. */
-const STEP = ALL ? 1 : 18
+const SPREAD = 3
+/** The ordinary run takes every thirtieth call; `npm run crash` takes all. */
+const STEP = ALL ? 1 : 30
 const missing = whyNoStrace()
 if (missing !== null) console.warn(`SKIPPED: kills at system calls need strace, and ${missing}`)
 
@@ -32,7 +32,7 @@ afterAll(async () => {
 describe.skipIf(missing !== null)(
   `a process killed at system calls${missing === null ? '' : ` (skipped: ${missing})`}`,
   () => {
-    test(`at ${ALL ? 'every' : 'every eighteenth'} fsync and fdatasync of SQLite it comes to the same end, and the file is whole`, async () => {
+    test(`at ${ALL ? 'every' : 'every thirtieth'} fsync and fdatasync of SQLite it comes to the same end, and the file is whole`, async () => {
       const { kills } = await scene.playEach(
         'fsync in the main thread',
         (ground, k) => ground.drive({}, killing('fsync,fdatasync', k)).end(),
@@ -41,7 +41,7 @@ describe.skipIf(missing !== null)(
       expect(kills).toBeGreaterThan(15 / STEP)
     })
 
-    test(`at ${ALL ? 'every' : 'every eighteenth'} fsync and fdatasync of files and blobs it comes to the same end`, async () => {
+    test(`at ${ALL ? 'every' : 'every thirtieth'} fsync and fdatasync of files and blobs it comes to the same end`, async () => {
       const { kills } = await scene.playEach('fsync in the thread pool', killInPool, STEP)
       expect(kills).toBeGreaterThan(20 / STEP)
     })

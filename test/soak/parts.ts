@@ -16,7 +16,7 @@ export interface Part {
   readonly commands: readonly Command[]
 }
 
-export const NAMES = ['trees', 'edits', 'collections', 'kills', 'simulator', 'troubles', 'fuzz', 'properties'] as const
+export const NAMES = ['trees', 'edits', 'collections', 'kills', 'simulator', 'spenders', 'goals', 'troubles', 'fuzz', 'properties'] as const
 
 const TREES = 20_000
 const TREES_AT_ONCE = 500
@@ -28,6 +28,7 @@ const SEEDS = 20_000
 const SEEDS_AT_ONCE = 1_000
 /** So many of the seeds are run twice, and must leave the same trace. */
 const SEEDS_TWICE = 500
+const SPENDERS = 1_000
 const RUNS = 2_000
 const RANDOM_KILLS = 3_000
 const TROUBLES = 100_000
@@ -44,6 +45,7 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
   const troubles = chunks(TROUBLES * scale, TROUBLES_AT_ONCE)
   const inputs = chunks(INPUTS * scale, INPUTS_AT_ONCE)
   const runs = Math.max(1, Math.round(RUNS * scale))
+  const spenders = Math.max(1, Math.round(SPENDERS * scale))
   const all: Readonly<Record<string, string>> = scale < 1 ? {} : { PLANFOLD_CRASH: 'all' }
   return [
     {
@@ -97,6 +99,22 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
           argv: npm('sim', '--seed', `0x${(seed + at * SEEDS_AT_ONCE).toString(16)}`, '--seeds', String(count)),
         })),
       ],
+    },
+    {
+      name: 'spenders',
+      does: `${spenders} seeds of tasks that share a budget, by the rules alone and in the whole engine`,
+      commands: [
+        {
+          env: { PLANFOLD_SPENDER_SEEDS: '1', PLANFOLD_SPENDER_RULES: String(spenders) },
+          argv: vitest('unit:*', 'sim/spending.test.ts'),
+        },
+        { env: {}, argv: npm('sim', '--spenders', '--seeds', String(spenders)) },
+      ],
+    },
+    {
+      name: 'goals',
+      does: 'every goal of the table, behind every protocol of models',
+      commands: [{ env: { PLANFOLD_GOALS: 'all' }, argv: vitest('unit:*', 'test/model-planner.test.ts') }],
     },
     {
       name: 'troubles',
