@@ -16,7 +16,18 @@ export interface Part {
   readonly commands: readonly Command[]
 }
 
-export const NAMES = ['trees', 'edits', 'collections', 'kills', 'simulator', 'spenders', 'goals', 'troubles', 'fuzz', 'properties'] as const
+export const NAMES = [
+  'trees',
+  'edits',
+  'collections',
+  'kills',
+  'simulator',
+  'spenders',
+  'goals',
+  'troubles',
+  'fuzz',
+  'properties',
+] as const
 
 const TREES = 20_000
 const TREES_AT_ONCE = 500
