@@ -356,7 +356,7 @@ function randomStep(random: () => number): string {
   return Array.from({ length: 4 }, one).join('; ')
 }
 
-const RUNS = Number(process.env.PLANFOLD_FORK_RUNS ?? 4)
+const RUNS = Number(process.env.PLANFOLD_FORK_RUNS ?? 2)
 
 describe('any plan', () => {
   it.each(Array.from({ length: RUNS }, (_, at) => at + 1))(

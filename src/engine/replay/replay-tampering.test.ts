@@ -8,7 +8,7 @@ import { EngineLocal } from '../engine-local.ts'
 import { lively, luck, mutated } from './replay.fixture.ts'
 
 /** More with `REPLAY_ATTACKS=10000`; another draw with `REPLAY_SEED=2`. */
-const ATTACKS = Number(process.env.REPLAY_ATTACKS ?? 300)
+const ATTACKS = Number(process.env.REPLAY_ATTACKS ?? 100)
 const SEED = Number(process.env.REPLAY_SEED ?? 1)
 
 type Draw = (below: number) => number

@@ -24,7 +24,7 @@ import { replay } from './replay.ts'
 
 const FOLDER = new URL('../../../test/fixtures/journals/', import.meta.url)
 /** More with `REPLAY_ATTACKS=10000`; another draw with `REPLAY_SEED=2`. */
-const ATTACKS = Number(process.env.REPLAY_ATTACKS ?? 300)
+const ATTACKS = Number(process.env.REPLAY_ATTACKS ?? 100)
 /** Only what hangs is ended by it: on a busy machine an attack takes a hundred times as long as on an idle one. */
 const HANGS_MS = 600_000 + ATTACKS * 1_000
 const SEED = Number(process.env.REPLAY_SEED ?? 1)

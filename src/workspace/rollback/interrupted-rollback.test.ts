@@ -1,4 +1,4 @@
-// Snapshot, rollback, undo and collection cut off at every single change they make to the disk, and begun again. Death is
+// Snapshot, rollback, undo and collection cut off at the changes they make to the disk, and begun again. Death is
 // played by a file system that, from one call on, changes nothing any more, not even for those who tidy up.
 
 import * as fs from 'node:fs'
@@ -94,11 +94,14 @@ const AFTER = tree({
   outside: file('o'),
 })
 
-/** Runs `act` again and again, dead after 0, 1, 2 … changes, until it lives to its end. */
+/** The ordinary run takes every third death, `npm run soak` takes all. */
+const STEP = process.env.PLANFOLD_CRASH === 'all' ? 1 : 3
+
+/** Runs `act` again and again, dead after more and more changes, until it lives to its end. */
 async function everyDeath(
   prepare: () => Promise<{ act: () => Promise<unknown>; after: (k: number) => Promise<void> }>,
 ): Promise<number> {
-  for (let k = 0; ; k++) {
+  for (let k = 0; ; k += STEP) {
     const { act, after } = await prepare()
     life.left = k
     const outcome = await act().then(
