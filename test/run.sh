@@ -20,8 +20,11 @@ if ! command -v bwrap >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)
   (apt-get update -qq && apt-get install -y -qq bubblewrap) >/dev/null 2>&1 || echo "bubblewrap could not be installed; the tests of the sandbox will say that they skip"
 fi
 # A real coding agent that tasks start: Grok, 206 MB, from a lock of its own. Where it cannot be installed, the tests that start it say that they skip.
+# It comes while the rest is built and checked.
+agent=
 if [ ! -e test/agents/grok/bin/grok ]; then
-  (cd test/agents/grok && npm install --silent --ignore-scripts --no-save && node unpack.mjs) >/dev/null 2>&1 || echo "grok could not be installed; the tests that start an agent will say that they skip"
+  (cd test/agents/grok && npm install --silent --ignore-scripts --no-save && node unpack.mjs) >/dev/null 2>&1 &
+  agent=$!
 fi
 # git is needed by the demo and its tests.
 if ! command -v git >/dev/null; then
@@ -32,9 +35,11 @@ fi
 # Each of these keeps one core busy: the build beside the checks.
 checked=$(mktemp)
 (step npm run --silent typecheck; step npm run --silent lint; exit "$failed") >"$checked" 2>&1 &
+checking=$!
 step npm run --silent build
-wait $! || failed=1
+wait "$checking" || failed=1
 cat "$checked"
+if [ -n "$agent" ]; then wait "$agent" || echo "grok could not be installed; the tests that start an agent will say that they skip"; fi
 rm -f "$checked"
 report=$(mktemp)
 npx vitest run --reporter=default --reporter=json --outputFile.json="$report" "$@" || failed=1
