@@ -26,7 +26,9 @@ const OF_THEIR_OWN = [
   'src/workspace/{files/ignore-rules,git/*,not-root}.test.ts',
   'src/workspace/rollback/{human-edits,interrupted-restore,interrupted-rollback}.test.ts',
 ]
-const TOP = ['test/*.test.ts']
+/** Flows of many commands, which need no process for each. */
+const FLOWS = 'test/e2e/{audit,consent,fork,go-on,hand-edits,replanning,revisions,rollback}.test.ts'
+const TOP = ['test/*.test.ts', FLOWS]
 const HARD = ['test/attack/**/*.test.ts', 'sim/**/*.test.ts']
 
 const project = (
@@ -55,7 +57,7 @@ export default defineConfig({
       project(2, 'unit:engine', { include: ENGINE, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 2 }),
       project(3, 'unit:whole', { include: TOP, isolate: false, maxWorkers: 2 }),
       project(4, 'unit:alone', { include: [...OF_THEIR_OWN, ...HARD], maxWorkers: 2 }),
-      project(5, 'e2e', { include: ['test/e2e/**/*.test.ts'], maxWorkers: 3 }),
+      project(5, 'e2e', { include: ['test/e2e/**/*.test.ts'], exclude: [FLOWS], maxWorkers: 3 }),
       project(5, 'crash', { include: ['test/crash/**/*.test.ts'], maxWorkers: 3 }),
     ],
   },

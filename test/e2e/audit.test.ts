@@ -11,7 +11,8 @@ import type { AuditLine } from '../../src/domain/views/audit.ts'
 import type { Digest } from '../../src/domain/views/digest.ts'
 import type { InboxEntry } from '../../src/engine/engine.ts'
 import { entryHash, type StoredEntry } from '../../src/stores/journal/entry.ts'
-import { type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import type { Place } from './planfold.fixture.ts'
 
 let here: Place
 /** Where the store's writer has no hands. */

@@ -6,7 +6,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { MAIN, type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import { MAIN, type Place } from './planfold.fixture.ts'
 import { sh } from './tree.fixture.ts'
 
 let here: Place

@@ -1,7 +1,8 @@
 // Revising a plan from the command line, while it runs and after it failed, against the built program.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import type { Place } from './planfold.fixture.ts'
 
 let here: Place
 beforeEach(async () => {

@@ -6,7 +6,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { MAIN, type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import { MAIN, type Place } from './planfold.fixture.ts'
 import { gitHash, sh, treeHash } from './tree.fixture.ts'
 
 let here: Place

@@ -1,0 +1,86 @@
+// The same as `planfold.fixture.ts` without a process for each command: the words go through the grammar of the command line, and what it
+// says is collected. For tests of many commands that need no process of their own; `start` starts one all the same.
+
+import type { Context } from '../../src/cli/context.ts'
+import { openState } from '../../src/cli/open-state.ts'
+import { buildProgram } from '../../src/cli/program.ts'
+import { complain } from '../../src/cli/report-error.ts'
+import { paint } from '../../src/cli/terminal/paint.ts'
+import { VERSION } from '../../src/cli/version.ts'
+import { type Place, place as processPlace, type Said } from './planfold.fixture.ts'
+
+export async function place(more: { readonly [name: string]: string } = {}): Promise<Place> {
+  const here = await processPlace(more)
+  const environment = {
+    PATH: process.env.PATH,
+    PLANFOLD_SANDBOX: 'off',
+    HOME: here.folder,
+    TZ: 'UTC',
+    LANG: 'C.UTF-8',
+    PLANFOLD_AS: 'ana@example.com',
+    ...more,
+  }
+
+  const planfold: Place['planfold'] = async (...argv) => {
+    const said = { stdout: '', stderr: '' }
+    const say = (stream: keyof typeof said, text: string | Uint8Array): void => {
+      said[stream] += typeof text === 'string' ? text : Buffer.from(text).toString('utf8')
+    }
+    const contextOf = (options: { readonly [name: string]: unknown }): Context => {
+      let opened: string | null = null
+      return {
+        stdout: { write: text => say('stdout', text) },
+        stderr: { write: text => say('stderr', text) },
+        terminal: null,
+        cwd: here.folder,
+        environment,
+        now: Date.now,
+        paint: paint(false),
+        settings: {
+          json: options.json === true,
+          quiet: options.quiet === true,
+          color: false,
+          ...(typeof options.dir === 'string' ? { dir: options.dir } : {}),
+          ...(typeof options.as === 'string' ? { as: options.as } : {}),
+        },
+        onSignal: () => () => {},
+        hangup: new AbortController().signal,
+        stdin: async function* () {},
+        openState: async wanted => {
+          const composed = await openState(wanted)
+          opened = composed.stateDir
+          return composed
+        },
+        get opened() {
+          return opened
+        },
+      }
+    }
+    let exit = 0
+    const program = buildProgram(VERSION, async body => {
+      exit = await body(contextOf(program.opts()))
+    })
+    const quieten = (command: typeof program): void => {
+      command.configureOutput({ writeErr: () => {}, writeOut: text => say('stdout', text) })
+      for (const part of command.commands) quieten(part)
+    }
+    quieten(program)
+    try {
+      await program.parseAsync([...argv], { from: 'user' })
+    } catch (error) {
+      exit = await complain(contextOf({ json: argv.includes('--json') }), error)
+    }
+    return { exit, ...said } satisfies Said
+  }
+  return {
+    ...here,
+    planfold,
+    json: async (...argv) => {
+      const { stdout, stderr } = await planfold(...argv, '--json')
+      if (stderr !== '') throw new Error(stderr)
+      const envelope = JSON.parse(stdout) as { planfold: number; data?: unknown; error?: unknown }
+      if (envelope.planfold !== 1) throw new Error(`no envelope: ${stdout}`)
+      return envelope.data ?? envelope
+    },
+  }
+}
