@@ -7,7 +7,7 @@
 //
 //   openai/NAME answered; spent so far: 3 calls, 3000 tokens in, 150 out, $0.0123   (or: no cost, cost unknown)
 
-import { addCost, addUsage, type ModelCost, type ModelUsage, NO_USAGE } from '../../model-use.ts'
+import { addCost, addUsage, type ModelCost, type ModelUsage, type ModelUse, NO_USAGE } from '../../model-use.ts'
 import { numberOf } from '../../phrases.ts'
 
 /** What an attempt has used so far. */
@@ -64,6 +64,14 @@ export function addSpend(
   const { inputTokens, outputTokens } = addUsage({ ...NO_USAGE, ...tokensIn(before) }, call.usage)
   return { calls: before.calls + 1, inputTokens, outputTokens, cost: addCost(before.cost, call.cost) }
 }
+
+/** Of an attempt that has ended. */
+export const spendOf = ({ calls, usage, cost }: Pick<ModelUse, 'calls' | 'usage' | 'cost'>): AgentSpend => ({
+  calls,
+  inputTokens: usage.inputTokens,
+  outputTokens: usage.outputTokens,
+  cost,
+})
 
 const tokensIn = ({ inputTokens, outputTokens }: AgentSpend) => ({ inputTokens, outputTokens })
 
