@@ -4,6 +4,7 @@ import {
   actionLine,
   addSpend,
   agentLineKind,
+  agentLineKinds,
   askLine,
   diffLine,
   lastSpend,
@@ -24,6 +25,20 @@ test('each line of a log tells what kind it is; words are never taken for anythi
     expect(agentLineKind('stdout', saidLine(line))).toBe('said')
   expect(agentLineKind('engine', askLine('push'))).toBe('asks')
   expect(agentLineKind('engine', 'began conversation s-1')).toBe('note')
+})
+
+test('what a command prints that judges the work is not taken for its words', () => {
+  const lines = [
+    ['engine', 'starts grok 1 (acp, in a sandbox)'],
+    ['stdout', 'Fixed.'],
+    ['engine', '$ node test.js  (in .)'],
+    ['stdout', '→ PASS'],
+    ['engine', 'starts grok 1 (acp, in a sandbox)'],
+    ['stdout', '→ run ls'],
+  ] as const
+  expect(agentLineKinds(lines.map(([stream, text]) => ({ stream, text })))).toEqual([
+    ...['note', 'said', 'command', 'output', 'note', 'action'],
+  ])
 })
 
 test('what was spent is read again as it was written, whatever is known of the cost', () => {

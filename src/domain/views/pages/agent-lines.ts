@@ -28,6 +28,9 @@ export type AgentLineKind =
   | 'spent'
   /** A person is asked. */
   | 'asks'
+  /** Of a command of ours before or after it: a criterion, say. */
+  | 'command'
+  | 'output'
 
 const ACTION = '→ '
 const DIFF = '│ '
@@ -40,6 +43,20 @@ export const diffLine = (line: string): string => `${DIFF}${line}`
 export const saidLine = (line: string): string => (line.startsWith(ACTION) || line.startsWith(DIFF) ? ` ${line}` : line)
 export const askLine = (what: string): string => `asks to ${what}; a person is asked`
 
+/** The lines of one task in order, each as what it is: also what commands print that judge the work. */
+export function agentLineKinds(
+  lines: readonly { readonly stream: string; readonly text: string }[],
+): readonly AgentLineKind[] {
+  let isCommand = false
+  return lines.map(({ stream, text }) => {
+    if (stream === 'engine' && text.startsWith('$ ')) isCommand = true
+    else if (stream === 'engine' && text.startsWith('starts ')) isCommand = false
+    if (!isCommand) return agentLineKind(stream, text)
+    return stream !== 'engine' ? 'output' : text.startsWith('$ ') ? 'command' : 'note'
+  })
+}
+
+/** A line of an agent at work. */
 export function agentLineKind(stream: string, line: string): AgentLineKind {
   if (stream !== 'engine') return line.startsWith(ACTION) ? 'action' : line.startsWith(DIFF) ? 'diff' : 'said'
   if (readSpend(line) !== null) return 'spent'
