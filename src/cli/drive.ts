@@ -173,6 +173,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
         force: force.signal,
         stay: isStaying,
         onOutput: (name, text) => reporter.output(name, text),
+        onNote: (name, text) => reporter.note?.(name, text),
         onWaiting: waits => reporter.say(scopeWaitLine(waits)),
       })
       if (driven.status !== 'held') break

@@ -172,6 +172,8 @@ export interface DriveOptions {
   readonly holdMs?: number
   /** Live output, in order, already durable or about to be; text is raw: escape before printing. */
   readonly onOutput?: (task: TaskName, text: string) => void
+  /** What is said about an attempt while it runs, as it stands in the log between what the task prints. */
+  readonly onNote?: (task: TaskName, text: string) => void
   /** Called when tasks begin or cease to wait for files that other plans hold; with all that wait now. */
   readonly onWaiting?: (waits: readonly ScopeWait[]) => void
 }

@@ -154,6 +154,10 @@ interface Proposed {
   readonly data: object
 }
 
+interface Shown {
+  readonly data: { readonly spent: object }
+}
+
 interface Listed {
   readonly data: { readonly agents: readonly { readonly name: string }[] }
 }
@@ -202,6 +206,17 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
     const log = await world.run('log', 'repair', '--output')
     expect(log.out).toContain('Fixed.')
     const { served } = world.model
+    // What it did, said it edits, and spent stands in the log, and is told by whoever asks; in the end it is in the journal.
+    const lines = log.out.replaceAll('fix │ ', '')
+    expect(lines).toContain('→ read sum.js\n')
+    expect(lines).toContain('→ edit sum.js (+1 −1)\n│ @@ as the agent says @@\n│ -a - b\n│ +a + b\n')
+    expect(lines).toContain('→ run node test.js\n')
+    expect(run.out).toContain('fix │ → edit sum.js (+1 −1)\n')
+    expect(run.out).toContain(`; models: ${served.calls} calls, `)
+    const shown = JSON.parse((await world.run('show', 'repair', 'fix', '--json')).out) as Shown
+    expect(shown.data.spent).toEqual({
+      ...{ calls: served.calls, inputTokens: served.input, outputTokens: served.output, cost: { known: false } },
+    })
     const { data } = JSON.parse((await world.run('models', 'usage', '--json')).out) as Usage
     const { inputTokens, outputTokens, cacheReadTokens } = data.total.usage
     expect({ calls: data.total.calls, inputTokens, outputTokens, cacheReadTokens }).toEqual({
@@ -271,6 +286,7 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
     if (question === null) throw new Error(`nobody was asked: ${(await ended).out}`)
     const shown = (await world.run('inbox')).out.replace(/\s+/g, ' ')
     expect(shown).toContain('outside the workspace')
+    expect((await world.run('show', 'repair', 'fix')).out).toContain(`planfold answer repair ${question} `)
     expect(await world.run('answer', 'repair', question, 'allow=no')).toMatchObject({ code: 0 })
     await ended
     expect(existsSync(join(world.folder, 'outside.txt'))).toBe(false)

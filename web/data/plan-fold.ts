@@ -17,12 +17,21 @@ import { planStatus } from '../../src/domain/views/summary.ts'
 import { draftWords } from './draft-words.ts'
 import type { Look, PlanFrame, PlanHead, TaskDetail, TaskView } from './live-messages.ts'
 
+interface Spent {
+  /** Null as soon as one price is not known. */
+  readonly usd: number | null
+  readonly tokens: number
+}
+
+/** What asks models. */
+const PAID: ReadonlySet<string> = new Set(['model', 'agent'])
+
 export class PlanFold {
   state: PlanState = newState()
   #told = new Map<string, TaskView>()
   #toldRevision = 0
-  #cost: { readonly usd: number; readonly tokens: number } | null = null
-  #spent = { usd: 0, tokens: 0 }
+  #cost: Spent | null = null
+  #spent: Spent = { usd: 0, tokens: 0 }
 
   get version(): number {
     return this.state.version
@@ -32,7 +41,7 @@ export class PlanFold {
   start(fold: JsonObject, definition: PlanDefinition): boolean {
     const state = unpackFold(fold, definition)
     const isPaid = (task: TaskState): boolean =>
-      task.definition.action.type === 'model' || task.result?.model !== undefined
+      PAID.has(task.definition.action.type) || task.result?.model !== undefined
     if (state.order.some(isPaid)) return false
     this.state = state
     return true
@@ -46,9 +55,10 @@ export class PlanFold {
       evolve(this.state, event, entry.now)
       const use = event.type === 'attempt.succeeded' || event.type === 'attempt.failed' ? event.result.model : undefined
       if (use !== undefined) {
-        const usd = use.cost.known ? use.cost.usd : 0
+        const { usd } = this.#spent
         this.#spent = {
-          usd: this.#spent.usd + usd,
+          // What is not known is not nothing.
+          usd: usd === null || !use.cost.known ? null : usd + use.cost.usd,
           tokens: this.#spent.tokens + use.usage.inputTokens + use.usage.outputTokens,
         }
         this.#cost = this.#spent

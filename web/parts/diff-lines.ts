@@ -10,6 +10,8 @@ export interface DiffLine {
 export function readDiff(text: string): readonly DiffLine[] {
   let [before, after] = [0, 0]
   let isInHunk = false
+  /** A hunk that does not say where it stands. */
+  let isPlaceless = false
   return text
     .replace(/\n$/, '')
     .split('\n')
@@ -18,15 +20,28 @@ export function readDiff(text: string): readonly DiffLine[] {
       if (hunk !== null) {
         ;[before, after] = [Number(hunk[1]), Number(hunk[2])]
         isInHunk = true
+        isPlaceless = false
+        return { kind: 'hunk', text: line, before: null, after: null }
+      }
+      if (/^@@ .* @@$/.test(line)) {
+        isInHunk = true
+        isPlaceless = true
         return { kind: 'hunk', text: line, before: null, after: null }
       }
       if (/^(diff |index |new file|deleted file|old mode|new mode|=====)/.test(line)) isInHunk = false
       // A removed line may begin with two dashes itself: heads stand only before a hunk.
       if (!isInHunk) return { kind: 'file', text: line, before: null, after: null }
       if (line.startsWith('\\')) return { kind: 'file', text: line, before: null, after: null }
-      if (line.startsWith('+')) return { kind: 'add', text: line.slice(1), before: null, after: after++ }
-      if (line.startsWith('-')) return { kind: 'remove', text: line.slice(1), before: before++, after: null }
-      return { kind: 'same', text: line.replace(/^ /, ''), before: before++, after: after++ }
+      const none = { before: null, after: null }
+      if (line.startsWith('+'))
+        return { kind: 'add', text: line.slice(1), ...(isPlaceless ? none : { before: null, after: after++ }) }
+      if (line.startsWith('-'))
+        return { kind: 'remove', text: line.slice(1), ...(isPlaceless ? none : { before: before++, after: null }) }
+      return {
+        kind: 'same',
+        text: line.replace(/^ /, ''),
+        ...(isPlaceless ? none : { before: before++, after: after++ }),
+      }
     })
 }
 

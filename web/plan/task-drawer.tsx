@@ -125,7 +125,13 @@ export function TaskDrawer({ plan, name, task, waiting, isFolded, onClose, onOpe
         ) : tab === 'changes' ? (
           <Changes plan={plan.head.id} detail={detail} />
         ) : tab === 'log' ? (
-          <TaskLog plan={plan.head.id} task={task} look={view.look} />
+          <TaskLog
+            plan={plan.head.id}
+            task={task}
+            look={view.look}
+            isAgent={view.action === 'agent'}
+            asks={askedBy(waiting)}
+          />
         ) : tab === 'data' ? (
           <Data detail={detail} />
         ) : (
@@ -235,6 +241,7 @@ function Overview({
 }) {
   const { definition, failure, view, feedback } = detail
   const me = useIdentity()?.actor ?? 'NAME'
+  const isAgent = view.action === 'agent'
   const isSettled = view.status === 'completed' || view.status === 'running'
   return (
     <>
@@ -242,6 +249,7 @@ function Overview({
         <section className="drawer-ask">
           <p>
             <b>{asksWord(waiting.asks.type)}</b>
+            {waiting.asks.type === 'agent-question' && <span>{waiting.asks.text}</span>}
           </p>
           <Link to="/inbox/$id" params={{ id: waiting.id }} className="button main small">
             Review
@@ -276,6 +284,19 @@ function Overview({
           <CommandLine command={commandOf('claim', plan.head.name, view.name, '--as', me)} />
         </section>
       )}
+      {isAgent && view.attempt > 0 && (
+        <section className="drawer-log">
+          <h3>Work</h3>
+          <TaskLog
+            plan={plan.head.id}
+            task={view.name}
+            look={view.look}
+            tail={WORK_TAIL}
+            isAgent
+            asks={askedBy(waiting)}
+          />
+        </section>
+      )}
       {definition.description !== undefined && (
         <section>
           <p className="prose">{definition.description}</p>
@@ -304,7 +325,7 @@ function Overview({
       <TaskNames title="Needs" names={view.needs} plan={plan} onOpen={onOpen} />
       <TaskNames title="Needed by" names={detail.dependants} plan={plan} onOpen={onOpen} />
       <TaskNames title="In it" names={view.children ?? []} plan={plan} onOpen={onOpen} />
-      {view.attempt > 0 && view.children === null && view.action !== 'gate' && (
+      {view.attempt > 0 && view.children === null && view.action !== 'gate' && !isAgent && (
         <section className="drawer-log">
           <h3>Log</h3>
           <TaskLog plan={plan.head.id} task={view.name} look={view.look} tail={14} />
@@ -313,6 +334,13 @@ function Overview({
     </>
   )
 }
+
+/** So much of what an agent says and does stands beside what it was told. */
+const WORK_TAIL = 12
+
+/** What an agent asks while it works is answered in the inbox. */
+const askedBy = (waiting: InboxEntry | null): string | null =>
+  waiting?.asks.type === 'agent-question' ? waiting.id : null
 
 function Said({ title, lines }: { readonly title: string; readonly lines: readonly string[] }) {
   if (lines.length === 0) return null

@@ -7,8 +7,9 @@ import type { Look } from '../data/live-messages.ts'
 import { shownText } from '../data/shown.ts'
 import { Empty, Skeleton } from '../parts/states.tsx'
 import { timeOf } from '../parts/words.ts'
+import { AgentWork } from './agent-work.tsx'
 
-interface Line {
+export interface Line {
   readonly number: number
   readonly at: number
   readonly text: string
@@ -76,17 +77,18 @@ function useLog(plan: string, task: string, isRunning: boolean): readonly Line[]
   return lines
 }
 
-export function TaskLog({
-  plan,
-  task,
-  look,
-  tail,
-}: {
+export interface TaskLogProps {
   readonly plan: string
   readonly task: string
   readonly look: Look
   readonly tail?: number
-}) {
+  /** An agent does it: shown as what it says and does. */
+  readonly isAgent?: boolean
+  /** The item of the inbox with what it asks. */
+  readonly asks?: string | null
+}
+
+export function TaskLog({ plan, task, look, tail, isAgent = false, asks = null }: TaskLogProps) {
   const isRunning = look === 'running'
   const lines = useLog(plan, task, isRunning)
   const { line: wanted } = useSearch({ from: '/plans/$plan' })
@@ -96,7 +98,7 @@ export function TaskLog({
     const element = box.current
     if (element === null || lines === null) return
     if (wanted !== undefined && tail === undefined)
-      element.querySelector(`#L${wanted}`)?.scrollIntoView({ block: 'center' })
+      element.querySelector(`#L${wanted}, .wanted`)?.scrollIntoView({ block: 'center' })
     else if (isFollowing) element.scrollTop = element.scrollHeight
   }, [lines, isFollowing, wanted, tail])
   if (lines === null) return <Skeleton height={90} />
@@ -106,11 +108,11 @@ export function TaskLog({
     ) : (
       <p className="dim">{isRunning ? 'Nothing printed yet.' : 'It printed nothing.'}</p>
     )
-  const shown = tail === undefined ? lines.slice(-5_000) : lines.slice(-tail)
+  const shown = isAgent ? lines : tail === undefined ? lines.slice(-5_000) : lines.slice(-tail)
   return (
     <div
       ref={box}
-      className={tail === undefined ? 'log whole' : 'log'}
+      className={`${tail === undefined ? 'log whole' : 'log'}${isAgent ? ' agent' : ''}`}
       role="log"
       aria-label={`Log of ${task}`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reached by keys.
@@ -120,22 +122,26 @@ export function TaskLog({
         setFollowing(scrollHeight - scrollTop - clientHeight < 24)
       }}
     >
-      {shown.map(({ number, at, text, stream }) => (
-        <div
-          key={number}
-          id={tail === undefined ? `L${number}` : undefined}
-          className={`${stream}${number === wanted ? ' wanted' : ''}`}
-        >
-          {tail === undefined ? (
-            <a href={`?task=${encodeURIComponent(task)}&tab=log&line=${number}`} title={`Line ${number}`}>
-              {timeOf(at)}
-            </a>
-          ) : (
-            <span>{timeOf(at)}</span>
-          )}
-          <code>{text}</code>
-        </div>
-      ))}
+      {isAgent ? (
+        <AgentWork lines={shown} task={task} tail={tail} wanted={wanted} asks={asks} isRunning={isRunning} />
+      ) : (
+        shown.map(({ number, at, text, stream }) => (
+          <div
+            key={number}
+            id={tail === undefined ? `L${number}` : undefined}
+            className={`${stream}${number === wanted ? ' wanted' : ''}`}
+          >
+            {tail === undefined ? (
+              <a href={`?task=${encodeURIComponent(task)}&tab=log&line=${number}`} title={`Line ${number}`}>
+                {timeOf(at)}
+              </a>
+            ) : (
+              <span>{timeOf(at)}</span>
+            )}
+            <code>{text}</code>
+          </div>
+        ))
+      )}
       {isRunning && <i className="cursor" />}
     </div>
   )

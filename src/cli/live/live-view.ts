@@ -3,14 +3,17 @@
 import type { Composed } from '../../compose.ts'
 import { type Event, tasksOf } from '../../domain/event.ts'
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
+import type { Field } from '../../domain/plan.ts'
 import type { Card } from '../../domain/views/board.ts'
+import { agentLineKind, lastSpend, shortSpend } from '../../domain/views/pages/agent-lines.ts'
 import type { Summary, Waiting } from '../../domain/views/summary.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { Entry } from '../../stores/store.ts'
 import { withDir } from '../answer.ts'
 import type { Context, Sink, Terminal } from '../context.ts'
 import { paint } from '../terminal/paint.ts'
-import { width } from '../terminal/table.ts'
+import { cut, width } from '../terminal/table.ts'
 import { OutputLines } from './plain-lines.ts'
 import { type Pressed, pressKey, type Question, questionLines } from './question.ts'
 import type { Reporter } from './reporter.ts'
@@ -129,9 +132,12 @@ export class LiveReporter implements Reporter {
   readonly #cards: LiveCards
   readonly #lines = new OutputLines()
   readonly #lastLine = new Map<string, string>()
+  readonly #spent = new Map<string, string>()
   #summary: Summary | null = null
   #stale = true
   #question: Question | null = null
+  /** What is asked in the middle of work, with the command that answers it. */
+  #asked: readonly string[] = []
   readonly #putOff = new Set<string>()
   #notice: string | null = null
   #working: string | null = null
@@ -159,13 +165,25 @@ export class LiveReporter implements Reporter {
     this.#stale = true
     for (const event of entry.events) {
       this.#cards.touch(event)
-      if (event.type === 'attempt.started') this.#lastLine.delete(event.task)
+      if (event.type === 'attempt.started') {
+        this.#lastLine.delete(event.task)
+        this.#spent.delete(event.task)
+      }
     }
   }
 
   output(task: TaskName, text: string): void {
-    const line = this.#lines.push(task, text).findLast(each => each.trim() !== '') ?? this.#lines.current(task)
-    if (line.trim() !== '') this.#lastLine.set(task, line)
+    const isAgent = this.#cards.get(task)?.action === 'agent'
+    // Of what an agent edits, the line that says so is enough here.
+    const isTold = (each: string): boolean =>
+      each.trim() !== '' && !(isAgent && agentLineKind('stdout', each) === 'diff')
+    const line = this.#lines.push(task, text).findLast(isTold) ?? this.#lines.current(task)
+    if (isTold(line)) this.#lastLine.set(task, line)
+  }
+
+  note(task: TaskName, text: string): void {
+    const spent = lastSpend(text)
+    if (spent !== null) this.#spent.set(task, shortSpend(spent))
   }
 
   say(line: string | null): void {
@@ -205,6 +223,19 @@ export class LiveReporter implements Reporter {
     await this.#cards.refresh()
     this.#summary = await this.#standing()
     await this.#ask(this.#summary?.waiting ?? [])
+    this.#asked = await this.#askedLines()
+  }
+
+  /** An agent waits for the answer while its task runs, so no gate is open. */
+  async #askedLines(): Promise<readonly string[]> {
+    const [first, ...others] = (this.#summary?.asked ?? []).filter(({ what }) => what === 'question')
+    if (first === undefined) return []
+    const [question] = (await this.#composed.engine.ask({ type: 'questions', plan: this.#plan, id: first.id })) ?? []
+    const { wrapped } = await import('../text/consent-text.ts')
+    const more = others.length === 0 ? '' : ` (and ${others.length} more: planfold inbox)`
+    const said = `◆ ${escapeForTerminal(`${first.task ?? this.#summary!.name} asks: ${first.text}`)}${more}`
+    const command = answerCommand(this.#summary!.name, first.id, question?.form ?? [])
+    return [...wrapped([said], this.#terminal.columns() - 2), `  ${withDir(this.#context, command)}`]
   }
 
   #standing(): Promise<Summary | null> {
@@ -300,7 +331,12 @@ export class LiveReporter implements Reporter {
       ...this.#summary,
       cards: this.#cards.all,
       lastLine: this.#lastLine,
-      question: this.#question === null || isLast ? [] : questionLines(this.#question, columns - 1, paint),
+      spent: this.#spent,
+      question: isLast
+        ? []
+        : this.#question === null
+          ? this.#asked.map(line => paint.yellow(cut(line, columns - 1)))
+          : questionLines(this.#question, columns - 1, paint),
       notice: this.#notice === null ? this.#working : withDir(this.#context, this.#notice),
       pasted: (text: string) => withDir(this.#context, text),
       ...(isLast ? { isLast } : {}),
@@ -309,6 +345,14 @@ export class LiveReporter implements Reporter {
     const window = { columns, rows: this.#terminal.rows() - 1, now: this.#summary.endedAt ?? now(), frame: this.#frame }
     return view(sight, window, paint)
   }
+}
+
+/** As the inbox names it: with the first of what can be chosen. */
+function answerCommand(plan: string, id: string, form: readonly Field[]): string {
+  const values = form.map(({ name, choices = ['VALUE'] }) => `${name}=${choices[0]}`)
+  const other = form.length === 1 ? (form[0]!.choices ?? []).slice(1) : []
+  const line = `planfold answer ${plan} ${id} ${values.length === 0 ? 'NAME=VALUE' : values.join(' ')}`
+  return escapeForTerminal(`${line}${other.length === 0 ? '' : `   (or: ${other.join(', ')})`}`)
 }
 
 const keyOf = ({ task, since, hash = '' as Sha256 }: Waiting): string => `${task}\n${since}\n${hash}`

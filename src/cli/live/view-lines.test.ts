@@ -52,6 +52,17 @@ describe('the live view', () => {
     )
   })
 
+  it('shows what an agent spent at the right of what it does, where there is room for both', () => {
+    const sight = sightOf([cardOf('fix', 'running', { action: 'agent', startedAt: NOW - 12_000 })], {
+      lastLine: new Map([['fix', '→ edit sum.js (+1 −1)']]),
+      spent: new Map([['fix', '4 calls, 4.2k tokens, cost unknown']]),
+    })
+    const line = draw(sight)[1]!
+    expect(line).toMatch(/^⠋ fix {2,}12s {2}→ edit sum\.js \(\+1 −1\) +4 calls, 4\.2k tokens, cost unknown$/)
+    expect(width(line)).toBe(79)
+    expect(draw(sight, { columns: 50 })[1]).not.toContain('calls')
+  })
+
   it('is never taller or wider than the window, whatever the plan says', () => {
     const statuses = ['completed', 'running', 'waiting', 'failed', 'pending', 'ready', 'skipped'] as const
     const cards = Array.from({ length: 500 }, (_, at) =>

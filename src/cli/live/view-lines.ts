@@ -85,6 +85,8 @@ export interface Sight {
   readonly cards: readonly Card[]
   /** The last line each running task wrote, raw. */
   readonly lastLine: ReadonlyMap<string, string>
+  /** What the agent of a task spent so far, in few words. */
+  readonly spent?: ReadonlyMap<string, string>
   /** What a gate asks, ready to draw; empty when nothing is asked. */
   readonly question: readonly string[]
   /** What goes on besides tasks: pausing, attached to another process. */
@@ -159,6 +161,9 @@ function header(
   return `${planSymbol(paint, status)} ${painted}${' '.repeat(Math.max(0, room - width(left)))}${tint(paint, status)(right)}`
 }
 
+/** With less beside it, what was spent is not shown. */
+const REMARK_COLUMNS_MIN = 24
+
 const BAR_COLUMNS = 12
 function bar(ratio: number): string {
   const full = Math.floor(ratio * BAR_COLUMNS)
@@ -175,10 +180,16 @@ function row(card: Card, sight: Sight, window: Window, nameColumns: number, pain
         : symbol(paint, status)
   const name = padded(escapeForTerminal(card.name), nameColumns)
   const time = timeOf(card, window.now).padStart(7)
-  const room = window.columns - 2 - nameColumns - 1 - 7 - 2
+  const whole = window.columns - 2 - nameColumns - 1 - 7 - 2
+  const spent = sight.spent?.get(card.name) ?? ''
+  // What it does is worth more than what it costs.
+  const isSpentShown = spent !== '' && whole - width(spent) >= REMARK_COLUMNS_MIN
+  const room = isSpentShown ? whole - width(spent) - 2 : whole
   const { text, colour } = remarkOn(card, sight, window.now, paint)
   const quiet = status === 'pending' || status === 'skipped' || status === 'cancelled' || status === 'abandoned'
-  return `${sign} ${quiet ? paint.dim(name) : name} ${paint.dim(time)}  ${colour(cut(escapeForTerminal(sight.pasted?.(text) ?? text), room))}`.trimEnd()
+  const remark = cut(escapeForTerminal(sight.pasted?.(text) ?? text), room)
+  const behind = isSpentShown ? `${' '.repeat(Math.max(0, room - width(remark)))}  ${paint.dim(spent)}` : ''
+  return `${sign} ${quiet ? paint.dim(name) : name} ${paint.dim(time)}  ${colour(remark)}${behind}`.trimEnd()
 }
 
 function timeOf(card: Card, now: Millis): string {

@@ -10,6 +10,7 @@ import type { PolicyLayer } from '../policy/policy-layer.ts'
 import type { LostOutput } from '../result.ts'
 import { countedVisits } from '../state/state.ts'
 import { allTasks } from '../state/task-index.ts'
+import { spendOf, spendWords } from './pages/agent-lines.ts'
 import { isPlainBlock, placeText, reasonText, recoveryText } from './reason-text.ts'
 import { latestTicked, tickedIn } from './ticked-checks.ts'
 
@@ -182,9 +183,9 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'attempt.started':
       return `${event.task} started${again(event)}${event.claim === undefined ? '' : `, claimed by ${event.claim.by}`}${unseen(event)}`
     case 'attempt.succeeded':
-      return `${event.task} completed${seconds(event.result.durationMs)}${strayed(event)}${overwritten(event, words)}`
+      return `${event.task} completed${seconds(event.result.durationMs)}${spentIn(event)}${strayed(event)}${overwritten(event, words)}`
     case 'attempt.failed':
-      return `${event.task} failed${again(event)}: ${event.result.failure.message}${overwritten(event, words)}`
+      return `${event.task} failed${again(event)}: ${event.result.failure.message}${spentIn(event)}${overwritten(event, words)}`
     case 'attempt.lost':
       return `${event.task} interrupted${again(event)}: ${event.reason}`
     case 'network.decided':
@@ -304,6 +305,11 @@ function annotatedLine({ task, set, by }: EventOf<'task.annotated'>): string {
 function strayed({ result }: EventOf<'attempt.succeeded'>): string {
   const stray = result.verdicts?.find(({ stage, holds }) => stage === 'effects' && holds === false)
   return stray?.evidence === undefined ? '' : `; outside its write scope it ${stray.evidence}`
+}
+
+/** What models used for it; nothing when none was asked. */
+function spentIn({ result: { model } }: EventOf<'attempt.succeeded' | 'attempt.failed'>): string {
+  return model === undefined ? '' : `; models: ${spendWords(spendOf(model))}`
 }
 
 /** It wrote over what somebody had changed since it was done before; nothing when it did not. */

@@ -22,7 +22,7 @@ export class Logbook {
   readonly #logs: Logs
   readonly #clock: Clock
   readonly #where: Pick<LogChunk, 'plan' | 'task' | 'visit' | 'attempt'>
-  readonly #onOutput: (text: string) => void
+  readonly #onOutput: (text: string, stream: Stream) => void
   readonly #onShortage: (shortage: Shortage) => void
   /** So much is stored; what comes after it is only counted and hashed. */
   readonly #maxBytes: number
@@ -41,7 +41,7 @@ export class Logbook {
     logs: Logs,
     clock: Clock,
     where: Pick<LogChunk, 'plan' | 'task' | 'visit' | 'attempt'>,
-    onOutput: (text: string) => void,
+    onOutput: (text: string, stream: Stream) => void,
     onShortage: (shortage: Shortage) => void = () => {},
     maxBytes: number = TASK_OUTPUT_MAX_BYTES,
   ) {
@@ -79,7 +79,7 @@ export class Logbook {
     if (text === '') return
     // A text in the store ends at its first NUL; shown as the symbol for it, nothing behind it is lost.
     const kept = text.replaceAll('\0', '␀')
-    if (stream !== 'engine') this.#onOutput(text)
+    this.#onOutput(text, stream)
     const last = this.#pending.at(-1)
     if (last?.stream === stream) this.#pending[this.#pending.length - 1] = { ...last, text: last.text + kept }
     else this.#pending.push({ ...this.#where, stream, at: this.#clock.now(), text: kept })

@@ -17,6 +17,7 @@ import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { traceparent } from '../../domain/views/trace.ts'
 import type { Attempt, ModelReport, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
+import type { LogChunk } from '../../stores/store.ts'
 import { attemptBudget } from '../budget/attempt-budget.ts'
 import { timeLimit } from '../budget/time-limit.ts'
 import { moveBeyond } from '../files/beyond-scope.ts'
@@ -139,7 +140,7 @@ interface PerformOptions extends HoldOptions {
   readonly stop: Stop
   /** Is the plan still ours? Asked immediately before the world is touched; as a rule it is known without waiting. */
   readonly isHeld: () => true | Promise<boolean>
-  readonly onOutput?: (text: string) => void
+  readonly onOutput?: (text: string, stream: LogChunk['stream']) => void
   /** Carry out this instead of the task's own action: its compensation. */
   readonly action?: Action
 }

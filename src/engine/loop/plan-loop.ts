@@ -360,7 +360,7 @@ export class PlanLoop {
   }
 
   #perform(state: PlanState, task: TaskState, { stop }: Flight, action?: Parameters<Hands['perform']>[3]['action']) {
-    const { onOutput, holdMs } = this.#options
+    const { onOutput, onNote, holdMs } = this.#options
     const name = task.definition.id
     return this.#hands.perform(this.#rooms, state, task, {
       owner: this.#lease.owner,
@@ -369,7 +369,10 @@ export class PlanLoop {
       onShortage: this.#onShortage,
       leaving: this.#leaving.signal,
       holdMs,
-      onOutput: onOutput === undefined ? undefined : (text: string) => onOutput(name, text),
+      onOutput:
+        onOutput === undefined && onNote === undefined
+          ? undefined
+          : (text, stream) => (stream === 'engine' ? onNote : onOutput)?.(name, text),
       action,
     })
   }

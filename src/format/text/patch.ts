@@ -10,11 +10,11 @@ export type Patch =
 
 const TAKES_MAX_MS = 2_000
 
-export function patchOf(before: Uint8Array, after: Uint8Array): Patch {
+export function patchOf(before: Uint8Array, after: Uint8Array, takesMaxMs: number = TAKES_MAX_MS): Patch {
   if (!isText(before) || !isText(after))
     return { type: 'binary', why: `binary, ${before.length} → ${numberOf(after.length, 'byte')}` }
   const [a, b] = [before, after].map(bytes => Buffer.from(bytes).toString('utf8'))
-  const made = structuredPatch('', '', a!, b!, '', '', { context: 3, timeout: TAKES_MAX_MS })
+  const made = structuredPatch('', '', a!, b!, '', '', { context: 3, timeout: takesMaxMs })
   if (made === undefined) return { type: 'none', why: 'too different to be shown' }
   const lines = made.hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
     `@@ -${range(oldStart, oldLines)} +${range(newStart, newLines)} @@`,

@@ -8,6 +8,7 @@ import { Readable, Writable } from 'node:stream'
 import * as acp from '@agentclientprotocol/sdk'
 import type { AgentLog } from './agent-log.ts'
 import type { AskedTool } from './permission-request.ts'
+import { shownCall } from './shown-call.ts'
 
 export interface AcpOptions {
   readonly cwd: string
@@ -37,16 +38,27 @@ export async function converse(child: ChildProcess, said: Readable, options: Acp
   const { log, signal } = options
   const calls = new Map<string, AskedTool>()
   const titles = new Map<string, string>()
-  const shown = new Set<string>()
+  const shown = new Map<string, string>()
   const { agent: A, client: C } = acp.methods
   let isLive = false
   let turns = 0
   let isOverTurns = false
   let cancel = () => {}
+  /** A call is shown once, as soon as it is known what it does. */
+  const show = (id: string, tool: AskedTool, isOver: boolean): void => {
+    if (shown.has(id)) return
+    const call = shownCall(tool, titles.get(id) ?? null, options.cwd, isOver)
+    if (call === null) return
+    shown.set(id, [call.text, ...new Set(call.edits.map(({ path }) => path))].join(' '))
+    log.act(call.text, call.edits)
+  }
   const app = acp
     .client({ name: 'planfold' })
     .onRequest(C.session.requestPermission, async ({ params: { toolCall, options: choices } }) => {
-      const allowed = await options.permit(merged(calls.get(toolCall.toolCallId), toolCall))
+      const asked = merged(calls.get(toolCall.toolCallId), toolCall)
+      if (toolCall.title != null) titles.set(toolCall.toolCallId, toolCall.title)
+      show(toolCall.toolCallId, asked, true)
+      const allowed = await options.permit(asked)
       const wanted = allowed === null ? [] : allowed ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always']
       const choice = wanted.map(kind => choices.find(one => one.kind === kind)).find(one => one !== undefined)
       return choice === undefined
@@ -73,12 +85,8 @@ export async function converse(child: ChildProcess, said: Readable, options: Acp
             }
           }
           if (update.title != null) titles.set(update.toolCallId, update.title)
-          const isKnown = isFilled(now.rawInput) || (now.content ?? []).length > 0 || ENDED.has(update.status ?? '')
-          if (isKnown && !shown.has(update.toolCallId)) {
-            shown.add(update.toolCallId)
-            log.act(shownCall(titles.get(update.toolCallId) ?? now.kind ?? 'a tool', now))
-          }
-          if (update.status === 'failed') log.act(`failed: ${titles.get(update.toolCallId) ?? 'a tool'}`)
+          show(update.toolCallId, now, ENDED.has(update.status ?? ''))
+          if (update.status === 'failed') log.act(`failed: ${shown.get(update.toolCallId) ?? 'a tool'}`)
           return
         }
         case 'plan':
@@ -177,27 +185,7 @@ function toolNameOf({ name, _meta }: acp.ToolCallUpdate): string | null {
 
 const CONTENT_MAX = 20
 
-/** A call is shown once, as soon as it is known what it does. */
-function shownCall(title: string, { content }: AskedTool): string {
-  const diffs = (content ?? []).flatMap(item => (isDiff(item) ? [item] : []))
-  const changed = diffs.map(({ path, oldText, newText }) => `${path} (+${linesOf(newText)} −${linesOf(oldText)})`)
-  return changed.length === 0 ? title : `${title}: ${[...new Set(changed)].join(', ')}`
-}
-
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed'])
-const isFilled = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && Object.keys(value).length > 0
-
-interface Diff {
-  readonly type: 'diff'
-  readonly path: string
-  readonly oldText?: string | null
-  readonly newText: string
-}
-
-const isDiff = (item: unknown): item is Diff =>
-  typeof item === 'object' && item !== null && 'type' in item && item.type === 'diff'
-const linesOf = (text: string | null | undefined): number => (text == null || text === '' ? 0 : text.split('\n').length)
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

@@ -13,6 +13,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import { addCost, addUsage } from '../../domain/model-use.ts'
 import { type AgentRequest, agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { Failure } from '../../domain/result.ts'
+import { addSpend, askLine, NOTHING_SPENT, spendLine } from '../../domain/views/pages/agent-lines.ts'
 import type { GatewayOpened, GatewayReport, GatewayRequest, GatewayWire } from '../../models/model.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { failure } from '../../safety/safety-refusal.ts'
@@ -153,6 +154,7 @@ async function carryOut(
   let parked: string | null = null
   let refused: Failure | null = null
   let isOverTurns = false
+  let spent = NOTHING_SPENT
   /** Ends the agent; its conversation is taken up when a person has answered. */
   const park = (reason: string): void => {
     parked ??= reason
@@ -174,8 +176,10 @@ async function carryOut(
     resumeFrom: agent.facts.earlier.flatMap(one =>
       one.how === 'lost' && one.visit === attempt.visit ? [keptAs(one.attempt)] : [],
     ),
-    onCall: ({ model: asked, usage, status }) =>
-      log.note(`${asked} ${status}: ${usage.inputTokens} tokens in, ${usage.outputTokens} out`),
+    onCall: call => {
+      spent = addSpend(spent, call)
+      log.note(spendLine(`${call.model} ${call.status}`, spent))
+    },
   })
   if (!opened.ok) return failed(opened.failure)
   const { gateway } = opened
@@ -255,6 +259,7 @@ async function carryOut(
         ? null
         : new LineReader({
             paths: profile?.headless?.lines ?? COMMAND_LINES,
+            root,
             log,
             onSession: session => home.keepSession(chosen.name, session),
             onTool: turnCounter(request.turns, () => {
@@ -298,7 +303,7 @@ async function carryOut(
         permit: async tool => {
           const verdict = await judgePermission(tool, place)
           if (verdict.allowed === true) return true
-          log.note(`asks to ${verdict.what}; a person is asked`)
+          log.note(askLine(verdict.what))
           const answer = await agent.permit(verdict, AbortSignal.any([stop.signal, over.signal]))
           if (answer === 'late') {
             log.note('nobody answered yet; it is ended, and taken up when somebody has')

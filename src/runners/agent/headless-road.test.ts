@@ -12,7 +12,7 @@ function setup(paths: LinePaths) {
     },
     ['hush-hush'],
   )
-  const reader = new LineReader({ paths, log, onSession: session => sessions.push(session) })
+  const reader = new LineReader({ paths, root: '/w', log, onSession: session => sessions.push(session) })
   const read = (...lines: readonly (object | string)[]) => {
     for (const line of lines) reader.write(Buffer.from(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`))
     reader.end()
@@ -26,12 +26,24 @@ describe('the lines of a headless agent', () => {
     const { read } = setup(profileOf('claude').headless!.lines)
     const told = read(
       { type: 'system', subtype: 'init', session_id: 's-1' },
-      { type: 'assistant', session_id: 's-1', message: { content: [{ type: 'tool_use', name: 'Edit' }] } },
+      {
+        ...{ type: 'assistant', session_id: 's-1' },
+        message: {
+          content: [
+            { type: 'tool_use', name: 'Bash', input: { command: 'node test.js' } },
+            {
+              ...{ type: 'tool_use', name: 'Edit' },
+              input: { file_path: '/w/sum.js', old_string: 'a - b', new_string: 'a + b' },
+            },
+          ],
+        },
+      },
       { type: 'user', session_id: 's-1', message: { content: [{ type: 'tool_result', content: 'ok' }] } },
       { type: 'assistant', session_id: 's-1', message: { content: [{ type: 'text', text: 'Fixed.' }] } },
       { type: 'result', session_id: 's-1', result: 'Fixed.' },
     )
-    expect(told).toEqual({ last: 'Fixed.', shown: '→ Edit\nFixed.\n', sessions: ['s-1'] })
+    const done = '→ run node test.js\n→ edit sum.js (+1 −1)\n│ @@ as the agent says @@\n│ -a - b\n│ +a + b\n'
+    expect(told).toEqual({ last: 'Fixed.', shown: `${done}Fixed.\n`, sessions: ['s-1'] })
   })
 
   test('that repeat the prompt or an answer of a tool are left out', () => {

@@ -4,9 +4,12 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { AgentLog } from './agent-log.ts'
 import type { LinePaths } from './agent-profiles.ts'
+import { shownCall } from './shown-call.ts'
 
 export interface LineOptions {
   readonly paths: LinePaths
+  /** Paths below it are shown without it. */
+  readonly root: string
   readonly log: AgentLog
   readonly onSession: (session: string) => void
   /** How often it called a tool so far. */
@@ -40,7 +43,7 @@ export class LineReader {
 
   #read(line: string): void {
     if (line.trim() === '') return
-    const { log, paths, onSession, onTool } = this.#options
+    const { log, paths, root, onSession, onTool } = this.#options
     const value = parsed(line)
     if (value === null) {
       log.say(`${line}\n`)
@@ -52,9 +55,10 @@ export class LineReader {
       onSession(session)
     }
     if (isSkipped(value, paths.skip ?? [])) return
-    for (const tool of textsAt(value, paths.tools)) {
+    for (const { text: name, holder } of foundAt(value, paths.tools)) {
       onTool?.()
-      log.act(tool)
+      const call = shownCall({ name, rawInput: inputOf(holder) }, null, root, true)
+      log.act(call?.text ?? name, call?.edits)
     }
     const said = textsAt(value, paths.text).join('')
     // Some repeat at the end what they said in parts.
@@ -81,20 +85,40 @@ function parsed(line: string): object | null {
 }
 
 /** What stands at the first of the paths that leads to a text. */
-export function textsAt(value: unknown, paths: readonly string[]): readonly string[] {
+export const textsAt = (value: unknown, paths: readonly string[]): readonly string[] =>
+  foundAt(value, paths).map(({ text }) => text)
+
+interface Found {
+  readonly text: string
+  /** What has it. */
+  readonly holder: unknown
+}
+
+function foundAt(value: unknown, paths: readonly string[]): readonly Found[] {
   for (const path of paths) {
-    let found: unknown[] = [value]
+    let found: { readonly item: unknown; readonly holder: unknown }[] = [{ item: value, holder: null }]
     for (const step of path.split('.')) {
       const isList = step.endsWith('[]')
       const key = isList ? step.slice(0, -2) : step
-      found = found.flatMap(item => {
-        if (typeof item !== 'object' || item === null || !Object.hasOwn(item, key)) return []
-        const next = (item as { readonly [key: string]: unknown })[key]
-        return isList ? (Array.isArray(next) ? next : []) : [next]
+      found = found.flatMap(({ item: holder }) => {
+        if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, key)) return []
+        const next = (holder as { readonly [key: string]: unknown })[key]
+        const items = isList ? (Array.isArray(next) ? next : []) : [next]
+        return items.map(item => ({ item, holder }))
       })
     }
-    const texts = found.filter(item => typeof item === 'string')
+    const texts = found.flatMap(({ item, holder }) => (typeof item === 'string' ? [{ text: item, holder }] : []))
     if (texts.length > 0) return texts
   }
   return []
+}
+
+/** What a tool is called with, beside its name: agents call it differently, and some write it as text. */
+function inputOf(holder: unknown): unknown {
+  if (typeof holder !== 'object' || holder === null) return undefined
+  const said = holder as { readonly [key: string]: unknown }
+  const state = said.state as { readonly input?: unknown } | undefined
+  const input = [said.input, said.args, said.arguments, said.parameters, state?.input].find(one => one !== undefined)
+  if (typeof input === 'string') return parsed(input) ?? undefined
+  return input ?? (typeof said.command === 'string' ? { command: said.command } : undefined)
 }

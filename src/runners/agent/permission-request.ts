@@ -112,7 +112,8 @@ interface ReadTool {
   readonly isOurs: boolean
 }
 
-function readTool({ rawInput, content }: AskedTool): ReadTool {
+/** Also for showing it. */
+export function readTool({ rawInput, content }: AskedTool): ReadTool {
   const paths: string[] = []
   const commands: string[] = []
   collect(rawInput, paths, commands, 0)

@@ -9,6 +9,8 @@ const plan = numberedPlanId(1)
 const facts = { name: 'p', session: null }
 const line = (text: string) =>
   outputTick({ plan, task: name('a'), visit: 1, attempt: 1, stream: 'stdout', at: 0, text, seq: 1 }, facts)
+const said = (text: string) =>
+  outputTick({ plan, task: name('a'), visit: 1, attempt: 1, stream: 'engine', at: 0, text, seq: 1 }, facts)
 const far = (version: number, position: number) => {
   const counts = { total: 2, done: 1, ended: 1, ratio: 0.5, successRate: 1, counts: {} as never }
   const now = { version, revision: 1, status: 'active' as const, progress: counts, running: [], waiting: [] }
@@ -23,6 +25,14 @@ const dataOf = (text: string | null) =>
           .find(row => row.startsWith('data: '))!
           .slice('data: '.length),
       )
+
+test('what an agent has spent so far is told in numbers too, and only where we say it', () => {
+  const text = 'x/y answered; spent so far: 2 calls, 2000 tokens in, 100 out, cost unknown\n'
+  expect(dataOf(said(`began\n${text}`).text(DOTTED))).toMatchObject({
+    spent: { calls: 2, input_tokens: 2000, output_tokens: 100, cost_usd: null },
+  })
+  expect(dataOf(line(text).text(DOTTED))).not.toHaveProperty('spent')
+})
 
 describe('what waits for a client', () => {
   test('how far a plan has come is told only to whoever has heard of the entry, and only as of last', () => {

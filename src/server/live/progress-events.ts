@@ -3,6 +3,7 @@
 
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanFacts } from '../../domain/views/announcement.ts'
+import { lastSpend } from '../../domain/views/pages/agent-lines.ts'
 import type { PlanProgress } from '../../engine/engine.ts'
 import type { Position, StoredLog } from '../../stores/store.ts'
 import { underscoreData } from '../sessions/underscore-events.ts'
@@ -34,9 +35,17 @@ export function outputTick(log: StoredLog, facts: PlanFacts): Tick {
       const data = { event: 'task.output', step_id: task, attempt, stream, output: text, ...more }
       return frame('step_progress', underscoreData('step_progress', plan, facts, at, data))
     }
-    const data = { plan, plan_name: facts.name, task, visit, attempt, stream, at, text, ...more }
+    const data = { plan, plan_name: facts.name, task, visit, attempt, stream, at, text, ...spentIn(log), ...more }
     return frame('task.output', JSON.stringify(data))
   })
+}
+
+/** What the agent of the task has spent so far, where the text says so. */
+function spentIn({ stream, text }: StoredLog): object {
+  const spent = stream === 'engine' ? lastSpend(text) : null
+  if (spent === null) return {}
+  const { calls, inputTokens: input_tokens, outputTokens: output_tokens, cost } = spent
+  return { spent: { calls, input_tokens, output_tokens, cost_usd: cost.known ? cost.usd : null } }
 }
 
 export function progressTick(

@@ -12,9 +12,11 @@ import { allTasks } from '../../../domain/state/task-index.ts'
 import { ENDED } from '../../../domain/status.ts'
 import type { Briefing, Card, Removed } from '../../../domain/views/board.ts'
 import { gateAnswers } from '../../../domain/views/gate-answers.ts'
-import type { Waiting } from '../../../domain/views/summary.ts'
+import { type AgentSpend, spendWords } from '../../../domain/views/pages/agent-lines.ts'
+import type { Summary, Waiting } from '../../../domain/views/summary.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { printMoney } from '../../../format/text/units.ts'
+import { spentSoFar } from '../../../operations/agents/spent-so-far.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { AttemptRow } from '../../../stores/store.ts'
 import { answer } from '../../answer.ts'
@@ -27,7 +29,7 @@ import { type Paint, planSymbol, planWord, symbol, tint } from '../../terminal/p
 import { cut, table } from '../../terminal/table.ts'
 import { briefingLines, leftLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
-import { asked, optionWords, shortCommand, showQuestion, verdictLines } from '../../text/inbox-text.ts'
+import { asked, optionWords, shortCommand, showQuestion, verdictLines, waitingLines } from '../../text/inbox-text.ts'
 import { rollbackLine } from '../../text/rollback-result.ts'
 import { taskWord } from '../../text/run-summary.ts'
 
@@ -109,6 +111,8 @@ interface ShownTask {
   readonly briefing: Briefing | null
   readonly removed: Removed | null
   readonly asks: readonly string[]
+  /** By the agent that works on it, or did last. */
+  readonly spent: AgentSpend | null
 }
 
 async function showTask(
@@ -128,13 +132,17 @@ async function showTask(
   const summary = await engine.ask({ type: 'summary', plan })
   const waiting = summary?.waiting.find(each => each.task === task) ?? null
   const asks = waiting === null ? [] : await askedLines(context, engine, summary!.name, waiting, options)
+  const inWork = (summary?.asked ?? []).filter(each => each.task === task)
+  const questions = inWork.length === 0 ? [] : askedInWork(summary!.name, inWork, context.paint)
   const page = removed === null ? await engine.ask({ type: 'taskPage', plan, task }) : null
   const network = (page?.attempts ?? []).flatMap(one =>
     one.network.map(decision => ({ visit: one.visit, attempt: one.attempt, ...decision })),
   )
+  const spent = card?.action === 'agent' ? await spentSoFar(engine, plan, task) : null
   const data = {
     task: card,
     asks: waiting,
+    ...(spent === null ? {} : { spent }),
     shown: await shownTo(engine, waiting),
     definition,
     attempts,
@@ -155,10 +163,17 @@ async function showTask(
           preview: data.preview,
           briefing,
           removed,
-          asks,
+          asks: [...asks, ...questions],
+          spent,
         }),
   )
 }
+
+/** What is asked in the middle of its work. */
+const askedInWork = (name: string, inWork: NonNullable<Summary['asked']>, paint: Paint): readonly string[] => [
+  '',
+  ...waitingLines({ name, waiting: [], claimable: 0, asked: inWork }, paint),
+]
 
 /** As it was written; a child of a group as it was expanded. */
 function definitionOf(definition: PlanDefinition, task: TaskName): TaskDefinition | null {
@@ -226,7 +241,7 @@ const ATTEMPTS: { readonly [status: string]: string } = { succeeded: 'completed'
 
 function taskLines(
   context: Context,
-  { name: plan, card, definition, attempts, network, preview, briefing, removed, asks }: ShownTask,
+  { name: plan, card, definition, attempts, network, preview, briefing, removed, asks, spent }: ShownTask,
 ): readonly string[] {
   const { paint, terminal } = context
   const gone =
@@ -251,6 +266,7 @@ function taskLines(
     ['recovery', card.recovery ?? null],
     ['claimed', card.claimedBy],
     ['exit', card.exit === null ? null : String(card.exit)],
+    ['spent', spent === null ? null : spendWords(spent)],
     ['outputs', card.outputs === null ? null : JSON.stringify(card.outputs)],
     ['id', card.id],
   ]
