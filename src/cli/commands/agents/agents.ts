@@ -1,11 +1,13 @@
-// `planfold agents list|test`: which coding agents can be started here, and whether one really works.
+// `planfold agents list|test`: which coding agents can be started here, with whose login, and whether one really works.
 
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { agentsAt, compose, locate, openAgentModel } from '../../../compose.ts'
+import { AGENT_LOGINS } from '../../../domain/plan-rules/agent-login.ts'
 import type { AgentName } from '../../../domain/plan-rules/agent-request.ts'
 import { trusted } from '../../../engine/roles.ts'
+import { lentLogins } from '../../../operations/agents/agent-login.ts'
 import {
   type AgentTest,
   makeTestFolder,
@@ -20,6 +22,7 @@ import { answer } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { CliError, EXIT } from '../../exit.ts'
 import { table } from '../../terminal/table.ts'
+import { placeOf } from '../policy/policy.ts'
 
 async function known(context: Context): Promise<readonly KnownAgent[]> {
   const { cwd, environment, settings } = context
@@ -28,17 +31,22 @@ async function known(context: Context): Promise<readonly KnownAgent[]> {
 }
 
 export async function listAgents(context: Context): Promise<number> {
-  const agents = await known(context)
+  const lent = await lentLogins(placeOf(context))
+  const agents = (await known(context)).map(agent => ({
+    ...agent,
+    login: AGENT_LOGINS[agent.name] === undefined ? null : lent.includes(agent.name) ? 'lent' : 'possible',
+  }))
   answer(context, { agents }, () => {
-    const rows = agents.map(({ name, title, status, road, version, tested, install }) => [
+    const rows = agents.map(({ name, title, status, road, version, tested, install, login }) => [
       name,
       title,
       status === 'missing' ? `not installed: npm install -g ${install}` : `${version ?? 'unknown version'} (${road})`,
       tested,
+      login === 'lent' ? 'your login, not counted' : 'through Planfold, counted',
     ])
     return table(
       context.paint,
-      ['agent', 'name', 'installed', 'tested with'],
+      ['agent', 'name', 'installed', 'tested with', 'its model'],
       rows,
       context.terminal?.columns() ?? null,
     )
