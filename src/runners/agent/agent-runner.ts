@@ -258,7 +258,7 @@ async function carryOut(
       return failed(wrapped.failure)
     }
     log.note(
-      `starts ${chosen.name} ${chosen.found.version ?? ''} (${chosen.road}, ${isBoxed ? 'in a sandbox' : 'without a sandbox'})`,
+      `starts ${chosen.name} ${chosen.found.version ?? '(version unknown)'} (${chosen.road}, ${isBoxed ? 'in a sandbox' : 'without a sandbox'})`,
     )
     const said = new PassThrough()
     const errors: string[] = []

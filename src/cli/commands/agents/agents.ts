@@ -71,7 +71,7 @@ export async function tryAgent(context: Context, name: AgentName): Promise<numbe
       throw new CliError(
         EXIT.failed,
         'agent:unfit',
-        `${found.title} ${found.version ?? ''} does not fit: ${tested.why ?? 'the test does not pass'}`,
+        `${found.title} ${found.version ?? '(version unknown)'} does not fit: ${tested.why ?? 'the test does not pass'}`,
         tested.hint ?? `tested was version ${found.tested}; install that one`,
         [],
         { ...tested },
@@ -79,7 +79,7 @@ export async function tryAgent(context: Context, name: AgentName): Promise<numbe
     answer(context, { ...tested, road: found.road, version: found.version }, () => {
       const { durationMs, calls, tokens } = tested
       const spent = calls === null ? '' : `, ${calls} calls and ${tokens} tokens by our count`
-      return `${found.title} ${escapeForTerminal(found.version ?? '')} fits: it repaired the test in ${(durationMs / 1000).toFixed(1)} s (${found.road}${spent})`
+      return `${found.title} ${escapeForTerminal(found.version ?? '(version unknown)')} fits: it repaired the test in ${(durationMs / 1000).toFixed(1)} s (${found.road}${spent})`
     })
     return EXIT.done
   } finally {
