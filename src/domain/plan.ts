@@ -545,11 +545,12 @@ export interface Policy {
   readonly retention?: { readonly restoredMs?: number }
 }
 
-/** Whether something of the plan may be sent out: questions to language models, notices to webhooks, traces. */
+/** Whether something of the plan may be sent out: questions to language models, notices to webhooks, traces; and an agent be lent a login. */
 export interface DataRules {
   readonly models?: 'allow' | 'deny'
   readonly webhooks?: 'allow' | 'deny'
   readonly traces?: 'allow' | 'deny'
+  readonly logins?: 'allow' | 'deny'
 }
 
 /** The text a definition was read from, verbatim, when somebody wrote it in words of their own. */

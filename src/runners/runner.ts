@@ -7,6 +7,7 @@ import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { ModelUse } from '../domain/model-use.ts'
 import type { Action, ActionType, CommandLine, Edit, EffectClass, TaskDefinition } from '../domain/plan.ts'
+import type { AgentLogin } from '../domain/plan-rules/agent-login.ts'
 import type { AgentName } from '../domain/plan-rules/agent-request.ts'
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { NetworkTarget } from '../domain/plan-rules/network-rule.ts'
@@ -242,6 +243,8 @@ export interface AgentTools {
   readonly facts: AgentFacts
   /** The plan's default agent, for a task that names none. */
   readonly use?: string
+  /** The person lends it their own login, or the policy does not let them; absent: its model is asked through the gateway. */
+  readonly login?: Answer<AgentLogin>
   /** Its folder is read, and nothing of it may be changed: it only drafts. */
   readonly readOnly?: true
   /** Where its home is made, when not in the state folder. */

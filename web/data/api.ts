@@ -323,7 +323,7 @@ export interface AttemptItem {
   readonly failure: { readonly message: string; readonly class?: string } | null
   readonly lost: string | null
   readonly paths: number | null
-  readonly used: { readonly tokens: number | null; readonly cost: number | null } | null
+  readonly used: { readonly tokens: number | null; readonly cost: number | null; readonly reported: boolean } | null
   /** What its commands asked the network for. */
   readonly network: readonly CountedDecision[]
   /** Of the journal. */

@@ -455,7 +455,7 @@ function Attempts({
               {[
                 one.by,
                 one.exit === null ? null : `exit ${one.exit}`,
-                one.used?.cost == null ? null : dollars(one.used.cost),
+                one.used?.cost == null ? null : `${dollars(one.used.cost)}${one.used.reported ? ' (reported)' : ''}`,
               ]
                 .filter(Boolean)
                 .join(', ')}

@@ -68,7 +68,7 @@ export const isForeign = ({ cost }: Budget): boolean => cost !== undefined && co
 /** What a single call may cost before somebody is asked, when the plan does not say. */
 export const LARGE_COST_DEFAULT = 5
 
-/** What somebody wants to use. `cost` is null where the price is not known. */
+/** What somebody wants to use. `cost` is null where the price is not known; without `tokens`, nobody will count those either. */
 export interface Spend {
   readonly cost?: number | null
   readonly tokens?: number
@@ -91,7 +91,8 @@ export interface Shortfall {
 /** Why somebody is asked: caps are too small, the price of a model is not known, or a single call is dear. */
 export type BudgetReason =
   | { readonly type: 'caps'; readonly short: readonly Shortfall[] }
-  | { readonly type: 'price'; readonly cap: string }
+  /** `uncounted`: nobody counts what is used either, as when an agent speaks to its own servers. */
+  | { readonly type: 'price'; readonly cap: string; readonly uncounted?: true }
   | { readonly type: 'large'; readonly cost: number; readonly above: number }
 
 /** What Planfold asks about a budget; `attempt`: the attempt that waits for the answer. */

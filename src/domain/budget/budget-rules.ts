@@ -192,7 +192,7 @@ function offerText(reason: BudgetReason): string {
     case 'caps':
       return `Add ${reason.short.map(one => `${keyText(one.key, offerOf(one))}${one.task === undefined ? '' : ` to '${one.task}'`}`).join(' and ')}?`
     case 'price':
-      return 'Use it although its cost cannot be counted?'
+      return reason.uncounted === true ? 'Start it all the same?' : 'Use it although its cost cannot be counted?'
     case 'large':
       return 'Spend it?'
     default:

@@ -73,6 +73,8 @@ export function reasonText(reason: BudgetReason): string {
     case 'caps':
       return `the budget is used up: ${reason.short.map(shortfallText).join('; ')}`
     case 'price':
+      if (reason.uncounted === true)
+        return `with a login of yours the agent speaks to its own servers, where nothing is counted, so the limit of ${reason.cap} cannot be kept`
       return `the price of the model is not known in the currency of the budget, so the limit of ${reason.cap} cannot be kept`
     case 'large':
       return `a single call may cost ${moneyText(reason.cost)}, more than ${moneyText(reason.above)}`

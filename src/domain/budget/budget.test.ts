@@ -176,6 +176,18 @@ describe('calls', () => {
     expect(account(journal)).toMatchObject({ spent: { calls: 1 }, unpriced: 1 })
   })
 
+  it('what nobody counts is asked about where there is a limit of money, tokens or calls, and only there', () => {
+    for (const budget of [{ cost: usd(1) }, { tokens: 5 }, { calls: 5 }]) {
+      const journal = models(budget, 'a')
+      journal.turn()
+      expect(events(reserve(journal, 'a#1', { cost: null, calls: 1 }))).toEqual(['question.asked', 'plan.paused'])
+      expect(journal.state.questions[0]!.text).toContain('nothing is counted')
+    }
+    const timed = models({ timeMs: 5_000 }, 'a')
+    timed.turn()
+    expect(events(reserve(timed, 'a#1', { cost: null, calls: 1 }))).toEqual(['budget.reserved'])
+  })
+
   it('a limit in another currency cannot be kept by itself', () => {
     const journal = models({ cost: { amount: 5, currency: 'EUR' } }, 'a')
     journal.turn()

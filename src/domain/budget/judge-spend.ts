@@ -113,13 +113,29 @@ export function judgeSpend(state: Judging, ledger: Ledger, task: TaskName, spend
   return judgeAmounts(state, ledger, task, { ...rest, ...(typeof cost === 'number' ? { cost } : {}) }, now)
 }
 
-/** There is a cap of money, and nobody can say what this costs in it. */
-function priceGap(state: Judging, ledger: Ledger, task: TaskName, { cost = 0 }: Spend): Judged | null {
+/** There is a cap of money, and nobody can say what this costs in it; or one of calls or tokens, and nobody counts them. */
+function priceGap(state: Judging, ledger: Ledger, task: TaskName, { cost = 0, tokens }: Spend): Judged | null {
   if (ledger.unpriced || cost === 0) return null
+  if (cost === null && tokens === undefined) return uncounted(state, task)
   for (const { budget } of budgetsOf(state, task)) {
     if (budget.cost === undefined || (cost !== null && !isForeign(budget))) continue
     const cap = `${budget.cost.amount} ${budget.cost.currency}`
     return { type: 'refused', exceeded: budget.exceeded ?? 'ask', reason: { type: 'price', cap } }
+  }
+  return null
+}
+
+function uncounted(state: Judging, task: TaskName): Judged | null {
+  for (const { budget } of budgetsOf(state, task)) {
+    const { cost, tokens, calls } = budget
+    const caps = [
+      ...(cost === undefined ? [] : [`${cost.amount} ${cost.currency}`]),
+      ...(tokens === undefined ? [] : [`${tokens} tokens`]),
+      ...(calls === undefined ? [] : [`${calls} calls`]),
+    ]
+    if (caps.length === 0) continue
+    const reason = { type: 'price', cap: caps.join(', '), uncounted: true } as const
+    return { type: 'refused', exceeded: budget.exceeded ?? 'ask', reason }
   }
   return null
 }

@@ -3,14 +3,19 @@
 import { createHash } from 'node:crypto'
 import type { Event } from '../../domain/event.ts'
 import { AGENT_FORM } from '../../domain/network-decision.ts'
+import { AGENT_LOGINS, type AgentLogin } from '../../domain/plan-rules/agent-login.ts'
+import { agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import type { AgentFacts, AgentTools, Attempt } from '../../runners/runner.ts'
+import type { Answer } from '../../safety/safety-refusal.ts'
 import { entriesAfter } from '../files/other-plans.ts'
+import { lazy } from '../lazy-imports.ts'
 import { changesSince, readChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { earlierOf } from './earlier-attempts.ts'
 import { askForPermit } from './network-use.ts'
+import { refusesSending } from './policy-use.ts'
 
 const CHANGED_MAX = 50
 const DECISIONS_MAX = 20
@@ -25,8 +30,10 @@ export async function agentTools(rooms: Rooms, state: PlanState, attempt: Attemp
     if (PLAN_ENDED.has(now.status) || now.ending !== null) return false
     return found?.status === 'running' && found.visit === visit && found.attempt === number
   }
+  const login = await lentLogin(rooms, state, attempt)
   return {
     facts: await factsFor(rooms, state, attempt),
+    ...(login === null ? {} : { login }),
     ...(use === undefined ? {} : { use }),
     async permit({ what, about }, signal) {
       const digest = createHash('sha256')
@@ -47,6 +54,23 @@ export async function agentTools(rooms: Rooms, state: PlanState, attempt: Attemp
       }
     },
   }
+}
+
+/** Null: the person has not said that this agent may have their login. */
+async function lentLogin(
+  { environment, root, stateDir }: Rooms,
+  state: PlanState,
+  { action }: Attempt,
+): Promise<Answer<AgentLogin> | null> {
+  const request = agentRequest(action)
+  const name = request?.command === null ? (request.use ?? state.definition.defaults?.agent) : undefined
+  const login = name !== undefined && isAgentName(name) ? AGENT_LOGINS[name] : undefined
+  if (login === undefined) return null
+  const { readUserRules } = await lazy.userRules()
+  const own = await readUserRules({ environment, root, stateDir })
+  if (!own.ok || !own.value.logins.some(one => one === name)) return null
+  const failure = refusesSending(state, 'logins') ?? refusesSending(state, 'models')
+  return failure === null ? { ok: true, value: login } : { ok: false, failure }
 }
 
 async function factsFor(rooms: Rooms, state: PlanState, attempt: Attempt): Promise<AgentFacts> {

@@ -577,8 +577,11 @@ async function moreTools(
     const { openReach } = await lazy.reach()
     return { ...tools, reach: () => openReach(rooms, state, { as, ...attempt }) }
   }
-  if (attempt.action.type === 'agent')
-    return { ...tools, agent: await (await lazy.agentUse()).agentTools(rooms, state, attempt) }
+  if (attempt.action.type === 'agent') {
+    const agent = await (await lazy.agentUse()).agentTools(rooms, state, attempt)
+    const also = agent.login?.ok === true ? agent.login.value.hosts : []
+    return { ...tools, agent, ...(also.length === 0 ? {} : sandboxFor(rooms, state, { as, ...attempt }, also)) }
+  }
   if (attempt.action.type === 'git') return { ...tools, ...(await lazy.gitActions()).gitHand(rooms, state, attempt) }
   const { definition, inputs, feedback = '' } = attempt
   return { ...tools, evaluate: await evaluator(state, { ...boundOf(definition), inputs, feedback }) }

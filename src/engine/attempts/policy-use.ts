@@ -1,6 +1,6 @@
 // Where the policy meets an attempt: which commands may run, which files it may write and read, what may be sent out.
 
-import type { CommandLine, TaskDefinition } from '../../domain/plan.ts'
+import type { CommandLine, DataRules, TaskDefinition } from '../../domain/plan.ts'
 import { commandText } from '../../domain/plan-rules/criterion-text.ts'
 import { scopeOf } from '../../domain/plan-rules/effect.ts'
 import { covers, type NetworkTarget, parseNetworkRule, plainHost } from '../../domain/plan-rules/network-rule.ts'
@@ -125,10 +125,16 @@ export function readTools(state: PlanState, definition: Pick<TaskDefinition, 're
 }
 
 /** Why nothing may be sent there; null when it may. */
-export function refusesSending(state: PlanState, what: 'models' | 'webhooks' | 'traces'): Failure | null {
+export function refusesSending(state: PlanState, what: keyof DataRules): Failure | null {
   if (state.layers.length === 0 && state.definition.policy?.data === undefined) return null
   if (policyOf(state).data[what] !== 'deny') return null
   const by = state.layers.find(({ policy }) => policy.data?.[what] === 'deny')
   const who = by === undefined ? "the plan's policy" : layerWords(by, 'data')
-  return failure('policy', `${who} lets nothing be sent to ${what} (data.${what}: deny)`, 'do without it')
+  return what === 'logins'
+    ? failure(
+        'policy',
+        `${who} lends no login to an agent (data.logins: deny)`,
+        'take the leave to use a login back: then its model is asked with your key, and counted',
+      )
+    : failure('policy', `${who} lets nothing be sent to ${what} (data.${what}: deny)`, 'do without it')
 }

@@ -110,8 +110,16 @@ export interface SandboxUser extends Pick<Attempt, 'definition' | 'visit' | 'att
   readonly as: 'attempt' | 'compensation' | 'check'
 }
 
-/** What the runner of commands needs to know about it. Null: a hook of the plan, which belongs to no task; its network is nobody's question. */
-export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser | null): Pick<RunnerTools, 'sandbox'> {
+/**
+ * What the runner of commands needs to know about it. Null: a hook of the plan, which belongs to no task; its network is nobody's question.
+ * `also`: addresses that an agent needs for its login, whatever the plan says of the network.
+ */
+export function sandboxFor(
+  rooms: Rooms,
+  state: PlanState,
+  user: SandboxUser | null,
+  also: readonly string[] = [],
+): Pick<RunnerTools, 'sandbox'> {
   const mode = sandboxMode(state)
   if (rooms.sandbox === undefined || mode === 'off') return {}
   const isRequired = mode === 'required'
@@ -119,7 +127,8 @@ export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser | n
   const around = networkAround(state, user?.definition ?? {})
   // What an agent says of the network counts; said nothing, it has none but its model.
   const isAgent = user?.definition.action.type === 'agent'
-  const declared = networkOf(state.definition, user?.definition ?? {}) ?? (isAgent ? NO_NETWORK : letThrough(around))
+  const said = networkOf(state.definition, user?.definition ?? {}) ?? (isAgent ? NO_NETWORK : letThrough(around))
+  const declared = said === null || also.length === 0 ? said : { ...said, allow: [...said.allow, ...also] }
   // Whoever wrote the plan here and says nothing of the network has always had it.
   if (declared === null && !isRequired) return { sandbox: { ...room, network: 'host' } }
   if ([declared, ...around.map(({ says }) => says)].some(isOffline)) return { sandbox: { ...room, network: 'none' } }
@@ -132,7 +141,7 @@ export function sandboxFor(rooms: Rooms, state: PlanState, user: SandboxUser | n
       if (who === null) return null
       return { journal: new DecisionJournal(rooms.store, who), who }
     })()
-    return await openNetwork(rooms, declared, around, await way, log)
+    return await openNetwork(rooms, declared, around, await way, log, also.length > 0 && isOffline(said))
   }
   return { sandbox: { ...room, network } }
 }
@@ -183,17 +192,18 @@ interface NetworkLimits {
   readonly asksBeyond?: boolean
 }
 
-/** Which addresses may be reached, and who is asked about others: for commands and for requests of our own. */
+/** Which addresses may be reached, and who is asked about others: for commands and for requests of our own. `isAlone`: no rule of the person's counts. */
 export async function wayOut(
   { environment, root, stateDir, store }: Rooms,
   declared: NetworkUse | null,
   around: readonly Limit<NetworkUse>[],
   who: NetworkUser | null,
   signal: AbortSignal,
+  isAlone = false,
 ): Promise<{ readonly allow: readonly string[]; readonly ask: Ask | null } & NetworkLimits> {
   const { userNetworkRules } = await lazy.userRules()
   const { askForAddress, permittedRules } = await lazy.networkUse()
-  const own = await userNetworkRules({ environment, root, stateDir })
+  const own = isAlone ? [] : await userNetworkRules({ environment, root, stateDir })
   const within = around.map(({ by, says }) => ({ ...says, who: layerWords(by, 'network') }))
   const asking = [declared, ...within].some(use => use?.unknown === 'ask') ? who : null
   const state = asking === null ? null : await store.state(asking.plan)
@@ -214,10 +224,11 @@ async function openNetwork(
   around: readonly Limit<NetworkUse>[],
   way: WayOut | null,
   log: RunnerTools['log'],
+  isAlone: boolean,
 ): Promise<Answer<OpenNetwork>> {
   const { openProxy, proxyNotice } = await lazy.networkProxy()
   const closing = new AbortController()
-  const { allow, ask, ...limits } = await wayOut(rooms, declared, around, way?.who ?? null, closing.signal)
+  const { allow, ask, ...limits } = await wayOut(rooms, declared, around, way?.who ?? null, closing.signal, isAlone)
   const { word } = rooms
   const say = (text: string): void => log('engine', Buffer.from(`${text}\n`))
   const folder = mkdtempSync(join(tmpdir(), 'pfn-'))

@@ -127,7 +127,7 @@ export const policy: fc.Arbitrary<Policy> = sparse({
     deny: commandRules,
     unknown: fc.constantFrom('allow' as const, 'ask' as const, 'deny' as const),
   }),
-  data: sparse({ models: permission, webhooks: permission, traces: permission }),
+  data: sparse({ models: permission, webhooks: permission, traces: permission, logins: permission }),
   sandbox: fc.constantFrom('required' as const, 'preferred' as const, 'off' as const),
   budget,
   checkpoints: sparse({

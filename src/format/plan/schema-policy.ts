@@ -33,7 +33,7 @@ export const commands = z
 const permission = z.enum(['allow', 'deny']).optional()
 
 export const data = z
-  .strictObject({ models: permission, webhooks: permission, traces: permission })
+  .strictObject({ models: permission, webhooks: permission, traces: permission, logins: permission })
   .meta({ description: 'What may leave this machine.', examples: [{ models: 'deny' }] })
 
 export const sandbox = z.enum(['required', 'preferred', 'off']).meta({

@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { AGENT_NAMES, type AgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { CommandRules } from '../../domain/policy/command-rules.ts'
 import type { LayerPolicy } from '../../domain/policy/policy-layer.ts'
 import { raisePolicy } from '../plan/definition-to-document.ts'
@@ -20,6 +21,8 @@ export interface PolicySettings {
   readonly projects: { readonly [root: string]: readonly string[] }
   /** Commands of the user's own plans may run where there is no sandbox. */
   readonly withoutSandbox?: boolean
+  /** Agents that are lent the user's own login. */
+  readonly logins?: readonly AgentName[]
   /** What the user demands of every plan, with the line of each key. */
   readonly layer?: ReadLayer
 }
@@ -42,6 +45,7 @@ export const NO_LAYER: ReadLayer = { policy: {}, lines: {} }
 const userSchema = z.strictObject({
   ...policyLayer.shape,
   without_sandbox: z.boolean().optional(),
+  agent_logins: z.array(z.enum(AGENT_NAMES)).optional(),
   projects: z
     .record(
       z.string().regex(/^\//, 'write the whole path of a workspace'),
@@ -54,7 +58,14 @@ const projectSchema = z.strictObject({ policy: policyLayer.optional() })
 /** The user's own file. Addresses alone are what they allow; with `unknown` they are also all that may be reached. */
 export function readPolicySettings(text: string): ReadPolicy {
   return reading(text, userSchema, NO_RULES, (said, document) => {
-    const { projects = {}, without_sandbox: withoutSandbox = false, network, commands, ...rest } = said
+    const {
+      projects = {},
+      without_sandbox: withoutSandbox = false,
+      agent_logins: logins,
+      network,
+      commands,
+      ...rest
+    } = said
     const rules = Object.entries(projects).map(([root, own]) => [root, own.network?.allow ?? []] as const)
     const isLimit = network !== undefined && 'allow' in network
     const policy = lowerPolicy({
@@ -67,6 +78,7 @@ export function readPolicySettings(text: string): ReadPolicy {
       network: network === undefined ? [] : 'allow' in network ? network.allow : network,
       projects: Object.fromEntries(rules),
       withoutSandbox,
+      ...(logins === undefined ? {} : { logins }),
       ...(Object.keys(policy).length === 0 ? {} : { layer: layerOf(policy, document, []) }),
     }
   })
@@ -116,7 +128,7 @@ function reading<S extends z.ZodType, T>(
 }
 
 /** What says nothing is left out. */
-export function printPolicySettings({ network, projects, withoutSandbox, layer }: PolicySettings): string {
+export function printPolicySettings({ network, projects, withoutSandbox, logins = [], layer }: PolicySettings): string {
   const written = Object.entries(projects).filter(([, allow]) => allow.length > 0)
   const { network: limit, commands, ...policy } = layer?.policy ?? {}
   const unknown = limit !== undefined && 'allow' in limit ? { unknown: limit.unknown } : {}
@@ -131,6 +143,7 @@ export function printPolicySettings({ network, projects, withoutSandbox, layer }
     ...(isSaid ? { network: { allow: network, ...unknown } } : {}),
     ...demanded,
     ...(withoutSandbox === true ? { without_sandbox: true } : {}),
+    ...(logins.length === 0 ? {} : { agent_logins: logins }),
     ...(written.length === 0
       ? {}
       : { projects: Object.fromEntries(written.map(([root, allow]) => [root, { network: { allow } }])) }),

@@ -42,6 +42,7 @@ const used = {
   input_tokens: z.number().nullable(),
   output_tokens: z.number().nullable(),
   cost: z.number().nullable().meta({ description: 'In dollars, or as an agent said.' }),
+  reported: z.boolean().meta({ description: 'Whoever did it says so; nobody counted.' }),
 }
 const verdict = z.looseObject({ criterion: z.string(), holds: z.boolean().nullable() })
 const attempt = z.strictObject({

@@ -26,6 +26,8 @@ export interface AcpOptions {
   readonly onSession: (session: string) => void
   /** Null: it is ended, and need not know. */
   readonly permit: (tool: AskedTool) => Promise<boolean | null>
+  /** What it says of its use, in an update or at the end. */
+  readonly onUse?: (told: object) => void
   readonly signal: AbortSignal
 }
 
@@ -89,6 +91,9 @@ export async function converse(child: ChildProcess, said: Readable, options: Acp
           if (update.status === 'failed') log.act(`failed: ${shown.get(update.toolCallId) ?? 'a tool'}`)
           return
         }
+        case 'usage_update':
+          options.onUse?.(update)
+          return
         case 'plan':
           log.act(`plans: ${update.entries.map(({ content }) => content).join('; ')}`)
           return
@@ -127,10 +132,11 @@ export async function converse(child: ChildProcess, said: Readable, options: Acp
       isLive = true
       log.note(`${resumed === null ? 'began' : 'took up'} conversation ${sessionId}`)
       const text = options.prompt(resumed !== null)
-      const { stopReason } = await ask<acp.PromptResponse>(
+      const answer = await ask<acp.PromptResponse>(
         context.request(A.session.prompt, { sessionId, prompt: [{ type: 'text', text }] }),
       )
-      return { ok: true, stop: stopReason, isOverTurns }
+      options.onUse?.(answer)
+      return { ok: true, stop: answer.stopReason, isOverTurns }
     })
   } catch (error) {
     return { ok: false, message: messageOf(error) }

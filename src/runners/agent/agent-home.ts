@@ -9,6 +9,8 @@ import { filled } from './agent-profiles.ts'
 
 export interface AgentHome {
   readonly folder: string
+  /** A place beside it for what the agent must not change. */
+  readonly beside: string
   /** The conversation that an earlier attempt of this visit began with this agent; null when there is none. */
   session(agent: string): string | null
   keepSession(agent: string, session: string): void
@@ -26,6 +28,7 @@ export function openHome(stateDir: string, { plan, task, visit }: Pick<Attempt, 
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   return {
     folder,
+    beside: place,
     session(agent) {
       try {
         const kept = JSON.parse(readFileSync(file, 'utf8')) as Partial<KeptSession>
@@ -48,17 +51,20 @@ export function furnish(
   files: { readonly [path: string]: string },
   values: { readonly [name: string]: string },
 ): void {
-  for (const [path, text] of Object.entries(files)) {
-    const at = join(home, path)
-    removeLinks(home, path.split('/').slice(0, -1))
-    mkdirSync(dirname(at), { recursive: true, mode: 0o700 })
-    rmSync(at, { force: true, recursive: true })
-    writeFileSync(at, filled(text, values), { mode: 0o600, flag: 'wx' })
-  }
+  for (const [path, text] of Object.entries(files)) writeNew(home, path, filled(text, values))
+}
+
+/** For its owner alone. */
+export function writeNew(home: string, path: string, text: string): void {
+  const at = join(home, path)
+  removeLinks(home, path.split('/').slice(0, -1))
+  mkdirSync(dirname(at), { recursive: true, mode: 0o700 })
+  rmSync(at, { force: true, recursive: true })
+  writeFileSync(at, text, { mode: 0o600, flag: 'wx' })
 }
 
 /** An agent that ran before may have made a link of a folder, to have us write through it. No agent runs now. */
-function removeLinks(home: string, folders: readonly string[]): void {
+export function removeLinks(home: string, folders: readonly string[]): void {
   let at = home
   for (const name of folders) {
     at = join(at, name)

@@ -20,6 +20,11 @@ export interface AgentProfile {
   readonly env: Texts
   /** In its home, each with its content, for both roads. */
   readonly files?: Texts
+  /**
+   * What takes the place of `env` and `files` when the person lends it their own login (`domain/plan-rules/agent-login.ts`). Words and lines
+   * that name {model} are left out where the plan names none. Not tried: that takes a real account.
+   */
+  readonly login?: { readonly env: Texts; readonly files?: Texts }
   /** The Agent Client Protocol; absent: it does not speak it, or not without a login. */
   readonly acp?: AcpRoad
   readonly headless?: HeadlessRoad
@@ -86,6 +91,28 @@ supports_websockets = false
 trust_level = "trusted"
 `
 
+const CODEX_LOGIN_CONFIG = `model = "{model}"
+check_for_update_on_startup = false
+mcp_optional_startup_grace_ms = 0
+cli_auth_credentials_store = "file"
+
+[projects."{root}"]
+trust_level = "trusted"
+`
+
+const CLAUDE_FILES = {
+  '.claude.json':
+    '{"hasCompletedOnboarding":true,"projects":{"{root}":{"hasTrustDialogAccepted":true,"hasCompletedProjectOnboarding":true}}}',
+}
+const CLAUDE_ENV = {
+  ANTHROPIC_MODEL: '{model}',
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  DISABLE_AUTOUPDATER: '1',
+  // Without it, it does not start as root; what it then allows itself, our sandbox does not.
+  IS_SANDBOX: '1',
+}
+const GEMINI_TRUST = { '.gemini/trustedFolders.json': '{"{root}":"TRUST_FOLDER"}' }
+
 const KIMI_CONFIG = `default_model = "{model}"
 
 [providers.planfold]
@@ -109,19 +136,9 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
     tested: '2.1.325',
     wire: 'anthropic',
     model: 'default',
-    env: {
-      ANTHROPIC_BASE_URL: '{url}',
-      ANTHROPIC_API_KEY: '{token}',
-      ANTHROPIC_MODEL: '{model}',
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-      DISABLE_AUTOUPDATER: '1',
-      // Without it, it does not start as root; what it then allows itself, our sandbox does not.
-      IS_SANDBOX: '1',
-    },
-    files: {
-      '.claude.json':
-        '{"hasCompletedOnboarding":true,"projects":{"{root}":{"hasTrustDialogAccepted":true,"hasCompletedProjectOnboarding":true}}}',
-    },
+    env: { ANTHROPIC_BASE_URL: '{url}', ANTHROPIC_API_KEY: '{token}', ...CLAUDE_ENV },
+    files: CLAUDE_FILES,
+    login: { env: CLAUDE_ENV, files: CLAUDE_FILES },
     acp: {
       command: ['claude-agent-acp'],
       package: '@agentclientprotocol/claude-agent-acp',
@@ -149,6 +166,7 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
     model: 'gpt-5.5',
     env: { CODEX_HOME: '{home}/.codex', PLANFOLD_MODEL_TOKEN: '{token}' },
     files: { '.codex/config.toml': CODEX_CONFIG },
+    login: { env: { CODEX_HOME: '{home}/.codex' }, files: { '.codex/config.toml': CODEX_LOGIN_CONFIG } },
     acp: {
       command: ['codex-acp'],
       package: '@agentclientprotocol/codex-acp',
@@ -210,7 +228,15 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
     files: {
       '.gemini/settings.json':
         '{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false}}',
-      '.gemini/trustedFolders.json': '{"{root}":"TRUST_FOLDER"}',
+      ...GEMINI_TRUST,
+    },
+    login: {
+      env: { GEMINI_CLI_NO_RELAUNCH: '1' },
+      files: {
+        '.gemini/settings.json':
+          '{"security":{"auth":{"selectedType":"oauth-personal"}},"privacy":{"usageStatisticsEnabled":false}}',
+        ...GEMINI_TRUST,
+      },
     },
     acp: { command: ['gemini', '--acp', '-m', '{model}'], mode: 'default' },
     headless: {
@@ -270,6 +296,7 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
       XAI_API_BASE_URL: '{url}/v1',
       GROK_MODELS_BASE_URL: '{url}/v1',
     },
+    login: { env: {} },
     acp: { command: ['grok', 'agent', '-m', '{model}', 'stdio'] },
     headless: {
       command: ['grok', '-p', '{prompt}', '--output-format', 'streaming-json', '--always-approve', '-m', '{model}'],

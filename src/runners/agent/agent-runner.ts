@@ -11,7 +11,7 @@ import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JsonObject } from '../../domain/json.ts'
 import { addCost, addUsage } from '../../domain/model-use.ts'
-import { type AgentRequest, agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
+import { agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { Failure } from '../../domain/result.ts'
 import { addSpend, askLine, NOTHING_SPENT, spendLine } from '../../domain/views/pages/agent-lines.ts'
 import type { GatewayOpened, GatewayReport, GatewayRequest, GatewayWire } from '../../models/model.ts'
@@ -25,11 +25,24 @@ import { converse } from './acp-road.ts'
 import { agentBrief } from './agent-brief.ts'
 import { furnish, openHome } from './agent-home.ts'
 import { AgentLog } from './agent-log.ts'
-import { type AgentProfile, COMMAND_LINES, filled, profileOf } from './agent-profiles.ts'
+import { COMMAND_LINES, filled, profileOf } from './agent-profiles.ts'
 import { spendingOf } from './agent-spending.ts'
-import { type FoundRoad, findAgent, findRoad } from './find-agent.ts'
+import {
+  type Chosen,
+  homeSeen,
+  mapValues,
+  modelOf,
+  modeOf,
+  PLAN_PORT,
+  planServer,
+  startOf,
+  withLogin,
+} from './agent-start.ts'
+import { findAgent, findRoad } from './find-agent.ts'
 import { LineReader } from './headless-road.ts'
+import { openLogin } from './login-use.ts'
 import { judgePermission } from './permission-request.ts'
+import { reportedOutput } from './reported-use.ts'
 
 export interface AgentRunnerOptions {
   readonly tree: ProcessTree
@@ -77,15 +90,6 @@ const failed = (failure: Failure): Outcome => ({ type: 'failed', failure, begun:
 
 // Which agent, by which road.
 
-interface Chosen {
-  readonly name: string
-  readonly request: AgentRequest
-  /** Null: a command that the plan names. */
-  readonly profile: AgentProfile | null
-  readonly road: 'acp' | 'headless'
-  readonly found: FoundRoad
-}
-
 function choose(attempt: Attempt, tools: RunnerTools): Chosen | Failure {
   const request = agentRequest(attempt.action)
   if (request === null || (attempt.definition.instruction ?? '').trim() === '')
@@ -120,8 +124,6 @@ const ON_PATH = 'its program must be on PATH, outside of the workspace'
 
 // One attempt.
 
-/** Where the plan tools are found on the loopback of the sandbox. */
-const PLAN_PORT = 3131
 /** How long an agent whose turn has ended may take to end by itself. */
 const LEAVE_MS = 500
 
@@ -133,13 +135,16 @@ async function carryOut(
   chosen: Chosen,
   scratch: string,
 ): Promise<Outcome> {
-  const { profile, request } = chosen
+  const { request } = chosen
   const secrets = Object.values(tools.secrets ?? {})
-  const log = new AgentLog(tools.log, secrets)
   const agent = tools.agent ?? NO_TOOLS
+  if (agent.login?.ok === false) return failed(agent.login.failure)
+  const login = agent.login?.value ?? null
   const environment = childEnvironment(attempt, tools)
   if (!environment.ok) return failed(environment.failure)
   const isBoxed = tools.sandbox !== undefined && (tools.sandbox.isRequired || (await tools.sandbox.room.check()).ok)
+  // A login is lent to nobody who could carry it away.
+  if (!isBoxed && login !== null) return failed(UNBOXED_LOGIN)
   if (!isBoxed) {
     const about = { what: `work without a sandbox, with your permissions (${chosen.name})`, about: 'no sandbox' }
     const answer = await agent.permit(about, stop.signal)
@@ -148,8 +153,15 @@ async function carryOut(
       return { type: 'interrupted', begun: false, reason: `nobody has answered yet: ${about.what}` }
     if (answer !== 'yes') return failed(UNBOXED)
   }
+  const profile = login === null || chosen.profile === null ? chosen.profile : withLogin(chosen.profile, request)
+  if (profile !== null && 'class' in profile) return failed(profile)
   const model = modelOf(request, profile)
   if ('class' in model) return failed(model)
+  const home = openHome(agent.place ?? tools.stateDir, attempt)
+  const lent = login === null ? null : await openLogin(login, home, tools, stop)
+  if (lent !== null && 'outcome' in lent) return lent.outcome
+  const borrowed = lent?.use ?? null
+  const log = new AgentLog(tools.log, [...secrets, ...(borrowed?.secrets ?? [])])
   const over = new AbortController()
   let parked: string | null = null
   let refused: Failure | null = null
@@ -162,7 +174,7 @@ async function carryOut(
   }
   // What a lost attempt was answered is not paid again.
   const keptAs = (number: number): string => `${attempt.key}/${number}`
-  const opened = await options.openGateway({
+  const asking: GatewayRequest = {
     wires: profile === null ? WIRES : [profile.wire],
     ...(model.use === null ? {} : { use: model.use }),
     payer: attempt.key,
@@ -180,10 +192,10 @@ async function carryOut(
       spent = addSpend(spent, call)
       log.note(spendLine(`${call.model} ${call.status}`, spent))
     },
-  })
-  if (!opened.ok) return failed(opened.failure)
-  const { gateway } = opened
-  const home = openHome(agent.place ?? tools.stateDir, attempt)
+  }
+  const opened = borrowed === null ? await options.openGateway(asking) : null
+  if (opened?.ok === false) return failed(opened.failure)
+  const gateway = opened?.gateway ?? null
   const plan = await options.openPlanTools?.({
     attempt,
     agent: `${chosen.name}/${attempt.task}`,
@@ -194,8 +206,8 @@ async function carryOut(
     const side = isBoxed ? 'sandbox' : 'loopback'
     const homeInside = isBoxed ? homeSeen(environment.value.HOME, root) : home.folder
     const values = {
-      url: gateway.url(side),
-      token: gateway.token,
+      url: gateway?.url(side) ?? '',
+      token: gateway?.token ?? '',
       model: model.name,
       root,
       home: homeInside,
@@ -211,15 +223,15 @@ async function carryOut(
         isBoxed,
         hasPlanTools: plan !== undefined && chosen.road === 'acp',
       }).slice(0, BRIEF_MAX)
-    const start = startOf(chosen, values, brief)
+    const start = startOf({ ...chosen, profile }, values, brief)
     const env = {
       ...environment.value,
       ...(isBoxed ? {} : { HOME: home.folder }),
       ...(profile === null
-        ? Object.assign({}, ...WIRES.map(wire => gateway.environmentFor(wire, side)))
+        ? Object.assign({}, ...WIRES.map(wire => gateway?.environmentFor(wire, side)))
         : mapValues(profile.env, text => filled(text, values))),
     }
-    const doors: SandboxDoor[] = [gateway.sandboxDoor]
+    const doors: SandboxDoor[] = gateway === null ? [] : [gateway.sandboxDoor]
     if (plan !== undefined) doors.push({ folder: join(scratch, 'plan'), socket: plan.socket, port: PLAN_PORT })
     const gate = await openGate(tools)
     if (!gate.ok) return failed(gate.failure)
@@ -250,7 +262,7 @@ async function carryOut(
       return failed(wrapped.failure)
     }
     log.note(
-      `starts ${chosen.name} ${chosen.found.version ?? ''} (${chosen.road}, ${isBoxed ? 'in a sandbox' : 'without a sandbox'})`,
+      `starts ${chosen.name} ${chosen.found.version ?? '(version unknown)'} (${chosen.road}, ${isBoxed ? 'in a sandbox' : 'without a sandbox'})`,
     )
     const said = new PassThrough()
     const errors: string[] = []
@@ -262,6 +274,7 @@ async function carryOut(
             root,
             log,
             onSession: session => home.keepSession(chosen.name, session),
+            onLine: line => borrowed?.used.hear(line),
             onTool: turnCounter(request.turns, () => {
               isOverTurns = true
               over.abort()
@@ -300,6 +313,7 @@ async function carryOut(
         version: options.version,
         log,
         onSession: session => home.keepSession(chosen.name, session),
+        onUse: told => borrowed?.used.hear(told),
         permit: async tool => {
           const verdict = await judgePermission(tool, place)
           if (verdict.allowed === true) return true
@@ -324,16 +338,21 @@ async function carryOut(
     lines?.end()
     const isTimedOut = why === 'timed out'
     await wrapped?.value.close(turn?.ok === false || (turn === null && exit.exit !== 0))
-    await gateway.close()
+    await gateway?.close()
+    await borrowed?.close()
     const text = log.close()
     if (stop.aborted) return { type: 'interrupted' }
     if (exit.failure !== undefined) return failed(exit.failure)
     const beyond = (await wrapped?.value.lookAfter()) ?? []
     const told = {
       ...(beyond.length === 0 ? {} : { beyond }),
-      ...reported(gateway.reports()),
+      ...reported(gateway?.reports() ?? []),
     }
-    const outputs: JsonObject = text === '' ? {} : { text }
+    const use = borrowed?.used.use ?? null
+    const outputs: JsonObject = {
+      ...(text === '' ? {} : { text }),
+      ...(use === null ? {} : { usage: reportedOutput(use) }),
+    }
     if (parked !== null)
       return { type: 'parked', reason: parked, ...(refused === null ? {} : { failure: refused }), outputs, ...told }
     const fault = isTimedOut
@@ -342,86 +361,14 @@ async function carryOut(
     if (fault !== null) return { type: 'failed', failure: fault, ...told }
     return { type: 'done', outputs, ...told }
   } finally {
-    await gateway.close()
+    await gateway?.close()
+    await borrowed?.close()
     await plan?.close()
   }
 }
 
 const BRIEF_MAX = 90_000
 const WIRES: readonly GatewayWire[] = ['anthropic', 'openai-chat', 'openai-responses', 'gemini']
-
-/** The home as it is seen inside: see `safety/sandbox/bubblewrap.ts`. */
-function homeSeen(home: string | undefined, root: string): string {
-  const isUsable = home?.startsWith('/') && home !== '/' && home !== root && !home.startsWith(`${root}/`)
-  return isUsable ? home! : '/tmp/home'
-}
-
-/** `provider/name` says which provider is asked; the agent is told the name. */
-function modelOf(
-  { model }: AgentRequest,
-  profile: AgentProfile | null,
-): { readonly use: string | null; readonly name: string } | Failure {
-  const at = model?.indexOf('/') ?? -1
-  if (model !== null) return at < 0 ? { use: null, name: model } : { use: model, name: model.slice(at + 1) }
-  if (profile === null) return { use: null, name: '' }
-  if (profile.model !== null) return { use: null, name: profile.model }
-  return failure(
-    'logic',
-    `${profile.title} has no model of its own`,
-    `name one: agent: { use: ${profile.name}, model: PROVIDER/NAME }`,
-  )
-}
-
-interface Start {
-  readonly argv: readonly string[]
-  readonly stdin: string | undefined
-}
-
-function startOf(
-  { request, profile, road, found }: Chosen,
-  values: { readonly session: string },
-  brief: (isResumed: boolean) => string,
-): Start {
-  if (profile === null) {
-    const [, ...args] = request.command!
-    return { argv: [found.program, ...args], stdin: `${brief(false)}\n` }
-  }
-  if (road === 'acp')
-    return {
-      argv: [found.program, ...profile.acp!.command.slice(1).map(word => filled(word, values))],
-      stdin: undefined,
-    }
-  const { command, resume, setup } = profile.headless!
-  const isResumed = resume !== undefined && values.session !== ''
-  const told = { ...values, prompt: brief(isResumed) }
-  const [, ...args] = isResumed ? resume : command
-  const argv = [found.program, ...args.map(word => filled(word, told))]
-  if (setup === undefined || isResumed) return { argv, stdin: undefined }
-  const before = [found.program, ...setup.slice(1).map(word => filled(word, told))]
-  return {
-    argv: ['/bin/sh', '-c', `${before.map(quoted).join(' ')} >/dev/null && exec "$@"`, 'sh', ...argv],
-    stdin: undefined,
-  }
-}
-
-const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
-
-/** Where it can write nothing, it need not be told to: its own modes for planning keep it from submitting a plan. */
-const modeOf = ({ acp }: AgentProfile, isBoxed: boolean): string | null =>
-  (isBoxed ? acp?.boxedMode : undefined) ?? acp?.mode ?? null
-
-/** The tools of the plan, as a server that the agent starts: a pipe to our socket, which says the token first. */
-function planServer({ token, socket }: PlanToolsServer, isBoxed: boolean, folder: string) {
-  const target = isBoxed ? { host: '127.0.0.1', port: PLAN_PORT } : { path: join(folder, socket) }
-  return {
-    name: 'planfold',
-    command: process.execPath,
-    args: ['-e', PIPE, JSON.stringify(target)],
-    env: [{ name: 'PLANFOLD_PLAN_TOKEN', value: token }],
-  }
-}
-
-const PIPE = `const s=require('net').connect(JSON.parse(process.argv[1]));s.on('error',()=>process.exit(1));s.on('close',()=>process.exit(0));s.write(process.env.PLANFOLD_PLAN_TOKEN+'\\n');process.stdin.pipe(s);s.pipe(process.stdout)`
 
 const NO_TOOLS: AgentTools = {
   facts: { plan: '', goal: null, decisions: [], earlier: [], changed: { paths: [], more: 0 } },
@@ -450,6 +397,15 @@ const UNBOXED: Failure = {
     'policy',
     'there is no sandbox here, and the agent may not work without one',
     'install bubblewrap, or allow it when you are asked',
+  ),
+  code: 'agent:no-sandbox',
+}
+
+const UNBOXED_LOGIN: Failure = {
+  ...failure(
+    'policy',
+    'there is no sandbox here, and a login is lent to an agent only inside of one',
+    'install bubblewrap, or take the leave to use a login back',
   ),
   code: 'agent:no-sandbox',
 }
@@ -528,6 +484,3 @@ function previewOf({ action, definition }: Attempt): string {
   const name = request?.use ?? request?.command?.join(' ') ?? 'the default agent'
   return `starts ${name}:\n${definition.instruction ?? ''}`
 }
-
-const mapValues = (texts: { readonly [name: string]: string }, change: (text: string) => string) =>
-  Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, change(text)]))

@@ -50,17 +50,19 @@ function known({ profile, acp, headless }: FoundAgent): KnownAgent {
 
 export function findAgent(place: AgentPlace, profile: AgentProfile): FoundAgent {
   const found = (road: Road | undefined): FoundRoad | null =>
-    road === undefined ? null : findRoad(place, road.command[0]!, road.tested ?? profile.tested)
+    road === undefined
+      ? null
+      : findRoad(place, road.command[0]!, road.tested ?? profile.tested, road.package ?? profile.package)
   return { profile, acp: found(profile.acp), headless: found(profile.headless) }
 }
 
 /** A program by its name or path, with what belongs to it; null when it is not there. */
-export function findRoad({ environment, root }: AgentPlace, name: string, tested = ''): FoundRoad | null {
+export function findRoad({ environment, root }: AgentPlace, name: string, tested = '', of = ''): FoundRoad | null {
   const program = name.startsWith('/') ? name : findProgram(name, { path: environment.PATH, outside: [root] })
   if (program === null) return null
   const real = realOrNull(program)
   if (real === null) return null
-  return { program, folders: foldersOf(program, real), version: versionOf(real), tested }
+  return { program, folders: foldersOf(program, real), version: versionOf(real, of), tested }
 }
 
 /** The folder of its packages, as npm lays them out; else the one it stands in. */
@@ -76,16 +78,24 @@ function packagesAround(path: string): string | null {
   return at < 0 ? null : path.slice(0, at + '/node_modules'.length)
 }
 
-function versionOf(real: string): string | null {
+/**
+ * That of the package it came in: one that npm has put into `node_modules`, or one that bears the agent's name. Any other package around it
+ * is a project it happens to lie in, and tells nothing of it.
+ */
+function versionOf(real: string, of: string): string | null {
   for (let folder = dirname(real); folder !== '/' && basename(folder) !== 'node_modules'; folder = dirname(folder)) {
     try {
-      const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+      const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+        readonly name?: unknown
         readonly version?: unknown
       }
-      if (typeof version === 'string') return version
+      if (typeof version === 'string' && (name === of || isInstalled(folder))) return version
     } catch {
       // Not here.
     }
   }
   return null
 }
+
+/** `node_modules/name` or `node_modules/@scope/name`. */
+const isInstalled = (folder: string): boolean => /\/node_modules\/(@[^/]+\/)?[^/]+$/.test(folder)

@@ -14,6 +14,8 @@ export interface LineOptions {
   readonly onSession: (session: string) => void
   /** How often it called a tool so far. */
   readonly onTool?: () => void
+  /** Every line. */
+  readonly onLine?: (line: object) => void
 }
 
 /** Reads what a headless agent prints. A line that is no JSON is shown as it is. */
@@ -49,6 +51,7 @@ export class LineReader {
       log.say(`${line}\n`)
       return
     }
+    this.#options.onLine?.(value)
     const [session] = textsAt(value, paths.session)
     if (session !== undefined && session !== this.#session) {
       this.#session = session

@@ -1,7 +1,8 @@
 // The rules of the user, in their folder for settings: addresses, for all workspaces or for one, and whether commands may run where there
-// is no sandbox. They are read for every plan and changed only by the person; a task never gets to write them.
+// is no sandbox, and which agents are lent a login. They are read for every plan and changed only by the person; a task never gets to write them.
 
 import { realpath } from 'node:fs/promises'
+import type { AgentName } from '../../domain/plan-rules/agent-request.ts'
 import { type CommandRule, ruleWords } from '../../domain/policy/command-rules.ts'
 import {
   NO_RULES,
@@ -26,6 +27,8 @@ export interface UserRules {
   readonly file: string
   /** Commands of the user's own plans may run where there is no sandbox. */
   readonly withoutSandbox: boolean
+  /** Agents that are lent the user's own login. */
+  readonly logins: readonly AgentName[]
   readonly rules: readonly { readonly rule: string; readonly from: 'user' | 'project' }[]
 }
 
@@ -39,12 +42,13 @@ export async function userNetworkRules(place: UserRulesPlace): Promise<readonly 
 export async function readUserRules(place: UserRulesPlace): Promise<Answer<UserRules>> {
   return await answering('reading your network rules', async () => {
     const file = USER_POLICY.file(place)
-    const { network, projects, withoutSandbox = false } = await USER_POLICY.read(place)
+    const { network, projects, withoutSandbox = false, logins = [] } = await USER_POLICY.read(place)
     const root = await realpath(place.root)
     const own = Object.hasOwn(projects, root) ? (projects[root] ?? []) : []
     return {
       file,
       withoutSandbox,
+      logins,
       rules: [
         ...network.map(rule => ({ rule, from: 'user' as const })),
         ...own.map(rule => ({ rule, from: 'project' as const })),
@@ -65,6 +69,23 @@ export async function rememberWithoutSandbox(
     await recordChange(place, { ...person, did: isAllowed ? 'allow' : 'forbid', what: 'no-sandbox' })
     const text = printPolicySettings({ ...settings, withoutSandbox: isAllowed })
     await USER_POLICY.write(place, text)
+    return true
+  })
+}
+
+/** False: nothing was different from what was there. */
+export async function rememberLogin(
+  place: UserRulesPlace,
+  { agent, isAllowed }: { readonly agent: AgentName; readonly isAllowed: boolean },
+  person: Person,
+): Promise<Answer<boolean>> {
+  return await answering('changing your settings', async () => {
+    const settings = await USER_POLICY.read(place)
+    const { logins = [] } = settings
+    if (logins.includes(agent) === isAllowed) return false
+    await recordChange(place, { ...person, did: isAllowed ? 'allow' : 'forbid', what: 'login', rule: agent })
+    const after = isAllowed ? [...logins, agent] : logins.filter(one => one !== agent)
+    await USER_POLICY.write(place, printPolicySettings({ ...settings, logins: after }))
     return true
   })
 }

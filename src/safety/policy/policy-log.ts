@@ -10,7 +10,7 @@ export interface PolicyChange {
   readonly at: number
   readonly by: string
   readonly did: 'allow' | 'ask' | 'deny' | 'forbid'
-  readonly what: 'network' | 'command' | 'no-sandbox'
+  readonly what: 'network' | 'command' | 'no-sandbox' | 'login'
   readonly rule?: string
   /** The workspace it holds in; absent: all of them. */
   readonly root?: string

@@ -133,13 +133,14 @@ const decisionBody = ({ at, ...decision }: TaskPage['decisions'][number]) => ({ 
 /** Of all attempts; null for what none of them tells. */
 function usedIn(attempts: TaskPage['attempts']): Used {
   const all = attempts.flatMap(({ used }) => used ?? [])
-  const sum = (key: keyof Used): number | null =>
+  const sum = (key: Exclude<keyof Used, 'reported'>): number | null =>
     all.reduce<number | null>((total, used) => (used[key] === null ? total : (total ?? 0) + used[key]), null)
   return {
     tokens: sum('tokens'),
     inputTokens: sum('inputTokens'),
     outputTokens: sum('outputTokens'),
     cost: sum('cost'),
+    reported: all.some(({ reported }) => reported),
   }
 }
 

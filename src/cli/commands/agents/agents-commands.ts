@@ -5,6 +5,7 @@ import { AGENT_NAMES, type AgentName as StartedAgent } from '../../../domain/pla
 import { AGENTS, type AgentName } from '../../../operations/install/agent-files.ts'
 import type { Act } from '../../context.ts'
 import { count } from '../option-values.ts'
+import type { AllowOptions } from './agent-login.ts'
 import type { InstallOptions } from './install.ts'
 import type { PrimeOptions } from './prime.ts'
 
@@ -15,11 +16,14 @@ export function addAgents(program: Command, act: Act): void {
     .addHelpText(
       'after',
       `
-An agent is started in the sandbox, with a home of its own; its model is asked through Planfold, which counts every token.
+An agent is started in the sandbox, with a home of its own; its model is asked through Planfold, which counts every token. An agent that
+you allow your own login speaks to its own servers instead, and nothing is counted.
 
 Examples:
   planfold agents
-  planfold agents test grok`,
+  planfold agents test grok
+  planfold agents allow claude --login
+  planfold agents allow claude --no-login`,
     )
 
   agents
@@ -34,6 +38,17 @@ Examples:
     )
     .addArgument(new Argument('<agent>', 'its name').choices(AGENT_NAMES))
     .action((agent: StartedAgent) => act(async context => (await import('./agents.ts')).tryAgent(context, agent)))
+
+  agents
+    .command('allow')
+    .description('lend an agent your own login (subscription), or take that back')
+    .addArgument(new Argument('<agent>', 'its name').choices(AGENT_NAMES))
+    .option('--login', 'it gets your login inside its sandbox; asks first')
+    .option('--no-login', 'take it back: its model is asked through Planfold')
+    .option('-y, --yes', 'do not ask')
+    .action((agent: StartedAgent, options: AllowOptions) =>
+      act(async context => (await import('./agent-login.ts')).allowLogin(context, agent, options)),
+    )
 
   program
     .command('install')

@@ -1,11 +1,13 @@
-// `planfold agents list|test`: which coding agents can be started here, and whether one really works.
+// `planfold agents list|test`: which coding agents can be started here, with whose login, and whether one really works.
 
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { agentsAt, compose, locate, openAgentModel } from '../../../compose.ts'
+import { AGENT_LOGINS } from '../../../domain/plan-rules/agent-login.ts'
 import type { AgentName } from '../../../domain/plan-rules/agent-request.ts'
 import { trusted } from '../../../engine/roles.ts'
+import { lentLogins } from '../../../operations/agents/agent-login.ts'
 import {
   type AgentTest,
   makeTestFolder,
@@ -20,6 +22,7 @@ import { answer } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { CliError, EXIT } from '../../exit.ts'
 import { table } from '../../terminal/table.ts'
+import { placeOf } from '../policy/policy.ts'
 
 async function known(context: Context): Promise<readonly KnownAgent[]> {
   const { cwd, environment, settings } = context
@@ -28,17 +31,22 @@ async function known(context: Context): Promise<readonly KnownAgent[]> {
 }
 
 export async function listAgents(context: Context): Promise<number> {
-  const agents = await known(context)
+  const lent = await lentLogins(placeOf(context))
+  const agents = (await known(context)).map(agent => ({
+    ...agent,
+    login: AGENT_LOGINS[agent.name] === undefined ? null : lent.includes(agent.name) ? 'lent' : 'possible',
+  }))
   answer(context, { agents }, () => {
-    const rows = agents.map(({ name, title, status, road, version, tested, install }) => [
+    const rows = agents.map(({ name, title, status, road, version, tested, install, login }) => [
       name,
       title,
       status === 'missing' ? `not installed: npm install -g ${install}` : `${version ?? 'unknown version'} (${road})`,
       tested,
+      login === 'lent' ? 'your login, not counted' : 'through Planfold, counted',
     ])
     return table(
       context.paint,
-      ['agent', 'name', 'installed', 'tested with'],
+      ['agent', 'name', 'installed', 'tested with', 'its model'],
       rows,
       context.terminal?.columns() ?? null,
     )
@@ -63,7 +71,7 @@ export async function tryAgent(context: Context, name: AgentName): Promise<numbe
       throw new CliError(
         EXIT.failed,
         'agent:unfit',
-        `${found.title} ${found.version ?? ''} does not fit: ${tested.why ?? 'the test does not pass'}`,
+        `${found.title} ${found.version ?? '(version unknown)'} does not fit: ${tested.why ?? 'the test does not pass'}`,
         tested.hint ?? `tested was version ${found.tested}; install that one`,
         [],
         { ...tested },
@@ -71,7 +79,7 @@ export async function tryAgent(context: Context, name: AgentName): Promise<numbe
     answer(context, { ...tested, road: found.road, version: found.version }, () => {
       const { durationMs, calls, tokens } = tested
       const spent = calls === null ? '' : `, ${calls} calls and ${tokens} tokens by our count`
-      return `${found.title} ${escapeForTerminal(found.version ?? '')} fits: it repaired the test in ${(durationMs / 1000).toFixed(1)} s (${found.road}${spent})`
+      return `${found.title} ${escapeForTerminal(found.version ?? '(version unknown)')} fits: it repaired the test in ${(durationMs / 1000).toFixed(1)} s (${found.road}${spent})`
     })
     return EXIT.done
   } finally {

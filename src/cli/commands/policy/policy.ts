@@ -240,7 +240,7 @@ export async function forbid(context: Context, address: string, { project }: Rul
 }
 
 /** In whose name, and when. */
-async function personOf({ cwd, environment, settings: { as, dir }, now }: Context): Promise<Person> {
+export async function personOf({ cwd, environment, settings: { as, dir }, now }: Context): Promise<Person> {
   const by = await callerName({ cwd, environment, word: partText, create: false, dir, as })
   return { by, at: now() }
 }

@@ -42,6 +42,8 @@ export interface Used {
   readonly outputTokens: number | null
   /** In dollars, or as an agent said. */
   readonly cost: number | null
+  /** Whoever did it says so; nobody counted. */
+  readonly reported: boolean
 }
 
 export interface DecisionTold {
@@ -184,14 +186,14 @@ export function usedBy({ model, outputs = {} }: Result): Used | null {
   if (model !== undefined) {
     const { inputTokens, outputTokens } = model.usage
     const cost = model.cost.known ? model.cost.usd : null
-    return { tokens: inputTokens + outputTokens, inputTokens, outputTokens, cost }
+    return { tokens: inputTokens + outputTokens, inputTokens, outputTokens, cost, reported: false }
   }
   const said = { ...objectOf(outputs.metrics), ...objectOf(outputs.usage) }
   const [inputTokens, outputTokens] = [whole(said.input_tokens), whole(said.output_tokens)]
   const sum = inputTokens === null && outputTokens === null ? null : (inputTokens ?? 0) + (outputTokens ?? 0)
   const tokens = whole(said.tokens) ?? sum
   const cost = amount(said.cost_usd) ?? amount(said.cost)
-  return tokens === null && cost === null ? null : { tokens, inputTokens, outputTokens, cost }
+  return tokens === null && cost === null ? null : { tokens, inputTokens, outputTokens, cost, reported: true }
 }
 
 const objectOf = (value: Json | undefined): JsonObject =>

@@ -1,0 +1,52 @@
+// Whether an agent is lent the person's own login. Only the person says so, once for each agent; a task or an agent never does.
+
+import { AGENT_LOGINS, type AgentLogin, LOGIN_AGENTS } from '../../domain/plan-rules/agent-login.ts'
+import type { AgentName } from '../../domain/plan-rules/agent-request.ts'
+import { layerWords } from '../../domain/policy/policy-layer.ts'
+import { readUserRules, rememberLogin, type UserRulesPlace } from '../../safety/network/user-rules.ts'
+import { readPolicyLayers } from '../../safety/policy/policy-files.ts'
+import type { Person } from '../../safety/policy/policy-log.ts'
+import { type Answer, failure } from '../../safety/safety-refusal.ts'
+import { refuseTask } from '../policy/network-rules.ts'
+
+/** What may be lent, before anybody is asked. */
+export async function loginOf(place: UserRulesPlace, agent: AgentName): Promise<Answer<AgentLogin>> {
+  const refused = refuseTask(place)
+  if (refused !== null) return refused
+  const login = AGENT_LOGINS[agent]
+  if (login === undefined)
+    return no(
+      'logic',
+      `the login of ${agent} is not kept in a file of its own, so it cannot be lent`,
+      `it can be of ${LOGIN_AGENTS.join(', ')}; give ${agent} a model with \`agent: { use: ${agent}, model: PROVIDER/NAME }\``,
+    )
+  const layers = await readPolicyLayers(place)
+  if (!layers.ok) return layers
+  for (const layer of layers.value)
+    for (const key of ['logins', 'models'] as const)
+      if (layer.policy.data?.[key] === 'deny')
+        return no(
+          'policy',
+          `${layerWords(layer, 'data')} does not allow it (data.${key}: deny)`,
+          'ask whoever wrote that policy',
+        )
+  return { ok: true, value: login }
+}
+
+/** True when that is new. */
+export async function setLogin(
+  place: UserRulesPlace,
+  order: { readonly agent: AgentName; readonly isAllowed: boolean; readonly person: Person },
+): Promise<Answer<boolean>> {
+  const allowed = order.isAllowed ? await loginOf(place, order.agent) : (refuseTask(place) ?? { ok: true as const })
+  return allowed.ok ? await rememberLogin(place, order, order.person) : allowed
+}
+
+/** The agents that are lent a login; none where the settings cannot be read. */
+export async function lentLogins(place: UserRulesPlace): Promise<readonly AgentName[]> {
+  const read = await readUserRules(place)
+  return read.ok ? read.value.logins : []
+}
+
+const no = (kind: 'policy' | 'logic', message: string, hint: string) =>
+  ({ ok: false, failure: failure(kind, message, hint) }) as const

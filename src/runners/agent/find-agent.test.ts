@@ -1,0 +1,49 @@
+// The version of an agent is that of its own package, or not known: never that of a project it lies in.
+
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { listAgents } from './find-agent.ts'
+
+function setup() {
+  const folder = mkdtempSync(join(tmpdir(), 'pf-find-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text, { mode: 0o755 })
+  }
+  mkdirSync(join(folder, 'bin'))
+  write('package.json', '{"name":"some-project","version":"0.1.0"}')
+  const grok = () => {
+    const place = { environment: { PATH: join(folder, 'bin') }, root: join(folder, 'elsewhere') }
+    return listAgents(place).find(({ name }) => name === 'grok')
+  }
+  return { folder, write, grok, link: (to: string) => symlinkSync(join(folder, to), join(folder, 'bin/grok')) }
+}
+
+test('a program that lies in somebody’s project has no version of that project', () => {
+  const { write, grok } = setup()
+  write('bin/grok', '')
+  expect(grok()).toMatchObject({ status: 'other-version', version: null })
+})
+
+test('a program in an npm package has the version of that package, also from deep inside and of one for this platform', () => {
+  const { write, grok, link } = setup()
+  write(
+    'node_modules/@xai-official/grok-linux-x64/package.json',
+    '{"name":"@xai-official/grok-linux-x64","version":"1.0.41"}',
+  )
+  write('node_modules/@xai-official/grok-linux-x64/dist/package.json', '{"type":"module","version":"0.0.0"}')
+  write('node_modules/@xai-official/grok-linux-x64/dist/bin/grok', '')
+  link('node_modules/@xai-official/grok-linux-x64/dist/bin/grok')
+  expect(grok()).toMatchObject({ status: 'installed', version: '1.0.41' })
+})
+
+test('a checkout of the agent itself has its version', () => {
+  const { write, grok, link } = setup()
+  write('src/grok/package.json', '{"name":"@xai-official/grok","version":"1.0.42"}')
+  write('src/grok/bin/grok', '')
+  link('src/grok/bin/grok')
+  expect(grok()).toMatchObject({ status: 'other-version', version: '1.0.42' })
+})

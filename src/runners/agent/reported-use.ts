@@ -1,0 +1,81 @@
+// What an agent says of its own use, where nobody else counts: tokens and money, as the last line that tells them has it. It is shown as
+// reported, and never taken for counted.
+
+import type { JsonObject } from '../../domain/json.ts'
+
+export interface ReportedUse {
+  readonly inputTokens: number | null
+  readonly outputTokens: number | null
+  /** In US dollars. */
+  readonly cost: number | null
+}
+
+const INPUT = [
+  ['usage', 'input_tokens'],
+  ['usage', 'inputTokens'],
+  ['stats', 'input_tokens'],
+  ['_meta', 'usage', 'inputTokens'],
+]
+const OUTPUT = [
+  ['usage', 'output_tokens'],
+  ['usage', 'outputTokens'],
+  ['stats', 'output_tokens'],
+  ['_meta', 'usage', 'outputTokens'],
+]
+
+export class UseListener {
+  #use: ReportedUse = { inputTokens: null, outputTokens: null, cost: null }
+
+  /** A line, an update or an answer of the agent. */
+  hear(told: unknown): void {
+    this.#use = {
+      inputTokens: whole(firstAt(told, INPUT)) ?? this.#use.inputTokens,
+      outputTokens: whole(firstAt(told, OUTPUT)) ?? this.#use.outputTokens,
+      cost: amount(costIn(told)) ?? this.#use.cost,
+    }
+  }
+
+  /** Null when it told nothing. */
+  get use(): ReportedUse | null {
+    return Object.values(this.#use).every(value => value === null) ? null : this.#use
+  }
+}
+
+/** As the result of a task keeps it, beside what it put out. */
+export function reportedOutput({ inputTokens, outputTokens, cost }: ReportedUse): JsonObject {
+  const said = { input_tokens: inputTokens, output_tokens: outputTokens, cost_usd: cost }
+  return { ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null)), reported: true }
+}
+
+export function reportedWords(use: ReportedUse | null): string {
+  if (use === null) return 'the agent did not report what it used; nothing was counted'
+  const { inputTokens, outputTokens, cost } = use
+  const told = [
+    ...(inputTokens === null ? [] : [`${inputTokens} tokens in`]),
+    ...(outputTokens === null ? [] : [`${outputTokens} out`]),
+    ...(cost === null ? [] : [`${cost} USD`]),
+  ]
+  return `reported by the agent, not counted: ${told.join(', ')}`
+}
+
+function costIn(told: unknown): unknown {
+  const dollars = valueAt(told, ['total_cost_usd'])
+  if (dollars !== undefined) return dollars
+  return valueAt(told, ['cost', 'currency']) === 'USD' ? valueAt(told, ['cost', 'amount']) : undefined
+}
+
+const firstAt = (value: unknown, paths: readonly (readonly string[])[]): unknown =>
+  paths.map(path => valueAt(value, path)).find(found => found !== undefined)
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  let found = value
+  for (const key of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined
+    found = (found as { readonly [key: string]: unknown })[key]
+  }
+  return found
+}
+
+const amount = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
+const whole = (value: unknown): number | null => (Number.isSafeInteger(value) ? amount(value) : null)
