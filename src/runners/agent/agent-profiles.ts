@@ -170,7 +170,7 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
     name: 'opencode',
     title: 'opencode',
     package: 'opencode-ai',
-    tested: '1.18.33',
+    tested: '1.18.18',
     wire: 'openai-chat',
     model: null,
     env: {
