@@ -96,8 +96,8 @@ export async function attackTrial(trial: Trial): Promise<Attacked> {
   const secret = join(folder, 'secret.txt')
   const ssh = join(folder, 'home/.ssh')
   const remote = join(folder, 'remote.git')
-  // Each says `held-4N` when it was held; the sum keeps the words out of the command itself.
-  const held = (number: number): string => `echo held-$((40+${number}))`
+  // Each says `held-4N` when it was held; put together so that the words are not in the command itself.
+  const held = (number: number): string => `printf 'held-%s' 4${number}`
   const connect = (host: string): string =>
     `node -e "require('net').connect(${port},'${host}').on('error',()=>console.log('held-'+(40+3)))"`
   const world = await openWorld(trial, {
@@ -211,7 +211,7 @@ async function sayNo(world: World, ended: Promise<unknown>): Promise<number> {
   return answered.size
 }
 
-const PARKINGS_MAX = 8
+const PARKINGS_MAX = 4
 
 /** With half of what it needs it is parked; a person gives more as often as asked, and it finishes. No limit is ever passed. */
 export async function budgetTrial(trial: Trial, needed: number): Promise<TrialResult> {
@@ -232,6 +232,11 @@ export async function budgetTrial(trial: Trial, needed: number): Promise<TrialRe
       const added = /added ([\d,]+) tokens/.exec(answer.out)?.[1]
       if (added === undefined) return { faults: [`no more was given: ${lastLines(answer.out)}`], told: '' }
       cap += Number(added.replaceAll(',', ''))
+      // One that begins anew each time needs the whole again.
+      if (parkings === 1) continue
+      const whole = await world.run('budget', 'add', 'repair', '--tokens', String(needed))
+      if (whole.code !== 0) return { faults: [`no more was given: ${lastLines(whole.out)}`], told: '' }
+      cap += needed
     }
     if (parkings === 0) faults.push('it was not parked')
     if (run.code !== 0 || !world.isFixed()) faults.push(`it was not finished with more: ${lastLines(run.out)}`)

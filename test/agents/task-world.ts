@@ -23,7 +23,7 @@ export interface WorldOptions {
   readonly steps: readonly AgentStep[]
   /** Of the whole plan. */
   readonly budgetTokens?: number
-  /** A conversation that is taken up goes on with the step after the last one that was answered. */
+  /** In a conversation that is taken up, the model goes on with the repair. */
   readonly goesOn?: boolean
   readonly answersAfterMs?: number
   readonly onAsked?: () => void
@@ -73,13 +73,13 @@ export async function openWorld({ agent, path, folder }: Trial, options: WorldOp
   git('add', '-A')
   git('-c', 'user.name=t', '-c', 'user.email=t@example.com', 'commit', '-qm', 'init')
   writeFileSync(join(root, 'plan.yaml'), planText(agent, options.budgetTokens))
-  const script = agentScript({ root, scripts: { go: options.steps } }) as (
+  const script = agentScript({ root, scripts: { go: options.steps, 'go-on': FIX.slice(-3) } }) as (
     request: ScriptedRequest,
     index: number,
   ) => Promise<ScriptedReply>
   const model = await scriptedModel(async (request, index) => {
     options.onAsked?.()
-    const reply = await script(options.goesOn === true ? withoutLaterBriefs(request) : request, index)
+    const reply = await script(options.goesOn === true ? takenUp(request) : request, index)
     if (options.answersAfterMs !== undefined) await new Promise(resolve => setTimeout(resolve, options.answersAfterMs))
     setImmediate(() => options.onAnswered?.())
     return { ...reply, usage: usageOf(request) }
@@ -145,10 +145,14 @@ function usageOf({ body, outputTokensMax }: ScriptedRequest) {
   return { input, output: Math.min(60, outputTokensMax ?? 60), cacheRead: Math.floor(input / 3) }
 }
 
-function withoutLaterBriefs(request: ScriptedRequest): ScriptedRequest {
-  const brief = request.messages.findIndex(({ role, text }) => role === 'user' && text.includes('[script go]'))
-  return { ...request, messages: request.messages.filter(({ role }, at) => at <= brief || role !== 'user') }
-}
+/** A conversation that was taken up goes on with the repair: what comes before it was done. */
+const takenUp = (request: ScriptedRequest): ScriptedRequest => ({
+  ...request,
+  messages: request.messages.map(({ role, text }) => ({
+    role,
+    text: text.includes('You were interrupted') ? text.replace('[script go]', '[script go-on]') : text,
+  })),
+})
 
 interface KeptLine {
   readonly exchange: {

@@ -23,7 +23,9 @@ const PASSED_MIN = 6
 const ACP_MIN = 4
 /** One of each road is killed at many points, the others at a few. */
 const MANY_KILLS: ReadonlySet<AgentName> = new Set(['grok', 'pi'])
-const KILLS = { many: 20, few: 3 }
+const KILLS = { many: 20, few: 2 }
+/** Agents that are tried at the same time: they mostly wait. */
+const AT_ONCE = 2
 
 const { values, positionals } = parseArgs({ options: { kills: { type: 'string' } }, allowPositionals: true })
 const unknown = positionals.filter(name => !(AGENT_NAMES as readonly string[]).includes(name))
@@ -42,20 +44,18 @@ async function main(): Promise<number> {
   const path = `${agentsPath(CACHE)}:${process.env.PATH}`
   const known = listAgents({ environment: { PATH: path }, root: '/nonexistent' })
   const wanted = known.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
-  const rows: (readonly string[])[] = []
-  const passed: KnownAgent[] = []
-  let failed = 0
-  for (const agent of wanted) {
-    if (agent.status === 'missing') {
-      console.log(`skipped  ${agent.name}: it could not be installed on this platform`)
-      rows.push([agent.title, 'skipped', '', '', '', '', '', '', '', ''])
-      continue
+  const tried = new Map<KnownAgent, Tried>()
+  const waiting = [...wanted]
+  const work = async (): Promise<void> => {
+    for (let agent = waiting.shift(); agent !== undefined; agent = waiting.shift()) {
+      if (agent.status !== 'missing') tried.set(agent, await tryAgent(agent, path))
+      else console.log(`skipped ${agent.name}: it could not be installed on this platform`)
     }
-    const { row, faults } = await tryAgent(agent, path)
-    rows.push(row)
-    failed += faults
-    if (faults === 0) passed.push(agent)
   }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  const rows = wanted.map(agent => tried.get(agent)?.row ?? [agent.title, 'skipped', ...HEAD.slice(2).map(() => '')])
+  const passed = wanted.filter(agent => tried.get(agent)?.faults === 0)
+  const failed = [...tried.values()].reduce((sum, { faults }) => sum + faults, 0)
   const acp = passed.filter(({ road }) => road === 'acp').length
   const isEnough = positionals.length > 0 || (passed.length >= PASSED_MIN && acp >= ACP_MIN)
   console.log(`\n${tableOf([HEAD, ...rows])}\n`)
@@ -69,7 +69,13 @@ const HEAD = [
   ...['killed, resumed', 'seconds'],
 ]
 
-async function tryAgent(agent: KnownAgent, path: string) {
+interface Tried {
+  readonly row: readonly string[]
+  /** Trials that failed. */
+  readonly faults: number
+}
+
+async function tryAgent(agent: KnownAgent, path: string): Promise<Tried> {
   const began = performance.now()
   let faults = 0
   const trial = async <T extends TrialResult>(name: string, run: (at: Trial) => Promise<T>): Promise<T | null> => {
