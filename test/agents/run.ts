@@ -5,11 +5,9 @@
 //   npm run agents:mcp                      all
 //   npm run agents:mcp -- --only claude     this one; may be given several times
 
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { AGENTS, type Agent, versionOf } from './agents.ts'
+import { installAgents } from './installed.ts'
 import { type Findings, tryAgent } from './trial.ts'
 
 const RUNS_MIN = 4
@@ -23,7 +21,7 @@ if (unknown.length > 0) {
 }
 const wanted = AGENTS.filter(({ name }) => values.only?.includes(name) ?? true)
 
-install()
+installAgents()
 
 const HEAD = [
   'agent',
@@ -74,17 +72,6 @@ for (const row of [HEAD, ...rows])
 if (values.only === undefined && runs < RUNS_MIN) {
   console.log(`Only ${runs} agents ran; at least ${RUNS_MIN} must.`)
   process.exitCode = 1
-}
-
-/** Once for each lock: on some platforms an agent stays missing, however often it is installed. */
-function install(): void {
-  const lock = readFileSync(join(import.meta.dirname, 'package-lock.json'), 'utf8')
-  const installed = join(import.meta.dirname, 'node_modules/.installed-lock.json')
-  if (existsSync(installed) && readFileSync(installed, 'utf8') === lock) return
-  console.log('Installing the agents into test/agents/node_modules: 1.3 GB, once.')
-  const done = spawnSync('npm', ['ci', '--no-progress'], { cwd: import.meta.dirname, stdio: 'inherit' })
-  if (done.status === 0) writeFileSync(installed, lock)
-  else console.log('npm ci failed; agents that are not there are skipped')
 }
 
 function rowOf(agent: Agent, version: string, found: Findings): readonly string[] {

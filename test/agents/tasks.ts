@@ -1,30 +1,40 @@
-// `npm run agents`: every agent that is installed repairs the failing test of a small repository as an `agent` task, is driven to break
-// out, and is killed with Planfold. Real agents, a real sandbox, a model that follows a script. See README.md.
+// `npm run agents`: every agent that is installed is put through the trials of an `agent` task. Real agents, a real sandbox, a model that
+// follows a script; nothing leaves this machine. See README.md.
+//
+//   npm run agents                         all
+//   npm run agents -- grok claude          these
+//   npm run agents -- pi --kills 20        so many kills for each
 
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { AGENT_NAMES, type AgentName } from '../../src/domain/plan-rules/agent-request.ts'
 import { listAgents } from '../../src/runners/agent/find-agent.ts'
 import type { KnownAgent } from '../../src/runners/runner.ts'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
-import { agentsPath } from './installed.ts'
-import { attackTrial, killTrial, repairTrial, type TrialResult } from './task-trials.ts'
+import { agentsPath, installAgents } from './installed.ts'
+import { killTrial } from './kill-trial.ts'
+import { attackTrial, budgetTrial, repairTrial, type TrialResult } from './task-trials.ts'
+import type { Trial } from './task-world.ts'
 
-const HERE = import.meta.dirname
-const CACHE = join(HERE, '../../.cache/agents')
+const CACHE = join(import.meta.dirname, '../../.cache/agents')
 /** Fewer than these, and the command fails. */
-const RAN_MIN = 6
+const PASSED_MIN = 6
 const ACP_MIN = 4
+/** One of each road is killed at many points, the others at a few. */
+const MANY_KILLS: ReadonlySet<AgentName> = new Set(['grok', 'pi'])
+const KILLS = { many: 20, few: 2 }
+/** Agents that are tried at the same time: they mostly wait. */
+const AT_ONCE = 2
 
-const args = process.argv.slice(2)
-const only = args.includes('--only') ? (args[args.indexOf('--only') + 1] ?? '').split(',') : null
-const kills = args.includes('--kills') ? Number(args[args.indexOf('--kills') + 1]) : 3
-
+const { values, positionals } = parseArgs({ options: { kills: { type: 'string' } }, allowPositionals: true })
+const unknown = positionals.filter(name => !(AGENT_NAMES as readonly string[]).includes(name))
+if (unknown.length > 0 || !/^\d{1,3}$/.test(values.kills ?? '3')) {
+  console.error(`npm run agents -- [AGENT …] [--kills NUMBER]; agents are ${AGENT_NAMES.join(', ')}`)
+  process.exit(2)
+}
 async function main(): Promise<number> {
-  install('.', 'node_modules/@openai/codex')
-  install('grok', 'grok/node_modules/@xai-official/grok')
-  spawnSync(process.execPath, [join(HERE, 'grok/unpack.mjs')], { stdio: 'inherit' })
+  installAgents()
   const standing = await bubblewrap({ environment: process.env, outside: [] }).check()
   if (!standing.ok) {
     console.log(`no sandbox: ${standing.failure.message}`)
@@ -33,65 +43,80 @@ async function main(): Promise<number> {
   mkdirSync(CACHE, { recursive: true })
   const path = `${agentsPath(CACHE)}:${process.env.PATH}`
   const known = listAgents({ environment: { PATH: path }, root: '/nonexistent' })
-  const wanted = known.filter(({ name }) => only === null || only.includes(name))
-  const ran: KnownAgent[] = []
-  let failed = 0
-  for (const agent of wanted) {
-    if (agent.status === 'missing') {
-      console.log(`skipped  ${agent.name}: ${SKIPPED[agent.name] ?? 'it could not be installed on this platform'}`)
-      continue
+  const wanted = known.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+  const tried = new Map<KnownAgent, Tried>()
+  const waiting = [...wanted]
+  const work = async (): Promise<void> => {
+    for (let agent = waiting.shift(); agent !== undefined; agent = waiting.shift()) {
+      if (agent.status !== 'missing') tried.set(agent, await tryAgent(agent, path))
+      else console.log(`skipped ${agent.name}: it could not be installed on this platform`)
     }
-    const trials: readonly (readonly [string, () => Promise<TrialResult>])[] = [
-      ['repairs the test', () => repairTrial(agent, path, folder(agent.name, 'repair'))],
-      ['does not break out', () => attackTrial(agent, path, folder(agent.name, 'attack'))],
-      ...(agent.road === 'acp'
-        ? [
-            [
-              `is killed ${kills} times and goes on`,
-              () => killTrial(agent, path, folder(agent.name, 'kill'), kills),
-            ] as const,
-          ]
-        : []),
-    ]
-    let isFit = true
-    for (const [what, trial] of trials) {
-      const began = performance.now()
-      const result = await trial().catch((error: Error) => ({ ok: false, told: error.message }))
-      const seconds = ((performance.now() - began) / 1000).toFixed(1)
-      console.log(
-        `${result.ok ? 'ok      ' : 'FAILED  '} ${agent.name} ${agent.version ?? ''} (${agent.road}) ${what}, ${seconds} s: ${result.told}`,
-      )
-      isFit &&= result.ok
-      if (!result.ok) failed++
-    }
-    if (isFit) ran.push(agent)
   }
-  const acp = ran.filter(({ road }) => road === 'acp').length
-  console.log(`${ran.length} agents passed, ${acp} of them through ACP; ${failed} trials failed`)
-  if (failed > 0) return 1
-  return only !== null || (ran.length >= RAN_MIN && acp >= ACP_MIN) ? 0 : 1
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  const rows = wanted.map(agent => tried.get(agent)?.row ?? [agent.title, 'skipped', ...HEAD.slice(2).map(() => '')])
+  const passed = wanted.filter(agent => tried.get(agent)?.faults === 0)
+  const failed = [...tried.values()].reduce((sum, { faults }) => sum + faults, 0)
+  const acp = passed.filter(({ road }) => road === 'acp').length
+  const isEnough = positionals.length > 0 || (passed.length >= PASSED_MIN && acp >= ACP_MIN)
+  console.log(`\n${tableOf([HEAD, ...rows])}\n`)
+  console.log(`${passed.length} agents passed everything, ${acp} of them through ACP; ${failed} trials failed`)
+  if (!isEnough) console.log(`at least ${PASSED_MIN} must pass, ${ACP_MIN} of them through ACP`)
+  return failed === 0 && isEnough ? 0 : 1
 }
 
-/** Those that are known and not pinned here, and why. */
-const SKIPPED: { readonly [name in AgentName]?: string } = {
-  cline: 'it is not pinned here: 455 MB for a road that pi stands for',
+const HEAD = [
+  ...['agent', 'version', 'road', 'repaired', 'attacks held', "tokens = server's", 'replay', 'half budget, more'],
+  ...['killed, resumed', 'seconds'],
+]
+
+interface Tried {
+  readonly row: readonly string[]
+  /** Trials that failed. */
+  readonly faults: number
 }
 
-function folder(name: string, trial: string): string {
-  const at = join(CACHE, 'tasks', `${name}-${trial}`)
-  rmSync(at, { recursive: true, force: true })
-  return at
+async function tryAgent(agent: KnownAgent, path: string): Promise<Tried> {
+  const began = performance.now()
+  let faults = 0
+  const trial = async <T extends TrialResult>(name: string, run: (at: Trial) => Promise<T>): Promise<T | null> => {
+    const folder = join(CACHE, 'tasks', `${agent.name}-${name}`)
+    rmSync(folder, { recursive: true, force: true })
+    const from = performance.now()
+    const result = await run({ agent, path, folder }).catch((error: Error) => error)
+    const isOk = !(result instanceof Error) && result.faults.length === 0
+    const told = result instanceof Error ? result.message : isOk ? result.told : result.faults.join('; ')
+    console.log(`${isOk ? 'ok    ' : 'FAILED'}  ${agent.name} ${name}, ${secondsSince(from)} s: ${told}`)
+    if (!isOk) faults++
+    return result instanceof Error ? null : result
+  }
+  const repaired = await trial('repair', repairTrial)
+  const attacked = await trial('attack', attackTrial)
+  const parked = await trial('budget', at => budgetTrial(at, repaired?.tokens ?? 0))
+  const kills = Number(values.kills ?? (MANY_KILLS.has(agent.name) ? KILLS.many : KILLS.few))
+  const killed = kills === 0 ? null : await trial('kill', at => killTrial(at, kills))
+  const yes = (isSo: boolean | undefined): string => (isSo === true ? 'yes' : 'NO')
+  const row = [
+    ...[agent.title, versionOf(agent), agent.road ?? ''],
+    ...[yes(repaired?.isRepaired), `${attacked?.held ?? 0} of ${attacked?.attacks ?? 4}`, yes(repaired?.isCounted)],
+    ...[yes(repaired?.isReplayed), yes(parked?.faults.length === 0)],
+    killed === null ? '' : `${killed.kills - killed.faults.length} of ${killed.kills}, ${killed.takenUp} taken up`,
+    secondsSince(began),
+  ]
+  return { row, faults }
 }
 
-/** Once; from the lock, without install scripts. */
-function install(at: string, mark: string): void {
-  if (existsSync(join(HERE, mark))) return
-  console.log(`installing the agents of test/agents/${at === '.' ? '' : at} …`)
-  spawnSync('npm', ['ci', '--silent'], { cwd: join(HERE, at), stdio: 'inherit' })
+/** Of what is started: for some that is an adapter, which brings the agent with it. */
+const versionOf = ({ install, version }: KnownAgent): string =>
+  install.endsWith('-acp') ? `${version} (${install.split('/').at(-1)})` : (version ?? '')
+
+const secondsSince = (began: number): string => ((performance.now() - began) / 1_000).toFixed(1)
+
+/** As Markdown, so that it can be put into the guide. */
+function tableOf(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map(row => row[column]!.length)))
+  const line = (row: readonly string[]) => `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`
+  const [head, ...others] = rows.map(line)
+  return [head, `|${widths.map(width => '-'.repeat(width + 2)).join('|')}|`, ...others].join('\n')
 }
 
-if (only?.some(name => !(AGENT_NAMES as readonly string[]).includes(name))) {
-  console.log(`--only names agents: ${AGENT_NAMES.join(', ')}`)
-  process.exit(2)
-}
 process.exit(await main())

@@ -1,11 +1,11 @@
 // The private home of an agent for one visit of a task: its settings, its conversations and nothing of the person's. It stays with
 // the plan, so that the next attempt finds the conversation; the id of that is kept beside it as soon as it is known.
 
-import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AGENT_HOMES } from '../../domain/plan-rules/agent-request.ts'
 import type { Attempt } from '../runner.ts'
-import { filled } from './agent-profiles.ts'
+import { type AsideRule, filled } from './agent-profiles.ts'
 
 export interface AgentHome {
   readonly folder: string
@@ -71,4 +71,16 @@ export function removeLinks(home: string, folders: readonly string[]): void {
     const stat = lstatSync(at, { throwIfNoEntry: false })
     if (stat !== undefined && !stat.isDirectory()) rmSync(at, { force: true })
   }
+}
+
+/** Renames files that the agent would write over when it takes up a conversation. Nothing the agent left is followed. */
+export function setAside(home: string, { folder, from, to }: AsideRule): void {
+  let places = [home]
+  for (const name of folder.split('/'))
+    places = places
+      .flatMap(at => (name === '*' ? readdirSync(at) : [name]).map(each => join(at, each)))
+      .filter(at => lstatSync(at, { throwIfNoEntry: false })?.isDirectory() === true)
+  for (const place of places)
+    for (const name of readdirSync(place).filter(each => each.startsWith(from)))
+      renameSync(join(place, name), join(place, `${to}${name.slice(from.length)}`))
 }

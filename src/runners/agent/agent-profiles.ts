@@ -48,6 +48,15 @@ export interface AcpRoad extends Road {
   readonly boxedMode?: string
   /** The method it wants to be signed in with, though the key is in its environment. */
   readonly auth?: string
+  /** Its conversations that it would write over when it takes one up. */
+  readonly aside?: AsideRule
+}
+
+/** Files of a folder in its home whose names begin with `from` begin with `to` afterwards; `*` is any folder. */
+export interface AsideRule {
+  readonly folder: string
+  readonly from: string
+  readonly to: string
 }
 
 export interface HeadlessRoad extends Road {
@@ -188,7 +197,7 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
     name: 'opencode',
     title: 'opencode',
     package: 'opencode-ai',
-    tested: '1.18.33',
+    tested: '1.18.18',
     wire: 'openai-chat',
     model: null,
     env: {
@@ -238,7 +247,12 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
         ...GEMINI_TRUST,
       },
     },
-    acp: { command: ['gemini', '--acp', '-m', '{model}'], mode: 'default' },
+    acp: {
+      command: ['gemini', '--acp', '-m', '{model}'],
+      mode: 'default',
+      // Its `session/load` first begins a file for the minute of the clock. If the conversation began in that minute, it is lost.
+      aside: { folder: '.gemini/tmp/*/chats', from: 'session-2', to: 'session-kept-2' },
+    },
     headless: {
       command: [
         'gemini',
@@ -370,6 +384,7 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
     model: null,
     env: {},
     headless: {
+      // No `resume`: with `--id` it wants a terminal. It begins anew.
       setup: ['cline', 'auth', 'openai-compatible', '-k', '{token}', '-m', '{model}', '-b', '{url}/v1'],
       command: ['cline', '--json', '-P', 'openai-compatible', '-m', '{model}', '-c', '{root}', '{prompt}'],
       lines: { session: ['taskId'], text: ['text'], tools: ['toolName'] },

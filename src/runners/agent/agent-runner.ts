@@ -23,7 +23,7 @@ import { childEnvironment, follow, spawnFailure, startChild, withoutCore } from 
 import type { AgentTools, Attempt, ModelReport, Outcome, ProcessTree, Runner, RunnerTools, Stop } from '../runner.ts'
 import { converse } from './acp-road.ts'
 import { agentBrief } from './agent-brief.ts'
-import { furnish, openHome } from './agent-home.ts'
+import { furnish, openHome, setAside } from './agent-home.ts'
 import { AgentLog } from './agent-log.ts'
 import { COMMAND_LINES, filled, profileOf } from './agent-profiles.ts'
 import { spendingOf } from './agent-spending.ts'
@@ -215,6 +215,8 @@ async function carryOut(
     }
     const road = chosen.road === 'acp' ? profile?.acp : profile?.headless
     if (profile !== null) furnish(home.folder, { ...profile.files, ...road?.files }, values)
+    const aside = chosen.road === 'acp' ? profile?.acp?.aside : undefined
+    if (aside !== undefined && values.session !== '') setAside(home.folder, aside)
     const brief = (isResumed: boolean): string =>
       agentBrief(attempt, {
         facts: agent.facts,
