@@ -344,6 +344,7 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
       story.decisions.push({ version, at, by: event.by ?? by, ...saidIn(event) })
       return
     case 'attempt.started':
+      if (event.begun === false) return
       triesOf(story, event.task).attempts++
       if (event.attempt > 1) triesOf(story, event.task).retries++
       if (event.before !== undefined) tellBeside(story, event.task)
