@@ -13,6 +13,7 @@ import { type Context, withState } from './context.ts'
 import { CliError, EXIT, refused } from './exit.ts'
 import { findTask } from './find-target.ts'
 import { wordsFor } from './text/hint-text.ts'
+import { retryCommand } from './text/run-summary.ts'
 
 // Hands an order to the engine and tells what then happened; a refusal becomes a complaint.
 
@@ -63,9 +64,8 @@ export async function remarkHowToGoOn(context: Context, composed: Composed, plan
   if (context.settings.json || context.settings.quiet) return
   const summary = await composed.engine.ask({ type: 'summary', plan })
   if (summary === null || summary.holder?.alive === true) return
-  const failed = summary.status === 'failed' ? (summary.failed[0]?.task ?? summary.stopped?.task) : undefined
-  if (failed !== undefined)
-    printNote(context, `Next: planfold retry ${summary.name} ${failed}, or fix the plan file and run it again`)
+  const retry = summary.status === 'failed' ? retryCommand(summary) : null
+  if (retry !== null) printNote(context, `Next: ${retry}, or fix the plan file and run it again`)
   if (summary.status !== 'active') return
   const { ready, running } = summary.progress.counts
   if (ready + running > summary.claimable || summary.rollback !== undefined)

@@ -87,6 +87,22 @@ export async function readPlanFile(
   return { ...file, warnings: [...file.warnings, ...more] }
 }
 
+/**
+ * With what is around it and will refuse it or a task of it: policies, secrets, runners, databases. What keeps the plan from starting is
+ * an error, thrown with its place.
+ */
+export async function withSurroundings(context: Context, file: PlanFile): Promise<PlanFile> {
+  const { surroundingFaults } = await import('../operations/policy/plan-surroundings.ts')
+  const { placeOf } = await import('./commands/policy/policy.ts')
+  const faults = await surroundingFaults(placeOf(context), file.definition)
+  const located = faults.map(({ severity, ...fault }) => ({ ...file.locate(fault), severity }))
+  const errors = located.filter(({ severity }) => severity === 'error')
+  const [first] = errors
+  if (first === undefined) return { ...file, warnings: [...file.warnings, ...located] }
+  const message = `${first.file}:${first.line}:${first.column}: ${first.message}`
+  throw new CliError(EXIT.usage, 'invalid-plan', message, first.hint, errors)
+}
+
 /** The same for a text that is there already; `place` says where a line of it was written, when it is made of several files. */
 export async function parsePlanText(
   path: string,

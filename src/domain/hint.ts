@@ -56,8 +56,8 @@ export interface StepFields {
   readonly checkpoints: OfPlan
   /** What is spent, reserved and left. */
   readonly budget: OfPlan
-  /** More may be spent. */
-  readonly 'budget-add': OfPlan & { readonly what?: string; readonly amount?: string }
+  /** More may be spent: by the plan, or by this task. */
+  readonly 'budget-add': OfTask & { readonly what?: string; readonly amount?: string }
   readonly handoff: OfPlan
   readonly digest: OfPlan
   readonly audit: OfPlan

@@ -59,7 +59,7 @@ export function choiceHint(word: string, known: readonly string[]): string {
 const LISTED_MAX = 12
 
 /** Levenshtein with neighbouring letters swapped counting once; stops early above `max`. */
-function editDistance(a: string, b: string, max: number): number {
+export function editDistance(a: string, b: string, max: number): number {
   let before: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, at) => at)
   for (let i = 1; i <= a.length; i++) {

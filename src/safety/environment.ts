@@ -53,6 +53,16 @@ export function variableFault(name: string): string | null {
   return isDangerous(name) ? 'changes which code other programs run' : null
 }
 
+/**
+ * Why a secret may not have this name, as the end of a sentence; null when it may. A task gets its secrets as variables of these names:
+ * one called HOME would replace the HOME of its programs.
+ */
+export function secretNameFault(name: string): string | null {
+  const upper = name.toUpperCase()
+  const isOrdinary = INHERITED.has(upper) || ORDINARY.has(upper) || upper.startsWith('LC_')
+  return isOrdinary ? 'programs need for something else' : variableFault(upper)
+}
+
 /** What every child is told about its task; a plan that set one would never see its own value. */
 const OURS = /^PLANFOLD_(?:KEY|PLAN|TASK|ATTEMPT|OWNER|INPUTS|FEEDBACK|VALUE_\d+)$|^TRACEPARENT$/
 
@@ -70,6 +80,8 @@ const INHERITED = new Set([
   ...['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR'],
   ...['JAVA_HOME', 'GOPATH', 'GOROOT', 'CARGO_HOME', 'RUSTUP_HOME', 'NVM_DIR', 'PNPM_HOME', 'VIRTUAL_ENV'],
 ])
+/** Ordinary names beside the inherited ones. */
+const ORDINARY = new Set(['TERM', 'PWD', 'OLDPWD', 'HOSTNAME', 'SHLVL', 'DISPLAY', '_'])
 const PREFIXES = ['LD_', 'DYLD_', 'GIT_', 'PYTHON', 'NPM_CONFIG_', 'BASH_FUNC_', 'YARN_', 'BUNDLE_', '_RLD', 'PIP_']
 const HARMLESS = new Set([
   'PYTHONUNBUFFERED',

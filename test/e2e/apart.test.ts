@@ -76,7 +76,7 @@ test.each(POINTS)('killed before the commit number %i of the store: one merge fo
   expect(sh('git branch --format="%(refname:short)"').split('\n')).toEqual(['main', 'plan/work'])
   expect(theirs()).toEqual(before)
   const tip = sh('git rev-parse plan/work')
-  expect(planfold(['rollback', 'work']).status).toBe(0)
+  expect(planfold(['rollback', 'work', '--yes']).status).toBe(0)
   expect(sh('git branch --list "plan/*"')).toBe('')
   expect(sh('git for-each-ref --format="%(objectname)" refs/planfold/backup')).toContain(tip)
   expect(planfold(['undo', 'work']).status).toBe(0)

@@ -100,7 +100,7 @@ describe('planfold rollback', () => {
       expect(said, said.stdout + said.stderr).toMatchObject({ exit: 0, stderr: '' })
       expect(hash(), name).toBe(expected[at + 1])
     }
-    expect(await here.planfold('rollback', 'work')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('rollback', 'work', '--yes')).toMatchObject({ exit: 0 })
     expect(hash()).toBe(expected[0])
     expect(await here.planfold('undo', 'work')).toMatchObject({ exit: 0 })
     expect(hash()).toBe(expected[1])
@@ -190,7 +190,7 @@ describe('planfold rollback', () => {
       here.folder,
       `printf 'meanwhile\\n' > meanwhile.txt; printf 'm\\n' > ignored/m; printf 'again\\n' >> staged.txt; rm -f plan.log; rm -rf ignored/sub`,
     )
-    expect(await here.planfold('rollback', 'work')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('rollback', 'work', '--yes')).toMatchObject({ exit: 0 })
     sh(
       here.folder,
       `test "$(cat meanwhile.txt ignored/m)" = "$(printf 'meanwhile\\nm')"; rm meanwhile.txt ignored/m; printf 'staged\\n' > staged.txt`,
@@ -216,7 +216,7 @@ describe('planfold rollback', () => {
     expect(hash()).toBe(expected.at(-2))
     expect(await here.json('status', 'work')).toMatchObject({ status: 'paused', progress: { done: 5 } })
     expect(await here.planfold('undo', 'work')).toMatchObject({ exit: 0 })
-    expect(await here.planfold('rollback', 'work', '--files-only')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('rollback', 'work', '--files-only', '--yes')).toMatchObject({ exit: 0 })
     expect(hash()).toBe(expected[0])
     expect(await here.json('status', 'work')).toMatchObject({ status: 'completed', progress: { done: 6 } })
     // Mistakes are told, and change nothing.
@@ -243,7 +243,7 @@ line'; printf 'again\\n' > docs/zeros`
     worked()
     sh(here.folder, HUMAN)
     const before = hash()
-    const said = await here.planfold('rollback', 'work')
+    const said = await here.planfold('rollback', 'work', '--yes')
     expect(said.exit).toBe(3)
     expect(said.stdout).toContain('! restore  src/a.txt  edited since by someone else')
     expect(said.stdout).toContain('! delete   src/c.txt  edited since by someone else')
@@ -311,7 +311,7 @@ line'; printf 'again\\n' > docs/zeros`
 
   it('an undo stops, too, and what cannot be merged is left and said', async () => {
     worked()
-    expect(await here.planfold('rollback', 'work')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('rollback', 'work', '--yes')).toMatchObject({ exit: 0 })
     await here.write('src/a.txt', 'something else altogether\n')
     const stopped = await here.planfold('undo', 'work')
     expect(stopped).toMatchObject({ exit: 3 })
@@ -333,7 +333,7 @@ line'; printf 'again\\n' > docs/zeros`
     const empty = await here.planfold('checkpoint', 'odd', '--name', 'all')
     expect(empty).toMatchObject({ exit: 0, stdout: 'all\n' })
     sh(here.folder, `printf H > "$(printf 'esc\\033[31m')"; printf H > "$(printf 'bad\\377')"; printf H > "it's"`)
-    const said = await here.planfold('rollback', 'odd')
+    const said = await here.planfold('rollback', 'odd', '--yes')
     expect(said.exit).toBe(3)
     const diff = await here.planfold('checkpoints', 'diff', 'odd', 'all', '--patch')
     expect(diff.stdout).toContain('    -\\u{1b}]0;title\\u{7}text\n')
@@ -386,7 +386,7 @@ describe('a rollback that is cut off', () => {
   it('killed while it compensates, it stops with the question whether that happened; --force goes on', async () => {
     await here.write('plan.yaml', SLOW)
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 0 })
-    const going = here.start('rollback', 'slow')
+    const going = here.start('rollback', 'slow', '--yes')
     await going.until('undoing')
     going.kill('SIGKILL')
     await going.ended
@@ -404,7 +404,7 @@ describe('a rollback that is cut off', () => {
   it('Ctrl-C leaves it under way, and says how it is finished', async () => {
     await here.write('plan.yaml', SLOW)
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 0 })
-    const going = here.start('rollback', 'slow')
+    const going = here.start('rollback', 'slow', '--yes')
     await going.until('undoing')
     going.kill('SIGINT')
     await here.write('.planfold/go', '')
@@ -429,7 +429,7 @@ describe('a rollback that is cut off', () => {
     )
     const driver = here.start('run', 'plan.yaml')
     await driver.until('holding')
-    const going = here.start('rollback', 'slow')
+    const going = here.start('rollback', 'slow', '--yes')
     await going.until('drives the plan and carries it out; waiting')
     await driver.until('undoing')
     await here.write('.planfold/go', '')
@@ -461,7 +461,7 @@ tasks:
   it('one that fails stops the rollback with exit 1 and changes no file; --force goes on and names it', async () => {
     await here.write('plan.yaml', FAILING)
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 4 })
-    const stopped = await here.planfold('rollback', 'failing')
+    const stopped = await here.planfold('rollback', 'failing', '--yes')
     expect(stopped.exit).toBe(1)
     expect(stopped.stdout).toContain("✖ failing was not rolled back: the compensation of 'make' failed: exit 7")
     expect(await here.files()).toContain('made.txt')

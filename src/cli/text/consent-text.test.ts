@@ -80,6 +80,21 @@ describe('what somebody agrees to', () => {
     ])
   })
 
+  it('shows what is asked of a database, and how it is undone, as SQL; a file reaches no host', async () => {
+    const lines = ['execute app.db', 'insert into t values (?)', 'values: [1]']
+    const undo = 'to undo it: execute app.db\ndelete from t where n = ?\nvalues: [1]'
+    const shown: ShownTask = { ...TASK, does: { type: 'request', to: 'db', lines }, hosts: [], besides: [undo] }
+    const told = await tell(shown)
+    expect(told.join('\n')).not.toMatch(/network|hosts/)
+    const at = told.indexOf('  also runs to undo it:')
+    expect(told.slice(at, at + 4)).toEqual([
+      '  also runs to undo it:',
+      '    │ execute app.db',
+      '    │ delete from t where n = ?',
+      '    │ values: [1]',
+    ])
+  })
+
   it('shows the files a command names when all is asked for', async () => {
     expect(await tell(TASK, true)).toContain('    │ echo hi')
   })

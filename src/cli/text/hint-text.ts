@@ -80,11 +80,12 @@ const COMMANDS: { readonly [N in Exclude<StepName, 'unsafe-work'>]: (step: StepO
   gates: () => ['inbox'],
   checkpoints: ({ plan }) => ['checkpoints', plan ?? 'list'],
   budget: ofPlan('budget'),
-  'budget-add': ({ plan, what = 'cost', amount = '1 USD' }) => [
+  'budget-add': ({ plan, task, what = 'cost', amount = '1 USD' }) => [
     'budget add',
     plan ?? 'PLAN',
     `--${what}`,
     shellWord(amount),
+    ...(task === undefined ? [] : ['--task', task]),
   ],
   handoff: ofPlan('handoff'),
   digest: ofPlan('digest'),

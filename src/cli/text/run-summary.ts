@@ -2,11 +2,12 @@
 // exact command to continue.
 
 import type { Composed } from '../../compose.ts'
+import { stepsIn } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { reasonText } from '../../domain/views/reason-text.ts'
-import type { Summary } from '../../domain/views/summary.ts'
+import { RUNS_AGAIN, type Summary } from '../../domain/views/summary.ts'
 
 import type { ScopeWait } from '../../engine/engine.ts'
 import type { Holder } from '../../stores/store.ts'
@@ -15,6 +16,7 @@ import type { Context, StopSignal } from '../context.ts'
 import { elapsed } from '../terminal/elapsed-time.ts'
 import { brief } from '../terminal/one-line.ts'
 import { type Paint, symbol, tint } from '../terminal/paint.ts'
+import { commandText, hintText } from './hint-text.ts'
 import { waitingLines } from './inbox-text.ts'
 import { shownState } from './plan-state.ts'
 import { scopeWaitLines, setBackLines, shortageLines } from './wait-text.ts'
@@ -94,7 +96,7 @@ export function endingLines(
   else if (next !== null)
     lines.push(`  Next: ${summary.waiting.length > 0 ? 'answer it, then ' : ''}${paint.bold(next)}`)
   if (summary.status === 'failed' && how.left === null && stoppedIn(summary, how) === null)
-    lines.push('  or fix the plan file and run it again; completed tasks are not run again')
+    lines.push(`  or fix the plan file and run it again; ${RUNS_AGAIN}`)
   return lines
 }
 
@@ -105,10 +107,10 @@ export function failedLines({ name, failed }: Summary, paint: Paint): readonly s
   return [
     ...failed
       .slice(0, FAILED_MAX)
-      .map(
-        ({ task, reason, handled }) =>
-          `  ${paint.red('failed')}   ${task}: ${brief(reason)}${handled ? paint.dim(' (handled)') : ''}`,
-      ),
+      .flatMap(({ task, reason, handled, hint }) => [
+        `  ${paint.red('failed')}   ${task}: ${brief(reason)}${handled ? paint.dim(' (handled)') : ''}`,
+        ...(hint === undefined || handled ? [] : [`           ${brief(hintText(hint))}`]),
+      ]),
     ...(more > 0 ? [paint.dim(`           … and ${more} more: planfold show ${name}`)] : []),
   ]
 }
@@ -132,11 +134,18 @@ export function nextCommand(summary: Summary, how: EndingOf): string | null {
   // It asks there what becomes of the rollback.
   if (stoppedIn(summary, how) !== null) return 'planfold inbox'
   if (summary.status === 'failed') {
-    const task = summary.failed[0]?.task ?? summary.stopped?.task
-    return task === undefined ? null : `planfold retry ${summary.name} ${task}`
+    return retryCommand(summary)
   }
   const first = isOverBudget(summary) ? 'answer it, then ' : ''
   return summary.endedAt === null ? `${first}planfold resume ${summary.name}` : null
+}
+
+/** Where a budget was too small, trying again alone would fail again. */
+export function retryCommand({ name, failed, stopped }: Summary): string | null {
+  const task = failed[0]?.task ?? stopped?.task
+  if (task === undefined) return null
+  const more = stepsIn(failed.find(one => one.task === task)?.hint ?? '').find(step => step.next === 'budget-add')
+  return `${more === undefined ? '' : `${commandText(more)}, then `}planfold retry ${name} ${task}`
 }
 
 /** `12 completed · 1 skipped`. */

@@ -49,6 +49,7 @@ export const FINDING_CODES = [
   'network-beyond',
   'no-compensation',
   'confidential-prompt',
+  'label-like-another',
   'not-enforced',
   'gate-required',
   'ungated',

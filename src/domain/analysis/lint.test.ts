@@ -110,6 +110,8 @@ const FIRES: readonly Row[] = [
     { reads: [read('b', 'a', 'x')] },
   ],
   ['confidential-prompt', ['b'], plan('p', model('b'), { labels: ['Confidential'] })],
+  ['label-like-another', ['a'], plan('p', task('a', { labels: ['confidental', 'select', 'private'] }))],
+  ['label-like-another', [undefined], plan('p', task('a'), { labels: ['Secrets'] })],
   ['not-enforced', [undefined], plan('p', task('a'), { policy: { budget: { cost: { amount: 3, currency: 'EUR' } } } })],
   ['ungated', ['a'], plan('p', task('a', { kind: 'deploy' }))],
   ['ungated', ['a'], plan('p', task('a', run('git', 'push', 'origin')))],

@@ -1,8 +1,8 @@
 // Lint rules about what a plan says: its goal and owner, and that what one task reads another makes before.
 
-import { suggest } from '../phrases.ts'
+import { editDistance, suggest } from '../phrases.ts'
 import type { TaskDefinition } from '../plan.ts'
-import { isConfidential } from '../plan-rules/confidential.ts'
+import { CONFIDENTIAL_LABELS, isConfidential } from '../plan-rules/confidential.ts'
 import { gitOf } from '../plan-rules/expand.ts'
 import { answerOutputs, modelRequest } from '../plan-rules/model-request.ts'
 import type { Finding, FindingCode } from './finding.ts'
@@ -82,6 +82,30 @@ export function* contracts({ graph, ancestry, options }: Ground): Iterable<Findi
       hint: `add '${producer.id}' to its 'needs'`,
     })
   }
+}
+
+/** Labels are free words; one letter away from a word that keeps a task here, it is more likely a slip. */
+export function* labels({ graph: { definition, tasks } }: Look): Iterable<Finding> {
+  const whole = { labels: definition.labels }
+  for (const one of [whole, ...tasks])
+    for (const label of one.labels ?? []) {
+      const near = CONFIDENTIAL_LABELS.find(known => isSlip(label.toLowerCase(), known))
+      if (near === undefined) continue
+      yield {
+        code: 'label-like-another',
+        severity: 'warning',
+        ...('id' in one ? { task: one.id } : {}),
+        key: 'labels',
+        message: `the label '${label.slice(0, 100)}' keeps nothing confidential`,
+        hint: `did you mean '${near}'?`,
+      }
+    }
+}
+
+/** One letter, or two of a long word. */
+function isSlip(label: string, known: string): boolean {
+  const most = known.length > 8 ? 2 : 1
+  return label !== known && label.length < 100 && editDistance(label, known, most + 1) <= most
 }
 
 /** What stays on this machine is not asked of a model. */

@@ -39,7 +39,7 @@ export function beginWithin(draft: DecisionDraft, task: TaskState, concurrency: 
   if (judged === null) return FREELY
   if (judged.type === 'wait') return 'later'
   if (judged.type === 'granted') return { holds: holdsOf(draft.state, task, concurrency) }
-  if (judged.exceeded === 'fail') return { failure: overBudget(judged.reason) }
+  if (judged.exceeded === 'fail') return { failure: overBudget(draft.state.definition.name, judged.reason) }
   askForMore(draft, task, judged.reason, {})
   return 'later'
 }
@@ -79,14 +79,14 @@ export function holdsOf(state: PlanState, { definition }: TaskState, concurrency
   return left === null ? { attempts } : { attempts, outputBytes: outputShare(left, concurrency) }
 }
 
-export const overBudget = (reason: BudgetReason): Failure => ({
+const overBudget = (plan: string, reason: BudgetReason): Failure => ({
   class: 'policy',
   code: BUDGET_CODE,
   message: reasonText(reason),
   hint:
     reason.type === 'caps' && reason.short.some(({ byPolicy }) => byPolicy === true)
       ? 'ask whoever keeps the policy around the plan'
-      : advise`raise the budget in the plan file, or write \`exceeded: ask\` and be asked; see ${quoted('budget')}`,
+      : advise`add to the budget, then try again: ${quoted('budget-add', { plan, ...lackingIn(reason) })}; or write \`exceeded: ask\` in the plan file and be asked`,
   retryable: false,
 })
 
@@ -234,14 +234,9 @@ export function answerBudget(draft: DecisionDraft, question: Question, more: boo
 
 export function raiseBudget(draft: DecisionDraft, { add, task, by }: CommandOf<'raise'>): Refusal | undefined {
   const { state } = draft
-  if (PLAN_ENDED.has(state.status))
-    return refuse(
-      'illegal-transition',
-      'the plan has ended',
-      state.status === 'failed'
-        ? 'retry a failed task first: that takes the plan up again'
-        : 'run its document again: that makes a new plan',
-    )
+  // A plan that failed for want of it gets more before its task is tried again.
+  if (PLAN_ENDED.has(state.status) && state.status !== 'failed')
+    return refuse('illegal-transition', 'the plan has ended', 'run its document again: that makes a new plan')
   if (task !== undefined && !state.tasks.has(task)) return unknownTask(draft, task)
   const level: Level = task ?? ''
   const budget = budgetAt(state, level)
@@ -342,11 +337,22 @@ export function resumeObjection(state: PlanState, now: number): Refusal | null {
 }
 
 /** What is offered of the first cap that is too small, as it is written in a plan file. */
-export function firstLacking({ questions }: Pick<PlanState, 'questions'>): { what?: string; amount?: string } {
+export function firstLacking({ questions }: Pick<PlanState, 'questions'>): Lacking {
   const reason = questions.find(({ budget }) => budget !== undefined)?.budget?.reason
-  const short = reason?.type === 'caps' ? reason.short[0] : undefined
+  return reason === undefined ? {} : lackingIn(reason)
+}
+
+interface Lacking {
+  readonly task?: string
+  readonly what?: string
+  readonly amount?: string
+}
+
+function lackingIn(reason: BudgetReason): Lacking {
+  const short = reason.type === 'caps' ? reason.short[0] : undefined
   if (short === undefined) return {}
   const offer = offerOf(short)
   const units: { readonly [K in BudgetKey]?: string } = { cost: ' USD', timeMs: 'ms', outputBytes: 'B' }
-  return { what: KEY_NAMES[short.key], amount: `${offer}${units[short.key] ?? ''}` }
+  const task = short.task === undefined ? {} : { task: short.task }
+  return { ...task, what: KEY_NAMES[short.key], amount: `${offer}${units[short.key] ?? ''}` }
 }

@@ -103,9 +103,20 @@ describe('attempts', () => {
     journal.succeed('a')
     expect(journal.status('b')).toBe('failed')
     expect(journal.state.tasks.get(name('b'))?.result).toMatchObject({
-      failure: { class: 'policy', code: 'budget', retryable: false },
+      failure: {
+        class: 'policy',
+        code: 'budget',
+        retryable: false,
+        hint: expect.arrayContaining([{ next: 'budget-add', plan: 'p', what: 'attempts', amount: '1', quoted: true }]),
+      },
     })
     expect(account(journal).spent).toEqual({ attempts: 1 })
+    // What the hint says helps: more, and the task is tried again.
+    expect(journal.state.status).toBe('failed')
+    journal.must({ type: 'raise', add: { attempts: 1 }, by: 'ana' })
+    journal.must({ type: 'retry', task: name('b') })
+    journal.turn()
+    expect(journal.status('b')).toBe('running')
   })
 
   it('an attempt that did not begin is given back, one that was lost is not', () => {

@@ -7,7 +7,9 @@ import type { PlanState } from '../state/state.ts'
 
 export const CONFIDENTIAL = '[confidential]'
 
-const LABELS: ReadonlySet<string> = new Set(['confidential', 'sensitive', 'secret', 'private'])
+/** The labels that say so. */
+export const CONFIDENTIAL_LABELS: readonly string[] = ['confidential', 'sensitive', 'secret', 'private']
+const LABELS: ReadonlySet<string> = new Set(CONFIDENTIAL_LABELS)
 
 export function isConfidential(plan: Pick<PlanDefinition, 'labels'>, task: Pick<TaskDefinition, 'labels'>): boolean {
   const isSaid = (label: string): boolean => LABELS.has(label.toLowerCase())

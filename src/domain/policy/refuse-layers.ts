@@ -1,6 +1,7 @@
 // What a plan may not ask for, because a layer around it does not allow it: said before anything runs. Whatever is not seen here is held
 // when it happens.
 
+import type { TaskName } from '../id.ts'
 import type { PlanDefinition } from '../plan.ts'
 import { scopesOverlap } from '../plan-rules/effect.ts'
 import { networkOf, reachedBeyond, readNetwork } from '../plan-rules/network.ts'
@@ -9,22 +10,40 @@ import { allTasks } from '../state/task-index.ts'
 import { clashingCost, layerWords, type PolicyLayer, planLayer } from './policy-layer.ts'
 
 export function refuseLayers(definition: PlanDefinition, layers: readonly PolicyLayer[]): Refusal | undefined {
-  if (layers.length === 0) return undefined
+  const beyond = beyondLayers(definition, layers)
+  return beyond === null ? undefined : refuse('not-allowed', beyond.message, beyond.hint)
+}
+
+export interface BeyondLayers {
+  readonly message: string
+  readonly hint: string
+  /** Absent: the plan as a whole. */
+  readonly task?: TaskName
+  readonly key?: string
+}
+
+/** The first thing it may not ask for, with where it is written. */
+export function beyondLayers(definition: PlanDefinition, layers: readonly PolicyLayer[]): BeyondLayers | null {
+  if (layers.length === 0) return null
   const clash = clashingCost([...layers, planLayer(definition)])
   if (clash !== null) {
     const [one, other] = clash.map(layer => `${layer.policy.budget?.cost?.currency} in ${layerWords(layer, 'budget')}`)
-    return refuse('not-allowed', `the costs cannot be compared: ${one}, ${other}`, 'use one currency for `budget.cost`')
+    return {
+      message: `the costs cannot be compared: ${one}, ${other}`,
+      hint: 'use one currency for `budget.cost`',
+      key: 'policy',
+    }
   }
   for (const layer of layers) {
     const found = wantedBeyond(definition, layer)
     if (found !== null)
-      return refuse(
-        'not-allowed',
-        `${found.who} wants to ${found.what}, which ${layerWords(layer, found.key)} does not allow`,
-        HINTS[layer.from] ?? 'ask for less',
-      )
+      return {
+        message: `${found.who} wants to ${found.what}, which ${layerWords(layer, found.key)} does not allow`,
+        hint: HINTS[layer.from] ?? 'ask for less',
+        ...(found.task === undefined ? { key: 'policy' } : { task: found.task, key: found.key }),
+      }
   }
-  return undefined
+  return null
 }
 
 const HINTS: { readonly [from: string]: string } = {
@@ -36,7 +55,7 @@ const HINTS: { readonly [from: string]: string } = {
 function wantedBeyond(
   definition: PlanDefinition,
   { policy }: PolicyLayer,
-): { readonly who: string; readonly what: string; readonly key: string } | null {
+): { readonly who: string; readonly task?: TaskName; readonly what: string; readonly key: string } | null {
   const limit = policy.network === undefined ? null : readNetwork(policy.network)
   const beyondNetwork = (use: ReturnType<typeof networkOf>): string | null =>
     // Of an address that is asked about somebody decides when it is wanted.
@@ -44,10 +63,11 @@ function wantedBeyond(
   const allowed = policy.write
   const beyondWrite = (write: readonly string[] | undefined): string | undefined =>
     allowed === undefined ? undefined : write?.find(pattern => !scopesOverlap([pattern], allowed))
-  const saying = [
+  const saying: readonly Saying[] = [
     { who: 'the plan', write: definition.policy?.write, network: networkOf(definition, {}) },
     ...allTasks(definition).map(({ id, write, network }) => ({
       who: `task '${id}'`,
+      task: id,
       write,
       network: network === undefined ? null : readNetwork(network),
     })),
@@ -55,11 +75,18 @@ function wantedBeyond(
   const { tasks: tasksMax } = policy.limits ?? {}
   if (tasksMax !== undefined && saying.length - 1 > tasksMax)
     return { who: 'the plan', what: `have ${saying.length - 1} tasks`, key: 'limits' }
-  for (const { who, write, network } of saying) {
+  for (const { write, network, ...about } of saying) {
     const path = beyondWrite(write)
-    if (path !== undefined) return { who, what: `write '${path}'`, key: 'write' }
+    if (path !== undefined) return { ...about, what: `write '${path}'`, key: 'write' }
     const host = beyondNetwork(network)
-    if (host !== null) return { who, what: `reach '${host}'`, key: 'network' }
+    if (host !== null) return { ...about, what: `reach '${host}'`, key: 'network' }
   }
   return null
+}
+
+interface Saying {
+  readonly who: string
+  readonly task?: TaskName
+  readonly write: readonly string[] | undefined
+  readonly network: ReturnType<typeof networkOf>
 }

@@ -5,10 +5,11 @@ import type { Hint } from '../hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import type { Criterion } from '../plan.ts'
+import { CONFIDENTIAL, confidentialMask, isConfidential } from '../plan-rules/confidential.ts'
 import type { FailureClass, Verdict } from '../result.ts'
 import { evolve } from '../state/evolve.ts'
 import { newState } from '../state/fold.ts'
-import { countedVisits, type TaskState } from '../state/state.ts'
+import { countedVisits, type PlanState, type TaskState } from '../state/state.ts'
 import { ENDED, type PlanStatus, type TaskStatus } from '../status.ts'
 import { type Checkpoint, checkpointsOf } from './checkpoints.ts'
 import { judgedVerdicts } from './contract.ts'
@@ -249,7 +250,7 @@ export function handoff(entries: readonly HandedEntry[]): Handoff {
   const last = entries.at(-1)
   const checkpoints = checkpointsOf(entries)
   const { definition } = state
-  return {
+  return withoutConfidential(state, {
     plan: state.id,
     name: definition.name,
     title: definition.title ?? null,
@@ -274,6 +275,33 @@ export function handoff(entries: readonly HandedEntry[]): Handoff {
     refs: Array.from(refs, ([ref, commit]) => ({ ref, commit })),
     waiting: inboxOf(state).map(({ task, asks, since }) => ({ task, asks: asks.type, since })),
     workMs: Array.from(tries.values()).reduce((sum, { workMs }) => sum + workMs, 0),
+  })
+}
+
+/** A handoff is read by others: of a confidential task it says that it failed, not how. */
+function withoutConfidential(state: PlanState, facts: Handoff): Handoff {
+  const kept = new Set<TaskName>()
+  for (const { definition } of state.order) if (isConfidential(state.definition, definition)) kept.add(definition.id)
+  if (kept.size === 0) return facts
+  const left = facts.setbacks.flatMap(({ task, message }) => (kept.has(task) ? [message] : []))
+  const known = confidentialMask(state)
+  const mask = (text: string | null): string | null =>
+    text === null ? null : left.reduce((masked, one) => masked.replaceAll(one, CONFIDENTIAL), known(text))
+  const silent = <T extends { readonly task: TaskName }>(list: readonly T[], change: (one: T) => Partial<T>): T[] =>
+    list.map(one => (kept.has(one.task) ? { ...one, ...change(one) } : one))
+  return {
+    ...facts,
+    reason: mask(facts.reason),
+    aborted: mask(facts.aborted),
+    tasks: silent(facts.tasks, ({ reason, verdicts }) => ({
+      reason: reason === null ? null : CONFIDENTIAL,
+      verdicts: verdicts.map(({ evidence, ...one }) =>
+        evidence === undefined ? one : { ...one, evidence: CONFIDENTIAL },
+      ),
+    })),
+    setbacks: silent(facts.setbacks, () => ({ message: CONFIDENTIAL, hint: null })),
+    compensations: silent(facts.compensations, ({ message }) => ({ message: message === null ? null : CONFIDENTIAL })),
+    recoveries: silent(facts.recoveries, () => ({ reason: CONFIDENTIAL })),
   }
 }
 
@@ -344,6 +372,7 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
       story.decisions.push({ version, at, by: event.by ?? by, ...saidIn(event) })
       return
     case 'attempt.started':
+      if (event.begun === false) return
       triesOf(story, event.task).attempts++
       if (event.attempt > 1) triesOf(story, event.task).retries++
       if (event.before !== undefined) tellBeside(story, event.task)

@@ -103,6 +103,9 @@ export function whatStopped(state: PlanState, now: Millis): Stopped | null {
   }
 }
 
+/** What becomes of work that is done, when a failed plan goes on. */
+export const RUNS_AGAIN = 'only what failed, was undone or changed runs again, with what comes after it'
+
 function whyFailed(state: PlanState): Stopped {
   const { name } = state.definition
   const why = state.reason ?? 'it failed'
@@ -125,7 +128,7 @@ const CAP = /\((policy\.limits\.\w+)\)/
 
 /** A cap ended it: trying again has as much room once more, and a changed file can give it more. */
 function waysOn(plan: string, task: TaskName, cap: string | undefined): readonly Hint[] {
-  const changed = advise`in the plan file, then ${quoted('run', { file: 'FILE' })}; completed tasks are not run again`
+  const changed = advise`in the plan file, then ${quoted('run', { file: 'FILE' })}; ${RUNS_AGAIN}`
   if (cap !== undefined) return [[next('retry', { plan, task })], advise`raise ${cap} ${changed}`]
   return [[next('retry', { plan, task })], [next('skip', { plan, task, reason: 'why' })], advise`fix it ${changed}`]
 }
@@ -185,6 +188,14 @@ function listed(tasks: readonly TaskState[]): string {
   return tasks.length > LISTED_MAX ? `${names.join(', ')} and ${tasks.length - LISTED_MAX} more` : names.join(', ')
 }
 
+export interface FailedTask {
+  readonly task: TaskName
+  readonly reason: string
+  readonly handled: boolean
+  /** What the failure says would help. */
+  readonly hint?: Hint
+}
+
 export interface Summary {
   readonly id: PlanId
   readonly name: string
@@ -213,7 +224,7 @@ export interface Summary {
   readonly progress: Progress
   readonly running: readonly TaskName[]
   readonly waiting: readonly Waiting[]
-  readonly failed: readonly { readonly task: TaskName; readonly reason: string; readonly handled: boolean }[]
+  readonly failed: readonly FailedTask[]
   /** How many open external tasks nobody has claimed. */
   readonly claimable: number
   /** Questions and proposed revisions that wait for an answer; absent when there are none. */
@@ -272,12 +283,12 @@ function summarize(state: PlanState): Summary {
   const { definition } = state
   const running: TaskName[] = []
   const waiting: Waiting[] = []
-  const failed: { task: TaskName; reason: string; handled: boolean }[] = []
+  const failed: FailedTask[] = []
   for (const task of state.order) {
     const { id } = task.definition
     if (task.status === 'running') running.push(id)
     if (task.gate !== null) waiting.push(waitingOf(state, task, task.gate))
-    if (task.status === 'failed') failed.push({ task: id, reason: task.reason ?? '', handled: task.handled })
+    if (task.status === 'failed') failed.push(failedTask(definition.name, task))
   }
   return {
     id: state.id,
@@ -309,6 +320,11 @@ function summarize(state: PlanState): Summary {
     ...(state.restored.length === 0 ? {} : { restored: state.restored }),
     ...underWay(state),
   }
+}
+
+function failedTask(plan: string, { definition: { id: task }, reason, handled, result }: TaskState): FailedTask {
+  const hint = result?.status === 'failed' ? result.failure.hint : undefined
+  return { task, reason: reason ?? '', handled, ...(hint === undefined ? {} : { hint: aimHint(hint, { plan, task }) }) }
 }
 
 function waitingOf(state: PlanState, task: TaskState, { asks, since, hash, ...gate }: OpenGate): Waiting {

@@ -129,9 +129,13 @@ export function visibleEvents(events: readonly Event[]): readonly Event[] {
   return events.filter((event, at) => {
     if (event.type === 'gate.opened') return !isDecided(event.task, at)
     if (event.type === 'retry.scheduled') return !isChosen(event.task)
+    // Who adds to the budget answers the question about it as well.
+    if (event.type === 'question.answered') return !events.slice(0, at).some(isRaise)
     return event.type !== 'recovery.chosen' || !isPlainBlock(event)
   })
 }
+
+const isRaise = ({ type }: Event): boolean => type === 'budget.raised'
 
 /** How steps of this plan are said; without it, none is named. */
 export interface PlanWording {
@@ -181,6 +185,7 @@ export function sentence(event: Event, words?: PlanWording): string {
       if (event.to.includes(event.task)) return 'all other tasks have finished; running the final checks'
       return `${event.task} ${event.outcome} → ${names(event.to)}`
     case 'attempt.started':
+      if (event.begun === false) return `${event.task} cannot start${again(event)}`
       return `${event.task} started${again(event)}${event.claim === undefined ? '' : `, claimed by ${event.claim.by}`}${unseen(event)}`
     case 'attempt.succeeded':
       return `${event.task} completed${seconds(event.result.durationMs)}${spentIn(event)}${strayed(event)}${overwritten(event, words)}`

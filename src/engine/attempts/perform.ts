@@ -167,7 +167,8 @@ export async function perform(
     result = usesTaskWorktrees(state.definition)
       ? await runInWorktree(rooms, state, task, within, logbook)
       : await performHere(rooms, state, task, within, logbook)
-    if (limit !== null && limit.exceeded !== null && result.status === 'interrupted') result = outOfTime(limit.exceeded)
+    if (limit !== null && limit.exceeded !== null && result.status === 'interrupted')
+      result = outOfTime(limit.exceeded, state.definition.name)
     const log = logbook.seal()
     if (result.status !== 'interrupted' && log !== null) result = { ...result, log }
     result = ownedBy(rooms, result)
@@ -193,14 +194,14 @@ export async function perform(
 const silently = () => {}
 
 /** The time of a budget is used up. Where a person is asked, it was cut off by us, and is made again when there is more. */
-const outOfTime = (exceeded: 'ask' | 'fail'): Failed | Interrupted =>
+const outOfTime = (exceeded: 'ask' | 'fail', plan: string): Failed | Interrupted =>
   exceeded === 'ask'
     ? { status: 'interrupted', reason: OUT_OF_TIME }
     : failed({
         class: 'policy',
         code: BUDGET_CODE,
         message: `${OUT_OF_TIME}; its processes were ended`,
-        hint: advise`raise the budget of time in the plan file, or write \`exceeded: ask\`; see ${quoted('budget')}`,
+        hint: advise`add time, then try again: ${quoted('budget-add', { plan, what: 'time', amount: '10m' })}; or write \`exceeded: ask\` in the plan file and be asked`,
         retryable: false,
       })
 

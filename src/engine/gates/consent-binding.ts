@@ -279,7 +279,10 @@ const lineOf = (command: CommandLine): string => ('argv' in command ? JSON.strin
 
 function undoOf(compensate: NonNullable<TaskDefinition['compensate']>): string {
   if (compensate.type === 'task') return `the task ${compensate.task}`
-  return compensate.type === 'run' ? lineOf(compensate.command) : JSON.stringify(compensate)
+  if (compensate.type === 'run') return lineOf(compensate.command)
+  const [db, http] = [dbRequest(compensate), httpRequest(compensate)]
+  const lines = db !== null ? dbLines(db) : http !== null ? requestLines(http) : null
+  return lines === null ? JSON.stringify(compensate) : lines.join('\n')
 }
 
 const hashes = new WeakMap<PlanDefinition, { readonly written: Sha256; readonly policy: Sha256 }>()

@@ -9,7 +9,7 @@ import {
   type SecretSettings,
   type SecretSource,
 } from '../../format/settings/secret-settings.ts'
-import { inheritedEnvironment, VALUE_MAX_BYTES } from '../environment.ts'
+import { inheritedEnvironment, secretNameFault, VALUE_MAX_BYTES } from '../environment.ts'
 import { readPrivateFile } from '../files/private-file.ts'
 import { outsideOf, type SettingsPlace, userSettings } from '../files/user-settings.ts'
 import { type Answer, answering, refuse } from '../safety-refusal.ts'
@@ -47,6 +47,7 @@ export async function changeSecretSource(
   source: SecretSource | null,
 ): Promise<Answer<boolean>> {
   return await answering('changing where your secrets come from', async () => {
+    if (source !== null) refuseName(name)
     const { [name]: before, ...others } = await FILE.read(place)
     if (JSON.stringify(before ?? null) === JSON.stringify(source)) return false
     const text = printSecretSettings(source === null ? others : { ...others, [name]: source })
@@ -70,6 +71,7 @@ export async function fetchSecrets(place: SecretsPlace, names: readonly string[]
           `nobody said where the secret '${name}' comes from`,
           advise`say it, for instance with ${quoted('name-secret', { name })}`,
         )
+      refuseName(name)
       const value = await secretFrom(name, source, place)
       if (Buffer.byteLength(value) < SECRET_MIN_BYTES)
         return refuse(
@@ -83,6 +85,16 @@ export async function fetchSecrets(place: SecretsPlace, names: readonly string[]
     }
     return values
   })
+}
+
+function refuseName(name: string): void {
+  const fault = secretNameFault(name)
+  if (fault !== null)
+    refuse(
+      'policy',
+      `a secret cannot be called '${name}': that is a variable that ${fault}`,
+      'give it a name of its own',
+    )
 }
 
 async function secretFrom(name: string, source: SecretSource, place: SecretsPlace): Promise<string> {

@@ -30,6 +30,7 @@ export function writtenForms(secret: string, inParts: boolean): readonly Written
   add(Buffer.from(secret, 'utf16le').swap16(), 2)
   for (const bytes of [raw, Buffer.from(secret, 'utf16le')])
     for (const text of base64(bytes)) add(Buffer.from(text), 4 / 3)
+  for (const text of base32(raw)) add(Buffer.from(text), 8 / 5)
   const hex = [...raw].map(byte => byte.toString(16).padStart(2, '0'))
   for (const pairs of [hex, hex.map(pair => pair.toUpperCase())]) {
     for (const [joint, width] of HEX) add(Buffer.from(pairs.join(joint)), width)
@@ -114,6 +115,21 @@ function base64(raw: Buffer): readonly string[] {
     const digits = own === '' ? [] : [own, own.replaceAll('+', '-').replaceAll('/', '_')]
     // Encoded twice, as configuration files do.
     return before === 0 ? [...digits, Buffer.from(encoded).toString('base64').replace(/=+$/, '').slice(0, -4)] : digits
+  })
+}
+
+const BASE32: readonly string[] = ['ABCDEFGHIJKLMNOPQRSTUVWXYZ234567', '0123456789ABCDEFGHIJKLMNOPQRSTUV']
+
+/** The same in base32, of both alphabets, in large and small letters: five bits a digit, so five places in a longer text. */
+function base32(raw: Buffer): readonly string[] {
+  return [0, 1, 2, 3, 4].flatMap(before => {
+    const bits = [...raw].map(byte => byte.toString(2).padStart(8, '0')).join('')
+    const own = bits.slice((5 - ((before * 8) % 5)) % 5)
+    const digits = Array.from({ length: Math.floor(own.length / 5) }, (_, at) =>
+      Number.parseInt(own.slice(at * 5, at * 5 + 5), 2),
+    )
+    const written = BASE32.map(alphabet => digits.map(digit => alphabet[digit]).join('')).filter(text => text !== '')
+    return written.flatMap(text => [text, text.toLowerCase()])
   })
 }
 

@@ -29,7 +29,8 @@ const runPlan = async (text: string) => {
   await place.write('plan.yaml', text)
   return await place.say(context => run(context, 'plan.yaml', { start: true }))
 }
-const back = (options: RollbackOptions = {}) => place.say(context => rollback(context, 'work', options))
+const back = (options: RollbackOptions = {}) =>
+  place.say(context => rollback(context, 'work', { yes: true, ...options }))
 const entries = async () => {
   let found: Parameters<typeof gitOperationsOf>[0] = []
   await place.say(async context => {

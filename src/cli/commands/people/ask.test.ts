@@ -220,6 +220,11 @@ describe('words of a form', () => {
       e: 'y',
     })
     expect(valuesFor([fieldOf('a:text')], ['x=y'])).toEqual({ a: 'x=y' })
+    const more = { name: 'more', type: 'choice', choices: ['yes', 'no', 'x=y'] } as const
+    expect(() => valuesFor([more], ['mor=yes'])).toThrow(
+      expect.objectContaining({ hint: "did you mean 'more'? Its answers: yes, no, x=y" }),
+    )
+    expect(valuesFor([more], ['x=y'])).toEqual({ more: 'x=y' })
     for (const bad of ['', ':text', 'a:choice', 'a:text:x', 'a:number=x', 'a b', '1:text', 'a:choice:x=z', '__proto__'])
       expect(() => fieldOf(bad), bad).toThrow()
     for (const bad of [['b='], ['b=1', 'b=2'], ['a'], ['z=1'], ['c=maybe'], ['d=[1'], ['__proto__=1']])

@@ -11,7 +11,7 @@ import { usage } from '../../exit.ts'
 export function valuesFor(form: readonly Field[], words: readonly string[]): JsonObject {
   const only = form.length === 1 ? form[0] : undefined
   const [first] = words
-  if (only !== undefined && first !== undefined && words.length === 1 && !first.startsWith(`${only.name}=`))
+  if (only !== undefined && first !== undefined && words.length === 1 && isBare(only, first))
     return { [only.name]: valueFrom(only, first) }
   const values: Record<string, Json> = {}
   for (const word of words) {
@@ -24,13 +24,25 @@ export function valuesFor(form: readonly Field[], words: readonly string[]): Jso
         name,
         form.map(one => one.name),
       )
-      throw usage(`nobody asked for '${name}'`, near === null ? `asked for: ${names(form)}` : `did you mean '${near}'?`)
+      const meant = form.find(one => one.name === near)
+      throw usage(
+        `nobody asked for '${name}'`,
+        meant === undefined ? `asked for: ${names(form)}` : `did you mean '${meant.name}'?${choicesText(meant)}`,
+      )
     }
     if (Object.hasOwn(values, name)) throw usage(`'${name}' is answered twice`, 'say it once')
     values[name] = valueFrom(field, word.slice(at + 1))
   }
   return values
 }
+
+/** Of a text and a list, `a=b` may be the value itself; of the other types it is a name and a value. */
+const isBare = ({ name, type, choices = [] }: Field, word: string): boolean =>
+  !word.startsWith(`${name}=`) &&
+  (type === 'text' || type === 'list' || choices.includes(word) || !/^[A-Za-z_][\w-]*=/.test(word))
+
+const choicesText = ({ choices = [] }: Field): string =>
+  choices.length === 0 ? '' : ` Its answers: ${choices.join(', ')}`
 
 /** A text as the value of a field; complains where it is none. */
 export function valueFrom({ name, type }: Field, text: string): Json {

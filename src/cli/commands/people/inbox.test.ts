@@ -178,7 +178,7 @@ tasks:
 `,
     )
     await start('p.yaml')
-    expect((await here.say(context => rollback(context, 'p', {}))).exit).not.toBe(0)
+    expect((await here.say(context => rollback(context, 'p', { yes: true }))).exit).not.toBe(0)
     const stopped = (await items()).find(({ asks }) => asks.type === 'rollback')!
     expect(stopped).toMatchObject({ task: null, name: 'p' })
     expect(stopped.answers.map(({ answer }) => answer)).toEqual(['again', 'mine', 'theirs', 'merge', 'leave'])
@@ -202,7 +202,7 @@ tasks: [{ id: send, run: ["true"], effect: idempotent, compensate: { run: ["fals
 `,
     )
     await start('p.yaml')
-    expect((await here.say(context => rollback(context, 'p', {}))).exit).not.toBe(0)
+    expect((await here.say(context => rollback(context, 'p', { yes: true }))).exit).not.toBe(0)
     const [stopped] = await items()
     expect(stopped).toMatchObject({ asks: { type: 'rollback' } })
     expect(

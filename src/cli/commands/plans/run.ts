@@ -61,10 +61,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
   const { readFilledIn } = await import('../formats/template-new.ts')
   const file = await readFilledIn(context, word, options)
   refuseSketch(file)
-  if (file.warnings.length > 0) {
-    const { printDiagnostics } = await import('../../text/diagnostics.ts')
-    for (const line of printDiagnostics(context.paint, file.warnings)) printNote(context, line)
-  }
+  await tellFileWarnings(context, file)
   if (file.definition.policy?.sandbox === 'off')
     printNote(context, 'warning: policy.sandbox is off: commands of this plan run with your permissions')
   if (file.definition.policy?.gates !== undefined) {
@@ -96,6 +93,12 @@ export async function refuseRepository({ engine, git }: Composed, file: PlanFile
   if (first === undefined) return
   const message = `${first.file}:${first.line}:${first.column}: ${first.message}`
   throw new CliError(EXIT.usage, 'invalid-plan', message, first.hint, told)
+}
+
+async function tellFileWarnings(context: Context, { warnings }: PlanFile): Promise<void> {
+  if (warnings.length === 0) return
+  const { printDiagnostics } = await import('../../text/diagnostics.ts')
+  for (const line of printDiagnostics(context.paint, warnings)) printNote(context, line)
 }
 
 /** What in the environment is not followed. */
@@ -242,8 +245,11 @@ export async function dryRun(context: Context, word: string, set: SetOptions = {
       async composed => await show(context, composed, (await findPlan(composed.engine, word)).plan),
     )
   }
-  const file = await (await import('../formats/template-new.ts')).readFilledIn(context, word, set)
+  const { withSurroundings } = await import('../../plan-file.ts')
+  const { readFilledIn } = await import('../formats/template-new.ts')
+  const file = await withSurroundings(context, await readFilledIn(context, word, set))
   const { definition, told } = file
+  await tellFileWarnings(context, file)
   for (const why of told.sketch) printNote(context, `a sketch: it can be shown but not run: ${why}`)
   return await withScratchState(context, async composed => {
     await refuseRepository(composed, file)

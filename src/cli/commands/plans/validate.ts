@@ -13,7 +13,7 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, print } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { CliError, EXIT, type FileDiagnostic } from '../../exit.ts'
-import { type PlanFile, readPlanFile } from '../../plan-file.ts'
+import { type PlanFile, readPlanFile, withSurroundings } from '../../plan-file.ts'
 import type { Paint } from '../../terminal/paint.ts'
 import { type Cell, table } from '../../terminal/table.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
@@ -94,7 +94,7 @@ export async function validate(context: Context, files: readonly string[]): Prom
   let cut = false
   for (const file of files) {
     try {
-      const read = await readPlanFile(context, file)
+      const read = await withSurroundings(context, await readPlanFile(context, file))
       await askRepository(context, read)
       good.push(read)
     } catch (error) {

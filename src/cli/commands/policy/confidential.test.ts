@@ -12,6 +12,7 @@ import { prime } from '../agents/prime.ts'
 import { claim } from '../people/claim.ts'
 import { run } from '../plans/run.ts'
 import { show } from '../plans/show.ts'
+import { handoff } from '../records/handoff.ts'
 
 let place: Place
 beforeEach(async () => {
@@ -56,6 +57,16 @@ const FAILS = `
 `
 
 describe('what a confidential task was given and left', () => {
+  it('is not in the handoff of the plan; that it failed is', async () => {
+    const said = await start(`planfold: 1\nname: p\ntasks:${FAILS}`)
+    expect(said.stdout).toContain(LEFT)
+    for (const json of [false, true]) {
+      const handed = await place.say(context => handoff(context, 'p', {}), { json })
+      expect(handed.stdout).toContain('[confidential]')
+      expect(handed.stdout).not.toContain(LEFT)
+    }
+  })
+
   it('is in no notification, no webhook and no trace; that it failed is', async () => {
     const traces = await collector()
     const hooks = await collector()

@@ -47,6 +47,14 @@ const FORMS = [
 ]
 
 describe('a secret', () => {
+  it('cannot have the name of an ordinary variable, nor of one that changes which code runs', async () => {
+    for (const name of ['PATH', 'HOME', 'LD_PRELOAD', 'lc_all', 'NODE_OPTIONS', 'PLANFOLD_KEY']) {
+      const said = await place.say(context => set(context, name, { env: 'MY_TOKEN' }), options())
+      expect(said.stderr).toContain(`a secret cannot be called '${name}'`)
+    }
+    expect(JSON.parse((await place.say(listAll, options())).stdout)).toMatchObject({ data: { secrets: [] } })
+  })
+
   it('is given to the task that names it and to no other, and is in nothing that is kept', async () => {
     await named()
     const print = `node -e 'const t = process.env.TOKEN, b = Buffer.from(t)

@@ -87,7 +87,7 @@ Running tasks continue. A proposal is for the current revision; if the plan chan
     .addHelpText(
       'after',
       `
-A failed plan continues first: completed tasks are not run again, failed and changed ones are.
+A failed plan continues first: only what failed, was undone or changed runs again, with what comes after it.
 The script gets PLANFOLD_CRITERION, PLANFOLD_EVIDENCE and PLANFOLD_ROUND. If interrupted, the script runs again.
 
 Example:

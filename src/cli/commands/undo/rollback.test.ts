@@ -40,7 +40,7 @@ describe('rollback without --to', () => {
     expect(await out()).toBeNull()
   })
 
-  test('does not ask with --yes, with a place, for some tasks, for a dry run, or without a terminal', async () => {
+  test('does not ask with --yes, with a place, for some tasks, or for a dry run', async () => {
     const dry = await place.say(context => rollback(context, 'release', { dryRun: true }), { keys: 'n' })
     expect([dry.exit, dry.stderr]).toEqual([0, 'dry run: nothing was changed\n'])
     expect(await place.say(context => rollback(context, 'release', { to: 'build' }), { keys: 'n' })).toMatchObject({
@@ -52,13 +52,23 @@ describe('rollback without --to', () => {
       exit: 0,
     })
     await place.say(context => undo(context, 'release', {}))
-    expect(await place.say(context => rollback(context, 'release', {}))).toMatchObject({ exit: 0, stderr: '' })
+    expect(await out()).toBe('built\npacked\n')
+  })
+
+  test('without a terminal it refuses and names --yes; saying what becomes of edited files is consent', async () => {
+    for (const json of [false, true]) {
+      const said = await place.say(context => rollback(context, 'release', {}), { json })
+      expect(said).toMatchObject({ exit: 'not-confirmed' })
+      expect(`${said.stdout}${said.stderr}`).toContain('needs --yes')
+    }
+    expect(await out()).toBe('built\npacked\n')
+    expect(await place.say(context => rollback(context, 'release', { keepMine: [] }))).toMatchObject({ exit: 0 })
     expect(await out()).toBeNull()
   })
 })
 
 test("a rollback of some tasks or files says what it does, and what undo put back is nobody else's", async () => {
-  await place.say(context => rollback(context, 'release', {}))
+  await place.say(context => rollback(context, 'release', { yes: true }))
   await place.say(context => undo(context, 'release', {}))
   const tasks = await place.say(context => rollback(context, 'release', { tasks: ['pack'] }))
   expect(tasks.stdout).not.toContain('someone else')
@@ -93,9 +103,9 @@ test('the place it goes to is said once', async () => {
 })
 
 test('visits that were opened by going back count as retries nowhere', async () => {
-  await place.say(context => rollback(context, 'release', {}))
+  await place.say(context => rollback(context, 'release', { yes: true }))
   await place.say(context => undo(context, 'release', {}))
-  await place.say(context => rollback(context, 'release', {}))
+  await place.say(context => rollback(context, 'release', { yes: true }))
   const resumed = await place.say(context => resume(context, 'release', {}))
   expect(resumed).toMatchObject({ exit: 0 })
   expect(resumed.stdout).not.toMatch(/retried|visit/)

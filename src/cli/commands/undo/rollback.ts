@@ -7,7 +7,7 @@ import type { PlanTarget } from '../../../operations/find-target.ts'
 import { previewRollback } from '../../../operations/rollback-plan.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import { type Context, withState } from '../../context.ts'
-import { refused, usage } from '../../exit.ts'
+import { CliError, EXIT, refused, usage } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { resolvePattern } from '../../text/path-text.ts'
@@ -61,16 +61,34 @@ export async function rollback(context: Context, word: string | undefined, optio
       kind: 'rollback',
       ask: files === undefined ? whole : { ...whole, files },
       only: { tasks, files: options.files },
-      ...(asksFirst(context, options) ? { confirm: () => confirm(context, `roll back all of ${meant.name}?`) } : {}),
+      ...(isConsent(context, options) ? {} : { confirm: () => askFirst(context, meant.name) }),
       command: commandOf(meant.name, options),
       options,
     })
   })
 }
 
-/** Without a place everything goes back: a person at a terminal is asked first. Scripts are not, and `--yes` says yes. */
-const asksFirst = ({ terminal, settings }: Context, { to, files, tasks, yes }: RollbackOptions): boolean =>
-  to === undefined && files === undefined && tasks === undefined && yes !== true && terminal !== null && !settings.json
+const isAsked = ({ terminal, settings }: Context): boolean => terminal !== null && !settings.json
+
+/**
+ * Without a place everything goes back, so somebody must have agreed to it: at a terminal by an answer, in a script by `--yes`. A
+ * script that says what becomes of edited files, or `--force`, has seen the preview.
+ */
+function isConsent(context: Context, options: RollbackOptions): boolean {
+  const { to, files, tasks, yes, force, keepMine, takeTheirs, merge } = options
+  if (yes === true || [to, files, tasks].some(one => one !== undefined)) return true
+  return !isAsked(context) && (force === true || [keepMine, takeTheirs, merge].some(one => one !== undefined))
+}
+
+async function askFirst(context: Context, name: string): Promise<boolean> {
+  if (isAsked(context)) return await confirm(context, `roll back all of ${name}?`)
+  throw new CliError(
+    EXIT.refused,
+    'not-confirmed',
+    'nothing was changed: this rolls back the whole plan, and without a terminal that needs --yes',
+    'add --yes to do it, --to to name a checkpoint, or --dry-run to only see it',
+  )
+}
 
 /** The words of --files as patterns from the workspace; one that means nothing the plan wrote since is a mistake. */
 async function patterns(

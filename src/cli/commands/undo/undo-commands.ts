@@ -112,8 +112,8 @@ Examples:
   planfold rollback release --keep-mine notes.md --take-theirs all
 
 Only files that the plan wrote are reverted. If you edited one of them since, nothing happens until you choose; your version
-is kept or backed up. A preview is shown first. Without --to all work of the plan is reverted; at a terminal you are asked
-first.
+is kept or backed up. A preview is shown first. Without --to all work of the plan is reverted: at a terminal you are
+asked first, a script needs --yes.
 \`planfold undo\` undoes a rollback.`,
     )
     .action((plan: string | undefined, options: RollbackOptions) =>

@@ -222,10 +222,17 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
   const hook = shown.push?.hook ?? null
   if (hook !== null) lines.push(file('hook', hook))
   lines.push(field('writes', writesOf(shown, say)))
-  lines.push(field('network', networkOf(shown, say)))
-  lines.push(field('hosts', listOf(shown.hosts, 'not declared', say)))
+  // A database is a file: nothing is reached.
+  if (does.type !== 'request' || does.to !== 'db') {
+    lines.push(field('network', networkOf(shown, say)))
+    lines.push(field('hosts', listOf(shown.hosts, 'not declared', say)))
+  }
   lines.push(field('cost', visible(shown.cost)))
-  for (const command of shown.besides) lines.push(field('also runs', visible(command)))
+  for (const command of shown.besides) {
+    const [, label = '', text = ''] = /^([^:]*): (.*)$/s.exec(command) ?? []
+    if (text.includes('\n')) lines.push(field('also runs', `${visible(label)}:`), ...block(text))
+    else lines.push(field('also runs', visible(command)))
+  }
   if (shown.reviewed !== null) lines.push(...reviewLines(shown.reviewed, options))
   return [...lines, ...authorLines(words, say).map(indented)]
 }
@@ -257,7 +264,7 @@ const effectWords = ({ effect, sandbox, does }: ShownTask): string =>
 
 /** We carry out edits and git actions ourselves, and neither reaches out. */
 function networkOf({ network, unknown, does, sandbox }: ShownTask, say: SafeText): string {
-  if (does.type === 'edit' || does.type === 'git' || (does.type === 'request' && does.to === 'db')) return 'none'
+  if (does.type === 'edit' || does.type === 'git') return 'none'
   if (network === null && does.type === 'request' && does.to === 'http')
     return 'not declared (no private address without a rule)'
   if (network === null) return 'not declared (can reach anything)'

@@ -1,0 +1,41 @@
+// A budget that is used up: what is said, and that doing what is said helps.
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { newPlace, type Place } from '../../place.fixture.ts'
+import { run } from '../plans/run.ts'
+import { addToBudget } from './budget.ts'
+
+let place: Place
+beforeEach(async () => {
+  place = await newPlace()
+})
+afterEach(() => place.remove())
+
+const planOf = (exceeded: string): string => `planfold: 1
+name: p
+policy: { budget: { attempts: 1, exceeded: ${exceeded} } }
+tasks:
+  - { id: a, run: 'true' }
+  - { id: b, needs: [a], run: 'true' }
+`
+
+test('a task that fails for want of budget has a hint and a next command that help', async () => {
+  await place.write('p.yaml', planOf('fail'))
+  const failed = await place.say(context => run(context, 'p.yaml', { start: true }))
+  expect(failed.stdout).toContain(
+    '\n           add to the budget, then try again: `planfold budget add p --attempts 1`',
+  )
+  expect(failed.stdout).toContain('Next: planfold budget add p --attempts 1, then planfold retry p b\n')
+  expect(failed.stdout).toContain('b cannot start')
+  expect(failed.stdout).not.toContain('b started')
+  const added = await place.say(context => addToBudget(context, 'p', { attempts: 1 }))
+  expect(added).toMatchObject({ exit: 0, stderr: expect.stringContaining('planfold retry p b') })
+})
+
+test('who adds to the budget is told that, and not that a question was answered', async () => {
+  await place.write('p.yaml', planOf('ask'))
+  await place.say(context => run(context, 'p.yaml', { start: true }))
+  const added = await place.say(context => addToBudget(context, 'p', { attempts: 1 }))
+  expect(added.stdout).toBe('ana@example.com added 1 attempt to the budget of the plan\nplan resumed\n')
+  expect(added.stderr).toBe('Next: planfold resume p\n')
+})

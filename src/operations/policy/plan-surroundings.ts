@@ -1,0 +1,158 @@
+// What around a plan will refuse it, or parts of it: the policies of organisation, user and project, secrets nobody named, runners and
+// databases that are not there. Told before anything runs, by the same rules that judge when it runs.
+
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { advise, quoted } from '../../domain/hint.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { commandText } from '../../domain/plan-rules/criterion-text.ts'
+import { type DbRequest, dbRequest } from '../../domain/plan-rules/db-request.ts'
+import { runnerRequest } from '../../domain/plan-rules/runner-request.ts'
+import { commandAnswer, commandReason, commandsOf, type UnderPolicy } from '../../domain/policy/policy-in-state.ts'
+import { beyondLayers } from '../../domain/policy/refuse-layers.ts'
+import { allTasks } from '../../domain/state/task-index.ts'
+import type { DefinitionFault } from '../../format/plan/parse.ts'
+import type { SettingsPlace } from '../../safety/files/user-settings.ts'
+import { readPolicyLayers } from '../../safety/policy/policy-files.ts'
+import { readSecretSources } from '../../safety/secrets/secret-sources.ts'
+
+/** `error`: the plan will not start. `warning`: a task will fail or wait, unless something changes before it. */
+export interface SurroundingFault extends DefinitionFault {
+  readonly severity: 'error' | 'warning'
+}
+
+export async function surroundingFaults(
+  place: SettingsPlace,
+  definition: PlanDefinition,
+  /** Of the program that will run the plan. */
+  runners: readonly string[] = [],
+): Promise<readonly SurroundingFault[]> {
+  const tasks = allTasks(definition)
+  return [
+    ...(await policyFaults(place, definition, tasks)),
+    ...(await secretFaults(place, tasks)),
+    ...tasks.flatMap(task => runnerFaults(task, runners)),
+    ...(await Promise.all(tasks.map(task => databaseFaults(place.root, task)))).flat(),
+  ]
+}
+
+async function policyFaults(
+  place: SettingsPlace,
+  definition: PlanDefinition,
+  tasks: readonly TaskDefinition[],
+): Promise<readonly SurroundingFault[]> {
+  const read = await readPolicyLayers(place)
+  if (!read.ok) return [{ severity: 'error', message: read.failure.message, hint: read.failure.hint }]
+  const layers = read.value
+  const beyond = beyondLayers(definition, layers)
+  return [
+    ...(beyond === null ? [] : [{ severity: 'error' as const, ...beyond }]),
+    ...tasks.flatMap(task => commandFaults({ definition, layers }, task)),
+  ]
+}
+
+/** What is asked about or denied; one line for each task and rule. */
+function commandFaults(under: UnderPolicy, task: TaskDefinition): readonly SurroundingFault[] {
+  const told = new Map<string, SurroundingFault>()
+  for (const command of commandsOf(task)) {
+    const answer = commandAnswer(under, command)
+    if (answer.verdict === 'allow') continue
+    const why = commandReason(answer)
+    const isDenied = answer.verdict === 'deny'
+    const said = commandText(command)
+    told.set(why, {
+      severity: 'warning',
+      task: task.id,
+      message: isDenied
+        ? `'${task.id}' will fail: '${said.slice(0, 80)}' is not run, ${why}`
+        : `'${task.id}' will wait for a person: ${why}`,
+      hint: isDenied
+        ? 'do without it, or have the rule changed by whoever made it'
+        : advise`answer it when it asks: ${quoted('inbox')}`,
+    })
+  }
+  return [...told.values()]
+}
+
+async function secretFaults(
+  place: SettingsPlace,
+  tasks: readonly TaskDefinition[],
+): Promise<readonly SurroundingFault[]> {
+  const named = tasks.flatMap(({ id, secrets = [] }) => secrets.map((name, at) => ({ id, name, at })))
+  if (named.length === 0) return []
+  const read = await readSecretSources(place)
+  if (!read.ok) return [{ severity: 'warning', message: read.failure.message, hint: read.failure.hint }]
+  const { sources } = read.value
+  return named
+    .filter(({ name }) => !Object.hasOwn(sources, name))
+    .map(({ id, name, at }) => ({
+      severity: 'warning',
+      task: id,
+      key: 'secrets',
+      at: [at],
+      message: `nobody said where the secret '${name}' comes from: '${id}' will fail`,
+      hint: advise`say it, for instance with ${quoted('name-secret', { name })}`,
+    }))
+}
+
+function runnerFaults({ id, action }: TaskDefinition, known: readonly string[]): readonly SurroundingFault[] {
+  const use = runnerRequest(action)?.use
+  if (use === undefined || known.includes(use)) return []
+  return [
+    {
+      severity: 'warning',
+      task: id,
+      key: 'runner',
+      message: `there is no runner '${use.slice(0, 100)}' here: '${id}' will fail`,
+      hint: 'a program brings runners along: compose({ runners: […] }); the command line has none',
+    },
+  ]
+}
+
+async function databaseFaults(root: string, task: TaskDefinition): Promise<readonly SurroundingFault[]> {
+  const request = dbRequest(task.action)
+  if (request === null) return []
+  const faults = [await notDatabase(root, request), ...(await missingMigrations(root, request))]
+  return faults
+    .filter(fault => fault !== null)
+    .map(fault => ({ severity: 'warning', task: task.id, key: 'db', ...fault }))
+}
+
+/** One that is not there is made by the task, or by one before it. */
+async function notDatabase(
+  root: string,
+  { file }: DbRequest,
+): Promise<Pick<DefinitionFault, 'message' | 'hint'> | null> {
+  const head = await headOf(join(root, file))
+  if (head === null || head === '' || head === HEAD) return null
+  return { message: `'${file}' is not a SQLite database`, hint: 'check the path in `url`' }
+}
+
+const HEAD = 'SQLite format 3\0'
+
+async function missingMigrations(
+  root: string,
+  request: DbRequest,
+): Promise<readonly Pick<DefinitionFault, 'message' | 'hint'>[]> {
+  const files = request.do === 'migrate' ? request.files.filter(file => !file.includes('${{')) : []
+  const found = await Promise.all(files.map(async file => ((await headOf(join(root, file))) === null ? [file] : [])))
+  return found.flat().map(file => ({
+    message: `there is no migration '${file}' yet`,
+    hint: 'check the path, or have a task before this one write it',
+  }))
+}
+
+/** Null when it cannot be read, or is no file. */
+async function headOf(path: string): Promise<string | null> {
+  try {
+    const file = await open(path, 'r')
+    try {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(HEAD.length), 0, HEAD.length, 0)
+      return buffer.toString('latin1', 0, bytesRead)
+    } finally {
+      await file.close()
+    }
+  } catch {
+    return null
+  }
+}
