@@ -50,9 +50,8 @@ export function budgetsOf(
 
 /** The cap as it stands, with what was added to it, and never more than the layers around the plan allow; null when there is none. */
 export function capOf(state: Budgeted, level: Level, account: Account, key: BudgetKey): number | null {
-  const { definition, tasks } = state
-  const own = level === '' ? definition.policy?.budget : tasks.get(level)?.definition.budget
-  const cap = own === undefined ? undefined : capsOf(own)[key]
+  const own = level === '' ? state.definition.policy?.budget : budgetAt(state, level)
+  const cap = own === undefined || own === null ? undefined : capsOf(own)[key]
   const most = capOfLayers(state, level, key)
   if (cap === undefined) return most
   return Math.min(cap + (account.raised[key] ?? 0), most ?? Number.POSITIVE_INFINITY)

@@ -15,9 +15,10 @@ import type { Millis, TaskName } from '../id.ts'
 import type { Json } from '../json.ts'
 import { TASK_OUTPUT_MAX_BYTES } from '../limits.ts'
 import type { Action, Budget, PlanDefinition, TaskDefinition } from '../plan.ts'
+import { modelRequest } from '../plan-rules/model-request.ts'
 import { policyOf } from '../policy/policy-in-state.ts'
 import { effectivePolicy, type PolicyLayer } from '../policy/policy-layer.ts'
-import { type Amounts, addAmounts, NO_AMOUNTS, takeAmounts } from './amounts.ts'
+import { type Amounts, addAmounts, NO_AMOUNTS, PRICE_CURRENCY, takeAmounts } from './amounts.ts'
 
 /** The plan itself is '', a group or task goes by its name. */
 export type Level = TaskName | ''
@@ -100,7 +101,10 @@ export interface Budgeted {
 /** The budget of a level as it is written, that of the plan as narrow as the layers around it; null when it has none. */
 export function budgetAt(state: Budgeted, level: Level): Budget | null {
   const { definition, layers, tasks } = state
-  if (level !== '') return tasks.get(level)?.definition.budget ?? null
+  if (level !== '') {
+    const task = tasks.get(level)?.definition
+    return task === undefined ? null : (ownBudget(task) ?? null)
+  }
   if (!hasLayerBudget(layers)) return definition.policy?.budget ?? null
   return policyOf(state).budget
 }
@@ -115,8 +119,39 @@ export const hasLayerBudget = (layers: readonly PolicyLayer[]): boolean =>
 export const hasBudget = ({ policy, tasks }: PlanDefinition): boolean =>
   policy?.budget !== undefined || tasks.some(hasOwnBudget)
 
-export const hasOwnBudget = ({ budget, action }: TaskDefinition): boolean =>
-  budget !== undefined || (action.type === 'subplan' && action.tasks.some(hasOwnBudget))
+export const hasOwnBudget = (task: TaskDefinition): boolean =>
+  ownBudget(task) !== undefined || (task.action.type === 'subplan' && task.action.tasks.some(hasOwnBudget))
+
+/** What a task says it may use: its `budget`, and the `caps` of a model task, which are another way to write one. The lower counts. */
+export function ownBudget(task: TaskDefinition): Budget | undefined {
+  if (task.action.type !== 'model') return task.budget
+  if (!owned.has(task)) owned.set(task, withCaps(task))
+  return owned.get(task)
+}
+
+/** A definition does not change, so it is worked out once. */
+const owned = new WeakMap<TaskDefinition, Budget | undefined>()
+
+function withCaps({ budget, action }: TaskDefinition): Budget | undefined {
+  const { calls, tokens, usd } = modelRequest(action)?.caps ?? {}
+  if (calls === undefined && tokens === undefined && usd === undefined) return budget
+  const { cost } = budget ?? {}
+  const lower = (one: number | undefined, other: number | undefined) =>
+    one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
+  // Money of another currency cannot be compared: a person is asked about it anyway.
+  const isForeign = cost !== undefined && cost.currency !== PRICE_CURRENCY
+  const most = {
+    calls: lower(budget?.calls, calls),
+    tokens: lower(budget?.tokens, tokens),
+    usd: isForeign ? undefined : lower(cost?.amount, usd),
+  }
+  return {
+    ...budget,
+    ...(most.calls === undefined ? {} : { calls: most.calls }),
+    ...(most.tokens === undefined ? {} : { tokens: most.tokens }),
+    ...(most.usd === undefined ? {} : { cost: { amount: most.usd, currency: PRICE_CURRENCY } }),
+  }
+}
 
 /** Bookkeeping of ours: it starts no process and asks no model, so it uses nothing. */
 const FREE: ReadonlySet<Action['type']> = new Set(['group', 'items', 'verify', 'checkpoint', 'decide', 'gate'])

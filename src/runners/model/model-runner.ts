@@ -1,6 +1,6 @@
 // Asks a language model: the instruction of the task is the prompt, the declared answer becomes the outputs. One attempt is one
 // question with its repairs; what failed is tried again by the engine. What was sent and answered is recorded, so that a replay needs
-// no model. All attempts of a visit share one cap, also after a crash.
+// no model.
 
 import type { Spend } from '../../domain/budget/amounts.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
@@ -43,8 +43,8 @@ async function askModel(
     ...(use === undefined ? {} : { use }),
     purpose: 'task',
     payer: attempt.key,
-    caps: request.caps,
-    ...(tools.budget === undefined ? {} : { budget: spending }),
+    // Where a plan pays, the caps of the task are part of its budget.
+    ...(tools.budget === undefined ? { caps: request.caps } : { budget: spending }),
   })
   if (!opened.ok) return failed(opened.failure)
   const { model } = opened
