@@ -57,7 +57,7 @@ export interface StepFields {
   /** What is spent, reserved and left. */
   readonly budget: OfPlan
   /** More may be spent. */
-  readonly 'budget-add': OfPlan & { readonly what?: string; readonly amount?: string }
+  readonly 'budget-add': OfPlan & { readonly task?: string; readonly what?: string; readonly amount?: string }
   readonly handoff: OfPlan
   readonly digest: OfPlan
   readonly audit: OfPlan

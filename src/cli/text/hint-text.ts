@@ -80,9 +80,10 @@ const COMMANDS: { readonly [N in Exclude<StepName, 'unsafe-work'>]: (step: StepO
   gates: () => ['inbox'],
   checkpoints: ({ plan }) => ['checkpoints', plan ?? 'list'],
   budget: ofPlan('budget'),
-  'budget-add': ({ plan, what = 'cost', amount = '1 USD' }) => [
+  'budget-add': ({ plan, task, what = 'cost', amount = '1 USD' }) => [
     'budget add',
     plan ?? 'PLAN',
+    ...(task === undefined ? [] : ['--task', shellWord(task)]),
     `--${what}`,
     shellWord(amount),
   ],

@@ -59,6 +59,8 @@ export interface Ledger {
   readonly large: Map<TaskName, number>
   /** Attempts that asked for more and were told no. */
   readonly denied: Set<string>
+  /** The last visit of a task that was visited before, and what had been spent and added when it began. */
+  readonly visits: Map<TaskName, { readonly visit: number; readonly spent: Amounts; readonly raised: Amounts }>
 }
 
 export const newLedger = (): Ledger => ({
@@ -68,6 +70,7 @@ export const newLedger = (): Ledger => ({
   unpriced: false,
   large: new Map(),
   denied: new Set(),
+  visits: new Map(),
 })
 
 export const EMPTY_ACCOUNT: Account = {
@@ -186,6 +189,7 @@ export function attemptStarted(
   event: EventOf<'attempt.started'>,
   now: Millis,
 ): void {
+  visitBegan(ledger, event)
   if (event.begun === false || event.holds === undefined) return
   const { task: name, visit, attempt, holds: amount } = event
   const isTimed = event.claim === undefined && isRun(definition)
@@ -197,6 +201,12 @@ export function attemptStarted(
       running: account.running + 1,
       ...(account.running === 0 ? { since: now, known: 0 } : {}),
     }))
+}
+
+function visitBegan({ accounts, visits }: Ledger, { task, visit }: EventOf<'attempt.started'>): void {
+  const account = accounts.get(task)
+  if (visit < 2 || account === undefined || visits.get(task)?.visit === visit) return
+  visits.set(task, { visit, spent: account.spent, raised: account.raised })
 }
 
 /** How it ended; `ms`: how long it took, as far as somebody measured. */
@@ -268,25 +278,31 @@ function change(ledger: Ledger, level: Level, how: (account: Account) => Account
 
 // As it is kept in a stored fold.
 
-export function packLedger({ accounts, holds, large, denied, ...rest }: Ledger): Json {
+export function packLedger({ accounts, holds, large, denied, visits, ...rest }: Ledger): Json {
   return {
     ...rest,
     accounts: [...accounts],
     holds: [...holds],
     large: [...large],
     denied: [...denied],
+    ...(visits.size === 0 ? {} : { visits: [...visits] }),
   } as unknown as Json
 }
 
 export function unpackLedger(packed: Json): Ledger {
-  const { accounts, holds, large, denied, ...rest } = packed as unknown as Omit<
-    Ledger,
-    'accounts' | 'holds' | 'large' | 'denied'
-  > & {
+  const {
+    accounts,
+    holds,
+    large,
+    denied,
+    visits = [],
+    ...rest
+  } = packed as unknown as Pick<Ledger, 'asked' | 'unpriced'> & {
     readonly accounts: [Level, Account][]
     readonly holds: [string, Hold][]
     readonly large: [TaskName, number][]
     readonly denied: string[]
+    readonly visits?: [TaskName, { readonly visit: number; readonly spent: Amounts; readonly raised: Amounts }][]
   }
   return {
     ...rest,
@@ -294,5 +310,6 @@ export function unpackLedger(packed: Json): Ledger {
     holds: new Map(holds),
     large: new Map(large),
     denied: new Set(denied),
+    visits: new Map(visits),
   }
 }

@@ -79,10 +79,14 @@ class Spending implements CallBudget {
     this.#budget = budget
   }
 
-  async reserve(most: Spend, signal: AbortSignal | undefined) {
+  async reserve(most: Spend, { signal, settings }: Parameters<CallBudget['reserve']>[1]) {
     if (this.#budget === undefined) return { ok: true as const, id: '' }
     const wait = this.#held === 0 ? 'others' : 'person'
-    const reserved = await this.#budget.reserve(most, { wait, ...(signal === undefined ? {} : { signal }) })
+    const reserved = await this.#budget.reserve(most, {
+      wait,
+      settings,
+      ...(signal === undefined ? {} : { signal }),
+    })
     if (reserved.ok) this.#held++
     else if (reserved.why !== 'refused') this.asked = reserved.failure.message
     return reserved
