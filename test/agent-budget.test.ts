@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import type { Budget } from '../src/domain/plan.ts'
 import { exited, name, type Script, setup } from '../src/engine/rooms.fixture.ts'
 import { gatewayFor, question, send } from '../src/models/gateway/gateway.fixture.ts'
+import { PRICE } from '../src/models/models.fixture.ts'
 import { spendingOf } from '../src/runners/agent/agent-spending.ts'
 import type { ScriptedRequest } from '../src/testing/scripted-model.ts'
 
@@ -17,11 +18,12 @@ const talkative = (outputMax: number) => (request: ScriptedRequest) => ({
   },
 })
 
-async function planWith(budget: Budget | undefined, outputMax: number, max: number) {
-  const place = await gatewayFor('anthropic', talkative(outputMax))
+async function planWith(budget: Budget | undefined, outputMax: number, max: number, caps?: object) {
+  const settings = { models: { 'anthropic/scripted': { price: PRICE } }, ...(caps === undefined ? {} : { caps }) }
+  const place = await gatewayFor('anthropic', talkative(outputMax), { settings })
   const seen: { readonly statuses: number[]; readonly parked: string | null }[] = []
   const script: Script = async (_, { budget }, stop) => {
-    const gateway = await place.openGateway({ spending: spendingOf(budget, stop) })
+    const gateway = await place.openGateway({ spending: spendingOf(budget!, stop) })
     const asked = Array.from({ length: 12 }, () => send(gateway, question('anthropic', 'Go on.', { max })).done)
     const statuses = (await Promise.all(asked)).map(({ status }) => status)
     await gateway.close()
@@ -77,4 +79,19 @@ it('without a budget everything is granted', async () => {
   const { rooms, plan, seen } = await planWith(undefined, 10, 100)
   await rooms.drive(plan)
   expect(seen).toEqual([{ statuses: Array(12).fill(200), parked: null }])
+})
+
+it('what the user wrote into the settings limits all calls of one visit; nobody is asked, and the plan rests', async () => {
+  const { rooms, plan, seen, server, state, settingsFile } = await planWith(undefined, 100, 300, { tokens: 1_000 })
+  await rooms.drive(plan)
+  const { budget, questions, status, reason } = await state()
+  expect(seen[0]?.statuses.filter(one => one === 200).length).toBe(server.served.calls)
+  expect(seen[0]?.parked).toContain('by your settings')
+  const account = budget?.accounts.get(name('agent'))
+  expect(account?.spent.tokens).toBe(server.served.input + server.served.output)
+  expect(account?.spent.tokens).toBeLessThanOrEqual(1_000)
+  expect(account?.held).toEqual({})
+  expect(questions).toEqual([])
+  expect(status).toBe('paused')
+  expect(reason).toContain(`by your settings (${settingsFile}) 'agent' may use 1,000 tokens`)
 })

@@ -2,7 +2,7 @@
 // commands are `recover` (once, when a loop takes a plan) and `turn` (one turn of the loop); all others come from people
 // and agents through a face.
 
-import type { Amounts, Spend } from './budget/amounts.ts'
+import type { Amounts, SettingsCaps, Spend } from './budget/amounts.ts'
 import type {
   EditChoices,
   EventOf,
@@ -189,6 +189,8 @@ export type Command =
       readonly visit: number
       readonly attempt: number
       readonly spend: Spend
+      /** What the settings of whoever runs it say at this time. */
+      readonly settings?: SettingsCaps
     }
   /** What it really used. */
   | { readonly type: 'settle'; readonly id: string; readonly actual: Spend }

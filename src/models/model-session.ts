@@ -1,6 +1,6 @@
 // One drafting or one task with one model: every request is limited, listed, sent once, recorded and counted here.
 
-import type { Spend } from '../domain/budget/amounts.ts'
+import type { SettingsCaps, Spend } from '../domain/budget/amounts.ts'
 import type { Json } from '../domain/json.ts'
 import { type ModelUsage, NO_USAGE, tokensOf } from '../domain/model-use.ts'
 import type { Failure } from '../domain/result.ts'
@@ -43,8 +43,8 @@ export interface SessionRoom {
   readonly outputTokens: number
   readonly clock: RateClock & { readonly now: () => number }
   readonly newId: () => string
-  /** Absent in a replay, and where no plan pays. */
-  readonly budget?: CallBudget
+  /** Absent in a replay, and where no plan pays. `settings`: what the user wrote, as it is now. */
+  readonly budget?: CallBudget & { readonly settings: () => Promise<SettingsCaps | undefined> }
 }
 
 const STEPS_MAX = 8
@@ -282,7 +282,7 @@ async function reserveCall(
   const cost = costOf(price?.cacheWrite === undefined ? usage : { ...usage, cacheWriteTokens: inputTokens }, price)
   const plain = costOf(usage, price)
   const dearer = cost.known && plain.known && plain.usd > cost.usd ? plain : cost
-  const held = await budget.reserve(spendOf({ usage, cost: dearer }), signal)
+  const held = await budget.reserve(spendOf({ usage, cost: dearer }), { signal, settings: budget.settings })
   if (!held.ok) throw new ModelError(held.failure)
   return held.id
 }

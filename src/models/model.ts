@@ -15,7 +15,7 @@
 //
 //   await models.open({ purpose: 'draft', replay: recording })
 
-import type { Spend } from '../domain/budget/amounts.ts'
+import type { SettingsCaps, Spend } from '../domain/budget/amounts.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 import type { Failure } from '../domain/result.ts'
@@ -70,7 +70,7 @@ export interface OpenRequest {
 export interface CallBudget {
   reserve(
     most: Spend,
-    signal: AbortSignal | undefined,
+    options: { readonly signal: AbortSignal | undefined; readonly settings: () => Promise<SettingsCaps | undefined> },
   ): Promise<{ readonly ok: true; readonly id: string } | { readonly ok: false; readonly failure: Failure }>
   settle(id: string, actual: Spend): Promise<void>
 }

@@ -11,7 +11,7 @@ import { chooseModel } from './model-choice.ts'
 import { openSession, type SessionRoom } from './model-session.ts'
 import { priceOf } from './price-table.ts'
 import { type Rate, type RateClock, RateLimit } from './rate-limit.ts'
-import { readSettings, type Settings, type SettingsRoom } from './user-settings.ts'
+import { readCaps, readSettings, type Settings, type SettingsRoom } from './user-settings.ts'
 import { recordingWire, replayWire } from './wire.ts'
 
 export interface ModelsOptions extends SettingsRoom {
@@ -51,6 +51,7 @@ export function openModels(options: ModelsOptions): Models {
         kept,
         estimates,
         limitOf,
+        caps: () => readCaps(options, settings),
         secrets: secretsOf(settings, options),
       })
     },
@@ -64,7 +65,7 @@ export function openModels(options: ModelsOptions): Models {
       const entry = found.models[name]
       const price = priceOf({ provider: provider.type, id, url: provider.url }, entry?.price)
       const limit = limitOf(name, entry?.rate)
-      const { payer = null } = request
+      const { payer = null, budget } = request
       const room: SessionRoom = {
         name,
         place: { type: provider.type, id, url: provider.url, key: provider.key?.value ?? null },
@@ -74,12 +75,21 @@ export function openModels(options: ModelsOptions): Models {
         wire: recordingWire(secretsOf(found, options)),
         limit,
         calls,
-        caps: capsOf(found, request.caps, price !== null),
-        before: payer === null ? NOTHING_SPENT : await calls.spentBy(payer),
+        // Where a plan pays, they are part of its budget.
+        caps: budget === undefined ? capsOf(found, request.caps, price !== null) : {},
+        before: payer === null || budget !== undefined ? NOTHING_SPENT : await calls.spentBy(payer),
         outputTokens: entry?.outputTokens ?? OUTPUT_TOKENS,
         clock: options.clock,
         newId: options.newId,
-        ...(request.budget === undefined ? {} : { budget: request.budget }),
+        ...(budget === undefined
+          ? {}
+          : {
+              budget: {
+                reserve: (most, asked) => budget.reserve(most, asked),
+                settle: (id, actual) => budget.settle(id, actual),
+                settings: () => readCaps(options, found),
+              },
+            }),
       }
       return { ok: true, model: openSession(room) }
     },

@@ -1,6 +1,8 @@
 // The user's settings for models: the file, the environment, and what is known without either. Nothing of it is ever read from the
 // workspace: whoever writes there could send the user's key to an address of their own.
 
+import type { SettingsCaps } from '../domain/budget/amounts.ts'
+import { CALLS_DEFAULT } from '../domain/budget/visit-caps.ts'
 import {
   isModelName,
   isPlainUrl,
@@ -45,8 +47,7 @@ export interface Fault {
   readonly hint: string
 }
 
-/** What one drafting or task may use when nobody says otherwise. */
-export const CAPS_DEFAULT = { calls: 20, tokens: 400_000, usd: 2 }
+const CAPS_DEFAULT = { calls: CALLS_DEFAULT.calls, tokens: CALLS_DEFAULT.tokens, usd: CALLS_DEFAULT.cost }
 
 /** The providers that are known by name, and the variables that their own tools use. */
 const KNOWN: { readonly [name: string]: { type: ProviderType; url: string; key: readonly string[]; base: string } } = {
@@ -99,6 +100,20 @@ export async function readSettings(room: SettingsRoom): Promise<Settings> {
     providers,
     faults,
   }
+}
+
+/** The caps as they are written now: somebody may have raised them while a plan waits. Nothing: none are. */
+export async function readCaps(room: SettingsRoom, before: Settings): Promise<SettingsCaps | undefined> {
+  const { file } = before
+  if (file === null) return undefined
+  const read = await readFileOf(file, room)
+  const { calls, tokens, usd: cost } = read.faults.length === 0 ? read.settings.caps : before.said
+  const caps = {
+    ...(calls === undefined ? {} : { calls }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(cost === undefined ? {} : { cost }),
+  }
+  return Object.keys(caps).length === 0 ? undefined : { caps, file }
 }
 
 /** `PLANFOLD_MODELS`, else `planfold/models.yaml` in the user's folder for settings. */

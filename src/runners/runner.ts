@@ -1,7 +1,7 @@
 // The door of `runners/`: who carries out a task. A runner acts on exactly one attempt that the journal already says was
 // started (law L1), never throws, and stops soon after `stop` fires. It reports what it saw; `engine/attempts/perform` judges it.
 
-import type { Spend } from '../domain/budget/amounts.ts'
+import type { SettingsCaps, Spend } from '../domain/budget/amounts.ts'
 import type { Hint } from '../domain/hint.ts'
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -135,6 +135,8 @@ export interface ReserveOptions {
   readonly wait?: 'person' | 'others'
   /** When so much is not left, less is granted, but no less than this. Absent: all or nothing. */
   readonly least?: Spend
+  /** What the user's settings say now; asked again whenever it waited. Nothing: they say nothing. */
+  readonly settings?: () => Promise<SettingsCaps | undefined>
 }
 
 export type Reserved =

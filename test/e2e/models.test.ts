@@ -130,16 +130,6 @@ describe('a model task that fails', () => {
     expect([ran.exit, ran.results[0]?.failure?.code]).toEqual([exit, code])
     expect(server.requests).toHaveLength(exit === 0 ? 2 : 1)
   })
-
-  test('its caps hold over all attempts of the task', async () => {
-    await setup([{ error: { status: 529, message: 'busy' } }])
-    const plan = triage(retry).replace('USE,', 'local/scripted, caps: { calls: 2 },')
-    await here.write('plan.yaml', plan)
-    const { exit, results } = await run('triage')
-    expect(exit).toBe(1)
-    expect(results.map(({ failure }) => failure?.code)).toEqual(['model:overloaded', 'model:overloaded', 'model:cap'])
-    expect(server.requests).toHaveLength(2)
-  })
 })
 
 describe('killed with -9 in the middle of the call', () => {

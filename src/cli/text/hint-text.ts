@@ -83,6 +83,7 @@ const COMMANDS: { readonly [N in Exclude<StepName, 'unsafe-work'>]: (step: StepO
   'budget-add': ({ plan, task, what = 'cost', amount = '1 USD' }) => [
     'budget add',
     plan ?? 'PLAN',
+    ...(task === undefined ? [] : ['--task', shellWord(task)]),
     `--${what}`,
     shellWord(amount),
     ...(task === undefined ? [] : ['--task', task]),

@@ -1,6 +1,7 @@
 // How long each task takes and what it may cost, as far as the plan says: its estimate, else the time it is given, else a
 // length that is assumed and said to be. What only waits for others (a join, a decision) takes no time of its own.
 
+import { ownBudget } from '../budget/ledger.ts'
 import type { ActionType, TaskDefinition } from '../plan.ts'
 import { isUndoing, type WorkGraph } from './work-graph.ts'
 
@@ -77,10 +78,11 @@ export function isGroupEnd(graph: WorkGraph, task: number): boolean {
 export function costsOf(graph: WorkGraph): Costs {
   const sums = new Map<string, number>()
   let unsaid = 0
-  for (const [index, { budget }] of graph.tasks.entries()) {
+  for (const [index, task] of graph.tasks.entries()) {
     if (isUndoing(graph, index)) continue
+    const budget = ownBudget(task)
     // A group may spend what its children may; where they say so, it is counted there.
-    if (isGroupEnd(graph, index) && graph.needs[index]!.some(need => graph.tasks[need]!.budget?.cost !== undefined))
+    if (isGroupEnd(graph, index) && graph.needs[index]!.some(need => ownBudget(graph.tasks[need]!)?.cost !== undefined))
       continue
     if (budget?.cost === undefined) unsaid++
     else sums.set(budget.cost.currency, (sums.get(budget.cost.currency) ?? 0) + budget.cost.amount)

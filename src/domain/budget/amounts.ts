@@ -75,6 +75,13 @@ export interface Spend {
   readonly calls?: number
 }
 
+/** What the user wrote into the settings about one visit of a task. It comes with each call, so that it holds as it is then. */
+export interface SettingsCaps {
+  readonly caps: Pick<Amounts, 'calls' | 'tokens' | 'cost'>
+  /** Where it is written. */
+  readonly file: string
+}
+
 /** A cap that is too small for what is needed. */
 export interface Shortfall {
   /** The group or task whose cap it is; absent for that of the plan. */
@@ -82,6 +89,9 @@ export interface Shortfall {
   readonly key: BudgetKey
   /** It is the policy around the plan that allows no more: nobody here can add to it. */
   readonly byPolicy?: true
+  /** It is the cap of this visit of the task, see visit-caps.ts; `settings`: the file of the user that says so. */
+  readonly visit?: number
+  readonly settings?: string
   readonly cap: number
   readonly spent: number
   readonly reserved: number

@@ -3,6 +3,7 @@
 import type { CommandOf } from '../command.ts'
 import type { EventOf, Question } from '../event.ts'
 import { advise, next, quoted } from '../hint.ts'
+import type { TaskName } from '../id.ts'
 import type { Field } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Failure } from '../result.ts'
@@ -17,11 +18,13 @@ import {
   type BudgetKey,
   type BudgetReason,
   NO_AMOUNTS,
+  type SettingsCaps,
   type Shortfall,
 } from './amounts.ts'
 import { keyText, reasonText, shortfallText } from './budget-text.ts'
-import { amountLeft, capOf, capOfLayers, type Judged, judgeAmounts, judgeSpend } from './judge-spend.ts'
+import { amountLeft, budgetsOf, capOf, capOfLayers, type Judged, judgeAmounts, judgeSpend } from './judge-spend.ts'
 import { accountOf, attemptKey, budgetAt, type Level, newLedger, outputShare, startNeed, timeSpent } from './ledger.ts'
+import { CALLS_DEFAULT, hasDefault, visitCaps } from './visit-caps.ts'
 
 /** The code of a failure because of a budget. */
 export const BUDGET_CODE = 'budget'
@@ -95,7 +98,7 @@ const overBudget = (plan: string, reason: BudgetReason): Failure => ({
 /** Holds the most that a call can use. No event: others hold it for now, or somebody is asked; ask again when something has changed. */
 export function reserve(draft: DecisionDraft, command: CommandOf<'reserve'>): Refusal | undefined {
   const { state } = draft
-  const { id, task: name, visit, attempt, spend } = command
+  const { id, task: name, visit, attempt, spend, settings } = command
   const task = state.tasks.get(name)
   if (task?.status !== 'running' || task.visit !== visit || task.attempt !== attempt)
     return refuse('conflict', `the attempt of '${name}' is over`)
@@ -104,14 +107,15 @@ export function reserve(draft: DecisionDraft, command: CommandOf<'reserve'>): Re
   const ledger = state.budget ?? newLedger()
   if (ledger.denied.has(attemptKey(command)))
     return refuse('limit', 'a person did not agree to spend more', advise`see ${quoted('budget')}`)
-  const judged = judgeSpend(state, ledger, name, spend, draft.now)
+  const judged = judgeSpend(state, ledger, { task: name, visit, settings }, spend, draft.now)
   if (judged.type === 'refused') {
     if (judged.exceeded === 'fail') return refuse('limit', reasonText(judged.reason), advise`see ${quoted('budget')}`)
-    askForMore(draft, task, judged.reason, { visit, attempt })
+    const ceiling = settingsReason(judged.reason)
+    if (ceiling !== null) pauseForSettings(draft, ceiling)
+    else askForMore(draft, task, judged.reason, { visit, attempt })
     return undefined
   }
-  // Without a budget nothing is counted, and nothing written.
-  if (judged.type === 'wait' || state.budget === null) return undefined
+  if (judged.type === 'wait' || !isCounted(state, name, settings)) return undefined
   const { cost, ...rest } = spend
   const amount = typeof cost === 'number' ? { ...rest, cost } : rest
   emit(draft, {
@@ -125,6 +129,10 @@ export function reserve(draft: DecisionDraft, command: CommandOf<'reserve'>): Re
   })
   return undefined
 }
+
+/** Where no limit says anything, nothing is counted and nothing written. */
+export const isCounted = (state: PlanState, task: TaskName, settings: SettingsCaps | undefined): boolean =>
+  state.budget !== null || settings !== undefined || hasDefault(state, task) || budgetsOf(state, task).length > 0
 
 /** A call has ended; told twice, or after its attempt, it changes nothing. */
 export function settleSpend(draft: DecisionDraft, { id, actual }: CommandOf<'settle'>): undefined {
@@ -146,6 +154,19 @@ export function settleSpend(draft: DecisionDraft, { id, actual }: CommandOf<'set
 }
 
 // Asking for more.
+
+/** What the user wrote into the settings; nobody can add to it by an answer. */
+function settingsReason(reason: BudgetReason): BudgetReason | null {
+  const short = reason.type === 'caps' ? reason.short.filter(({ settings }) => settings !== undefined) : []
+  return short.length === 0 ? null : { type: 'caps', short }
+}
+
+/** Nothing is asked: whoever raises the caps of the settings resumes the plan, and the call is made. */
+function pauseForSettings(draft: DecisionDraft, reason: BudgetReason): void {
+  if (draft.state.status !== 'active') return
+  const text = `${reasonText(reason)}. Raise \`caps\` there, then resume the plan`
+  emit(draft, { type: 'plan.paused', reason: text, budget: true })
+}
 
 /** One question at a time: the plan is paused by it, and what runs goes on. */
 function askForMore(
@@ -257,7 +278,8 @@ export function raiseBudget(draft: DecisionDraft, { add, task, by }: CommandOf<'
         `the policy around the plan allows no more than ${keyText(key, most)}`,
         'ask whoever keeps that policy',
       )
-    if (cap === null)
+    const isOurs = task !== undefined && hasDefault(state, task) && key in CALLS_DEFAULT
+    if (cap === null && !isOurs)
       return refuse(
         'invalid',
         `${whose} has no limit of ${KEY_NAMES[key]}, so nothing can be added to it`,
@@ -287,7 +309,11 @@ function stillShort(state: PlanState, now: number): readonly Shortfall[] {
   )
 }
 
-function isShort(state: PlanState, { task, key, needed }: Shortfall, now: number): boolean {
+function isShort(state: PlanState, { task, visit, key, needed }: Shortfall, now: number): boolean {
+  if (task !== undefined && visit !== undefined && state.budget !== null) {
+    const ours = visitCaps(state, state.budget, { task, visit }).find(one => one.key === key)
+    return ours !== undefined && ours.spent + needed > ours.cap
+  }
   const level: Level = task ?? ''
   const budget = budgetAt(state, level)
   if (budget === null || state.budget === null) return false

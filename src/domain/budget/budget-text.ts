@@ -48,12 +48,19 @@ const SIZES = [
 const grouped = (amount: number): string => String(amount).replace(/\B(?=(\d{3})+$)/g, ',')
 
 /** "the plan may use 2 USD; 1.9 USD are spent, 0.05 USD reserved, 0.3 USD needed". */
-export function shortfallText({ task, byPolicy, key, cap, spent, reserved, needed }: Shortfall): string {
-  const whose = byPolicy === true ? 'by the policy around it the plan' : task === undefined ? 'the plan' : `'${task}'`
+export function shortfallText(short: Shortfall): string {
+  const { key, cap, spent, reserved, needed } = short
+  const whose = whoseCap(short)
   const used = `${keyText(key, spent)} ${key === 'timeMs' ? 'used' : 'spent'}`
   const held = reserved === 0 ? '' : `, ${keyText(key, reserved)} reserved`
   const more = key === 'timeMs' || key === 'outputBytes' ? '' : `, ${keyText(key, needed)} needed`
   return `${whose} may use ${keyText(key, cap)}: ${used}${held}${more}`
+}
+
+function whoseCap({ task, byPolicy, settings }: Shortfall): string {
+  if (byPolicy === true) return 'by the policy around it the plan'
+  if (settings !== undefined) return `by your settings (${settings}) '${task}'`
+  return task === undefined ? 'the plan' : `'${task}'`
 }
 
 /** "1 call, 1,200 tokens". */

@@ -11,6 +11,7 @@ import {
   isForeign,
   LARGE_COST_DEFAULT,
   leftOf,
+  PRICE_CURRENCY,
   type Shortfall,
   type Spend,
 } from './amounts.ts'
@@ -25,6 +26,7 @@ import {
   levelsOf,
   timeSpent,
 } from './ledger.ts'
+import { type Visit, visitCaps } from './visit-caps.ts'
 
 export type Judged =
   | { readonly type: 'granted' }
@@ -50,9 +52,8 @@ export function budgetsOf(
 
 /** The cap as it stands, with what was added to it, and never more than the layers around the plan allow; null when there is none. */
 export function capOf(state: Budgeted, level: Level, account: Account, key: BudgetKey): number | null {
-  const { definition, tasks } = state
-  const own = level === '' ? definition.policy?.budget : tasks.get(level)?.definition.budget
-  const cap = own === undefined ? undefined : capsOf(own)[key]
+  const own = level === '' ? state.definition.policy?.budget : budgetAt(state, level)
+  const cap = own === undefined || own === null ? undefined : capsOf(own)[key]
   const most = capOfLayers(state, level, key)
   if (cap === undefined) return most
   return Math.min(cap + (account.raised[key] ?? 0), most ?? Number.POSITIVE_INFINITY)
@@ -63,7 +64,15 @@ export function capOfLayers(state: Budgeted, level: Level, key: BudgetKey): numb
   return ceiling === null ? null : (capsOf(ceiling)[key] ?? null)
 }
 
-export function judgeAmounts(state: Judging, ledger: Ledger, task: TaskName, need: Amounts, now: Millis): Judged {
+/** `visit`: of a call to a model, for which the caps of a visit hold as well. */
+export function judgeAmounts(
+  state: Judging,
+  ledger: Ledger,
+  task: TaskName,
+  need: Amounts,
+  now: Millis,
+  visit?: Visit,
+): Judged {
   let waits = false
   let fails = false
   const short: Shortfall[] = []
@@ -95,6 +104,19 @@ export function judgeAmounts(state: Judging, ledger: Ledger, task: TaskName, nee
       })
     }
   }
+  for (const { key, cap, spent, reserved, settings } of visit === undefined ? [] : visitCaps(state, ledger, visit)) {
+    const needed = need[key] ?? 0
+    if (needed === 0 || spent + reserved + needed <= cap + EPSILON) continue
+    if (spent + needed <= cap + EPSILON) {
+      waits = true
+      continue
+    }
+    if (budgetAt(state, task)?.exceeded === 'fail') fails = true
+    // What is added to the budget of the task is added to ours.
+    if (settings === undefined && short.some(one => one.task === task && one.key === key)) continue
+    const by = settings === undefined ? {} : { settings }
+    short.push({ task, visit: visit!.visit, ...by, key, cap, spent, reserved, needed })
+  }
   if (short.length > 0) return { type: 'refused', exceeded: fails ? 'fail' : 'ask', reason: { type: 'caps', short } }
   return waits ? WAIT : GRANTED
 }
@@ -102,19 +124,25 @@ export function judgeAmounts(state: Judging, ledger: Ledger, task: TaskName, nee
 /** Less than the billionth of a dollar that amounts are kept to. */
 const EPSILON = 1e-10
 
-/** A call of a model by an attempt. `exempt`: somebody agreed to what is dear or has no price. */
-export function judgeSpend(state: Judging, ledger: Ledger, task: TaskName, spend: Spend, now: Millis): Judged {
+/** A call of a model by an attempt. */
+export function judgeSpend(state: Judging, ledger: Ledger, visit: Visit, spend: Spend, now: Millis): Judged {
+  const { task } = visit
   const { cost, ...rest } = spend
-  const unpriced = priceGap(state, ledger, task, spend)
+  const unpriced = priceGap(state, ledger, visit, spend)
   if (unpriced !== null) return unpriced
   const above = Math.max(largeAbove(state, task), ledger.large.get(task) ?? 0)
   if (typeof cost === 'number' && cost > above)
     return { type: 'refused', exceeded: 'ask', reason: { type: 'large', cost, above } }
-  return judgeAmounts(state, ledger, task, { ...rest, ...(typeof cost === 'number' ? { cost } : {}) }, now)
+  return judgeAmounts(state, ledger, task, { ...rest, ...(typeof cost === 'number' ? { cost } : {}) }, now, visit)
 }
 
 /** There is a cap of money, and nobody can say what this costs in it; or one of calls or tokens, and nobody counts them. */
-function priceGap(state: Judging, ledger: Ledger, task: TaskName, { cost = 0, tokens }: Spend): Judged | null {
+function priceGap(
+  state: Judging,
+  ledger: Ledger,
+  { task, settings }: Visit,
+  { cost = 0, tokens }: Spend,
+): Judged | null {
   if (ledger.unpriced || cost === 0) return null
   if (cost === null && tokens === undefined) return uncounted(state, task)
   for (const { budget } of budgetsOf(state, task)) {
@@ -122,7 +150,10 @@ function priceGap(state: Judging, ledger: Ledger, task: TaskName, { cost = 0, to
     const cap = `${budget.cost.amount} ${budget.cost.currency}`
     return { type: 'refused', exceeded: budget.exceeded ?? 'ask', reason: { type: 'price', cap } }
   }
-  return null
+  const said = settings?.caps.cost
+  if (cost !== null || said === undefined) return null
+  const exceeded = budgetAt(state, task)?.exceeded ?? 'ask'
+  return { type: 'refused', exceeded, reason: { type: 'price', cap: `${said} ${PRICE_CURRENCY}` } }
 }
 
 function uncounted(state: Judging, task: TaskName): Judged | null {
@@ -169,8 +200,19 @@ export function timeLimitOf(
 }
 
 /** What is left of a key for a task, by the smallest cap around it; null when no cap says. */
-export function amountLeft(state: Judging, ledger: Ledger, task: TaskName, key: BudgetKey): number | null {
+export function amountLeft(
+  state: Judging,
+  ledger: Ledger,
+  task: TaskName,
+  key: BudgetKey,
+  visit?: Visit,
+): number | null {
   let least: number | null = null
+  for (const one of visit === undefined ? [] : visitCaps(state, ledger, visit)) {
+    if (one.key !== key) continue
+    const left = Math.max(0, leftOf({ [key]: one.cap }, { [key]: one.spent }, { [key]: one.reserved }, key))
+    least = Math.min(least ?? left, left)
+  }
   for (const { level } of budgetsOf(state, task)) {
     const account = accountOf(ledger, level)
     const cap = capOf(state, level, account, key)

@@ -15,9 +15,10 @@ import type { Millis, TaskName } from '../id.ts'
 import type { Json } from '../json.ts'
 import { TASK_OUTPUT_MAX_BYTES } from '../limits.ts'
 import type { Action, Budget, PlanDefinition, TaskDefinition } from '../plan.ts'
+import { modelRequest } from '../plan-rules/model-request.ts'
 import { policyOf } from '../policy/policy-in-state.ts'
 import { effectivePolicy, type PolicyLayer } from '../policy/policy-layer.ts'
-import { type Amounts, addAmounts, NO_AMOUNTS, takeAmounts } from './amounts.ts'
+import { type Amounts, addAmounts, NO_AMOUNTS, PRICE_CURRENCY, takeAmounts } from './amounts.ts'
 
 /** The plan itself is '', a group or task goes by its name. */
 export type Level = TaskName | ''
@@ -58,6 +59,8 @@ export interface Ledger {
   readonly large: Map<TaskName, number>
   /** Attempts that asked for more and were told no. */
   readonly denied: Set<string>
+  /** The last visit of a task that was visited before, and what had been spent and added when it began. */
+  readonly visits: Map<TaskName, { readonly visit: number; readonly spent: Amounts; readonly raised: Amounts }>
 }
 
 export const newLedger = (): Ledger => ({
@@ -67,6 +70,7 @@ export const newLedger = (): Ledger => ({
   unpriced: false,
   large: new Map(),
   denied: new Set(),
+  visits: new Map(),
 })
 
 export const EMPTY_ACCOUNT: Account = {
@@ -100,7 +104,10 @@ export interface Budgeted {
 /** The budget of a level as it is written, that of the plan as narrow as the layers around it; null when it has none. */
 export function budgetAt(state: Budgeted, level: Level): Budget | null {
   const { definition, layers, tasks } = state
-  if (level !== '') return tasks.get(level)?.definition.budget ?? null
+  if (level !== '') {
+    const task = tasks.get(level)?.definition
+    return task === undefined ? null : (ownBudget(task) ?? null)
+  }
   if (!hasLayerBudget(layers)) return definition.policy?.budget ?? null
   return policyOf(state).budget
 }
@@ -115,8 +122,39 @@ export const hasLayerBudget = (layers: readonly PolicyLayer[]): boolean =>
 export const hasBudget = ({ policy, tasks }: PlanDefinition): boolean =>
   policy?.budget !== undefined || tasks.some(hasOwnBudget)
 
-export const hasOwnBudget = ({ budget, action }: TaskDefinition): boolean =>
-  budget !== undefined || (action.type === 'subplan' && action.tasks.some(hasOwnBudget))
+export const hasOwnBudget = (task: TaskDefinition): boolean =>
+  ownBudget(task) !== undefined || (task.action.type === 'subplan' && task.action.tasks.some(hasOwnBudget))
+
+/** What a task says it may use: its `budget`, and the `caps` of a model task, which are another way to write one. The lower counts. */
+export function ownBudget(task: TaskDefinition): Budget | undefined {
+  if (task.action.type !== 'model') return task.budget
+  if (!owned.has(task)) owned.set(task, withCaps(task))
+  return owned.get(task)
+}
+
+/** A definition does not change, so it is worked out once. */
+const owned = new WeakMap<TaskDefinition, Budget | undefined>()
+
+function withCaps({ budget, action }: TaskDefinition): Budget | undefined {
+  const { calls, tokens, usd } = modelRequest(action)?.caps ?? {}
+  if (calls === undefined && tokens === undefined && usd === undefined) return budget
+  const { cost } = budget ?? {}
+  const lower = (one: number | undefined, other: number | undefined) =>
+    one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
+  // Money of another currency cannot be compared: a person is asked about it anyway.
+  const isForeign = cost !== undefined && cost.currency !== PRICE_CURRENCY
+  const most = {
+    calls: lower(budget?.calls, calls),
+    tokens: lower(budget?.tokens, tokens),
+    usd: isForeign ? undefined : lower(cost?.amount, usd),
+  }
+  return {
+    ...budget,
+    ...(most.calls === undefined ? {} : { calls: most.calls }),
+    ...(most.tokens === undefined ? {} : { tokens: most.tokens }),
+    ...(most.usd === undefined ? {} : { cost: { amount: most.usd, currency: PRICE_CURRENCY } }),
+  }
+}
 
 /** Bookkeeping of ours: it starts no process and asks no model, so it uses nothing. */
 const FREE: ReadonlySet<Action['type']> = new Set(['group', 'items', 'verify', 'checkpoint', 'decide', 'gate'])
@@ -151,6 +189,7 @@ export function attemptStarted(
   event: EventOf<'attempt.started'>,
   now: Millis,
 ): void {
+  visitBegan(ledger, event)
   if (event.begun === false || event.holds === undefined) return
   const { task: name, visit, attempt, holds: amount } = event
   const isTimed = event.claim === undefined && isRun(definition)
@@ -162,6 +201,12 @@ export function attemptStarted(
       running: account.running + 1,
       ...(account.running === 0 ? { since: now, known: 0 } : {}),
     }))
+}
+
+function visitBegan({ accounts, visits }: Ledger, { task, visit }: EventOf<'attempt.started'>): void {
+  const account = accounts.get(task)
+  if (visit < 2 || account === undefined || visits.get(task)?.visit === visit) return
+  visits.set(task, { visit, spent: account.spent, raised: account.raised })
 }
 
 /** How it ended; `ms`: how long it took, as far as somebody measured. */
@@ -233,25 +278,31 @@ function change(ledger: Ledger, level: Level, how: (account: Account) => Account
 
 // As it is kept in a stored fold.
 
-export function packLedger({ accounts, holds, large, denied, ...rest }: Ledger): Json {
+export function packLedger({ accounts, holds, large, denied, visits, ...rest }: Ledger): Json {
   return {
     ...rest,
     accounts: [...accounts],
     holds: [...holds],
     large: [...large],
     denied: [...denied],
+    ...(visits.size === 0 ? {} : { visits: [...visits] }),
   } as unknown as Json
 }
 
 export function unpackLedger(packed: Json): Ledger {
-  const { accounts, holds, large, denied, ...rest } = packed as unknown as Omit<
-    Ledger,
-    'accounts' | 'holds' | 'large' | 'denied'
-  > & {
+  const {
+    accounts,
+    holds,
+    large,
+    denied,
+    visits = [],
+    ...rest
+  } = packed as unknown as Pick<Ledger, 'asked' | 'unpriced'> & {
     readonly accounts: [Level, Account][]
     readonly holds: [string, Hold][]
     readonly large: [TaskName, number][]
     readonly denied: string[]
+    readonly visits?: [TaskName, { readonly visit: number; readonly spent: Amounts; readonly raised: Amounts }][]
   }
   return {
     ...rest,
@@ -259,5 +310,6 @@ export function unpackLedger(packed: Json): Ledger {
     holds: new Map(holds),
     large: new Map(large),
     denied: new Set(denied),
+    visits: new Map(visits),
   }
 }

@@ -85,7 +85,9 @@ export function whatStopped(state: PlanState, now: Millis): Stopped | null {
         why: `paused${state.reason === null || state.reason === 'paused' ? '' : `: ${state.reason}`}`,
         next: [
           ...(state.shortage === null ? [] : [state.shortage.hint]),
-          ...(state.overBudget ? [[next('budget-add', { plan: name, ...firstLacking(state) })]] : []),
+          ...(state.overBudget && state.questions.some(({ budget }) => budget !== undefined)
+            ? [[next('budget-add', { plan: name, ...firstLacking(state) })]]
+            : []),
           [next('resume', { plan: name })],
         ],
       }

@@ -3,8 +3,10 @@
 // for by both.
 
 import type { Spend } from '../../domain/budget/amounts.ts'
-import { BUDGET_CODE } from '../../domain/budget/budget-rules.ts'
+import { BUDGET_CODE, isCounted } from '../../domain/budget/budget-rules.ts'
 import { amountLeft, largeAbove } from '../../domain/budget/judge-spend.ts'
+import { newLedger } from '../../domain/budget/ledger.ts'
+import type { Visit } from '../../domain/budget/visit-caps.ts'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
@@ -34,6 +36,8 @@ export function attemptBudget(
   const { store } = rooms
   const own = account(store, spender)
   let calls = 0
+  /** Reservations of the own plan: where no limit says anything, there are none. */
+  const counted = new Set<string>()
   /** By the id of the own reservation: that of the plan whose task runs this process, which pays as well. */
   const outer = new Map<string, { readonly account: Paying; readonly id: string }>()
   const payer = async (): Promise<Paying | null> => {
@@ -46,13 +50,16 @@ export function attemptBudget(
   return {
     async reserve(spend, options = {}) {
       const id = `${keyOf(spender)}#${++calls}`
+      const settings = await options.settings?.()
       // As in most plans: nothing is counted, and nobody needs to be asked.
-      const isFree = state.budget === null && (spend.cost ?? 0) <= largeAbove(state, spender.task)
+      const isFree = !isCounted(state, spender.task, settings) && (spend.cost ?? 0) <= largeAbove(state, spender.task)
+      if (!isFree) counted.add(id)
       const held = isFree ? ({ ok: true, id, granted: spend } as const) : await own.reserve(id, spend, options)
       const paying = held.ok ? await payer() : null
       if (!held.ok || paying === null) return held
       const outside = { account: paying, id: `${paying.key}#${spender.plan}/${id}` }
-      const paid = await paying.reserve(outside.id, held.granted, options)
+      const { settings: _, ...others } = options
+      const paid = await paying.reserve(outside.id, held.granted, others)
       if (paid.ok) {
         outer.set(id, outside)
         return { ...held, granted: paid.granted }
@@ -63,7 +70,7 @@ export function attemptBudget(
     async settle(id, actual) {
       const outside = outer.get(id)
       outer.delete(id)
-      if (state.budget !== null) await own.settle(id, actual)
+      if (counted.delete(id)) await own.settle(id, actual)
       await outside?.account.settle(outside.id, actual)
     },
   }
@@ -86,9 +93,11 @@ function account(store: Pick<Store, 'state' | 'update' | 'onChange'>, spender: S
       let granted = spend
       const reserved = await reserve(store, options, id, async () => {
         const { least } = options
+        const settings = await options.settings?.()
         const state = least === undefined ? null : await store.state(plan)
-        granted = least === undefined || state === null ? spend : fitted(spend, least, state, task)
-        return await update({ type: 'reserve', id, task, visit, attempt, spend: whole(granted) })
+        granted = least === undefined || state === null ? spend : fitted(spend, least, state, { task, visit, settings })
+        const said = settings === undefined ? {} : { settings }
+        return await update({ type: 'reserve', id, task, visit, attempt, spend: whole(granted), ...said })
       })
       return reserved.ok ? { ...reserved, granted } : reserved
     },
@@ -114,10 +123,12 @@ async function reserve(
     try {
       const updated = await ask()
       if (!updated.ok) return no('refused', updated.refusal.message, updated.refusal.hint)
-      const { budget, questions } = updated.state
+      const { budget, questions, overBudget, reason } = updated.state
       if (budget === null || budget.holds.has(id)) return { ok: true, id }
       const asked = questions.find(one => one.budget !== undefined)
-      if (asked !== undefined && wait === 'others') return no('asked', asked.text)
+      // Where the settings allow no more, nobody is asked, and the plan rests.
+      const why = asked?.text ?? (overBudget ? reason : null)
+      if (why !== null && wait === 'others') return no('asked', why)
       await change.happened
     } finally {
       change.end()
@@ -126,11 +137,12 @@ async function reserve(
 }
 
 /** As much as is left now. A single call that would be dear is made smaller before anybody is asked about it. */
-function fitted(spend: Spend, least: Spend, state: PlanState, task: TaskName): Spend {
-  const { budget } = state
-  const large = Math.max(largeAbove(state, task), budget?.large.get(task) ?? 0)
-  const cost = Math.min(large, (budget === null ? null : amountLeft(state, budget, task, 'cost')) ?? large)
-  const tokens = budget === null ? null : amountLeft(state, budget, task, 'tokens')
+function fitted(spend: Spend, least: Spend, state: PlanState, visit: Visit): Spend {
+  const { task } = visit
+  const budget = state.budget ?? newLedger()
+  const large = Math.max(largeAbove(state, task), budget.large.get(task) ?? 0)
+  const cost = Math.min(large, amountLeft(state, budget, task, 'cost', visit) ?? large)
+  const tokens = amountLeft(state, budget, task, 'tokens', visit)
   const within = (most: number, least: number, left: number): number => Math.min(most, Math.max(least, left))
   return {
     ...spend,

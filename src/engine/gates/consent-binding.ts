@@ -2,6 +2,7 @@
 // names, the plan's definition and policy. Stored as bytes whose hash is what an approval is for.
 
 import { resolve } from 'node:path'
+import { ownBudget } from '../../domain/budget/ledger.ts'
 import {
   CONSENT,
   type ShownAction,
@@ -119,7 +120,7 @@ export async function bindTask(
       JSON.stringify(inputs),
       ...given,
     ]),
-    cost: costWords(definition.budget ?? plan.policy?.budget),
+    cost: costWords(ownBudget(definition) ?? plan.policy?.budget),
     words: shownTexts(definition),
   }
   const contents = named.flatMap(({ bytesThere }) => (bytesThere === null ? [] : [bytesThere]))

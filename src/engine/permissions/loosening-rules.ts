@@ -2,6 +2,7 @@
 // raised, work that is unsafe to repeat not called safe, nothing that must be done made optional. Who may not decide proposes such a change. A plan that they made and started themselves, and that nobody else has approved
 // or revised since, is theirs to change.
 
+import { ownBudget } from '../../domain/budget/ledger.ts'
 import type { Command } from '../../domain/command.ts'
 import { advise, next } from '../../domain/hint.ts'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
@@ -98,7 +99,7 @@ function looserTask(was: TaskDefinition, is: TaskDefinition): string | null {
   const host = reachedBeyond(networkOf({}, was), networkOf({}, is))
   if (host !== null) return `could reach more of the network (${host})`
   const isLonger = TIMES.some(key => isRaised(was[key], is[key])) || isRaised(was.retry?.attempts, is.retry?.attempts)
-  if (isLonger || isDearer(was.budget, is.budget)) return 'would have a larger budget'
+  if (isLonger || isDearer(ownBudget(was), ownBudget(is))) return 'would have a larger budget'
   return null
 }
 

@@ -5,6 +5,7 @@
 // What is reserved is counted as spent unless something better is known: the provider's own count, or that nothing was sent.
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { SettingsCaps } from '../../domain/budget/amounts.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { type ModelCost, type ModelUsage, NO_USAGE, tokensOf } from '../../domain/model-use.ts'
 import type { Redaction } from '../../safety/secrets/redaction.ts'
@@ -33,6 +34,7 @@ export interface GatewayRoom {
   readonly payer: string
   readonly purpose: string
   readonly spending: Spending
+  readonly caps: () => Promise<SettingsCaps | undefined>
   readonly ledger: GatewayLedger
   readonly estimates: InputEstimates
   readonly limits: GatewayLimits
@@ -219,7 +221,7 @@ async function reserve(call: Call, most: Reserved, least: Reserved): Promise<Gra
   const amount = ({ usage, cost }: Reserved): SpentAmount => ({ calls: 1, tokens: tokensOf(usage), cost })
   const unwanted = AbortSignal.any([asked.gone, room.ending])
   const asking = room.spending
-    .reserve({ ...amount(most), least: amount(least) }, unwanted)
+    .reserve({ ...amount(most), least: amount(least), settings: room.caps }, unwanted)
     .catch(error => ({ granted: false as const, reason: `the budget cannot be asked: ${messageOf(error)}` }))
   const answer = await Promise.race([asking, aborted(unwanted)])
   if (answer === null) {

@@ -11,6 +11,7 @@
 // In a sandbox the socket is found on its loopback: give `gateway.sandboxDoor` to `SandboxRequest.doors`. Without a sandbox, open with
 // `listen: 'loopback'`.
 
+import type { SettingsCaps } from '../../domain/budget/amounts.ts'
 import type { ModelUse } from '../../domain/model-use.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { ModelCost, ModelRecording, ModelSpending, ModelUsage } from '../model.ts'
@@ -37,8 +38,8 @@ export interface GatewayRequest {
   readonly folder: string
   /** `loopback`: also on a port of 127.0.0.1, for an agent without a sandbox. */
   readonly listen?: 'socket' | 'loopback'
-  /** Asked before every call. */
-  readonly spending: Spending
+  /** Asked before every call. Absent where no plan pays: then only what the user wrote into the settings holds. */
+  readonly spending?: Spending
   /** Called once, when the budget does not allow a call. Stop the agent and park the attempt; every later call is refused as well. */
   readonly onParked?: (parked: GatewayParked) => void
   /** Called when a call has ended and is counted. */
@@ -145,6 +146,8 @@ export interface SpentAmount {
 export interface SpendingRequest extends SpentAmount {
   /** The shortest answer that would be of use. */
   readonly least: SpentAmount
+  /** What the user's settings say now. */
+  readonly settings?: () => Promise<SettingsCaps | undefined>
 }
 
 export type SpendingAnswer =

@@ -1,5 +1,6 @@
 // Opens a gateway on the user's settings: for each protocol of the agent the provider that is asked, with its key, prices and limits.
 
+import type { SettingsCaps } from '../../domain/budget/amounts.ts'
 import { redaction } from '../../safety/secrets/redaction.ts'
 import type { CallList } from '../call-list.ts'
 import type { ModelRecording } from '../model.ts'
@@ -8,7 +9,7 @@ import { modelFailure } from '../model-failure.ts'
 import { priceOf } from '../price-table.ts'
 import type { Rate, RateClock, RateLimit } from '../rate-limit.ts'
 import type { Settings } from '../user-settings.ts'
-import type { GatewayLimits, GatewayOpened, GatewayRequest, GatewayWire, Spending } from './gateway.ts'
+import type { GatewayLimits, GatewayOpened, GatewayRequest, GatewayWire } from './gateway.ts'
 import { startGateway } from './gateway-server.ts'
 import type { InputEstimates } from './input-estimate.ts'
 import type { KeptRecordings } from './kept-recordings.ts'
@@ -24,6 +25,8 @@ export interface ModelsShared {
   readonly calls: CallList
   readonly kept: KeptRecordings
   readonly estimates: InputEstimates
+  /** What the user wrote into the settings about one task, as it is now. */
+  caps(): Promise<SettingsCaps | undefined>
   limitOf(name: string, rate: Rate | undefined): RateLimit
   readonly secrets: readonly string[]
   readonly clock: RateClock & { readonly now: () => number }
@@ -70,7 +73,8 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
       room: {
         payer: request.payer,
         purpose: request.purpose ?? 'agent',
-        spending: await withCaps(request, shared),
+        spending: request.spending ?? new CappedSpending(settings.said, await calls.spentBy(request.payer)),
+        caps: shared.caps,
         ledger: new GatewayLedger(),
         estimates: shared.estimates,
         limits: { ...LIMITS, ...request.limits },
@@ -107,11 +111,6 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
       ),
     }
   }
-}
-
-async function withCaps({ payer, spending }: GatewayRequest, { settings, calls }: ModelsShared): Promise<Spending> {
-  const isCapped = Object.values(settings.said).some(cap => cap !== undefined)
-  return isCapped ? new CappedSpending(settings.said, await calls.spentBy(payer), spending) : spending
 }
 
 async function resumed({ resumeFrom = [] }: GatewayRequest, kept: KeptRecordings): Promise<GatewayRequest['recorded']> {

@@ -1,6 +1,5 @@
-// The caps that the user wrote into the settings hold for an agent as for every other task, in front of the budget of the plan. All
-// calls of one payer count, also those of attempts before. Only what somebody wrote down holds: our own defaults are made for single
-// questions, and an agent asks many.
+// An agent that works for no plan, because it drafts one: the caps that the user wrote into the settings are all that limits it. All calls
+// of one payer count. Only what somebody wrote down holds: our own defaults are made for single questions, and an agent asks many.
 
 import type { ModelCaps, ModelSpending } from '../model.ts'
 import type { Spending, SpendingAnswer, SpendingRequest, SpentAmount } from './gateway.ts'
@@ -11,60 +10,23 @@ interface Amount {
   readonly usd: number
 }
 
-type Granted = Extract<SpendingAnswer, { readonly granted: true }> & Amount
-
 export class CappedSpending implements Spending {
   readonly #caps: Amount
-  readonly #inner: Spending
-  readonly #held = new Map<string, Amount & { readonly inner: string }>()
+  readonly #held = new Map<string, Amount>()
   readonly #waiting = new Set<() => void>()
   #spent: Amount
   #made = 0
 
   /** `before`: what the payer has spent already. */
-  constructor(caps: ModelCaps, before: ModelSpending, inner: Spending) {
+  constructor(caps: ModelCaps, before: ModelSpending) {
     const none = Number.POSITIVE_INFINITY
     this.#caps = { calls: caps.calls ?? none, tokens: caps.tokens ?? none, usd: caps.usd ?? none }
     const { calls, usage, cost } = before
     this.#spent = { calls, tokens: usage.inputTokens + usage.outputTokens, usd: cost.known ? cost.usd : 0 }
-    this.#inner = inner
-  }
-
-  async reserve(request: SpendingRequest, signal?: AbortSignal): Promise<SpendingAnswer> {
-    const own = await this.#hold(request, signal)
-    if (!own.granted) return own
-    const { id, tokens, usd } = own
-    const cost = request.cost.known ? { ...request.cost, usd } : request.cost
-    let isGranted = false
-    try {
-      const answer = await this.#inner.reserve({ ...request, tokens, cost }, signal)
-      if (!answer.granted) return answer
-      isGranted = true
-      this.#held.set(id, { calls: own.calls, tokens, usd, inner: answer.id })
-      const none = Number.POSITIVE_INFINITY
-      return {
-        granted: true,
-        id,
-        tokens: Math.min(tokens, answer.tokens ?? none),
-        usd: Math.min(usd, answer.usd ?? none),
-      }
-    } finally {
-      if (!isGranted) this.#release(id)
-    }
-  }
-
-  async settle(id: string, actual: SpentAmount): Promise<void> {
-    const held = this.#held.get(id)
-    this.#spent = add(this.#spent, amountOf(actual))
-    this.#release(id)
-    if (held !== undefined) await this.#inner.settle(held.inner, actual)
   }
 
   /** Waits while calls of ours hold what would make it fit. */
-  async #hold(
-    request: SpendingRequest,
-    signal: AbortSignal | undefined,
-  ): Promise<Granted | (SpendingAnswer & { granted: false })> {
+  async reserve(request: SpendingRequest, signal?: AbortSignal): Promise<SpendingAnswer> {
     const least = amountOf(request.least)
     const most = amountOf(request)
     if (this.#caps.usd !== Number.POSITIVE_INFINITY && !request.cost.known)
@@ -73,19 +35,22 @@ export class CappedSpending implements Spending {
       const held = [...this.#held.values()].reduce<Amount>(add, NOTHING)
       const left = take(take(this.#caps, this.#spent), held)
       if (fits(least, left)) {
-        const granted = {
-          calls: most.calls,
-          tokens: Math.min(most.tokens, left.tokens),
-          usd: Math.min(most.usd, left.usd),
-        }
+        const tokens = Math.min(most.tokens, left.tokens)
+        const usd = Math.min(most.usd, left.usd)
         const id = `capped-${++this.#made}`
-        this.#held.set(id, { ...granted, inner: '' })
-        return { granted: true, id, ...granted }
+        this.#held.set(id, { calls: most.calls, tokens, usd })
+        return { granted: true, id, tokens, usd }
       }
       if (signal?.aborted === true || !fits(least, take(this.#caps, this.#spent)))
         return { granted: false, reason: this.#reason() }
       await this.#change(signal)
     }
+  }
+
+  async settle(id: string, actual: SpentAmount): Promise<void> {
+    this.#spent = add(this.#spent, amountOf(actual))
+    this.#held.delete(id)
+    for (const tell of [...this.#waiting]) tell()
   }
 
   #reason(): string {
@@ -109,11 +74,6 @@ export class CappedSpending implements Spending {
       this.#waiting.add(tell)
       signal?.addEventListener('abort', tell, { once: true })
     })
-  }
-
-  #release(id: string): void {
-    this.#held.delete(id)
-    for (const tell of [...this.#waiting]) tell()
   }
 }
 

@@ -180,9 +180,13 @@ async function carryOut(
     payer: attempt.key,
     folder: join(scratch, 'model'),
     listen: isBoxed ? 'socket' : 'loopback',
-    spending: spendingOf(tools.budget, stop.signal, no => {
-      refused = no
-    }),
+    ...(tools.budget === undefined
+      ? {}
+      : {
+          spending: spendingOf(tools.budget, stop.signal, no => {
+            refused = no
+          }),
+        }),
     onParked: ({ reason }) => park(reason),
     keepAs: keptAs(attempt.attempt),
     resumeFrom: agent.facts.earlier.flatMap(one =>

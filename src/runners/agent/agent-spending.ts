@@ -6,18 +6,18 @@ import type { Failure } from '../../domain/result.ts'
 import type { Spending, SpentAmount } from '../../models/model.ts'
 import type { AttemptBudget } from '../runner.ts'
 
-/** Without a budget everything is granted. `onRefused`: the budget says no for good, and nobody is asked. */
+/** `onRefused`: the budget says no for good, and nobody is asked. */
 export function spendingOf(
-  budget: AttemptBudget | undefined,
+  budget: AttemptBudget,
   stop: AbortSignal,
   onRefused: (failure: Failure) => void = () => {},
 ): Spending {
   return {
-    async reserve({ least, ...most }, signal) {
-      if (budget === undefined) return { granted: true, id: '' }
+    async reserve({ least, settings, ...most }, signal) {
       const reserved = await budget.reserve(spendOf(most), {
         wait: 'others',
         least: spendOf(least),
+        ...(settings === undefined ? {} : { settings }),
         signal: signal === undefined ? stop : AbortSignal.any([stop, signal]),
       })
       if (!reserved.ok) {
@@ -33,7 +33,7 @@ export function spendingOf(
       }
     },
     async settle(id, actual) {
-      await budget?.settle(id, actual.calls === 0 ? {} : spendOf(actual))
+      await budget.settle(id, actual.calls === 0 ? {} : spendOf(actual))
     },
   }
 }

@@ -1,6 +1,6 @@
 // Asks a language model: the instruction of the task is the prompt, the declared answer becomes the outputs. One attempt is one
 // question with its repairs; what failed is tried again by the engine. What was sent and answered is recorded, so that a replay needs
-// no model. All attempts of a visit share one cap, also after a crash.
+// no model.
 
 import type { Spend } from '../../domain/budget/amounts.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
@@ -43,8 +43,8 @@ async function askModel(
     ...(use === undefined ? {} : { use }),
     purpose: 'task',
     payer: attempt.key,
-    caps: request.caps,
-    ...(tools.budget === undefined ? {} : { budget: spending }),
+    // Where a plan pays, the caps of the task are part of its budget.
+    ...(tools.budget === undefined ? { caps: request.caps } : { budget: spending }),
   })
   if (!opened.ok) return failed(opened.failure)
   const { model } = opened
@@ -79,10 +79,14 @@ class Spending implements CallBudget {
     this.#budget = budget
   }
 
-  async reserve(most: Spend, signal: AbortSignal | undefined) {
+  async reserve(most: Spend, { signal, settings }: Parameters<CallBudget['reserve']>[1]) {
     if (this.#budget === undefined) return { ok: true as const, id: '' }
     const wait = this.#held === 0 ? 'others' : 'person'
-    const reserved = await this.#budget.reserve(most, { wait, ...(signal === undefined ? {} : { signal }) })
+    const reserved = await this.#budget.reserve(most, {
+      wait,
+      settings,
+      ...(signal === undefined ? {} : { signal }),
+    })
     if (reserved.ok) this.#held++
     else if (reserved.why !== 'refused') this.asked = reserved.failure.message
     return reserved

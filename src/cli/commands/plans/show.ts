@@ -2,6 +2,7 @@
 
 import type { Composed } from '../../../compose.ts'
 import { keyText } from '../../../domain/budget/budget-text.ts'
+import { ownBudget } from '../../../domain/budget/ledger.ts'
 import type { Shown } from '../../../domain/gates/consent.ts'
 import { aimHint } from '../../../domain/hint.ts'
 import type { PlanId, TaskName } from '../../../domain/id.ts'
@@ -258,7 +259,7 @@ function taskLines(
     ['action', `${card.action}, effect ${card.effect}${card.optional ? ', optional' : ''}`],
     ['needs', card.needs.length === 0 ? null : card.needs.join(', ')],
     ['estimate', definition?.estimateMs === undefined ? null : elapsed(definition.estimateMs)],
-    ['budget', budgetWords(definition?.budget)],
+    ['budget', budgetWords(definition === null ? undefined : ownBudget(definition))],
     ...(definition?.risks ?? []).map(risk => ['risk', risk] as const),
     ...(definition?.assumptions ?? []).map(assumption => ['assumes', assumption] as const),
     ['reason', card.reason],

@@ -1,0 +1,51 @@
+// What one visit of a task may ask of models, beside the budgets that are written in the plan: what the user's settings say; where they
+// say nothing, for a model task, what we think is enough. Ours is a budget like any other: a person who is asked can add to it. What the user
+// wrote is a ceiling: only the settings change it.
+
+import type { TaskName } from '../id.ts'
+import { type Amounts, type SettingsCaps, takeAmounts } from './amounts.ts'
+import { accountOf, type Budgeted, type Ledger } from './ledger.ts'
+
+export interface Visit {
+  readonly task: TaskName
+  readonly visit: number
+  readonly settings?: SettingsCaps | undefined
+}
+
+/** A cap of one visit. `settings`: the file that says so. */
+export interface VisitCap {
+  readonly key: VisitKey
+  readonly cap: number
+  readonly spent: number
+  readonly reserved: number
+  readonly settings?: string
+}
+
+type VisitKey = 'calls' | 'tokens' | 'cost'
+const KEYS: readonly VisitKey[] = ['cost', 'tokens', 'calls']
+
+/** What one visit of a model task, or one drafting, may use when nobody says otherwise. */
+export const CALLS_DEFAULT: Required<Pick<Amounts, VisitKey>> = { calls: 20, tokens: 400_000, cost: 2 }
+
+/** Ours is made for single questions; an agent asks many. */
+export const hasDefault = ({ tasks }: Pick<Budgeted, 'tasks'>, task: TaskName): boolean =>
+  tasks.get(task)?.definition.action.type === 'model'
+
+export function visitCaps(
+  state: Pick<Budgeted, 'tasks'>,
+  ledger: Ledger,
+  { task, visit, settings }: Visit,
+): readonly VisitCap[] {
+  const account = accountOf(ledger, task)
+  const base = ledger.visits.get(task)
+  const before = base?.visit === visit ? base : { spent: {}, raised: {} }
+  const spent = takeAmounts(account.spent, before.spent)
+  const raised = takeAmounts(account.raised, before.raised)
+  const isOurs = hasDefault(state, task)
+  return KEYS.flatMap((key): readonly VisitCap[] => {
+    const used = { key, spent: spent[key] ?? 0, reserved: account.held[key] ?? 0 }
+    const said = settings?.caps[key]
+    if (settings !== undefined && said !== undefined) return [{ ...used, cap: said, settings: settings.file }]
+    return isOurs ? [{ ...used, cap: CALLS_DEFAULT[key] + (raised[key] ?? 0) }] : []
+  })
+}
