@@ -39,7 +39,9 @@ export class AgentLog {
     this.#end()
     const diffs = edits.map(edit => this.#diff(edit))
     const changed = diffs.map(({ path, count }) => `${path}${count}`)
-    this.#write(actionLine([text, ...(changed.length === 0 ? [] : [[...new Set(changed)].join(', ')])].join(' ')))
+    const whole = [text, ...(changed.length === 0 ? [] : [[...new Set(changed)].join(', ')])].join(' ')
+    // Before it is made one line, as a secret may have several.
+    this.#write(actionLine(this.#redact(whole)))
     for (const { lines } of diffs) for (const line of lines) this.#write(diffLine(line))
   }
 

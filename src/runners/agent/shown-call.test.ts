@@ -61,6 +61,7 @@ describe('the log of an agent', () => {
     const secret = 'first-line-of-key\nsecond-line-of-key'
     const { log, told } = setup([secret])
     log.act('edit', [{ path: 'a.js', before: '', after: `k = ${secret}\n` }])
+    log.act(`run echo ${secret}`)
     log.note('asks to run "echo first-line-of-key\nsecond-line-of-key"')
     log.close()
     expect(`${told.stdout}${told.engine}`).not.toMatch(/line-of-key/)
