@@ -141,10 +141,10 @@ function priceGap(
   state: Judging,
   ledger: Ledger,
   { task, settings }: Visit,
-  { cost = 0, tokens }: Spend,
+  { cost = 0, tokens, calls }: Spend,
 ): Judged | null {
   if (ledger.unpriced || cost === 0) return null
-  if (cost === null && tokens === undefined) return uncounted(state, task)
+  if (cost === null && tokens === undefined && calls === undefined) return uncounted(state, task)
   for (const { budget } of budgetsOf(state, task)) {
     if (budget.cost === undefined || (cost !== null && !isForeign(budget))) continue
     const cap = `${budget.cost.amount} ${budget.cost.currency}`

@@ -24,7 +24,7 @@ export async function openLogin(
 ): Promise<{ readonly use: LoginUse } | { readonly outcome: Outcome }> {
   const note = (text: string): void => tools.log('engine', Buffer.from(`${text}\n`))
   // Nobody can say what it will use: where there is a limit, a person is asked, as about a model whose price is not known.
-  const held = await tools.budget?.reserve({ calls: 1, cost: null }, { wait: 'others', signal: stop.signal })
+  const held = await tools.budget?.reserve({ cost: null }, { wait: 'others', signal: stop.signal })
   if (held?.ok === false)
     return {
       outcome:
