@@ -11,7 +11,7 @@ import { filled, profileOf } from '../src/runners/agent/agent-profiles.ts'
 import { agentRunner } from '../src/runners/agent/agent-runner.ts'
 import { modelOf } from '../src/runners/agent/agent-start.ts'
 import { processTree } from '../src/runners/run/process-tree.ts'
-import type { AskedPermission, Outcome } from '../src/runners/runner.ts'
+import type { AgentTools, AskedPermission, Outcome } from '../src/runners/runner.ts'
 
 /** Keeps its brief, asks its model twice or on and on, and writes what it was answered. */
 const PROGRAM = `
@@ -37,9 +37,10 @@ interface Given {
   readonly budget?: Budget
   readonly task?: Partial<TaskDefinition>
   readonly stays?: boolean
+  readonly login?: AgentTools['login']
 }
 
-async function planWith({ answers = ['yes'], budget, task = {}, stays = false }: Given) {
+async function planWith({ answers = ['yes'], budget, task = {}, stays = false, login }: Given) {
   const place = await gatewayFor('anthropic', () => ({
     text: 'and so on',
     usage: { input: 100, output: 100, cacheRead: 0 },
@@ -63,6 +64,7 @@ async function planWith({ answers = ['yes'], budget, task = {}, stays = false }:
     const action = { type: 'agent', spec: { command: [process.execPath, '-e', PROGRAM] } } as const
     const agent = {
       facts,
+      ...(login === undefined ? {} : { login }),
       permit: async (what: AskedPermission) => answers[asked.push(what) - 1] ?? ('no' as const),
     }
     const environment = { PATH: process.env.PATH ?? '' }
@@ -109,6 +111,22 @@ it('with a no nothing is started, and the task fails by the policy', async () =>
   expect(task.status).toBe('failed')
   expect(left('brief.txt')).toBe(null)
   expect(server.served.calls).toBe(0)
+})
+
+it('a login is lent to nobody without a sandbox, nor where the policy forbids it: nothing is started, and nobody is asked', async () => {
+  const lent = { ok: true, value: { files: ['.agent/auth.json'], hosts: [] } } as const
+  const failure = { class: 'policy', message: 'the organisation lends no login', retryable: false } as const
+  for (const [login, message] of [
+    [lent, 'a login is lent to an agent only inside of one'],
+    [{ ok: false, failure } as const, 'lends no login'],
+  ] as const) {
+    const { outcomes, asked, left } = await planWith({ login })
+    expect(outcomes).toMatchObject([
+      { type: 'failed', begun: false, failure: { class: 'policy', message: expect.stringContaining(message) } },
+    ])
+    expect(asked).toEqual([])
+    expect(left('brief.txt')).toBe(null)
+  }
 })
 
 it('with `exceeded: fail` a budget that is used up ends the agent and fails the task: nobody is asked, nothing is tried again', async () => {
