@@ -1,4 +1,4 @@
-// `npm run demo:agents`: two real coding agents repair two parts of a repository at once, each in a worktree of its own. Their model
+// `npm run demo:agents`: two different real coding agents repair two parts of a repository at once, each in a worktree of its own. Their model
 // follows a script, so nothing is paid and no network is needed. One agent is really killed; a person approves; all of it is rolled
 // back and done again.
 
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { TEST_MODELS } from '../../src/operations/agents/test-agent.ts'
 import { profileOf } from '../../src/runners/agent/agent-profiles.ts'
 import { listAgents } from '../../src/runners/agent/find-agent.ts'
+import type { KnownAgent } from '../../src/runners/runner.ts'
 import { agentScript } from '../../src/testing/agent-script.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { agentsPath } from '../../test/agents/installed.ts'
@@ -28,8 +29,8 @@ const [first, second = first] = [...found].sort((a, b) => Number(b.name === 'gro
 if (first === undefined || second === undefined) fail('no agent is installed: see test/agents/README.md')
 console.log(
   first === second
-    ? `Only ${first.title} is installed here, so it is used twice (see test/agents/README.md for others).`
-    : `${first.title} repairs sum.js, ${second.title} repairs product.js.`,
+    ? `Only ${titled(first)} is installed here, so it is used twice: it repairs sum.js and product.js.\nFor a second agent: (cd test/agents && npm install --no-save --ignore-scripts), 1.3 GB.`
+    : `${titled(first)} repairs sum.js, ${titled(second)} repairs product.js.`,
 )
 
 let isKilled = false
@@ -80,6 +81,10 @@ console.log(`\nDone. The model was asked ${model.served.calls} times; the count 
 console.log((await planfold('models', 'usage')).out)
 await model.close()
 rmSync(folder, { recursive: true, force: true })
+
+function titled({ title, version }: KnownAgent): string {
+  return `${title} ${version ?? '(version unknown)'}`
+}
 
 function planText(): string {
   const task = (part: Part, { name }: { readonly name: string }) => `  - id: ${part}

@@ -17,7 +17,7 @@ export async function loginOf(place: UserRulesPlace, agent: AgentName): Promise<
   if (login === undefined)
     return no(
       'logic',
-      `the login of ${agent} is not kept in a file of its own, so it cannot be lent`,
+      `the login of ${agent} cannot be lent`,
       `it can be of ${LOGIN_AGENTS.join(', ')}; give ${agent} a model with \`agent: { use: ${agent}, model: PROVIDER/NAME }\``,
     )
   const layers = await readPolicyLayers(place)
