@@ -70,6 +70,8 @@ export interface Told {
   readonly failed?: readonly { readonly task: string; readonly why: string }[]
   /** How the plan stands now. */
   readonly status: PlanStatus
+  /** The command that was given, to be given again. */
+  readonly again?: string
 }
 
 const FILES_MAX = 50
@@ -84,7 +86,7 @@ export async function changedBy(engine: Engine, { changes }: RollbackEnd): Promi
 export type Say = (words: string) => string
 
 export function resultLines(
-  { name, what, ended, also = [], files = [], failed = [], status }: Told,
+  { name, what, ended, also = [], files = [], failed = [], status, again }: Told,
   paint: Paint,
   say: Say = words => `planfold ${words}`,
 ): readonly string[] {
@@ -123,6 +125,16 @@ export function resultLines(
   )
   if (ended.type === 'rollback.stopped') {
     const { failure, conflicts = [] } = ended
+    const [first] = failed
+    if (first !== undefined && again !== undefined)
+      return [
+        `${paint.red('✖')} ${paint.bold(name)} was not rolled back: ${escapeForTerminal(failure.message)}`,
+        ...details,
+        line('output', say(`log ${name} ${first.task} --output`)),
+        '  no file was changed; repair what it lacks and try again, or undo it by hand and go on without it',
+        `  Next: ${paint.bold(again)}`,
+        `    or: ${paint.bold(`${again} --force`)}   if the undo step fails again, the rollback goes on`,
+      ]
     return [
       `${paint.red('✖')} ${paint.bold(name)} was not rolled back: ${escapeForTerminal(failure.message)}`,
       ...conflicts.map(path => line('changed', `${shownPath(path)} by someone else`, paint.yellow)),

@@ -231,7 +231,7 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'compensation.started':
       return `compensating ${event.task}`
     case 'compensation.finished':
-      return `compensation of ${event.task} ${event.result.status === 'succeeded' ? 'completed' : event.result.status}`
+      return `compensation of ${event.task} ${event.result.status === 'failed' ? `failed: ${event.result.failure.message}` : 'completed'}`
     case 'compensation.retried':
       return `compensation of ${event.task} failed and will be retried: ${event.result.failure.message}`
     case 'plan.compensating':

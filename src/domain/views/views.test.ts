@@ -402,7 +402,7 @@ describe('timeline', () => {
     ],
     'compensation.finished': [
       { type: 'compensation.finished', task: a, result: { status: 'failed', failure } },
-      'compensation of a failed',
+      'compensation of a failed: it said no',
     ],
     'compensation.retried': [
       { type: 'compensation.retried', task: a, result: { status: 'failed', failure }, at: 5 },

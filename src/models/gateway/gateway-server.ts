@@ -27,6 +27,8 @@ export interface ServerOptions {
   readonly request: GatewayRequest
   /** Those of the request that a provider can be asked over. */
   readonly wires: readonly GatewayWire[]
+  /** Why the others are not served. */
+  readonly unserved: ReadonlyMap<GatewayWire, string>
   readonly token: string
   /** The names that `GET /v1/models` lists, without provider. */
   readonly models: readonly string[]
@@ -45,12 +47,16 @@ export async function startGateway(options: ServerOptions): Promise<Gateway> {
   return gateway
 }
 
+const unservedText = (method: string | undefined, path: string, why: string | undefined): string =>
+  `${method} ${path.slice(0, 200)} is not served by the model gateway${why === undefined ? '' : `: ${why}`}`
+
 class GatewayServer implements Gateway {
   readonly folder: string
   readonly socketPath: string
   readonly token: string
   readonly sandboxDoor: Gateway['sandboxDoor']
   readonly #wires: readonly GatewayWire[]
+  readonly #unserved: ReadonlyMap<GatewayWire, string>
   readonly #models: readonly string[]
   readonly #room: GatewayRoom
   readonly #hash: Buffer
@@ -63,12 +69,13 @@ class GatewayServer implements Gateway {
   #parked: GatewayParked | null = null
   #closing: Promise<void> | null = null
 
-  constructor({ request, wires, token, models, room }: ServerOptions, path: string) {
+  constructor({ request, wires, unserved, token, models, room }: ServerOptions, path: string) {
     this.folder = request.folder
     this.socketPath = path
     this.token = token
     this.sandboxDoor = { folder: request.folder, socket: GATEWAY_SOCKET, port: SANDBOX_PORT }
     this.#wires = wires
+    this.#unserved = unserved
     this.#models = models
     this.#hash = hashOf(token)
     // Each open call listens.
@@ -171,7 +178,7 @@ class GatewayServer implements Gateway {
       return no('token', 'this token is unknown, or its task has ended')
     const route = routeOf(request.method ?? '', path)
     if (route === null || (route.is !== 'models' && !this.#wires.includes(route.wire)))
-      return no('path', `${request.method} ${path.slice(0, 200)} is not served by the model gateway`)
+      return no('path', unservedText(request.method, path, route === null ? undefined : this.#unserved.get(route.wire)))
     if (route.is === 'models') return json(response, modelListing(route, this.#models))
     if ((request.headers['content-encoding'] ?? 'identity') !== 'identity')
       return no('request', 'a compressed request cannot be read; send it as it is')

@@ -1,7 +1,8 @@
 // The gateway over its real socket, on a scripted model that counts by itself: what passes, what is counted, what is kept.
 
-import { readdirSync, readFileSync, statSync, utimesSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Script, scriptedModel } from '../../testing/scripted-model.ts'
@@ -433,5 +434,18 @@ describe('the door', () => {
       failure: { code: 'model:auth' },
     })
     expect(await models.openGateway({ ...request, folder: `/${'x'.repeat(120)}` })).toMatchObject({ ok: false })
+  })
+
+  it('opens without a key where no model may be asked, and says what is lacking to whoever asks one', async () => {
+    const { spending, again } = await gatewayFor('anthropic', [])
+    const folder = mkdtempSync(join(tmpdir(), 'pfg-'))
+    const request = { wires: ['anthropic'], payer: 'p', folder, spending, keyless: true } as const
+    const opened = await again({ ANTHROPIC_API_KEY: '' }).openGateway(request)
+    if (!opened.ok) throw new Error(opened.failure.message)
+    onTestFinished(() => opened.gateway.close())
+    const heard = await send(opened.gateway, question('anthropic', 'hello')).done
+    expect(heard.status).toBeGreaterThanOrEqual(400)
+    expect(heard.text).toContain('is not served by the model gateway: ')
+    expect(heard.text).toContain('key')
   })
 })

@@ -30,6 +30,8 @@ export interface GatewayRequest {
    * that is known for it. Which of the provider's models is asked is up to the agent: it may ask others on the side.
    */
   readonly use?: string
+  /** Nobody knows whether a model is asked at all: without a key it is opened all the same, and says so to whoever asks. */
+  readonly keyless?: true
   /** Who pays: the key of the task's visit. Shown by `planfold models usage`. */
   readonly payer: string
   /** In one or two words; `agent` when absent. */

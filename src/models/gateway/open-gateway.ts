@@ -1,6 +1,7 @@
 // Opens a gateway on the user's settings: for each protocol of the agent the provider that is asked, with its key, prices and limits.
 
 import type { SettingsCaps } from '../../domain/budget/amounts.ts'
+import type { Failure } from '../../domain/result.ts'
 import { redaction } from '../../safety/secrets/redaction.ts'
 import type { CallList } from '../call-list.ts'
 import type { ModelRecording } from '../model.ts'
@@ -59,7 +60,7 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
     places.set(wire, { word: found.word, place: { type, url, key: key?.value ?? null } })
   }
   const [first] = chosen
-  if (places.size === 0 && first?.[1].ok === false) return first[1]
+  if (places.size === 0 && first?.[1].ok === false && !mayBeKeyless(request, first[1].failure)) return first[1]
   const token = `sk-planfold-${newId().replaceAll('-', '')}`
   const words = new Set([...places.values()].map(({ word }) => word))
   const named = [...(request.use === undefined ? [] : [request.use]), ...Object.keys(settings.models)]
@@ -68,6 +69,7 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
     const gateway = await startGateway({
       request,
       wires: isReplay ? request.wires : [...places.keys()],
+      unserved: new Map(chosen.flatMap(([wire, found]) => (found.ok ? [] : [[wire, found.failure.message] as const]))),
       token,
       models: [...new Set(models)],
       room: {
@@ -112,6 +114,9 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
     }
   }
 }
+
+const mayBeKeyless = ({ keyless, use }: GatewayRequest, { code }: Failure): boolean =>
+  keyless === true && use === undefined && code === 'model:auth'
 
 async function resumed({ resumeFrom = [] }: GatewayRequest, kept: KeptRecordings): Promise<GatewayRequest['recorded']> {
   const recordings = (await Promise.all(resumeFrom.map(name => kept.read(name)))).flat()

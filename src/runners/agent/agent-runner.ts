@@ -176,6 +176,8 @@ async function carryOut(
   const keptAs = (number: number): string => `${attempt.key}/${number}`
   const asking: GatewayRequest = {
     wires: profile === null ? WIRES : [profile.wire],
+    // A command of the user's own may need no model.
+    ...(profile === null ? { keyless: true as const } : {}),
     ...(model.use === null ? {} : { use: model.use }),
     payer: attempt.key,
     folder: join(scratch, 'model'),

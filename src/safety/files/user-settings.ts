@@ -43,13 +43,29 @@ export function userSettings<T>({ name, none, read, risk }: SettingsFormat<T>): 
       if (!found.ok) return found.missing ? none : refuse('policy', found.fault.message, found.fault.hint)
       const settings = read(found.value)
       if (settings.ok) return settings.settings
-      const [first] = settings.diagnostics
-      const message = `${path}:${first?.line}:${first?.column}: ${first?.message}`
-      return refuse('policy', message, first?.hint ?? 'repair the file')
+      return refuseFile(path, settings.diagnostics, 'repair the file')
     },
     write: (place, text) => writePrivateFile(file(place), text, { outside: outsideOf(place), elsewhere }),
   }
 }
+
+/** All that is wrong in a file, in its order, so that it is repaired at once. */
+export function refuseFile(path: string, diagnostics: readonly Diagnostic[], otherwise: string): never {
+  const inOrder = diagnostics.toSorted((a, b) => a.line - b.line || a.column - b.column)
+  const [first, ...others] = inOrder
+  const isOne = others.length === 0
+  const told = inOrder
+    .slice(0, FAULTS_MAX)
+    .map(
+      ({ line, column, message, hint }) =>
+        `${path}:${line}:${column}: ${message}${isOne || typeof hint !== 'string' ? '' : ` (${hint})`}`,
+    )
+  const more = inOrder.length - told.length
+  const text = `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
+  return refuse('policy', text, isOne ? (first?.hint ?? otherwise) : otherwise)
+}
+
+const FAULTS_MAX = 10
 
 /** Where no settings and no secrets may lie. */
 export const outsideOf = ({ root, stateDir }: Pick<SettingsPlace, 'root' | 'stateDir'>): Outside => [

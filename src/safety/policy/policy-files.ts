@@ -9,7 +9,7 @@ import { layerWords, type PolicyLayer } from '../../domain/policy/policy-layer.t
 import type { Failure } from '../../domain/result.ts'
 import { type ReadLayer, readPolicyLayer } from '../../format/settings/policy-settings.ts'
 import { isInside, settingsFile } from '../files/private-file.ts'
-import { outsideOf, type SettingsPlace } from '../files/user-settings.ts'
+import { outsideOf, refuseFile, type SettingsPlace } from '../files/user-settings.ts'
 import { USER_POLICY } from '../network/user-rules.ts'
 import { type Answer, answering, codeOf, failure, refuse } from '../safety-refusal.ts'
 
@@ -121,12 +121,7 @@ async function contentOf(path: string): Promise<string> {
 function parsed(path: string, text: string, of: 'organisation' | 'project'): ReadLayer {
   const read = readPolicyLayer(text, of)
   if (read.ok) return read.settings
-  const [first] = read.diagnostics
-  return refuse(
-    'policy',
-    `${path}:${first?.line}:${first?.column}: ${first?.message}`,
-    first?.hint ?? 'repair the file: nothing starts while it cannot be read',
-  )
+  return refuseFile(path, read.diagnostics, 'repair the file: nothing starts while it cannot be read')
 }
 
 async function realOrNull(path: string): Promise<string | null> {

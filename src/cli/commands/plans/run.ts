@@ -184,8 +184,9 @@ export async function setMoving(context: Context, composed: Composed, { plan, na
       )
     }
     case 'empty':
-    case 'refused':
       throw refused(going.refusal)
+    case 'refused':
+      throw going.order === 'start' ? keptAsDraft(name, refused(going.refusal)) : refused(going.refusal)
     case 'gone':
     case 'moved':
     case 'unchecked':
@@ -194,6 +195,15 @@ export async function setMoving(context: Context, composed: Composed, { plan, na
       going satisfies never
   }
 }
+
+/** The plan was made before its start was refused. */
+const keptAsDraft = (name: string, { exit, code, message, hint }: CliError): CliError =>
+  new CliError(
+    exit,
+    code,
+    `${message}; '${name}' was not started and is kept as a draft`,
+    `${hint === null ? '' : `${hint}; `}then planfold run ${name}, or run the changed file again`,
+  )
 
 /** Under which policy it begins, when anybody but the plan says something. */
 async function tellPolicy(context: Context, { engine }: Composed, plan: string): Promise<void> {

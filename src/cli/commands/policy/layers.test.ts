@@ -185,8 +185,14 @@ describe('a policy that cannot be used refuses to start', () => {
       await expect(readFile(join(place.folder, 'made'))).rejects.toThrow('ENOENT')
     })
 
+  it('and one that allows less than the plan asks for keeps the plan as a draft, and says so', async () => {
+    await organisation('write: ["src/**"]\n')
+    const said = await ran('planfold: 1\nname: p\ntasks: [{ id: a, run: [touch, made], write: [docs/x] }]\n')
+    expect(said.stderr).toContain("does not allow; 'p' was not started and is kept as a draft")
+  })
+
   it('and says where it is wrong, and what to write', async () => {
-    await organisation('sandbox: off\nnetwrk: []\n')
+    await organisation('sandbox: off\nnetwrk: []\nbudget: { tme: 2h }\n')
     await place.write('p.yaml', PLAN)
     const said: string[] = []
     await say(async context => {
@@ -198,6 +204,7 @@ describe('a policy that cannot be used refuses to start', () => {
       }
     })
     expect(said.join('\n')).toContain(`${organisationFile()}:2:1`)
+    expect(said.join('\n')).toContain(`${organisationFile()}:3:`)
     expect(said.join('\n')).toContain("did you mean 'network'")
   })
 })

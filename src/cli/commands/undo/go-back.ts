@@ -168,7 +168,10 @@ async function tell(
     planStatus: status,
     by,
   }
-  answer(context, data, () => ['', ...resultLines({ name, what, ended, also, failed, status }, context.paint, say)])
+  answer(context, data, () => [
+    '',
+    ...resultLines({ name, what, ended, also, failed, status, again: asked.command }, context.paint, say),
+  ])
   if (ended.type === 'rollback.stopped') return ended.conflicts === undefined ? EXIT.failed : EXIT.refused
   return failed.length === 0 && (ended.left ?? []).every(({ path }) => isExpected(asked, path))
     ? EXIT.done

@@ -96,6 +96,19 @@ test('decisions that get lost are named, with who made them', async () => {
   expect(stdout).toMatch(/\n {2}decisions lost: g \(approved by \S+\)\n/)
 })
 
+test('a compensation that fails stops it, with its reason, its output and the commands that go on', async () => {
+  await place.write(
+    'failing.yaml',
+    'planfold: 1\nname: failing\ntasks: [{ id: make, run: "echo a > made", compensate: { run: "exit 7" } }]\n',
+  )
+  await place.say(context => run(context, 'failing.yaml', { start: true }))
+  const stopped = await place.say(context => rollback(context, 'failing', { yes: true }))
+  expect(stopped).toMatchObject({ exit: 1 })
+  expect(stopped.stdout).toContain('compensation of make failed: exit 7')
+  expect(stopped.stdout).toContain('planfold log failing make --output\n')
+  expect(stopped.stdout).toContain('\n  Next: planfold rollback failing\n    or: planfold rollback failing --force')
+})
+
 test('the place it goes to is said once', async () => {
   const { stdout } = await place.say(context => rollback(context, 'release', { to: 'build', dryRun: true }))
   expect(stdout.split('\n')[0]).toMatch(/^roll release back to after build \(entry \d+, .*\)$/)
