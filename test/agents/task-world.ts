@@ -73,7 +73,7 @@ export async function openWorld({ agent, path, folder }: Trial, options: WorldOp
   git('add', '-A')
   git('-c', 'user.name=t', '-c', 'user.email=t@example.com', 'commit', '-qm', 'init')
   writeFileSync(join(root, 'plan.yaml'), planText(agent, options.budgetTokens))
-  const script = agentScript({ root, scripts: { go: options.steps, 'go-on': FIX.slice(-3) } }) as (
+  const script = agentScript({ root, scripts: { go: options.steps, 'go-on': FIX.slice(-4) } }) as (
     request: ScriptedRequest,
     index: number,
   ) => Promise<ScriptedReply>
@@ -145,7 +145,7 @@ function usageOf({ body, outputTokensMax }: ScriptedRequest) {
   return { input, output: Math.min(60, outputTokensMax ?? 60), cacheRead: Math.floor(input / 3) }
 }
 
-/** A conversation that was taken up goes on with the repair: what comes before it was done. */
+/** A conversation that was taken up goes on before the repair. It reads the file again: Qwen wants that after a new start. */
 const takenUp = (request: ScriptedRequest): ScriptedRequest => ({
   ...request,
   messages: request.messages.map(({ role, text }) => ({
