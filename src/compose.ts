@@ -266,7 +266,13 @@ export function modelsAt(place: {
     calls: () => models.calls(),
     async open(request) {
       const failure = await refused(request.replay)
-      return failure === null ? await models.open(request) : { ok: false, failure }
+      if (failure !== null) return { ok: false, failure }
+      if (request.budget !== undefined || request.replay !== undefined) return await models.open(request)
+      const most = await (await import('./safety/policy/policy-files.ts')).modelCaps(place)
+      const caps = { ...request.caps }
+      for (const key of ['calls', 'tokens', 'usd'] as const)
+        if (most[key] !== undefined) caps[key] = Math.min(most[key], caps[key] ?? most[key])
+      return await models.open({ ...request, caps })
     },
     async openGateway(request) {
       const failure = await refused(request.recorded?.else === 'refuse' ? request.recorded : undefined)

@@ -10,7 +10,7 @@ import { modelsAt, openPlanners, openRepository } from '../src/compose.ts'
 import { roundUsd } from '../src/domain/model-use.ts'
 import type { PlanDefinition, TaskDefinition } from '../src/domain/plan.ts'
 import { impactOf } from '../src/domain/plan-rules/impact.ts'
-import type { ModelRecording, OpenRequest } from '../src/models/model.ts'
+import type { ModelRecording, Models, OpenRequest } from '../src/models/model.ts'
 import { analyzed } from '../src/operations/analyze-plan.ts'
 import { type CheckedProposal, type PlanningChoices, proposePlan } from '../src/operations/goals/plan-goal.ts'
 import { PlanningFailure } from '../src/planners/planner.ts'
@@ -373,6 +373,35 @@ describe('limits', () => {
     }
   })
 
+  test('a drafting that its limit ended is taken up with a higher one: what was answered is not paid again', async () => {
+    const place = await setup(say(INTAKE, DRAFT, FINE))
+    const failure = await failureOf(place.plan(GOAL, { budget: { calls: 1 } }))
+    expect(failure).toMatchObject({ code: 'model:cap', hint: "say it again with `--budget '2 calls'`" })
+    expect(failure.message).toContain('The answers are kept')
+    expect(failure.message).toContain('tokens in 1 call')
+    const { proposal } = await place.plan(GOAL, { budget: { calls: 3 } })
+    expect(proposal.model).toMatchObject({ calls: 3 })
+    expect(place.server.requests).toHaveLength(3)
+    expect(await place.models.calls()).toHaveLength(3)
+    const spent = (await place.models.calls()).reduce((sum, { usage }) => sum + usage.inputTokens, 0)
+    expect(proposal.model?.usage.inputTokens).toBe(spent)
+  })
+
+  test('a person who says yes lets it go on; what the settings say is not asked about, and nobody passes it', async () => {
+    const asked: string[] = []
+    const more = async (question: string) => asked.push(question) > 0
+    const place = await setup(say(INTAKE, DRAFT, FINE))
+    await place.plan(GOAL, { budget: { calls: 1 }, more })
+    expect(asked.map(one => one.slice(-27))).toEqual(
+      ['. Allow 2 calls in all?', '. Allow 3 calls in all?'].map(one => expect.stringContaining(one)),
+    )
+    expect(place.server.requests).toHaveLength(3)
+    const within = await setup(say(INTAKE, DRAFT, FINE), {}, { caps: { calls: 1 } })
+    const failure = await failureOf(within.plan(GOAL, { budget: { calls: 9 }, more }))
+    expect(failure.hint).toMatch(/^raise `caps: calls` in .*models.yaml, and say it again$/)
+    expect(asked).toHaveLength(2)
+  })
+
   test('one drafting never sends more than twelve requests', async () => {
     const serious = { problems: [{ problem: 'it is bad', severity: 'must-change' }] }
     const bad = { ...DRAFT, tasks: [] }
@@ -449,6 +478,7 @@ describe('the goals of the table', () => {
 })
 
 interface Place {
+  readonly models: Models
   readonly server: ScriptedModel
   plan(
     goal: string,
@@ -490,6 +520,7 @@ async function setup(
   const place = { root, stateDir, environment }
   return {
     server,
+    models: modelsAt(place),
     plan: async (goal, choices = {}, opening, comments = []) => {
       const room = modelsAt(place)
       const models =

@@ -37,10 +37,16 @@ export interface Reservation {
 
 export type Reserved =
   | { readonly ok: true; readonly outputTokens: number; readonly reservation: Reservation }
-  | { readonly ok: false; readonly failure: Failure }
+  /** `short`: the cap that is too small. */
+  | { readonly ok: false; readonly failure: Failure; readonly short?: ShortCap }
+
+export interface ShortCap {
+  readonly key: keyof ModelCaps
+  readonly cap: number
+}
 
 export class Meter {
-  readonly #caps: ModelCaps
+  #caps: ModelCaps
   readonly #price: PriceRow | null
   /** What others spent under the same cap before. */
   readonly #before: ModelSpending
@@ -58,6 +64,11 @@ export class Meter {
     return this.#spent
   }
 
+  /** A person allows more. */
+  raise({ key, cap }: ShortCap): void {
+    this.#caps = { ...this.#caps, [key]: Math.max(cap, this.#caps[key] ?? 0) }
+  }
+
   /** How long the answer may be; or that nothing may be sent any more. */
   reserve(inputBytes: number, outputTokensMax: number): Reserved {
     const { calls, tokens, usd } = this.#caps
@@ -66,11 +77,12 @@ export class Meter {
     // Counted as the budgets of plans are, see domain/budget/.
     const caps = { calls, tokens, cost: usd }
     const left = (key: keyof typeof caps): number => leftOf(caps, amountsOf(spent), amountsOf(held), key)
-    if (left('calls') < 1) return reached(`${calls} calls`, 'calls')
+    if (left('calls') < 1) return reached(calls === 1 ? '1 call' : `${calls} calls`, { key: 'calls', cap: calls! })
     const inputTokens = Math.max(Math.ceil(inputBytes / BYTES_PER_TOKEN), this.#lastInput)
     let output = Math.min(outputTokensMax, left('tokens') - inputTokens)
     const isShort = () => output < Math.min(OUTPUT_MIN_TOKENS, outputTokensMax)
-    if (isShort()) return reached(`${tokens} tokens, of which ${tokens! - left('tokens')} are used`, 'tokens')
+    if (isShort())
+      return reached(`${tokens} tokens, of which ${tokens! - left('tokens')} are used`, { key: 'tokens', cap: tokens! })
     if (usd !== undefined) {
       if (this.#price === null || !spent.cost.known || !held.cost.known)
         return {
@@ -84,7 +96,8 @@ export class Meter {
       const rest = left('cost') - (inputTokens * dearest(this.#price)) / 1e6
       if (rest < 0) output = 0
       else if (this.#price.output > 0) output = Math.min(output, Math.floor((rest * 1e6) / this.#price.output))
-      if (isShort()) return reached(`${usd} USD, of which ${roundUsd(usd - left('cost'))} are spent`, 'cost')
+      if (isShort())
+        return reached(`${usd} USD, of which ${roundUsd(usd - left('cost'))} are spent`, { key: 'usd', cap: usd })
     }
     const usage = { ...NO_USAGE, inputTokens, outputTokens: output }
     const reservation = { usage, cost: costOf(usage, this.#price) }
@@ -119,13 +132,7 @@ const amountsOf = ({ calls, usage, cost }: ModelSpending): Amounts => ({
 
 const dearest = ({ input, cacheWrite = 0 }: PriceRow): number => Math.max(input, cacheWrite)
 
-function reached(what: string, key: string): Reserved {
-  return {
-    ok: false,
-    failure: modelFailure(
-      'model:cap',
-      `the limit of ${what} is reached; nothing more was sent`,
-      `ask for less, or raise \`caps: ${key}\``,
-    ),
-  }
+function reached(what: string, short: ShortCap): Reserved {
+  const failure = modelFailure('model:cap', `the limit of ${what} is reached; nothing more was sent`, 'ask for less')
+  return { ok: false, failure, short }
 }

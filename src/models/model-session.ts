@@ -7,7 +7,7 @@ import type { Failure } from '../domain/result.ts'
 import { redactor, streamRedactor } from '../safety/secrets/redaction.ts'
 import { readAnswer, repairRequest } from './answer-text.ts'
 import type { CallList } from './call-list.ts'
-import { Meter, type Reservation } from './meter.ts'
+import { Meter, type Reservation, type Reserved, type ShortCap } from './meter.ts'
 import type {
   CallBudget,
   Model,
@@ -43,8 +43,20 @@ export interface SessionRoom {
   readonly outputTokens: number
   readonly clock: RateClock & { readonly now: () => number }
   readonly newId: () => string
+  /** Where a person can allow more than the caps say. */
+  readonly raising?: Raising
+  /** Keeps what was answered for whoever asks the same next. */
+  readonly keep?: (recording: ModelRecording) => void
   /** Absent in a replay, and where no plan pays. `settings`: what the user wrote, as it is now. */
   readonly budget?: CallBudget & { readonly settings: () => Promise<SettingsCaps | undefined> }
+}
+
+/** What is done about a cap that is too small. */
+export interface Raising {
+  /** What it is raised to; null: it stays. */
+  ask(short: ShortCap, failure: Failure): Promise<ShortCap | null>
+  /** How it can be raised for the next time. */
+  hint(short: ShortCap): Failure['hint']
 }
 
 const STEPS_MAX = 8
@@ -59,6 +71,7 @@ export function openSession(room: SessionRoom): Model {
     object: question => askObject(room, session, question),
     spent: () => session.spent,
     recording: () => recordingOf(room),
+    keep: () => room.keep?.(recordingOf(room)),
   }
 }
 
@@ -201,19 +214,7 @@ async function begin(
   settling: Promise<void>[],
 ): Promise<GuardedCall> {
   const { clock, wire, calls, price } = room
-  let outputTokens = outputTokensMax
-  const kept: Reservation[] = []
-  for (const meter of meters) {
-    const reserved = meter.reserve(inputBytes, outputTokens)
-    if (!reserved.ok) throw new ModelError(reserved.failure)
-    outputTokens = reserved.outputTokens
-    kept.push(reserved.reservation)
-  }
-  // The longest input that any of them expects, and the shortest answer that any of them allows.
-  const inputTokens = Math.max(...kept.map(({ usage }) => usage.inputTokens))
-  const usage = { ...NO_USAGE, inputTokens, outputTokens }
-  const most = { usage, cost: costOf(usage, room.price) }
-  for (const meter of meters) meter.hold(most)
+  const { outputTokens, most } = await holdWithin(room, meters, inputBytes, outputTokensMax)
   let counted: (tokens: number) => void = () => {}
   let reserved: string | null = null
   try {
@@ -227,7 +228,11 @@ async function begin(
   const id = room.newId()
   const began = clock.monotonic()
   const { name: model, payer } = room
-  calls?.begin({ id, at: clock.now(), model, purpose, payer, ...most })
+  let isSent = false
+  wire.onSend(id, () => {
+    isSent = true
+    calls?.begin({ id, at: clock.now(), model, purpose, payer, ...most })
+  })
   const end = (
     status: 'answered' | 'failed' | 'cut off',
     code: string | null,
@@ -239,7 +244,7 @@ async function begin(
     for (const meter of meters) meter.settle(most, used)
     // When nobody knows what was used, all that is held of a budget stays spent.
     if (reserved !== null && isCounted) settling.push(room.budget!.settle(reserved, spendOf(used)))
-    calls?.end(id, { status, code, durationMs: Math.round(clock.monotonic() - began), ...used })
+    if (isSent) calls?.end(id, { status, code, durationMs: Math.round(clock.monotonic() - began), ...used })
   }
   return {
     id,
@@ -264,6 +269,54 @@ async function begin(
       )
     },
   }
+}
+
+interface Held {
+  readonly ok: true
+  readonly outputTokens: number
+  readonly most: Reservation
+}
+
+/** Holds the most that a request can use. A person is asked for more as often as it is needed. */
+async function holdWithin(
+  { price, raising }: SessionRoom,
+  meters: readonly Meter[],
+  inputBytes: number,
+  outputTokensMax: number,
+): Promise<Held> {
+  for (;;) {
+    const held = holdNow(price, meters, inputBytes, outputTokensMax)
+    if (held.ok) return held
+    const { failure, short, meter } = held
+    // The second is that of the question, and only whoever asks it knows why.
+    if (short === undefined || raising === undefined || meter !== meters[0]) throw new ModelError(failure)
+    const raised = await raising.ask(short, failure)
+    const hint = raising.hint(short)
+    if (raised === null) throw new ModelError({ ...failure, ...(hint === undefined ? {} : { hint }) })
+    meter.raise(raised)
+  }
+}
+
+/** At once, so that questions asked at the same time cannot pass a cap together. */
+function holdNow(
+  price: PriceRow | null,
+  meters: readonly Meter[],
+  inputBytes: number,
+  outputTokensMax: number,
+): Held | (Extract<Reserved, { readonly ok: false }> & { readonly meter: Meter }) {
+  let outputTokens = outputTokensMax
+  let inputTokens = 0
+  for (const meter of meters) {
+    const reserved = meter.reserve(inputBytes, outputTokens)
+    if (!reserved.ok) return { ...reserved, meter }
+    // The longest input that any of them expects, and the shortest answer that any of them allows.
+    outputTokens = reserved.outputTokens
+    inputTokens = Math.max(inputTokens, reserved.reservation.usage.inputTokens)
+  }
+  const usage = { ...NO_USAGE, inputTokens, outputTokens }
+  const most = { usage, cost: costOf(usage, price) }
+  for (const meter of meters) meter.hold(most)
+  return { ok: true, outputTokens, most }
 }
 
 /**

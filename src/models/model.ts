@@ -60,6 +60,12 @@ export interface OpenRequest {
   readonly payer?: string
   /** The limits of the session, where they are lower than those of the settings. */
   readonly caps?: ModelCaps
+  /** What a person allows in place of our own limits; never more than those of the settings and `caps`. */
+  readonly allowed?: ModelCaps
+  /** Asks a person whether more may be used than our own limits say. */
+  readonly more?: (question: string) => Promise<boolean>
+  /** What was kept under this name is answered again and not paid again, see `Model.keep`. */
+  readonly keepAs?: string
   /** The budget of a plan: asked before each request, told after it. */
   readonly budget?: CallBudget
   /** Answer from this recording, and send nothing. */
@@ -89,6 +95,8 @@ export interface Model {
   spent(): ModelSpending
   /** All requests and responses of this session so far: redacted, plain JSON, ready for `replay`. */
   recording(): ModelRecording
+  /** Keeps what was answered so far on disk, for the next session with the same `keepAs`. */
+  keep(): void
 }
 
 export interface TextQuestion {

@@ -1,14 +1,25 @@
 // Opens the room: settings, prices, rate limits and the list of calls behind the door `model.ts`. Light: the AI SDK is loaded when
 // the first question is asked.
 
+import { keyText } from '../domain/budget/budget-text.ts'
+import { roundUsd } from '../domain/model-use.ts'
 import { secretsIn } from '../safety/secrets/redaction.ts'
 import { CallList } from './call-list.ts'
 import { InputEstimates } from './gateway/input-estimate.ts'
 import { KeptRecordings } from './gateway/kept-recordings.ts'
-import { NOTHING_SPENT } from './meter.ts'
-import type { ListedModel, ModelCaps, ModelList, Models, Opened, OpenRequest } from './model.ts'
+import { NOTHING_SPENT, type ShortCap } from './meter.ts'
+import type {
+  ListedModel,
+  ModelCaps,
+  ModelExchange,
+  ModelList,
+  ModelRecording,
+  Models,
+  Opened,
+  OpenRequest,
+} from './model.ts'
 import { chooseModel } from './model-choice.ts'
-import { openSession, type SessionRoom } from './model-session.ts'
+import { openSession, type Raising, type SessionRoom } from './model-session.ts'
 import { priceOf } from './price-table.ts'
 import { type Rate, type RateClock, RateLimit } from './rate-limit.ts'
 import { readCaps, readSettings, type Settings, type SettingsRoom } from './user-settings.ts'
@@ -65,22 +76,24 @@ export function openModels(options: ModelsOptions): Models {
       const entry = found.models[name]
       const price = priceOf({ provider: provider.type, id, url: provider.url }, entry?.price)
       const limit = limitOf(name, entry?.rate)
-      const { payer = null, budget } = request
+      const { payer = null, budget, keepAs } = request
       const room: SessionRoom = {
         name,
         place: { type: provider.type, id, url: provider.url, key: provider.key?.value ?? null },
         price,
         purpose: request.purpose,
         payer,
-        wire: recordingWire(secretsOf(found, options)),
+        wire: recordingWire(secretsOf(found, options), await takeKept(kept, request.keepAs, name)),
         limit,
         calls,
         // Where a plan pays, they are part of its budget.
-        caps: budget === undefined ? capsOf(found, request.caps, price !== null) : {},
+        caps: budget === undefined ? capsOf(found, request, price !== null) : {},
         before: payer === null || budget !== undefined ? NOTHING_SPENT : await calls.spentBy(payer),
         outputTokens: entry?.outputTokens ?? OUTPUT_TOKENS,
         clock: options.clock,
         newId: options.newId,
+        ...(budget === undefined ? { raising: raisingOf(found, request) } : {}),
+        ...(keepAs === undefined ? {} : { keep: recording => keepAll(kept, keepAs, recording) }),
         ...(budget === undefined
           ? {}
           : {
@@ -123,20 +136,64 @@ function openReplay(
 }
 
 /**
- * Those of the settings, or ours; whoever asks can only lower them, because a plan may have been written by a model. Our own limit of
- * money is left out where no price is known.
+ * Those of the settings, else what a person allows, else ours; whoever asks can only lower them, because a plan may have been written by
+ * a model. Our own limit of money is left out where no price is known.
  */
-function capsOf({ caps, said }: Settings, asked: ModelCaps = {}, isPriced: boolean): ModelCaps {
-  const { usd, ...rest } = {
-    calls: lower(caps.calls, asked.calls),
-    tokens: lower(caps.tokens, asked.tokens),
-    usd: caps.usd === undefined ? asked.usd : lower(caps.usd, asked.usd),
+function capsOf(
+  { caps, said }: Settings,
+  { caps: asked = {}, allowed = {} }: Pick<OpenRequest, 'caps' | 'allowed'>,
+  isPriced: boolean,
+): ModelCaps {
+  const capOf = (key: keyof ModelCaps): number => {
+    const wanted = allowed[key] ?? caps[key] ?? NONE
+    return Math.min(wanted, said[key] ?? NONE, asked[key] ?? NONE)
   }
-  const isAskedFor = asked.usd !== undefined || said.usd !== undefined
-  return usd === undefined || !(isPriced || isAskedFor) ? rest : { ...rest, usd }
+  const { usd, ...rest } = { calls: capOf('calls'), tokens: capOf('tokens'), usd: capOf('usd') }
+  const isAskedFor = [asked, allowed, said].some(one => one.usd !== undefined)
+  return usd === NONE || !(isPriced || isAskedFor) ? rest : { ...rest, usd }
 }
 
-const lower = (ours: number, asked: number | undefined): number => Math.min(ours, asked ?? ours)
+const NONE = Number.POSITIVE_INFINITY
+
+/** A person can add to our own limits, at once or the next time; not to what the settings say, nor to what whoever asks has set. */
+function raisingOf({ said, file }: Settings, { caps: asked = {}, more }: OpenRequest): Raising {
+  const offerOf = ({ key, cap }: ShortCap): ShortCap => {
+    const half = key === 'usd' ? roundUsd(cap * 1.5) : Math.ceil(cap * 1.5)
+    return { key, cap: Math.min(half, said[key] ?? NONE, asked[key] ?? NONE) }
+  }
+  const textOf = ({ key, cap }: ShortCap): string => keyText(key === 'usd' ? 'cost' : key, cap)
+  return {
+    async ask(short, failure) {
+      const offer = offerOf(short)
+      if (more === undefined || offer.cap <= short.cap) return null
+      return (await more(`${failure.message}. Allow ${textOf(offer)} in all?`)) ? offer : null
+    },
+    hint(short) {
+      const offer = offerOf(short)
+      if (offer.cap > short.cap) return `say it again with \`--budget '${textOf(offer)}'\``
+      if ((asked[short.key] ?? NONE) <= short.cap)
+        return 'ask for less: the planner, or the policy around your plans, allows no more'
+      return `raise \`caps: ${short.key === 'usd' ? 'cost' : short.key}\` in ${file ?? 'your settings'}, and say it again`
+    },
+  }
+}
+
+/** What a drafting before this one was answered, when its limits ended it. It is taken once. */
+async function takeKept(
+  kept: KeptRecordings,
+  keepAs: string | undefined,
+  model: string,
+): Promise<readonly ModelExchange[]> {
+  if (keepAs === undefined) return []
+  const found = (await kept.read(keepAs)).find(one => one.model === model)
+  if (found !== undefined) await kept.drop(keepAs)
+  return found?.exchanges ?? []
+}
+
+function keepAll(kept: KeptRecordings, keepAs: string, { exchanges, ...recording }: ModelRecording): void {
+  const { planfold: _, version: __, ...asked } = recording
+  for (const exchange of exchanges) kept.append(keepAs, asked, exchange)
+}
 
 /** Everything that must never be sent in a prompt or kept in a recording. */
 function secretsOf({ providers }: Settings, { environment }: ModelsOptions): readonly string[] {

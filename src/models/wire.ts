@@ -15,6 +15,8 @@ export interface Wire {
   note(call: string, read: Pick<ModelExchange, 'wireUsage' | 'providerMetadata'>): void
   /** What was asked and answered in a call; null when nothing was sent, or the answer is not whole. */
   of(call: string): ModelExchange | null
+  /** Told before a call is sent; one that is answered from what was kept is not. */
+  onSend(call: string, tell: () => void): void
   /** Keeps nothing of a call: a secret came in pieces, where it cannot be replaced. */
   drop(call: string): void
   readonly secrets: readonly string[]
@@ -28,10 +30,12 @@ const RESPONSE_MAX_BYTES = 32 * 1024 * 1024
 
 type Slot = { -readonly [K in keyof ModelExchange]: ModelExchange[K] } & { readonly call: string; whole: boolean }
 
-/** Sends, and keeps what was sent and answered. */
-export function recordingWire(secrets: readonly string[]): Wire {
+/** Sends, and keeps what was sent and answered. `earlier`: was paid for already; who asks the same gets it, each once. */
+export function recordingWire(secrets: readonly string[], earlier: readonly ModelExchange[] = []): Wire {
   const redact = redactor(secrets)
   const slots: Slot[] = []
+  const left = earlier.filter(({ response }) => response.status < 400)
+  const sending = new Map<string, () => void>()
   const send: typeof globalThis.fetch = async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : String(input))
     const sent = redact(String(init?.body ?? ''))
@@ -43,6 +47,15 @@ export function recordingWire(secrets: readonly string[]): Wire {
       whole: false,
     }
     slots.push(slot)
+    const tell = sending.get(call)
+    sending.delete(call)
+    const known = takeFrom(left, slot.request)
+    if (known !== undefined) {
+      Object.assign(slot, known, { whole: true })
+      const { status, headers, body } = known.response
+      return new Response(body, { status, headers: { ...headers } })
+    }
+    tell?.()
     // A provider has no reason to lead elsewhere, and the key would go along.
     const response = await fetch(url, { ...init, headers: sentHeaders, body: sent, redirect: 'error' })
     const headers = Object.fromEntries(
@@ -67,6 +80,7 @@ export function recordingWire(secrets: readonly string[]): Wire {
       if (slot !== undefined) Object.assign(slot, read)
     },
     of: call => slots.findLast(one => one.call === call && one.whole) ?? null,
+    onSend: (call, tell) => void sending.set(call, tell),
     drop: call => {
       for (const slot of slots) if (slot.call === call) slot.whole = false
     },
@@ -82,9 +96,7 @@ export function replayWire(recording: ModelRecording): Wire {
   return {
     fetch: async (input, init) => {
       const url = new URL(input instanceof Request ? input.url : String(input))
-      const asked = exchangeKey({ path: pathOf(url), body: jsonOf(String(init?.body ?? '')) })
-      const at = left.findIndex(({ request }) => exchangeKey(request) === asked)
-      const [found] = at < 0 ? [] : left.splice(at, 1)
+      const found = takeFrom(left, { path: pathOf(url), body: jsonOf(String(init?.body ?? '')) })
       if (found === undefined)
         throw new ModelError(
           modelFailure(
@@ -101,9 +113,17 @@ export function replayWire(recording: ModelRecording): Wire {
     exchanges: () => used,
     note: () => {},
     of: call => byCall.get(call) ?? null,
+    onSend: () => {},
     drop: () => {},
     secrets: [],
   }
+}
+
+function takeFrom(left: ModelExchange[], request: ModelExchange['request']): ModelExchange | undefined {
+  if (left.length === 0) return undefined
+  const asked = exchangeKey(request)
+  const at = left.findIndex(one => exchangeKey(one.request) === asked)
+  return at < 0 ? undefined : left.splice(at, 1)[0]
 }
 
 function withoutCall(given: RequestInit['headers']): [call: string, headers: Headers] {

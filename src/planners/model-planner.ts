@@ -73,9 +73,11 @@ interface Rooms {
 
 async function propose(rooms: Rooms, request: PlanRequest): Promise<PlanProposal> {
   const drafting = await begin(rooms, request, CALLS_MAX)
-  const intake = await takeIn(drafting)
-  const { answers, open } = await askPerson(request, intake.unknowns)
-  const first = await draftPlan(drafting, { intake, answers, open })
+  const first = await keepingPaid(drafting, async () => {
+    const intake = await takeIn(drafting)
+    const { answers, open } = await askPerson(request, intake.unknowns)
+    return await draftPlan(drafting, { intake, answers, open })
+  })
   const { drafted, notes } = await criticised(drafting, first)
   return proposalOf(drafting, drafted, notes)
 }
@@ -92,8 +94,14 @@ interface Drafting {
 }
 
 async function begin({ models, look }: Rooms, request: PlanRequest, calls: number): Promise<Drafting> {
-  const { goal, repository, model: use } = request
-  const opened = await models.open({ ...(use === undefined ? {} : { use }), caps: { calls } })
+  const { goal, repository, model: use, budget, more } = request
+  const opened = await models.open({
+    ...(use === undefined ? {} : { use }),
+    ...(budget === undefined ? {} : { allowed: budget }),
+    ...(more === undefined ? {} : { more }),
+    caps: { calls },
+    keepAs: `draft ${calls} ${goal}`,
+  })
   if (!opened.ok) throw new PlanningFailure(opened.failure)
   const { model } = opened
   const known = await look({ goal, repository })
@@ -112,16 +120,33 @@ async function ask<T>(
   return { value: reply.value as T, repairs: reply.repairs }
 }
 
+/** When a limit ends it, what was answered is there for the next time: nothing that was paid for is lost. */
+async function keepingPaid<T>({ model }: Drafting, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof PlanningFailure) || error.failure.code !== 'model:cap') throw error
+    model.keep()
+    const { calls, usage, cost } = model.spent()
+    const spent = `${priceText(cost)} and ${tokensOf(usage)} tokens in ${calls} ${calls === 1 ? 'call' : 'calls'}`
+    const { failure } = error
+    const message = `${failure.message}. Spent so far: ${spent}. The answers are kept: a drafting of the same goal takes them up and does not pay for them again`
+    throw new PlanningFailure({ ...failure, message })
+  }
+}
+
 async function split(rooms: Rooms, request: SplitRequest): Promise<readonly Wish[]> {
   const drafting = await begin(rooms, request, SPLIT_CALLS_MAX)
-  const { value } = await ask<Parts>(drafting, {
-    purpose: 'draft: split',
-    messages: [{ role: 'user', text: `${drafting.briefing}\n\n${SPLIT_QUESTION}` }],
-    schema: PARTS,
-    schemaName: 'wishes',
-    repairsMax: SPLIT_CALLS_MAX - 1,
-    check: value => partFaults(value as unknown as Parts),
-  })
+  const { value } = await keepingPaid(drafting, () =>
+    ask<Parts>(drafting, {
+      purpose: 'draft: split',
+      messages: [{ role: 'user', text: `${drafting.briefing}\n\n${SPLIT_QUESTION}` }],
+      schema: PARTS,
+      schemaName: 'wishes',
+      repairsMax: SPLIT_CALLS_MAX - 1,
+      check: value => partFaults(value as unknown as Parts),
+    }),
+  )
   return value.wishes.map(({ title, criteria = [] }) => ({ title: title.trim(), criteria }))
 }
 

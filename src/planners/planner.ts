@@ -17,7 +17,7 @@ export interface Planner {
   split(request: SplitRequest): Promise<readonly Wish[]>
 }
 
-export type SplitRequest = Pick<PlanRequest, 'goal' | 'repository' | 'model' | 'signal'>
+export type SplitRequest = Pick<PlanRequest, 'goal' | 'repository' | 'model' | 'budget' | 'more' | 'signal'>
 
 /** A part of a goal that can be reached on its own: a sub-goal. */
 export interface Wish {
@@ -58,7 +58,17 @@ export interface PlanRequest {
   readonly check?: (definition: PlanDefinition) => readonly string[]
   /** Asks the person at once; null when they do not answer. When absent, the plan asks before work begins. */
   readonly ask?: (question: string) => Promise<string | null>
+  /** What this drafting may use of a model, in place of the usual limits. */
+  readonly budget?: DraftingBudget
+  /** Asks the person whether more may be used; when absent, the drafting ends at its limits. */
+  readonly more?: (question: string) => Promise<boolean>
   readonly signal?: AbortSignal
+}
+
+export interface DraftingBudget {
+  readonly calls?: number
+  readonly tokens?: number
+  readonly usd?: number
 }
 
 /** What a planner needs of language models. */
@@ -67,6 +77,10 @@ export interface PlanningModels {
   open(request: {
     readonly use?: string
     readonly caps: { readonly calls: number }
+    readonly allowed?: DraftingBudget
+    readonly more?: (question: string) => Promise<boolean>
+    /** What was kept of a drafting under this name is not paid again. */
+    readonly keepAs?: string
   }): Promise<{ readonly ok: true; readonly model: PlanningModel } | { readonly ok: false; readonly failure: Failure }>
 }
 
@@ -78,6 +92,8 @@ export interface PlanningModel {
   spent(): ModelSpent
   /** Everything that was asked and answered, for a replay. */
   recording(): unknown
+  /** Keeps what was answered, for the next drafting of the same goal. */
+  keep(): void
 }
 
 export interface ModelQuestion {

@@ -1,5 +1,6 @@
 // The exchanges of an attempt, on disk as they come: one line each in `models/attempts/` of the state folder. After a crash they say what
-// was answered, so that the next attempt need not pay for it again. They are redacted already, and only the user can read them.
+// was answered, so that the next attempt need not pay for it again. So do those of a drafting that reached its limits. They are redacted
+// already, and only the user can read them.
 
 import { createHash } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
@@ -51,6 +52,10 @@ export class KeptRecordings {
       ...asked,
       exchanges,
     }))
+  }
+
+  async drop(name: string): Promise<void> {
+    await rm(this.#file(name), { force: true })
   }
 
   /** Those that were last written before this. */

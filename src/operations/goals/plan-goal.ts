@@ -41,7 +41,10 @@ export async function pastPlans(engine: Pick<CallerEngine, 'ask'>): Promise<read
 }
 
 /** What only some planners look at: the model or template they use, the earlier draft, somebody who answers at once. */
-export type PlanningChoices = Pick<PlanRequest, 'model' | 'agent' | 'template' | 'draft' | 'ask' | 'signal'>
+export type PlanningChoices = Pick<
+  PlanRequest,
+  'model' | 'agent' | 'template' | 'draft' | 'ask' | 'budget' | 'more' | 'signal'
+>
 
 /** Throws `PlanningFailure` when the planner has no plan. */
 export async function proposePlan(

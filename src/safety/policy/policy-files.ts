@@ -5,7 +5,8 @@
 import { constants } from 'node:fs'
 import { lstat, open, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
-import { layerWords, type PolicyLayer } from '../../domain/policy/policy-layer.ts'
+import { capsOf } from '../../domain/budget/amounts.ts'
+import { effectivePolicy, layerWords, type PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import type { Failure } from '../../domain/result.ts'
 import { type ReadLayer, readPolicyLayer } from '../../format/settings/policy-settings.ts'
 import { isInside, settingsFile } from '../files/private-file.ts'
@@ -48,6 +49,19 @@ export async function refusesModels(place: SettingsPlace): Promise<Failure | nul
     `${layerWords(by, 'data')} lets nothing be sent to models (data.models: deny)`,
     'do without one',
   )
+}
+
+/** What the layers around every plan let one plan ask of models: a drafting may not use more either. */
+export async function modelCaps(
+  place: SettingsPlace,
+): Promise<{ readonly calls?: number; readonly tokens?: number; readonly usd?: number }> {
+  const read = await readPolicyLayers(place)
+  const { calls, tokens, cost: usd } = read.ok ? capsOf(effectivePolicy(read.value).budget) : {}
+  return {
+    ...(calls === undefined ? {} : { calls }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(usd === undefined ? {} : { usd }),
+  }
 }
 
 interface NamedFile {

@@ -14,6 +14,7 @@ export function addGoals(program: Command, act: Act): void {
     .option('-n, --dry-run', 'only show it; keep no draft')
     .option('--planner <name>', 'who drafts it: heuristic (the default, needs no model), model, template or agent')
     .option('--model <name>', 'draft with this model, PROVIDER/NAME (default: the default of your settings)')
+    .option('--budget <amount>', "how much a model may be used to draft: '3 USD', '40 calls', '600k tokens'")
     .addOption(
       new Option('--with <agent>', 'let your own coding agent draft it; it can only read').choices(AGENT_NAMES),
     )

@@ -261,6 +261,27 @@ test('comments go to the model, and its next draft is shown as a difference', as
   expect(said.stdout).not.toContain('model-recording')
 })
 
+test('at its limit a person is asked for more; where nobody sits, the same command with a higher --budget goes on', async () => {
+  const server = await scripted(intake([]), DRAFT, { problems: [] }, intake([]))
+  const model = 'local/scripted'
+  const goal = 'Support a second name'
+  const ended = await say('', goal, { model, budget: '1 call' }, server.environment())
+  expect(ended.exit).toBe('model:cap')
+  expect(ended.stderr).toContain('Spent so far: 0 USD and 1050 tokens in 1 call')
+  const said = await say('y\rq', goal, { model, budget: '2 calls, 600,000 tokens' }, server.environment())
+  expect(said.stdout + said.stderr).toContain('Allow 3 calls in all?')
+  expect(said.stdout).toContain('a-second-name stays a draft')
+  expect(server.requests).toHaveLength(3)
+  const organisation = join(await mkdtemp(join(tmpdir(), 'planfold-organisation-')), 'policy.yaml')
+  await writeFile(organisation, 'budget: { calls: 1 }\n', { mode: 0o644 })
+  onTestFinished(() => rm(join(organisation, '..'), { recursive: true, force: true }))
+  const policed = { ...server.environment(), PLANFOLD_ORGANISATION_POLICY: organisation }
+  const within = await say('y\r', 'Support a third name', { model, budget: '9 calls' }, policed)
+  expect([within.exit, server.requests.length]).toEqual(['model:cap', 4])
+  const bad = await say('', goal, { model, budget: '3 EUR' })
+  expect(bad.stderr).toContain('is no budget of a drafting')
+})
+
 test('without a model that is set up it says how to name one; a failure keeps no draft', async () => {
   const none = await say('', RENAME, { planner: 'model' })
   expect(none.exit).toBe('model:settings')

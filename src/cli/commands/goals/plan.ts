@@ -37,12 +37,15 @@ import { askKey, askLine } from '../../terminal/line-input.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
 import { proposalLines } from '../../text/proposal-text.ts'
 import { startAndDrive } from '../plans/run.ts'
+import { readDraftingBudget } from './drafting-budget.ts'
 
 export interface PlanOptions {
   readonly planner?: string
   /** `provider/name`; naming one is consent to ask it. */
   readonly model?: string
   readonly template?: string
+  /** What a model may be used for it, as `3 USD`. */
+  readonly budget?: string
   /** The person's own coding agent, by its name. */
   readonly with?: string
   /** A plan for each wish in the goal. */
@@ -157,7 +160,7 @@ const BAD_INPUT: ReadonlySet<string> = new Set([
 export async function whileDrafting<T>(
   context: Context,
   planner: Planner,
-  { model, template, with: agent, yes }: PlanOptions,
+  { model, template, with: agent, yes, budget }: PlanOptions,
   work: (choices: PlanningChoices) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController()
@@ -166,6 +169,8 @@ export async function whileDrafting<T>(
     ...(model === undefined ? {} : { model }),
     ...(template === undefined ? {} : { template }),
     ...(agent === undefined ? {} : { agent }),
+    ...(budget === undefined ? {} : { budget: readDraftingBudget(budget) }),
+    ...(isAsked ? { more: question => agrees(context, question) } : {}),
     ...(isAsked ? { ask: question => askLine(context, `${escapeForTerminal(question)}\n> `) } : {}),
     signal: stop.signal,
   }
@@ -182,6 +187,11 @@ export async function whileDrafting<T>(
   } finally {
     release()
   }
+}
+
+async function agrees(context: Context, question: string): Promise<boolean> {
+  const said = (await askLine(context, `${escapeForTerminal(question)} [y/N] `)) ?? ''
+  return /^y(es)?$/i.test(said.trim())
 }
 
 function tell(
