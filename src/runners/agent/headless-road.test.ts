@@ -22,7 +22,7 @@ function setup(paths: LinePaths) {
 }
 
 describe('the lines of a headless agent', () => {
-  test('are shown as its words and one line for each tool; its conversation is known at once', () => {
+  test('are shown as its words and one line for each tool; its conversation is known as soon as it did something', () => {
     const { read } = setup(profileOf('claude').headless!.lines)
     const told = read(
       { type: 'system', subtype: 'init', session_id: 's-1' },
@@ -44,6 +44,15 @@ describe('the lines of a headless agent', () => {
     )
     const done = '→ run node test.js\n→ edit sum.js (+1 −1)\n│ @@ as the agent says @@\n│ -a - b\n│ +a + b\n'
     expect(told).toEqual({ last: 'Fixed.', shown: `${done}Fixed.\n`, sessions: ['s-1'] })
+  })
+
+  test('before it has said or done anything there is no conversation to take up', () => {
+    const { read } = setup(profileOf('pi').headless!.lines)
+    const told = read(
+      { type: 'session', id: 'p-1' },
+      { type: 'message_end', message: { role: 'user', content: [{ text: 'the whole brief' }] } },
+    )
+    expect(told.sessions).toEqual([])
   })
 
   test('that repeat the prompt or an answer of a tool are left out', () => {

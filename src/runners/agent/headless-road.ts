@@ -11,6 +11,7 @@ export interface LineOptions {
   /** Paths below it are shown without it. */
   readonly root: string
   readonly log: AgentLog
+  /** When it has said or done something: before that, some agents have stored nothing of the conversation that could be taken up. */
   readonly onSession: (session: string) => void
   /** How often it called a tool so far. */
   readonly onTool?: () => void
@@ -24,6 +25,7 @@ export class LineReader {
   readonly #decoder = new StringDecoder('utf8')
   #rest = ''
   #session: string | null = null
+  #told: string | null = null
   #said = ''
 
   constructor(options: LineOptions) {
@@ -53,12 +55,10 @@ export class LineReader {
     }
     this.#options.onLine?.(value)
     const [session] = textsAt(value, paths.session)
-    if (session !== undefined && session !== this.#session) {
-      this.#session = session
-      onSession(session)
-    }
+    this.#session = session ?? this.#session
     if (isSkipped(value, paths.skip ?? [])) return
-    for (const { text: name, holder } of foundAt(value, paths.tools)) {
+    const tools = foundAt(value, paths.tools)
+    for (const { text: name, holder } of tools) {
       onTool?.()
       const call = shownCall({ name, rawInput: inputOf(holder) }, null, root, true)
       log.act(call?.text ?? name, call?.edits)
@@ -67,6 +67,10 @@ export class LineReader {
     // Some repeat at the end what they said in parts.
     if (said !== '' && said !== this.#said) log.say(said.length > 1 && !said.endsWith('\n') ? `${said}\n` : said)
     if (said !== '') this.#said = said
+    if ((said !== '' || tools.length > 0) && this.#session !== null && this.#session !== this.#told) {
+      this.#told = this.#session
+      onSession(this.#session)
+    }
   }
 }
 
