@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import { runKillLoop } from './kill-loop/loop.ts'
 
-const KILLS = Number(process.env.PLANFOLD_KILLS ?? (process.env.PLANFOLD_CRASH === 'all' ? 300 : 10))
+const KILLS = Number(process.env.PLANFOLD_KILLS ?? (process.env.PLANFOLD_CRASH === 'all' ? 300 : 20))
 const SEED = Number(process.env.PLANFOLD_SEED ?? Math.floor(Date.now() / 1_000) % 1_000_000)
 
 test(`${KILLS} kills of mixed plans lose nobody's work, and repeat nothing that was done`, {

@@ -2,7 +2,7 @@
 // exact command to continue.
 
 import type { Composed } from '../../compose.ts'
-import { stepsIn } from '../../domain/hint.ts'
+import { type Hint, stepsIn } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
@@ -109,11 +109,14 @@ export function failedLines({ name, failed }: Summary, paint: Paint): readonly s
       .slice(0, FAILED_MAX)
       .flatMap(({ task, reason, handled, hint }) => [
         `  ${paint.red('failed')}   ${task}: ${brief(reason)}${handled ? paint.dim(' (handled)') : ''}`,
-        ...(hint === undefined || handled ? [] : [`           ${brief(hintText(hint))}`]),
+        ...(hint === undefined || handled || isOnlyOutput(hint) ? [] : [`           ${brief(hintText(hint))}`]),
       ]),
     ...(more > 0 ? [paint.dim(`           … and ${more} more: planfold show ${name}`)] : []),
   ]
 }
+
+/** Where the output is stands below anyway. */
+const isOnlyOutput = (hint: Hint): boolean => /^see `planfold log \S+ \S+ --output`$/.test(hintText(hint))
 
 /** Of the task that failed, or that stopped the plan; of all when none did. */
 function outputCommand({ name, failed, stopped }: Summary): string {
