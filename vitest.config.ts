@@ -51,12 +51,14 @@ const project = (
 
 export default defineConfig({
   test: {
+    // What one project has compiled, the others need not.
+    experimental: { fsModuleCache: true },
     projects: [
       project(0, 'unit:rules', { include: RULES, isolate: false, maxWorkers: 2 }),
       project(1, 'unit:faces', { include: FACES, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 2 }),
       project(2, 'unit:engine', { include: ENGINE, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 2 }),
       project(3, 'unit:whole', { include: TOP, isolate: false, maxWorkers: 2 }),
-      project(4, 'unit:alone', { include: [...OF_THEIR_OWN, ...HARD], maxWorkers: 2 }),
+      project(4, 'unit:alone', { include: [...OF_THEIR_OWN, ...HARD], maxWorkers: 3 }),
       project(5, 'e2e', { include: ['test/e2e/**/*.test.ts'], exclude: [FLOWS], maxWorkers: 3 }),
       project(5, 'crash', { include: ['test/crash/**/*.test.ts'], maxWorkers: 3 }),
     ],

@@ -32,17 +32,17 @@ if ! command -v git >/dev/null; then
   command -v git >/dev/null || { echo "git is needed: install it, then run the tests again"; exit 1; }
 fi
 
-# Each of these keeps one core busy: the build beside the checks.
+# The build, and beside it and the tests the checks, which are told at the end.
 checked=$(mktemp)
 (step npm run --silent typecheck; step npm run --silent lint; exit "$failed") >"$checked" 2>&1 &
 checking=$!
 step npm run --silent build
-wait "$checking" || failed=1
-cat "$checked"
 if [ -n "$agent" ]; then wait "$agent" || echo "grok could not be installed; the tests that start an agent will say that they skip"; fi
-rm -f "$checked"
 report=$(mktemp)
 npx vitest run --reporter=default --reporter=json --outputFile.json="$report" "$@" || failed=1
+wait "$checking" || failed=1
+cat "$checked"
+rm -f "$checked"
 counts=$(node -e '
   const { readFileSync } = require("node:fs")
   try {
