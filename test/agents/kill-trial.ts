@@ -117,6 +117,11 @@ async function killAt(trial: Trial, point: number): Promise<KilledOnce> {
         .filter(({ response }) => response.status < 400)
         .map(({ request }) => keyOf(request.body)),
     )
+    // Killed between its last entry and its own end: there is nothing to go on with, and `run` would begin another plan.
+    if (await isCompleted(world)) {
+      const ended = world.isFixed() ? null : 'it was completed, and is not repaired'
+      return { events, stage: 'plan completed', isTakenUp: false, hadSession: false, fault: ended }
+    }
     const again = await world.run('run', 'plan.yaml')
     if (again.code !== 0 || !world.isFixed()) return fault(`it was not done afterwards: ${lastLines(again.out)}`)
     const later = world.model.requests.slice(asked)
@@ -130,6 +135,11 @@ async function killAt(trial: Trial, point: number): Promise<KilledOnce> {
     watching.close()
     await world.close()
   }
+}
+
+async function isCompleted(world: World): Promise<boolean> {
+  const { code, out } = await world.run('status', 'repair', '--json')
+  return code === 0 && (JSON.parse(out) as { data: { status: string } }).data.status === 'completed'
 }
 
 /** The same request as far as the model is concerned, by the rule of the gateway. */
