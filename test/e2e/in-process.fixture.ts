@@ -7,19 +7,11 @@ import { buildProgram } from '../../src/cli/program.ts'
 import { complain } from '../../src/cli/report-error.ts'
 import { paint } from '../../src/cli/terminal/paint.ts'
 import { VERSION } from '../../src/cli/version.ts'
-import { type Place, place as processPlace, type Said } from './planfold.fixture.ts'
+import { environmentIn, jsonBy, type Place, place as processPlace, type Said } from './planfold.fixture.ts'
 
 export async function place(more: { readonly [name: string]: string } = {}): Promise<Place> {
   const here = await processPlace(more)
-  const environment = {
-    PATH: process.env.PATH,
-    PLANFOLD_SANDBOX: 'off',
-    HOME: here.folder,
-    TZ: 'UTC',
-    LANG: 'C.UTF-8',
-    PLANFOLD_AS: 'ana@example.com',
-    ...more,
-  }
+  const environment = environmentIn(here.folder, more)
 
   const planfold: Place['planfold'] = async (...argv) => {
     const said = { stdout: '', stderr: '' }
@@ -72,15 +64,5 @@ export async function place(more: { readonly [name: string]: string } = {}): Pro
     }
     return { exit, ...said } satisfies Said
   }
-  return {
-    ...here,
-    planfold,
-    json: async (...argv) => {
-      const { stdout, stderr } = await planfold(...argv, '--json')
-      if (stderr !== '') throw new Error(stderr)
-      const envelope = JSON.parse(stdout) as { planfold: number; data?: unknown; error?: unknown }
-      if (envelope.planfold !== 1) throw new Error(`no envelope: ${stdout}`)
-      return envelope.data ?? envelope
-    },
-  }
+  return { ...here, planfold, json: jsonBy(planfold) }
 }

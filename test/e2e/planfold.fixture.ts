@@ -40,19 +40,31 @@ export interface Started {
   readonly ended: Promise<Said>
 }
 
+export const environmentIn = (folder: string, more: { readonly [name: string]: string }) => ({
+  PATH: process.env.PATH,
+  PLANFOLD_SANDBOX: 'off',
+  HOME: folder,
+  TZ: 'UTC',
+  LANG: 'C.UTF-8',
+  PLANFOLD_AS: 'ana@example.com',
+  ...more,
+})
+
+export const jsonBy =
+  (planfold: Place['planfold']): Place['json'] =>
+  async (...argv) => {
+    const { stdout, stderr } = await planfold(...argv, '--json')
+    if (stderr !== '') throw new Error(stderr)
+    const envelope = JSON.parse(stdout) as { planfold: number; data?: unknown; error?: unknown }
+    if (envelope.planfold !== 1) throw new Error(`no envelope: ${stdout}`)
+    return envelope.data ?? envelope
+  }
+
 /** `more` is added to the environment. */
 export async function place(more: { readonly [name: string]: string } = {}): Promise<Place> {
   if (!existsSync(MAIN)) throw new Error(`there is no ${MAIN}: run npm run build first`)
   const folder = await mkdtemp(join(tmpdir(), 'planfold-e2e-'))
-  const env = {
-    PATH: process.env.PATH,
-    PLANFOLD_SANDBOX: 'off',
-    HOME: folder,
-    TZ: 'UTC',
-    LANG: 'C.UTF-8',
-    PLANFOLD_AS: 'ana@example.com',
-    ...more,
-  }
+  const env = environmentIn(folder, more)
 
   const start: Place['start'] = (...argv) => {
     const child = spawn(process.execPath, [MAIN, ...argv], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -94,13 +106,7 @@ export async function place(more: { readonly [name: string]: string } = {}): Pro
     folder,
     start,
     planfold,
-    json: async (...argv) => {
-      const { stdout, stderr } = await planfold(...argv, '--json')
-      if (stderr !== '') throw new Error(stderr)
-      const envelope = JSON.parse(stdout) as { planfold: number; data?: unknown; error?: unknown }
-      if (envelope.planfold !== 1) throw new Error(`no envelope: ${stdout}`)
-      return envelope.data ?? envelope
-    },
+    json: jsonBy(planfold),
     write: (file, text) => writeFile(join(folder, file), text),
     read: file => readFile(join(folder, file), 'utf8'),
     files: async () => (await readdir(folder)).sort(),

@@ -10,7 +10,9 @@ export function emptyAnswers(form: readonly Field[]): Values {
     form.flatMap(({ name, type, default: given, choices }) => {
       if (given !== undefined) return [[name, given]]
       if (type === 'boolean') return [[name, false]]
-      return type === 'choice' && choices?.[0] !== undefined ? [[name, choices[0]]] : []
+      // Nobody says yes by not looking.
+      const first = choices?.includes('no') ? 'no' : choices?.[0]
+      return type === 'choice' && first !== undefined ? [[name, first]] : []
     }),
   )
 }

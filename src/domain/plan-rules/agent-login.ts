@@ -1,6 +1,6 @@
 // The person's own login of an agent: which files of their home hold it, and which servers the agent speaks to with it. Only files that
 // hold a login and nothing else stand here: what an agent leaves in them is copied back, and settings among it would be carried out
-// outside of the sandbox later. None of these logins could be tried where this was written; they are as their makers describe them.
+// outside of the sandbox later. None of them was tested with a real account; they are as their makers describe them.
 
 import type { AgentName } from './agent-request.ts'
 
