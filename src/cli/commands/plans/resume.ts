@@ -11,7 +11,7 @@ import { complaintOf, EXIT, usage } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { stoppedRollback } from '../../text/rollback-result.ts'
-import { startAndDrive, tellWarnings, versionOf } from './run.ts'
+import { startAndDrive, tellWarnings } from './run.ts'
 
 export interface ResumeOptions {
   readonly all?: boolean
@@ -39,7 +39,14 @@ export async function resume(context: Context, word: string | undefined, options
       return await startAndDrive(context, composed, { plan, name, since }, options)
     }
     const { plan, name } = await findPlan(composed.engine, word)
-    const since = await versionOf(composed, plan)
+    const summary = await composed.engine.ask({ type: 'summary', plan })
+    // Nobody who leaves out the name means to start what was only proposed.
+    if (word === undefined && summary?.status === 'draft')
+      throw usage(
+        `${name} is a draft that was never started`,
+        `\`planfold show ${name}\` shows it; \`planfold run ${name}\` starts it`,
+      )
+    const since = summary?.version ?? 0
     // A plan that failed continues as with `run PLAN`, unless its rollback stopped and needs a decision first.
     const isStopped = (await stoppedRollback(composed.engine, plan)) !== null
     const goOn = isStopped ? {} : { goOn: { rationale: `resume ${name}` } }

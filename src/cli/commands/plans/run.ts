@@ -239,7 +239,7 @@ async function endedAs({ engine, worker }: Composed, { id, name, status }: Summa
   )
 }
 
-export async function versionOf(composed: Composed, plan: string): Promise<number> {
+async function versionOf(composed: Composed, plan: string): Promise<number> {
   return (await composed.engine.ask({ type: 'summary', plan }))?.version ?? 0
 }
 

@@ -1,8 +1,9 @@
-// Sessions on the command line: their plans listed, the active one shown, all of them paused and resumed.
+// `pause` and `resume`: of the plans of a session, and without a name.
 
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { EXIT } from '../../exit.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
+import { importPlan } from '../formats/import.ts'
 import { list } from './list.ts'
 import { pause } from './pause.ts'
 import { resume } from './resume.ts'
@@ -55,4 +56,13 @@ it('says what is wrong: no such session, a plan and a session at once, nothing u
   expect(await wrong(context => status(context, undefined, { session: 'nobody' }))).toBe('not-found')
   expect(await wrong(context => resume(context, undefined, { session: 'nobody' }))).toBe('not-found')
   expect(await wrong(context => resume(context, 'one', { session: 'desk' }))).toBe('usage')
+})
+
+it('does not start a draft that nobody named', async () => {
+  await here.write('idea.yaml', 'planfold: 1\nname: idea\ntasks: [{ id: work }]\n')
+  await here.say(context => importPlan(context, 'idea.yaml'))
+  const unnamed = await here.say(context => resume(context, undefined, {}))
+  expect(unnamed).toMatchObject({ exit: 'usage', stderr: expect.stringContaining('idea is a draft') })
+  expect((await here.say(context => status(context, 'idea'))).stdout).toMatch(/draft/)
+  expect((await here.say(context => resume(context, 'idea', {}))).exit).toBe(EXIT.waits)
 })
