@@ -2,7 +2,7 @@
 
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { Shell } from './parts/shell.tsx'
-import { Empty } from './parts/states.tsx'
+import { Broken, Empty } from './parts/states.tsx'
 
 const root = createRootRoute({
   component: Shell,
@@ -110,6 +110,7 @@ export const router = createRouter({
   routeTree: root.addChildren([plans, plan, inbox, inboxItem, create]),
   basepath: '/ui',
   defaultPreload: 'intent',
+  defaultErrorComponent: Broken,
   scrollRestoration: false,
 })
 

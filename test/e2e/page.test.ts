@@ -123,6 +123,21 @@ test('a plan is drafted from a goal, shown, run and watched', async context_ => 
   expect(complaints).toEqual([])
 })
 
+test('a place that cannot be shown says so, with a way on', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await page.goto(`${service.address}/ui/`)
+  await page.route('**/new-page-*.js', route =>
+    route.fulfill({ contentType: 'text/javascript', body: 'throw Error("torn")' }),
+  )
+  await page.getByRole('link', { name: 'New plan' }).first().click()
+  await page.getByRole('heading', { name: 'This place cannot be shown' }).waitFor()
+  await page.getByRole('alert').getByText('torn').waitFor()
+  await page.unroute('**/new-page-*.js')
+  await page.getByRole('button', { name: 'Load again' }).click()
+  await page.getByRole('link', { name: 'From a template' }).waitFor()
+  complaints.length = 0
+})
+
 test('when the service is killed the page stays readable and says so; when it is back, it goes on, still signed in', async context_ => {
   if (typeof browser === 'string') return context_.skip(browser)
   await page.goto(`${service.address}/ui/plans/gated?view=outline`)

@@ -53,6 +53,26 @@ export function Trouble({ error }: { readonly error: unknown }) {
   )
 }
 
+/** A place that cannot be shown: a file of the page that is gone after an upgrade, or a fault of ours. */
+export function Broken({ error }: { readonly error: unknown }) {
+  return (
+    <main>
+      <Empty title="This place cannot be shown">
+        <Trouble error={error} />
+        <p>Your plans are not touched by this. After an upgrade of Planfold, loading the page again is enough.</p>
+        <p>
+          <button type="button" className="button" onClick={() => location.reload()}>
+            Load again
+          </button>{' '}
+          <a className="button" href="/ui/">
+            All plans
+          </a>
+        </p>
+      </Empty>
+    </main>
+  )
+}
+
 export function LivePill() {
   const connection = useConnection()
   if (connection.is === 'live')

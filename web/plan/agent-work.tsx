@@ -29,7 +29,7 @@ export function AgentWork({
   readonly asks: string | null
   readonly isRunning: boolean
 }) {
-  const { blocks, spent } = useMemo(() => agentWork(lines), [lines])
+  const { blocks, spent, isRepeated } = useMemo(() => agentWork(lines), [lines])
   const lastAsk = blocks.findLast(({ kind }) => kind === 'asks')
   // In short, what is asked stands above it.
   const isTold = (block: Block): boolean => asks === null || block !== lastAsk
@@ -37,6 +37,7 @@ export function AgentWork({
   return (
     <>
       <p className="agent-spent">
+        {isRepeated && 'Last attempt: '}
         {spent !== null ? spendWords(spent) : isRunning ? 'Nothing spent yet' : 'It asked no model'}
       </p>
       {shown.map(block => (

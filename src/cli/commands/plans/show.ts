@@ -267,7 +267,7 @@ function taskLines(
     ['recovery', card.recovery ?? null],
     ['claimed', card.claimedBy],
     ['exit', card.exit === null ? null : String(card.exit)],
-    ['spent', spent === null ? null : spendWords(spent)],
+    ['spent', spent === null ? null : `${spendWords(spent)}${attempts.length > 1 ? ' in the last attempt' : ''}`],
     ['outputs', card.outputs === null ? null : JSON.stringify(card.outputs)],
     ['id', card.id],
   ]

@@ -34,6 +34,8 @@ test('words stay together though a call is counted between them; a diff belongs 
   expect(spent).toMatchObject({ calls: 3, inputTokens: 3000 })
 })
 
-test('the next attempt has spent nothing yet', () => {
-  expect(agentWork(lines(`${FIRST}\nE starts grok 1 (acp, in a sandbox)`)).spent).toBeNull()
+test('the next attempt has spent nothing yet, and is said to be one', () => {
+  expect(agentWork(lines(FIRST)).isRepeated).toBe(false)
+  const second = agentWork(lines(`${FIRST}\nE starts grok 1 (acp, in a sandbox)`))
+  expect(second).toMatchObject({ spent: null, isRepeated: true })
 })

@@ -21,6 +21,8 @@ export interface AgentWork<L extends LogLine> {
   readonly blocks: readonly AgentBlock<L>[]
   /** In the last attempt; null when it has asked no model. */
   readonly spent: AgentSpend | null
+  /** There was an attempt before, whose spending is not in `spent`. */
+  readonly isRepeated: boolean
 }
 
 const JOINED: ReadonlySet<AgentLineKind> = new Set(['said', 'output'])
@@ -29,6 +31,7 @@ export function agentWork<L extends LogLine>(lines: readonly L[]): AgentWork<L> 
   const kinds = agentLineKinds(lines)
   const blocks: { kind: AgentBlock<L>['kind']; lines: L[]; texts: string[]; diff: string[] }[] = []
   let spent: AgentSpend | null = null
+  let starts = 0
   for (const [at, line] of lines.entries()) {
     const kind = kinds[at]!
     const before = blocks.at(-1)
@@ -40,10 +43,13 @@ export function agentWork<L extends LogLine>(lines: readonly L[]): AgentWork<L> 
       before.lines.push(line)
       before.texts.push(line.text)
     } else if (kind !== 'said' || line.text.trim() !== '') {
-      if (kind === 'note' && line.text.startsWith('starts ')) spent = null
+      if (kind === 'note' && line.text.startsWith('starts ')) {
+        spent = null
+        starts++
+      }
       const text = kind === 'action' ? agentLineText(line.text) : line.text
       blocks.push({ kind, lines: [line], texts: [text], diff: [] })
     }
   }
-  return { blocks, spent }
+  return { blocks, spent, isRepeated: starts > 1 }
 }
