@@ -123,6 +123,15 @@ test('a plan is drafted from a goal, shown, run and watched', async context_ => 
   expect(complaints).toEqual([])
 })
 
+test('who is not signed in is told how, in the middle of the window', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  const stranger = await browser.newPage({ viewport: { width: 1200, height: 700 } })
+  await stranger.goto(`${service.address}/ui/`)
+  const box = await stranger.getByRole('heading', { name: 'Not signed in' }).boundingBox()
+  expect(Math.abs(box!.x + box!.width / 2 - 600)).toBeLessThan(30)
+  await stranger.close()
+})
+
 test('a place that cannot be shown says so, with a way on', async context_ => {
   if (typeof browser === 'string') return context_.skip(browser)
   await page.goto(`${service.address}/ui/`)

@@ -25,7 +25,7 @@ export function Shell() {
   if (isOut) return <SignIn />
   if (who.error !== null && who.data === undefined)
     return (
-      <main className="alone">
+      <main>
         <Empty title="The service does not answer">
           <Trouble error={who.error} />
           <button type="button" className="button" onClick={() => void who.refetch()}>
@@ -153,7 +153,7 @@ function SignIn() {
     return () => clearInterval(again)
   }, [])
   return (
-    <main className="alone">
+    <main>
       <Empty
         title="Not signed in"
         sign={
