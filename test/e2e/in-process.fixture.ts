@@ -49,8 +49,10 @@ export async function place(more: { readonly [name: string]: string } = {}): Pro
       }
     }
     let exit = 0
+    let context: Context | null = null
     const program = buildProgram(VERSION, async body => {
-      exit = await body(contextOf(program.opts()))
+      context = contextOf(program.opts())
+      exit = await body(context)
     })
     const quieten = (command: typeof program): void => {
       command.configureOutput({ writeErr: () => {}, writeOut: text => say('stdout', text) })
@@ -60,7 +62,7 @@ export async function place(more: { readonly [name: string]: string } = {}): Pro
     try {
       await program.parseAsync([...argv], { from: 'user' })
     } catch (error) {
-      exit = await complain(contextOf({ json: argv.includes('--json') }), error)
+      exit = await complain(context ?? contextOf({ json: argv.includes('--json') }), error)
     }
     return { exit, ...said } satisfies Said
   }
