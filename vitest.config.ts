@@ -27,7 +27,8 @@ const OF_THEIR_OWN = [
   'src/workspace/rollback/{human-edits,interrupted-restore,interrupted-rollback}.test.ts',
 ]
 /** Flows of many commands, which need no process for each. */
-const FLOWS = 'test/e2e/{audit,consent,fork,go-on,hand-edits,replanning,revisions,rollback}.test.ts'
+const FLOWS =
+  'test/e2e/{adopt,audit,budgets,cli-flows,consent,examples,fork,go-on,hand-edits,journeys,models,replanning,replay,revisions,rollback}.test.ts'
 const TOP = ['test/*.test.ts', FLOWS]
 const HARD = ['test/attack/**/*.test.ts', 'sim/**/*.test.ts']
 

@@ -1,10 +1,11 @@
-// Adopting a fork with the built command: what a person sees, and SIGKILL at many moments of it.
+// Adopting a fork with the command line: what a person sees, and SIGKILL at many moments of the built command.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import type { Place } from './planfold.fixture.ts'
 
 let here: Place
 beforeEach(async () => {
@@ -93,8 +94,10 @@ describe('planfold adopt', () => {
     for (let kills = 0; kills < 8; kills++) {
       const started = here.start('adopt', 'release-fork', '--take-theirs', 'all')
       const timer = setTimeout(() => started.kill('SIGKILL'), 250 + kills * 130)
-      await started.ended
+      const { exit } = await started.ended
       clearTimeout(timer)
+      // It has come to its end: there is no later moment.
+      if (exit !== null) break
     }
     const last = await here.planfold('adopt', 'release-fork', '--take-theirs', 'all')
     expect(last, last.stderr + last.stdout).toMatchObject({ exit: 0 })

@@ -1,4 +1,4 @@
-// Every plan in examples/ really runs, offline and in seconds: through the built command, in a folder of its own, with gates and
+// Every plan in examples/ really runs, offline and in seconds: through the command line, in a folder of its own, with gates and
 // external tasks answered as the head of each file says.
 
 import { execFile } from 'node:child_process'
@@ -7,7 +7,8 @@ import { basename, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import type { Place } from './planfold.fixture.ts'
 
 const examples = resolve(import.meta.dirname, '../../examples')
 

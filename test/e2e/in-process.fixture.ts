@@ -9,60 +9,74 @@ import { paint } from '../../src/cli/terminal/paint.ts'
 import { VERSION } from '../../src/cli/version.ts'
 import { environmentIn, jsonBy, type Place, place as processPlace, type Said } from './planfold.fixture.ts'
 
+type Stream = 'stdout' | 'stderr'
+
 export async function place(more: { readonly [name: string]: string } = {}): Promise<Place> {
   const here = await processPlace(more)
   const environment = environmentIn(here.folder, more)
-
   const planfold: Place['planfold'] = async (...argv) => {
     const said = { stdout: '', stderr: '' }
-    const say = (stream: keyof typeof said, text: string | Uint8Array): void => {
-      said[stream] += typeof text === 'string' ? text : Buffer.from(text).toString('utf8')
-    }
-    const contextOf = (options: { readonly [name: string]: unknown }): Context => {
-      let opened: string | null = null
-      return {
-        stdout: { write: text => say('stdout', text) },
-        stderr: { write: text => say('stderr', text) },
-        terminal: null,
-        cwd: here.folder,
-        environment,
-        now: Date.now,
-        paint: paint(false),
-        settings: {
-          json: options.json === true,
-          quiet: options.quiet === true,
-          color: false,
-          ...(typeof options.dir === 'string' ? { dir: options.dir } : {}),
-          ...(typeof options.as === 'string' ? { as: options.as } : {}),
-        },
-        onSignal: () => () => {},
-        hangup: new AbortController().signal,
-        stdin: async function* () {},
-        openState: async wanted => {
-          const composed = await openState(wanted)
-          opened = composed.stateDir
-          return composed
-        },
-        get opened() {
-          return opened
-        },
-      }
-    }
-    let exit = 0
-    const program = buildProgram(VERSION, async body => {
-      exit = await body(contextOf(program.opts()))
+    const exit = await commandLine({ cwd: here.folder, environment }, argv, (stream, text) => {
+      said[stream] += text
     })
-    const quieten = (command: typeof program): void => {
-      command.configureOutput({ writeErr: () => {}, writeOut: text => say('stdout', text) })
-      for (const part of command.commands) quieten(part)
-    }
-    quieten(program)
-    try {
-      await program.parseAsync([...argv], { from: 'user' })
-    } catch (error) {
-      exit = await complain(contextOf({ json: argv.includes('--json') }), error)
-    }
     return { exit, ...said } satisfies Said
   }
   return { ...here, planfold, json: jsonBy(planfold) }
+}
+
+/** Runs one command to its end, and answers with its exit code. */
+export async function commandLine(
+  { cwd, environment }: Pick<Context, 'cwd' | 'environment'>,
+  argv: readonly string[],
+  hear: (stream: Stream, text: string) => void,
+): Promise<number> {
+  const say = (stream: Stream, text: string | Uint8Array): void =>
+    hear(stream, typeof text === 'string' ? text : Buffer.from(text).toString('utf8'))
+  const contextOf = (options: { readonly [name: string]: unknown }): Context => {
+    let opened: string | null = null
+    return {
+      stdout: { write: text => say('stdout', text) },
+      stderr: { write: text => say('stderr', text) },
+      terminal: null,
+      cwd,
+      environment,
+      now: Date.now,
+      paint: paint(false),
+      settings: {
+        json: options.json === true,
+        quiet: options.quiet === true,
+        color: false,
+        ...(typeof options.dir === 'string' ? { dir: options.dir } : {}),
+        ...(typeof options.as === 'string' ? { as: options.as } : {}),
+      },
+      onSignal: () => () => {},
+      hangup: new AbortController().signal,
+      stdin: async function* () {},
+      openState: async wanted => {
+        const composed = await openState(wanted)
+        opened = composed.stateDir
+        return composed
+      },
+      get opened() {
+        return opened
+      },
+    }
+  }
+  let exit = 0
+  let context: Context | null = null
+  const program = buildProgram(VERSION, async body => {
+    context = contextOf(program.opts())
+    exit = await body(context)
+  })
+  const quieten = (command: typeof program): void => {
+    command.configureOutput({ writeErr: () => {}, writeOut: text => say('stdout', text) })
+    for (const part of command.commands) quieten(part)
+  }
+  quieten(program)
+  try {
+    await program.parseAsync([...argv], { from: 'user' })
+  } catch (error) {
+    exit = await complain(context ?? contextOf({ json: argv.includes('--json') }), error)
+  }
+  return exit
 }

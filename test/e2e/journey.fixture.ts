@@ -1,12 +1,13 @@
-// A user's journey: real commands in a real shell, written down as a transcript that a person can read. The transcript is
-// compared with the one in `journeys/`; `npx vitest run test/e2e/journeys.test.ts -u` writes it anew. Read what changed before
-// you commit it.
+// A user's journey: real commands, written down as a transcript that a person can read. The transcript is compared with the one in
+// `journeys/`; `npx vitest run test/e2e/journeys.test.ts -u` writes it anew. Read what changed before you commit it. Lines are for the shell;
+// a plain `planfold …` at their end needs no process, unless the journey is `built`.
 
 import { spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { commandLine } from './in-process.fixture.ts'
 import { MAIN } from './planfold.fixture.ts'
 
 export interface Journey {
@@ -15,7 +16,7 @@ export interface Journey {
   readonly env: Readonly<Record<string, string>>
   /** A paragraph of the transcript. */
   say(text: string): void
-  /** Runs a line in the shell; it must end with this exit code. What it printed is written down and returned. */
+  /** Runs a line; it must end with this exit code. What it printed is written down and returned. */
   run(line: string, expected?: { readonly exit?: number; readonly quiet?: boolean }): Promise<string>
   /** Writes a file and shows it in the transcript. */
   file(name: string, text: string): Promise<void>
@@ -29,7 +30,8 @@ export interface Journey {
   remove(): Promise<void>
 }
 
-export async function journey(name: string, title: string): Promise<Journey> {
+/** `built`: every command is a process of the built program. */
+export async function journey(name: string, title: string, { built = false } = {}): Promise<Journey> {
   const home = await realpath(await mkdtemp(join(tmpdir(), 'planfold-journey-')))
   const folder = join(home, 'project')
   const bin = join(home, 'bin')
@@ -63,16 +65,14 @@ export async function journey(name: string, title: string): Promise<Journey> {
     env,
     say: text => void parts.push(text),
     run: async (line, { exit = 0, quiet = false } = {}) => {
-      const child = spawn('sh', ['-c', line], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
       let printed = ''
-      for (const stream of [child.stdout, child.stderr])
-        stream.setEncoding('utf8').on('data', (text: string) => {
-          printed += text
-        })
-      const code = await new Promise<number | null>((resolve, reject) => {
-        child.once('error', reject)
-        child.once('close', resolve)
-      })
+      const hear = (text: string): void => {
+        printed += text
+      }
+      const [, before, words] = (built ? null : PLAIN.exec(line)) ?? [null, line, null]
+      let code = before == null ? 0 : await shell(before, { cwd: folder, env, hear })
+      if (code === 0 && words !== null)
+        code = await commandLine({ cwd: folder, environment: env }, wordsOf(words!), (_, text) => hear(text))
       expect(code, `$ ${line}\n${printed}`).toBe(exit)
       if (!quiet) block(`$ ${line}\n${printed}${exit === 0 ? '' : `[exit ${exit}]`}`)
       return printed
@@ -91,6 +91,23 @@ export async function journey(name: string, title: string): Promise<Journey> {
     },
     remove: () => rm(home, { recursive: true, force: true, maxRetries: 5 }),
   }
+}
+
+/** What the shell does before, and a call of planfold that needs no shell: words, and words in single quotes. */
+const PLAIN = /^(?:(.*) && )?planfold ((?:[\w./:=-]+|'[^']*'|[ ])+)$/
+const wordsOf = (line: string): readonly string[] =>
+  [...line.matchAll(/'([^']*)'|([^ ']+)/g)].map(([, quoted, bare]) => quoted ?? bare!)
+
+async function shell(
+  line: string,
+  { hear, ...where }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv; hear(text: string): void },
+): Promise<number | null> {
+  const child = spawn('sh', ['-c', line], { ...where, stdio: ['ignore', 'pipe', 'pipe'] })
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', hear)
+  return await new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
 }
 
 /** Ids, hashes, times and durations differ from run to run; their places stay readable. */

@@ -87,7 +87,7 @@ tasks:
   })
 
   it('a wrong plan, its messages, the right plan', async () => {
-    j = await journey('wrong-plan', 'A wrong plan, its messages, the right plan')
+    j = await journey('wrong-plan', 'A wrong plan, its messages, the right plan', { built: true })
     await j.file(
       'plan.yaml',
       `planfold: 1
@@ -316,7 +316,7 @@ tasks:
   })
 
   it('a repository of 20,000 files', async () => {
-    j = await journey('large-repository', 'A repository of 20,000 files')
+    j = await journey('large-repository', 'A repository of 20,000 files', { built: true })
     for (let folder = 0; folder < 200; folder += 1) {
       mkdirSync(join(j.folder, `src/d${folder}`), { recursive: true })
       for (let file = 0; file < 100; file += 1)

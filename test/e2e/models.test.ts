@@ -1,4 +1,4 @@
-// Model tasks and `planfold models` through the built command, on a scripted model behind real HTTP: the answer becomes the outputs,
+// Model tasks and `planfold models` through the command line, on a scripted model behind real HTTP: the answer becomes the outputs,
 // failures are tried again by the engine, a kill in the middle of a call is handled by the effect class, a replay sends nothing, and
 // the key is nowhere in the state folder.
 
@@ -6,7 +6,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Script, type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
-import { type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import type { Place } from './planfold.fixture.ts'
 
 const KEY = 'sk-never-to-be-seen-0123456789'
 const ANSWER = { severity: 'high', files: ['src/a.ts'] }

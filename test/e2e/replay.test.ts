@@ -1,4 +1,4 @@
-// Looking back at a plan with the built command: what happened is proven, nothing happens again, and whoever had their hands in
+// Looking back at a plan with the command line: what happened is proven, nothing happens again, and whoever had their hands in
 // the file is found out.
 
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -7,7 +7,8 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { MAIN, type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import { MAIN, type Place } from './planfold.fixture.ts'
 
 let here: Place
 beforeEach(async () => {
@@ -100,7 +101,7 @@ describe('planfold replay', () => {
       ['compare', 'one', 'one'],
       ['replay', 'none'],
     ])
-      await here.planfold(...argv)
+      await here.start(...argv).ended
     expect(state()).toBe(before)
     // Where there is no state, none is made.
     expect(await here.planfold('--dir', 'nowhere', 'replay', 'one')).toMatchObject({ exit: 2 })
