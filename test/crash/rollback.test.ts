@@ -2,7 +2,7 @@
 // change files: whoever comes next finishes it, and files, tasks and journal are exact. Promise P31 for the whole engine;
 // regressions 26 and 28.
 
-import { cpSync, existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { driverEnd, type Ended, endAll, Ground, inParallel, Real } from './harness.ts'
@@ -82,7 +82,7 @@ beforeAll(async () => {
   expect(driverEnd(await successor.go('drive', done)).status).toBe('completed')
   hashes.after = done.treeHash()
   expect(hashes.after).not.toBe(hashes.before)
-  back = copyOf(done)
+  back = done.copy()
   expect(endOf(await finish(back, CASES[0]!.order)).last.type).toBe('rollback.finished')
 })
 afterEach(endAll)
@@ -91,12 +91,6 @@ afterAll(async () => {
   done?.remove()
   back?.remove()
 })
-
-function copyOf(ground: Ground): Ground {
-  const copy = new Ground(plan('../outside'))
-  cpSync(ground.workspace, copy.workspace, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true })
-  return copy
-}
 
 const go = (
   ground: Ground,
@@ -123,7 +117,7 @@ function endOf({ out, err, code, signal }: Ended) {
 
 /** Killed once, and then left alone: is everything as it must be? */
 async function play({ order, tree, tasks }: Case, kill: (ground: Ground) => Promise<Ended>): Promise<boolean> {
-  const ground = copyOf(order.type === 'undo' ? back : done)
+  const ground = (order.type === 'undo' ? back : done).copy()
   try {
     const first = await kill(ground)
     const fired = first.signal === 'SIGKILL'
@@ -174,7 +168,7 @@ describe.each(CASES)('$order.type, killed', one => {
     `at ${ALL ? 'every' : `${SPREAD}`} system call(s) that change files`,
     { timeout: 3_600_000 },
     async () => {
-      const ground = copyOf(one.order.type === 'undo' ? back : done)
+      const ground = (one.order.type === 'undo' ? back : done).copy()
       const out = join(ground.base, 'strace.out')
       endOf(await go(ground, one.order, {}, tracing(CALLS.join(','), out)))
       const calls = counted(out)
