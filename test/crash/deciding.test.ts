@@ -2,9 +2,9 @@
 // made again; what it releases happens once. And a gate that its checks decide, killed at every commit of who drives it.
 
 import { afterEach, describe, expect, test } from 'vitest'
+import { command } from './command.ts'
 import { endAll, Ground, inParallel } from './harness.ts'
-
-const ALL = process.env.PLANFOLD_CRASH === 'all'
+import { ALL } from './kill-points.ts'
 
 const PLAN = `planfold: 1
 name: gated
@@ -29,10 +29,11 @@ afterEach(endAll)
 
 const as = (actor: string, env: Readonly<Record<string, string>> = {}) => ({ PLANFOLD_AS: actor, ...env })
 
-/** Up to the gate that asks. */
-async function reached(): Promise<Ground> {
+/** Up to the gate that asks, and so many have voted. */
+async function reached(votes: number): Promise<Ground> {
   const ground = new Ground(PLAN)
-  expect((await ground.runPlan().end()).code).toBe(4)
+  expect((await command(ground, ['run', '../plan.yaml'])).code).toBe(4)
+  if (votes === 1) expect((await command(ground, ['approve', 'gated', 'review'], as('ana'))).code).toBe(0)
   return ground
 }
 
@@ -40,10 +41,10 @@ async function reached(): Promise<Ground> {
 async function finish(ground: Ground): Promise<void> {
   for (const actor of ['ana', 'bo']) {
     const voted = [...ground.events('gate.voted'), ...ground.events('gate.decided')].some(({ by }) => by === actor)
-    const { code } = await ground.planfold(['approve', 'gated', 'review'], as(actor)).end()
+    const { code } = await command(ground, ['approve', 'gated', 'review'], as(actor))
     expect(code, `${actor} ${voted}`).toBe(voted ? 3 : 0)
   }
-  expect((await ground.planfold(['resume', 'gated']).end()).code).toBe(0)
+  expect((await command(ground, ['resume', 'gated'])).code).toBe(0)
   const decided = ground.events('gate.decided').map(({ task, verdict }) => `${task} ${verdict}`)
   expect(decided).toEqual(['tests approved', 'review approved'])
   expect(ground.events('gate.voted')).toHaveLength(1)
@@ -54,8 +55,8 @@ async function finish(ground: Ground): Promise<void> {
       .split('\n')
       .filter(line => line === 'shipped'),
   ).toHaveLength(1)
-  if (ALL) expect((await ground.planfold(['check', '--read-data']).end()).code).toBe(0)
-  expect((await ground.planfold(['replay', 'gated']).end()).code).toBe(0)
+  if (ALL) expect((await command(ground, ['check', '--read-data'])).code).toBe(0)
+  expect((await command(ground, ['replay', 'gated'])).code).toBe(0)
   ground.remove()
 }
 
@@ -66,10 +67,10 @@ describe('a decision', () => {
 
   for (const votes of ALL ? [0, 1] : [1])
     test(`that is killed around its commit is recorded once (${votes} voted before)`, async () => {
+      const template = await reached(votes)
       const kills = await inParallel(
         points.map(({ moment, k }) => async () => {
-          const ground = await reached()
-          if (votes === 1) expect((await ground.planfold(['approve', 'gated', 'review'], as('ana')).end()).code).toBe(0)
+          const ground = template.copy()
           const env = as(votes === 1 ? 'bo' : 'ana', { PLANFOLD_FAILPOINT: `store.commit:${moment}:${k}` })
           const { signal, code } = await ground.planfold(['approve', 'gated', 'review', '-m', 'yes 界'], env).end()
           if (signal === null) expect(code).toBe(0)
@@ -78,6 +79,7 @@ describe('a decision', () => {
         }),
       )
       expect(kills.reduce((sum: number, kill) => sum + kill, 0)).toBeGreaterThanOrEqual(2)
+      template.remove()
     })
 })
 
@@ -88,7 +90,7 @@ describe('a gate that its checks decide', () => {
       (ALL ? all : ['before:5', 'after:5']).map(at => async () => {
         const ground = new Ground(PLAN)
         const { signal } = await ground.runPlan({ PLANFOLD_FAILPOINT: `store.commit:${at}` }).end()
-        expect((await ground.planfold(['resume', 'gated']).end()).code).toBe(4)
+        expect((await command(ground, ['resume', 'gated'])).code).toBe(4)
         await finish(ground)
         return signal === 'SIGKILL' ? 1 : 0
       }),

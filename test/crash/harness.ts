@@ -3,7 +3,17 @@
 // each with a deadline.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -32,6 +42,13 @@ export interface Ended {
   readonly err: string
 }
 
+export const OWN_ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: process.env.PATH ?? '',
+  PLANFOLD_SANDBOX: 'off',
+  HOME: process.env.HOME ?? '',
+  PLANFOLD_AS: 'crash test',
+}
+
 /** A process we started: its lines as they come, and how it ended. */
 export class Real {
   readonly process: ChildProcess
@@ -45,17 +62,9 @@ export class Real {
     options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>>; readonly stdin?: 'pipe' } = {},
   ) {
     const [file = '', ...args] = argv
-    const env = {
-      PATH: process.env.PATH ?? '',
-      PLANFOLD_SANDBOX: 'off',
-      HOME: process.env.HOME ?? '',
-      PLANFOLD_AS: 'crash test',
-      PLANFOLD_DIST: DIST,
-      ...options.env,
-    }
     this.process = spawn(file, args, {
       cwd: options.cwd ?? tmpdir(),
-      env,
+      env: { ...OWN_ENVIRONMENT, PLANFOLD_DIST: DIST, ...options.env },
       stdio: [options.stdin ?? 'ignore', 'pipe', 'pipe'],
     })
     this.process.stdout?.setEncoding('utf8').on('data', text => this.#heard('out', text))
@@ -186,8 +195,10 @@ export class Ground {
   readonly base: string
   readonly workspace: string
   readonly definition: string
+  readonly #plan: string
 
   constructor(plan: string, files: Readonly<Record<string, string>> = {}) {
+    this.#plan = plan
     this.base = makeFolder()
     this.workspace = join(this.base, 'work')
     this.definition = join(this.base, 'definition.json')
@@ -202,6 +213,13 @@ export class Ground {
     if (!parsed.ok)
       throw new Error(parsed.diagnostics.map(each => `${each.line}:${each.column} ${each.message}`).join('\n'))
     writeFileSync(this.definition, JSON.stringify(parsed.definition))
+  }
+
+  /** Another with the same plan and the same files, its state among them. */
+  copy(): Ground {
+    const copy = new Ground(this.#plan)
+    cpSync(this.workspace, copy.workspace, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true })
+    return copy
   }
 
   drive(env: Readonly<Record<string, string>> = {}, wrap: readonly string[] = []): Real {

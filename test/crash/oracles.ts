@@ -3,6 +3,7 @@
 
 import { expect } from 'vitest'
 import { type DriverEnd, driverEnd, type Ended, type Ground, type Recorder } from './harness.ts'
+import type { Successor } from './successor.ts'
 import { ALLOWED } from './twelve-tasks.ts'
 
 export interface Reference {
@@ -21,8 +22,9 @@ export function referenceOf(ground: Ground, end: DriverEnd): Reference {
 export async function goOn(
   ground: Ground,
   recorder: Recorder,
+  successor: Successor,
 ): Promise<{ readonly end: DriverEnd; readonly runs: readonly Ended[]; readonly decisions: number }> {
-  const resumed = await ground.drive().end()
+  const resumed = await successor.go('drive', ground)
   const end = driverEnd(resumed)
   if (end.parked.length === 0) return { end, runs: [resumed], decisions: 0 }
   expect(end.parked.map(({ task }) => task)).toEqual(['ship'])
@@ -32,7 +34,7 @@ export async function goOn(
     reason: 'the process running it died',
   })
   const happened = recorder.effects(end.plan).some(({ name }) => name === 'ship')
-  const decided = await ground.drive({ CRASH_VERDICT: happened ? 'done' : 'again' }).end()
+  const decided = await successor.go('drive', ground, { CRASH_VERDICT: happened ? 'done' : 'again' })
   return { end: driverEnd(decided), runs: [resumed, decided], decisions: 1 }
 }
 

@@ -13,15 +13,19 @@ type Stream = 'stdout' | 'stderr'
 
 export async function place(more: { readonly [name: string]: string } = {}): Promise<Place> {
   const here = await processPlace(more)
-  const environment = environmentIn(here.folder, more)
-  const planfold: Place['planfold'] = async (...argv) => {
+  const planfold = planfoldIn(here.folder, environmentIn(here.folder, more))
+  return { ...here, planfold, json: jsonBy(planfold) }
+}
+
+/** The command line in a folder that is there already. */
+export function planfoldIn(folder: string, environment: Context['environment']): Place['planfold'] {
+  return async (...argv) => {
     const said = { stdout: '', stderr: '' }
-    const exit = await commandLine({ cwd: here.folder, environment }, argv, (stream, text) => {
+    const exit = await commandLine({ cwd: folder, environment }, argv, (stream, text) => {
       said[stream] += text
     })
     return { exit, ...said } satisfies Said
   }
-  return { ...here, planfold, json: jsonBy(planfold) }
 }
 
 /** Runs one command to its end, and answers with its exit code. */
