@@ -196,9 +196,9 @@ const isFree = (rooms: Rooms, name: string): boolean =>
 
 async function settle(settling: Settling, files: FilesThen): Promise<Answer<{ readonly settled: Settled }>> {
   const { own, rooms, name } = settling
-  const described = await own.git?.describe()
-  const isRepository = own.git !== undefined && described?.ok === true && described.value.head.commit !== null
-  const worktree = isRepository ? await inWorktree(settling, own.git, described.value.top, files) : null
+  const ground = await own.git?.ground()
+  const isRepository = own.git !== undefined && ground?.ok === true && ground.value.commit !== null
+  const worktree = isRepository ? await inWorktree(settling, own.git, ground.value.top, files) : null
   if (worktree?.ok === true) return worktree
   if (worktree !== null && !worktree.insteadAFolder) return worktree
   if (own.snapshots === undefined)

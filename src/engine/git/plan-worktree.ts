@@ -43,9 +43,9 @@ export async function placeFor(
   { name, git }: Pick<PlanDefinition, 'name' | 'git'>,
 ): Promise<{ readonly place?: string }> {
   if (git?.worktree !== 'plan') return {}
-  const described = await rooms.git?.describe()
+  const ground = await rooms.git?.ground()
   // The workspace may be a folder of the repository, and then it is that folder of the worktree.
-  const inside = described?.ok === true ? relative(described.value.top, await realpath(rooms.root)) : ''
+  const inside = ground?.ok === true ? relative(ground.value.top, await realpath(rooms.root)) : ''
   return { place: relative(rooms.root, join(worktreeOf(rooms, name), inside)) }
 }
 

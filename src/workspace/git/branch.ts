@@ -6,7 +6,7 @@ import { refuse } from '../../safety/safety-refusal.ts'
 import type { BranchRequest, PlanBranch, TagRequest } from './git.ts'
 import { oneLine } from './message.ts'
 import type { RefOperation } from './operation-list.ts'
-import { branchOf, isRef, madeRef, markOf, refTarget, swapRef, tipsOf } from './refs.ts'
+import { branchOf, isRef, madeRef, markOf, swapRef, tipsOf } from './refs.ts'
 
 import type { Repository } from './repository.ts'
 
@@ -40,7 +40,7 @@ export async function createTag(repository: Repository, request: TagRequest): Pr
   }
   const commit = await repository.demandCommit(request.target)
   const mark = markOf(request.plan, ref)
-  const [tip, made] = [await refTarget(repository, ref), await refTarget(repository, mark)]
+  const [tip = null, made = null] = await tipsOf(repository, [ref, mark])
   const isSame = (tip === commit) === (request.message === undefined) && (await repository.commitOf(ref)) === commit
   if (tip !== null && (tip !== made || !isSame)) {
     const hint = 'choose another name; a tag is never moved from here'

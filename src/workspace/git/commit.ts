@@ -44,15 +44,40 @@ export interface OurBranch {
 
 /** The branch of a plan or task, which must be there and made by this plan. */
 export async function ourBranch(repository: Repository, owner: Owner): Promise<OurBranch> {
-  const branch = branchOf(owner)
-  const ref = `refs/heads/${branch}`
-  const [tip = null, base = null] = await tipsOf(repository, [ref, madeRef(owner.plan, branch)])
+  const [seen] = await branchesOf(repository, owner)
+  return demandOurs(seen!)
+}
+
+/** A branch as it was seen: it may not be there, or not be ours. */
+export interface SeenBranch {
+  readonly owner: Owner
+  readonly branch: string
+  readonly tip: Oid | null
+  readonly base: Oid | null
+}
+
+/** The branches of these, with one process. */
+export async function branchesOf<T extends readonly Owner[]>(
+  repository: Repository,
+  ...owners: T
+): Promise<{ readonly [K in keyof T]: SeenBranch }> {
+  const branches = owners.map(branchOf)
+  const refs = owners.flatMap(({ plan }, at) => [`refs/heads/${branches[at]!}`, madeRef(plan, branches[at]!)])
+  const tips = await tipsOf(repository, refs)
+  const seen = owners.map((owner, at): SeenBranch => {
+    const [tip = null, base = null] = tips.slice(2 * at)
+    return { owner, branch: branches[at]!, tip, base }
+  })
+  return seen as { readonly [K in keyof T]: SeenBranch }
+}
+
+export function demandOurs({ owner, branch, tip, base }: SeenBranch): OurBranch {
   if (tip === null) refuse('logic', `there is no branch ${branch}`, 'it is made when the plan starts; resume the plan')
   if (base === null) {
     const hint = `rename it (git branch -m ${branch} mine/${owner.name}) or rename the plan`
     refuse('policy', `the branch ${branch} was not made by this plan`, hint)
   }
-  return { branch, ref, tip, base }
+  return { branch, ref: `refs/heads/${branch}`, tip, base }
 }
 
 export interface NewCommit {
@@ -107,6 +132,7 @@ export async function commitWithKey(
   tip: Oid,
   key: string,
 ): Promise<{ readonly commit: Oid; readonly before: Oid } | null> {
+  if (tip === base) return null
   const format = '%H%x00%P%x00%(trailers:key=Planfold-Key,valueonly,separator=%x2C)'
   const args = ['log', '-z', '--first-parent', '--no-patch', '--no-decorate', '--max-count=1000', `--format=${format}`]
   const flat = fields(await repository.git([...args, tip, `^${base}`, '--']))

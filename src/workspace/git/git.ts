@@ -31,6 +31,8 @@ export type LoneFile = 'ignored' | 'untracked' | 'changed' | 'staged'
 
 export interface Git {
   describe(): Promise<GitAnswer<GitDescription>>
+  /** What a worktree is made from: the top folder of the working tree, and the commit of HEAD. */
+  ground(): Promise<GitAnswer<GitGround>>
   /** The little that a checkpoint needs, with one process; null, and none, where there is no repository. */
   standing(): Promise<GitAnswer<GitStanding | null>>
   /** Is the repository that of this folder? Whatever writes into it is refused when it is not, and whoever plans to can ask before. */
@@ -58,6 +60,12 @@ export interface Git {
   rollback(request: RollbackRequest): Promise<RolledBack>
   commitsBetween(request: { readonly good: string; readonly bad: string }): Promise<GitAnswer<readonly CommitLine[]>>
   diffstat(request: { readonly from: string; readonly to: string }): Promise<GitAnswer<readonly FileStat[]>>
+}
+
+export interface GitGround {
+  readonly top: string
+  /** Null before the first commit. */
+  readonly commit: Oid | null
 }
 
 export interface GitDescription {

@@ -3,23 +3,23 @@
 
 import { refuse } from '../../safety/safety-refusal.ts'
 import { pathText } from '../files/path-text.ts'
-import { commitWithKey, createCommit, ourBranch, refuseCheckedOut, trailersOf } from './commit.ts'
+import { branchesOf, commitWithKey, createCommit, demandOurs, refuseCheckedOut, trailersOf } from './commit.ts'
 import type { Merged, MergeRequest, Oid } from './git.ts'
 import { withTrailers } from './message.ts'
-import { branchOf, checkedOutIn, refTarget, swapRef } from './refs.ts'
+import { checkedOutIn, swapRef } from './refs.ts'
 import type { Repository } from './repository.ts'
 
 export async function mergeBack(repository: Repository, request: MergeRequest): Promise<Merged> {
   const { plan, name, task, at } = request
-  const into = await ourBranch(repository, { plan, name })
+  const [target, source] = await branchesOf(repository, { plan, name }, request)
+  const into = demandOurs(target)
   const found = request.key === undefined ? null : await commitWithKey(repository, into.base, into.tip, request.key)
   const record = (before: Oid, after: Oid) => {
     return { type: 'branch.merged', plan, task, ref: into.ref, before, after, at } as const
   }
   if (found !== null) return { status: 'found', commit: found.commit, operation: record(found.before, found.commit) }
-  const isGone = (await refTarget(repository, `refs/heads/${branchOf(request)}`)) === null
-  if (isGone && request.whenGone === 'already') return { status: 'already', commit: into.tip }
-  const from = await ourBranch(repository, request)
+  if (source.tip === null && request.whenGone === 'already') return { status: 'already', commit: into.tip }
+  const from = demandOurs(source)
   if (await repository.isAncestor(from.tip, into.tip)) return { status: 'already', commit: into.tip }
   const places = await checkedOutIn(repository, into.ref)
   if (places.length > 0 && request.whenCheckedOut !== 'leave-files') refuseCheckedOut(into.ref, places)

@@ -1,8 +1,8 @@
 // Git as the door shows it, on the real git program. Every call opens the repository anew and answers with a value.
 
 import { createHash } from 'node:crypto'
-import { lstat, mkdir, readFile, realpath, stat } from 'node:fs/promises'
-import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { lstat, mkdir, readFile, realpath } from 'node:fs/promises'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { isPlanId, type PlanId } from '../../domain/id.ts'
 import type { GitStanding } from '../../domain/result.ts'
 import type { Variables } from '../../safety/environment.ts'
@@ -19,28 +19,22 @@ import { describe } from './repository-state.ts'
 import { rollback } from './rollback.ts'
 import { planRollback } from './rollback-plan.ts'
 import { fields, line, runGit } from './run-git.ts'
-import { readSettings, type Settings, settingsEnvironment } from './settings.ts'
+import { KnownSettings, repositoryAround, settingsEnvironment } from './settings.ts'
 import { beginTask, mergeTask } from './task-worktree.ts'
 import { addWorktree, allWorktrees, demandNoFilters, listWorktrees } from './worktree.ts'
 
 // Where a repository stands, for the journal after every task: HEAD, the index and how much is not committed. It is asked so often
-// that it takes one process, and none where there is no repository. The settings that keep a repository's commands from running
-// are read again only when a file that holds configuration has changed.
+// that it takes one process, and none where there is no repository.
 
 type Standing = () => Promise<GitStanding | null>
 
-function openStanding(options: RepositoryOptions): Standing {
-  let known: { readonly stamp: string; readonly settings: Settings } | null = null
+function openStanding(options: RepositoryOptions, known: KnownSettings): Standing {
   return async () => {
     const root = await realpath(options.root)
     const place = await repositoryAround(root, options.environment.GIT_CEILING_DIRECTORIES)
     if (place === null) return null
     const base = baseEnvironment(options)
-    const stamp = await stampOf(place, base)
-    if (known?.stamp !== stamp) known = { stamp, settings: await readSettings(root, base) }
-    const { settings } = known
-    // What these files include may change without them.
-    if (settings.includes) known = null
+    const settings = await known.of(root, place, base)
     if (settings.worktree) return await standingOf(options)
     const env = { ...base, ...settingsEnvironment(settings) }
     const output = await runGit(STATUS, { cwd: place.top, env, cutOff: 'keep' })
@@ -81,52 +75,7 @@ async function standingOf(options: RepositoryOptions): Promise<GitStanding> {
   }
 }
 
-interface Around {
-  readonly top: string
-  readonly gitDir: string
-  readonly commonDir: string
-}
-
-/** By the files alone. What looks like a repository and is none is found out by git. */
-async function repositoryAround(root: string, ceilings = ''): Promise<Around | null> {
-  const stops = new Set(ceilings.split(':').filter(each => each !== ''))
-  for (let top = root; ; top = dirname(top)) {
-    const gitDir = await gitDirOf(top)
-    if (gitDir !== null) {
-      // A folder of a plan that is no worktree stands in our state folder, and so in a repository that is not meant.
-      if (relative(top, root).split('/').includes('.planfold')) return null
-      const common = await ignoring(MISSING, () => readFile(join(gitDir, 'commondir'), 'utf8'))
-      return { top, gitDir, commonDir: common === null ? gitDir : resolve(gitDir, common.trim()) }
-    }
-    const above = dirname(top)
-    if (above === top || stops.has(above)) return null
-  }
-}
-
 const MISSING = ['ENOENT', 'ENOTDIR', 'EACCES']
-
-async function gitDirOf(top: string): Promise<string | null> {
-  const file = join(top, '.git')
-  const found = await ignoring(MISSING, () => lstat(file))
-  if (found === null) return null
-  if (!found.isFile()) return file
-  const text = await readFile(file, 'utf8')
-  return text.startsWith('gitdir: ') ? resolve(top, text.slice(8).replace(/\n$/, '')) : file
-}
-
-/** Changes whenever one of the files of the configuration does; nobody can set back when an inode was last changed. */
-async function stampOf({ gitDir, commonDir }: Around, env: { readonly [name: string]: string }): Promise<string> {
-  const { HOME = '', XDG_CONFIG_HOME = join(HOME, '.config') } = env
-  const own = [join(commonDir, 'config'), join(gitDir, 'config.worktree')]
-  const theirs = [join(HOME, '.gitconfig'), join(XDG_CONFIG_HOME, 'git', 'config'), '/etc/gitconfig']
-  const stamps = await Promise.all(
-    [...own, ...theirs].map(async file => {
-      const seen = await ignoring(MISSING, () => stat(file, { bigint: true }))
-      return seen === null ? '-' : `${seen.ino} ${seen.size} ${seen.mtimeNs} ${seen.ctimeNs}`
-    }),
-  )
-  return [gitDir, ...stamps].join('\n')
-}
 
 async function indexHash(gitDir: string): Promise<string | null> {
   const bytes = await ignoring(MISSING, () => readFile(join(gitDir, 'index')))
@@ -268,8 +217,9 @@ const real = (path: string): Promise<string | null> => ignoring(['ENOENT', 'ENOT
 const quoted = (path: string): string => (/^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
 
 export function openGit(options: RepositoryOptions): Git {
+  const known = new KnownSettings()
   const ask = <T>(work: (repository: Repository) => Promise<T>) =>
-    answered(async () => await work(await Repository.open(options)))
+    answered(async () => await work(await Repository.open(options, known)))
   /** Whatever writes into the repository asks first whether it is that of this folder. */
   const write = <T>(work: (repository: Repository) => Promise<T>) =>
     ask(async repository => {
@@ -286,9 +236,10 @@ export function openGit(options: RepositoryOptions): Git {
       return { ok: false, failure, list: [...error.files.keys()], files: error.files }
     }
   }
-  const standing = openStanding(options)
+  const standing = openStanding(options, known)
   return {
     describe: () => ask(describe),
+    ground: () => ask(async repository => ({ top: repository.top, commit: await repository.commitOf('HEAD') })),
     standing: () => answered(standing),
     mayWrite: () => write(async () => null),
     ensureBranch: request => write(repository => ensureBranch(repository, request)),

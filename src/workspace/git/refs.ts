@@ -148,6 +148,12 @@ export async function workTrees(
   return found
 }
 
+/** The part of the repository that belongs to the working tree of this folder. */
+export async function gitDirAt(repository: Repository, path: string): Promise<string> {
+  const known = (await workTrees(repository)).find(each => each.path === path)
+  return known?.gitDir ?? (await repository.line(['rev-parse', '--absolute-git-dir'], { cwd: path }))
+}
+
 function demandRef(ref: string): void {
   if (!isRef(ref)) refuse('logic', `${JSON.stringify(ref.slice(0, 200))} is no full name of a ref`, 'check the record')
 }

@@ -9,7 +9,7 @@ import { deleteAside, setAside } from '../files/folder-removal.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import type { GitOperation, LoneFile, Oid, RemovalRequest } from './git.ts'
-import { backupRef, branchOf, swapRef } from './refs.ts'
+import { backupRef, branchOf, gitDirAt, swapRef } from './refs.ts'
 import { isOid, type Repository } from './repository.ts'
 import { type StatusLine, statusLines, underWay } from './repository-state.ts'
 import { fields } from './run-git.ts'
@@ -54,7 +54,7 @@ export async function removeWorktree(
     await forgetAndDelete(repository, request, found)
     return { operations: [operation] }
   }
-  const gitDir = await repository.line(['rev-parse', '--absolute-git-dir'], { cwd: path })
+  const gitDir = await gitDirAt(repository, path)
   const busy = await underWay(gitDir)
   if (busy.length > 0) refuse('policy', `a ${busy.join(' and ')} is under way in ${path}`, 'finish or abort it first')
   await demandCommitted(repository, path, found.head, request)

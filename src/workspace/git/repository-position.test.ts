@@ -5,8 +5,9 @@ import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { PlanName } from '../../domain/id.ts'
 import { openGit } from './open-git.ts'
-import { busySetup, fingerprint, type Setup, setup } from './repository.fixture.ts'
+import { AT, busySetup, commitOf, fingerprint, owner, type Setup, setup, text, value } from './repository.fixture.ts'
 
 const sha256 = (file: string) => createHash('sha256').update(fs.readFileSync(file)).digest('hex')
 
@@ -84,7 +85,8 @@ describe('where a repository stands', () => {
     made.sh('config', 'user.name', 'Somebody')
     expect(await count(() => git.standing())).toBe(2)
     expect(await count(() => git.standing())).toBe(1)
-    expect(await count(() => git.describe())).toBeGreaterThan(8)
+    expect(await count(() => git.describe())).toBe(8)
+    expect(await count(() => git.ground())).toBe(2)
     const nowhere = at(made.base)
     expect(await count(async () => expect(await nowhere.standing()).toEqual({ ok: true, value: null }))).toBe(0)
     const own = join(made.root, '.planfold/work/plain')
@@ -95,6 +97,23 @@ describe('where a repository stands', () => {
     expect(await at(below).standing()).toMatchObject({ ok: true, value: { branch: 'main' } })
     const ceiling = openGit({ root: below, scratch: made.base, environment: { GIT_CEILING_DIRECTORIES: made.root } })
     expect(await ceiling.standing()).toEqual({ ok: true, value: null })
+  })
+
+  test('every operation goes by the configuration as it is then, also of a repository that the files alone do not show', async () => {
+    const made = busySetup()
+    const below = join(made.root, 'deep')
+    // Git passes by a `.git` that is no repository, and takes the one above.
+    fs.mkdirSync(join(below, '.git'), { recursive: true })
+    for (const root of [made.root, below]) {
+      const git = made.open(root)
+      for (const name of ['One', 'Two', 'Three']) {
+        made.sh('config', 'user.name', name)
+        const plan = { ...owner, name: `${name.toLowerCase()}${root.length}` as PlanName }
+        value(await git.ensureBranch({ ...plan, base: 'HEAD', at: AT }))
+        value(await git.commitPaths({ ...commitOf({ 'work.txt': text(name) }), ...plan }))
+        expect(made.sh('log', '-1', '--format=%an', `plan/${plan.name}`)).toBe(name)
+      }
+    }
   })
 
   test('runs nothing that the repository configures, also when that comes later', async () => {

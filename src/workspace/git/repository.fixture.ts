@@ -31,28 +31,56 @@ export interface Setup {
 }
 
 /** An empty repository with a home of its own. */
-export function setup(init: readonly string[] = []): Setup {
+export const setup = (init: readonly string[] = []): Setup => copied('empty', init)
+
+/** With one commit, and with everything a person may have lying around: staged, changed, untracked, ignored, stashed. */
+export function busySetup(init: readonly string[] = []): Setup {
+  const made = copied('busy', init)
+  // The files are other ones than those that the index knows.
+  made.sh('update-index', '-q', '--refresh')
+  return made
+}
+
+function copied(kind: Kind, init: readonly string[]): Setup {
   const base = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'planfold-git-')))
   onTestFinished(() => fs.rmSync(base, { recursive: true, force: true }))
+  fs.cpSync(original(kind, init), base, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true })
+  return setupAt(base)
+}
+
+function setupAt(base: string): Setup {
   const [root, home] = [join(base, 'work'), join(base, 'home')]
-  fs.mkdirSync(root)
-  fs.mkdirSync(home)
   const environment = { PATH: process.env.PATH, HOME: home }
-  const sh = (...args: string[]) => shell(root, home, ...args)
-  sh('init', '--quiet', '--initial-branch=main', ...init)
-  fs.writeFileSync(join(home, '.gitconfig'), '[user]\n\tname = Ana Ipsum\n\temail = ana@example.com\n')
   const open = (at: string) => openGit({ root: at, scratch: join(base, 'scratch'), environment })
   const write = (path: string, text: string | Buffer) => {
     fs.mkdirSync(dirname(join(root, path)), { recursive: true })
     fs.writeFileSync(join(root, path), text)
   }
-  return { base, root, git: open(root), sh, write, open }
+  return { base, root, git: open(root), sh: (...args) => shell(root, home, ...args), write, open }
 }
 
-/** With one commit, and with everything a person may have lying around: staged, changed, untracked, ignored, stashed. */
-export function busySetup(init: readonly string[] = []): Setup {
-  const made = setup(init)
-  const { sh, write } = made
+type Kind = 'empty' | 'busy'
+
+const originals = new Map<string, string>()
+
+/** Made once; each test works on a copy. */
+function original(kind: Kind, init: readonly string[]): string {
+  const name = [kind, ...init].join(' ')
+  const known = originals.get(name)
+  if (known !== undefined) return known
+  const base = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'planfold-git-original-')))
+  process.once('exit', () => fs.rmSync(base, { recursive: true, force: true }))
+  originals.set(name, base)
+  const made = setupAt(base)
+  fs.mkdirSync(made.root)
+  fs.mkdirSync(join(base, 'home'))
+  made.sh('init', '--quiet', '--initial-branch=main', ...init)
+  fs.writeFileSync(join(base, 'home', '.gitconfig'), '[user]\n\tname = Ana Ipsum\n\temail = ana@example.com\n')
+  if (kind === 'busy') fill(made)
+  return base
+}
+
+function fill({ sh, write }: Setup): void {
   for (const [path, text] of Object.entries({
     'a.txt': 'a\n',
     'b.txt': 'b\n',
@@ -70,7 +98,6 @@ export function busySetup(init: readonly string[] = []): Setup {
   write('b.txt', 'staged and changed\n')
   write('new.txt', 'untracked\n')
   write('build.log', 'ignored\n')
-  return made
 }
 
 export function shell(cwd: string, home: string, ...args: string[]): string {
@@ -78,7 +105,7 @@ export function shell(cwd: string, home: string, ...args: string[]): string {
   const who = { GIT_AUTHOR_NAME: 'P', GIT_AUTHOR_EMAIL: 'p@x', GIT_COMMITTER_NAME: 'P', GIT_COMMITTER_EMAIL: 'p@x' }
   // The same commits in every run, so that runs can be compared.
   const when = { GIT_AUTHOR_DATE: '@1700000000 +0000', GIT_COMMITTER_DATE: '@1700000000 +0000' }
-  const argv = ['-c', 'protocol.file.allow=always', ...args]
+  const argv = ['-c', 'protocol.file.allow=always', '-c', 'maintenance.auto=false', ...args]
   const output = execFileSync('git', argv, { cwd, env: { ...env, ...who, ...when }, stdio: ['ignore', 'pipe', 'pipe'] })
   return output.toString('utf8').replace(/\n$/, '')
 }

@@ -1,5 +1,5 @@
-// An opened repository: where it stands, and how git is asked about it. Every operation opens it anew and so reads the
-// configuration anew: what a person has changed since is respected, and what it names is covered.
+// An opened repository: where it stands, and how git is asked about it. Every operation opens it anew, with the
+// configuration as it is then: what a person has changed since is respected, and what it names is covered.
 
 import { mkdir, mkdtemp, realpath, rm, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
@@ -7,8 +7,15 @@ import { inheritedEnvironment, type Variables } from '../../safety/environment.t
 import { foreignFolders, helperPath } from '../../safety/find-program.ts'
 import { ignoring, refuse } from '../../safety/safety-refusal.ts'
 import type { Oid } from './git.ts'
-import { type GitOutput, type GitRun, line, runGit } from './run-git.ts'
-import { readSettings, type Settings, settingsEnvironment } from './settings.ts'
+import { complain, type GitOutput, type GitRun, line, runGit } from './run-git.ts'
+import {
+  type Around,
+  KnownSettings,
+  readSettings,
+  repositoryAround,
+  type Settings,
+  settingsEnvironment,
+} from './settings.ts'
 
 export interface RepositoryOptions {
   /** The workspace: the top of a working tree, or a folder inside one. */
@@ -49,20 +56,21 @@ export class Repository {
     this.#env = env
   }
 
-  static async open(options: RepositoryOptions): Promise<Repository> {
+  /** `known` are settings that earlier operations have read. */
+  static async open(options: RepositoryOptions, known = new KnownSettings()): Promise<Repository> {
     const base = baseEnvironment(options)
     const root = await realpath(options.root)
-    const settings = await readSettings(root, base)
-    const env = { ...base, ...settingsEnvironment(settings) }
-    const ask = async (...args: string[]) => line(await runGit(['rev-parse', ...args], { cwd: root, env }))
-    const flags = await ask('--is-bare-repository', '--is-inside-work-tree', '--is-shallow-repository')
-    const [bare, inside, shallow] = flags.split('\n')
-    if (bare === 'true' || inside !== 'true') {
-      const hint = 'run it in a working tree: git worktree add, or git clone'
-      refuse('logic', 'the repository is bare, or this folder is not in its working tree', hint)
+    const place = await repositoryAround(root, options.environment.GIT_CEILING_DIRECTORIES)
+    const readOf = async (settings: Settings) => {
+      const env = { ...base, ...settingsEnvironment(settings) }
+      return { settings, env, answers: await askPlaces(root, env) }
     }
-    const [objectFormat, gitDir, commonDir, shown] = await askPlaces(ask)
-    const top = await realpath(shown)
+    let read = await readOf(await (place === null ? readSettings(root, base) : known.of(root, place, base)))
+    // Git may take another repository than the files alone suggest, and then those settings are not meant.
+    if (place !== null && !(await isAt(place, read.answers))) read = await readOf(await readSettings(root, base))
+    const { settings, env } = read
+    const { shallow, objectFormat, gitDir, commonDir } = read.answers
+    const top = await realpath(read.answers.top)
     // A configured core.worktree could lead anywhere; a real working tree has its .git at its top.
     if ((await ignoring(['ENOENT'], () => stat(join(top, '.git')))) === null) {
       const hint = 'look at core.worktree: git config --show-origin core.worktree'
@@ -75,7 +83,7 @@ export class Repository {
       refuse('logic', 'this folder is part of the state of Planfold and belongs to no repository', hint)
     }
     const prefix = below === '' ? '' : `${below}/`
-    const places = { top, gitDir, commonDir, prefix, objectFormat, shallow: shallow === 'true' }
+    const places = { top, gitDir, commonDir, prefix, objectFormat, shallow }
     return new Repository({ ...places, scratch: options.scratch }, settings, env)
   }
 
@@ -115,6 +123,7 @@ export class Repository {
   }
 
   async isAncestor(old: Oid, young: Oid): Promise<boolean> {
+    if (old === young) return true
     return await this.succeeds(['merge-base', '--is-ancestor', demandOid(old), demandOid(young)])
   }
 
@@ -130,19 +139,47 @@ export class Repository {
   }
 }
 
+interface Answers extends Pick<Repository, 'top' | 'gitDir' | 'commonDir' | 'objectFormat' | 'shallow'> {}
+
 /** All in one process, unless a path holds a line feed: then each by itself. */
-async function askPlaces(
-  ask: (...args: string[]) => Promise<string>,
-): Promise<readonly [string, string, string, string]> {
+async function askPlaces(root: string, env: { readonly [name: string]: string }): Promise<Answers> {
   const questions = [
+    ['--is-bare-repository'],
+    ['--is-inside-work-tree'],
+    ['--is-shallow-repository'],
     ['--show-object-format'],
     ['--absolute-git-dir'],
     ['--path-format=absolute', '--git-common-dir'],
     ['--show-toplevel'],
   ] as const
-  const lines = (await ask(...questions.flat())).split('\n')
-  const answers = lines.length === questions.length ? lines : await Promise.all(questions.map(each => ask(...each)))
-  return answers as unknown as readonly [string, string, string, string]
+  const args = ['rev-parse', ...questions.flat()]
+  const output = await runGit(args, { cwd: root, env, codes: [0, 128] })
+  let answers = line(output).split('\n')
+  const [bare, inside] = answers
+  if (bare === 'true' || inside === 'false') {
+    const hint = 'run it in a working tree: git worktree add, or git clone'
+    refuse('logic', 'the repository is bare, or this folder is not in its working tree', hint)
+  }
+  if (output.code !== 0) complain(args, output)
+  if (answers.length !== questions.length)
+    answers = await Promise.all(
+      questions.map(async each => line(await runGit(['rev-parse', ...each], { cwd: root, env }))),
+    )
+  const [, , shallow, objectFormat, gitDir, commonDir, top] = answers as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ]
+  return { shallow: shallow === 'true', objectFormat, gitDir, commonDir, top }
+}
+
+async function isAt(place: Around, { gitDir, commonDir }: Answers): Promise<boolean> {
+  const real = (path: string) => ignoring(['ENOENT', 'ENOTDIR'], () => realpath(path))
+  return (await real(place.gitDir)) === gitDir && (await real(place.commonDir)) === (await real(commonDir))
 }
 
 interface Places extends Pick<Repository, 'top' | 'gitDir' | 'commonDir' | 'prefix' | 'objectFormat' | 'shallow'> {

@@ -140,7 +140,7 @@ function told(argv: readonly string[]): string {
   return argv[SETTINGS.length] ?? argv[0] ?? ''
 }
 
-function complain(args: readonly string[], output: GitOutput): never {
+export function complain(args: readonly string[], output: GitOutput): never {
   const said = output.stderr.trim().split('\n').slice(-3).join(' ').slice(0, 600)
   const what = `git ${args[0] ?? ''} said: ${said === '' ? `exit ${output.code}` : said}`
   if (/dubious ownership/.test(said)) {

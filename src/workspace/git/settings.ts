@@ -3,7 +3,9 @@
 // and every command the configuration names is covered with one that does nothing.
 
 import { isUtf8 } from 'node:buffer'
-import { refuse } from '../../safety/safety-refusal.ts'
+import { lstat, readFile, stat } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import { ignoring, refuse } from '../../safety/safety-refusal.ts'
 import { fields, runGit } from './run-git.ts'
 
 export interface Settings {
@@ -95,4 +97,73 @@ function utf8(bytes: string): string {
 
 function expanded(value: string, home: string | undefined): string {
   return value.startsWith('~/') && home !== undefined ? `${home}${value.slice(1)}` : value
+}
+
+// Every operation needs the settings, and they seldom change. So they are kept for as long as the files of the configuration say
+// the same.
+
+export class KnownSettings {
+  #kept: { readonly text: string; readonly settings: Settings } | null = null
+
+  /** Those of the repository around a folder, as its configuration has them now. */
+  async of(root: string, place: Around, env: { readonly [name: string]: string }): Promise<Settings> {
+    const text = await textOf(place, env)
+    if (text !== null && this.#kept?.text === text) return this.#kept.settings
+    const settings = await readSettings(root, env)
+    // What these files include may change without them, and so may the files while git reads them.
+    const isSure = text !== null && !settings.includes && (await textOf(place, env)) === text
+    this.#kept = isSure ? { text, settings } : null
+    return settings
+  }
+}
+
+export interface Around {
+  readonly top: string
+  readonly gitDir: string
+  readonly commonDir: string
+}
+
+/** By the files alone. What looks like a repository and is none is found out by git. */
+export async function repositoryAround(root: string, ceilings = ''): Promise<Around | null> {
+  const stops = new Set(ceilings.split(':').filter(each => each !== ''))
+  for (let top = root; ; top = dirname(top)) {
+    const gitDir = await gitDirOf(top)
+    if (gitDir !== null) {
+      // A folder of a plan that is no worktree stands in our state folder, and so in a repository that is not meant.
+      if (relative(top, root).split('/').includes('.planfold')) return null
+      const common = await ignoring(MISSING, () => readFile(join(gitDir, 'commondir'), 'utf8'))
+      return { top, gitDir, commonDir: common === null ? gitDir : resolve(gitDir, common.trim()) }
+    }
+    const above = dirname(top)
+    if (above === top || stops.has(above)) return null
+  }
+}
+
+const MISSING = ['ENOENT', 'ENOTDIR', 'EACCES']
+
+async function gitDirOf(top: string): Promise<string | null> {
+  const file = join(top, '.git')
+  const found = await ignoring(MISSING, () => lstat(file))
+  if (found === null) return null
+  if (!found.isFile()) return file
+  const text = await ignoring(MISSING, () => readFile(file, 'utf8'))
+  return text?.startsWith('gitdir: ') ? resolve(top, text.slice(8).replace(/\n$/, '')) : file
+}
+
+const CONFIGURATION_MAX_BYTES = 1024 * 1024
+
+/** All that the configuration says, apart from what it includes; null when a part of it is no file, or a very long one. */
+async function textOf({ gitDir, commonDir }: Around, env: { readonly [name: string]: string }): Promise<string | null> {
+  const { HOME = '', XDG_CONFIG_HOME = join(HOME, '.config') } = env
+  const own = [join(commonDir, 'config'), join(gitDir, 'config.worktree')]
+  const theirs = [join(HOME, '.gitconfig'), join(XDG_CONFIG_HOME, 'git', 'config'), '/etc/gitconfig']
+  const texts = await Promise.all(
+    [...own, ...theirs].map(async file => {
+      const seen = await ignoring(MISSING, () => stat(file))
+      if (seen === null) return '-'
+      if (!seen.isFile() || seen.size > CONFIGURATION_MAX_BYTES) return null
+      return (await ignoring(MISSING, () => readFile(file, 'latin1'))) ?? '-'
+    }),
+  )
+  return texts.includes(null) ? null : JSON.stringify([gitDir, HOME, ...texts])
 }

@@ -10,7 +10,7 @@ import { access, mkdir, realpath } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { failureOf, ignoring, refuse } from '../../safety/safety-refusal.ts'
 import { ensureBranch } from './branch.ts'
-import { commitWithKey, createCommit, ourBranch } from './commit.ts'
+import { branchesOf, commitWithKey, createCommit, demandOurs } from './commit.ts'
 import type {
   BegunTask,
   GitOperation,
@@ -22,7 +22,7 @@ import type {
   TaskRequest,
 } from './git.ts'
 import { mergeBack } from './merge.ts'
-import { backupRef, branchOf, checkedOutIn, madeRef, refTarget, swapRef } from './refs.ts'
+import { backupRef, branchOf, checkedOutIn, gitDirAt, madeRef, refTarget, swapRef } from './refs.ts'
 import { removeWorktree } from './remove-worktree.ts'
 import type { Repository } from './repository.ts'
 import { underWay } from './repository-state.ts'
@@ -63,9 +63,9 @@ export async function mergeTask(repository: Repository, request: LandRequest): P
 /** On the plan's branch, where it is merged, or on the task's own. */
 async function findWork(repository: Repository, request: TaskOwner, key: string): Promise<Oid | null> {
   const { plan, name } = request
-  for (const owner of [{ plan, name }, request]) {
-    if ((await refTarget(repository, `refs/heads/${branchOf(owner)}`)) === null) continue
-    const { tip, base } = await ourBranch(repository, owner)
+  for (const seen of await branchesOf(repository, { plan, name }, request)) {
+    if (seen.tip === null) continue
+    const { tip, base } = demandOurs(seen)
     const found = await commitWithKey(repository, base, tip, key)
     if (found !== null) return found.commit
   }
@@ -110,7 +110,7 @@ async function knownAt(repository: Repository, request: TaskRequest, path: strin
     await repository.git(['worktree', 'remove', '--force', '--force', '--', path])
     return null
   }
-  const gitDir = await repository.line(['rev-parse', '--absolute-git-dir'], { cwd: path })
+  const gitDir = await gitDirAt(repository, path)
   const busy = await underWay(gitDir)
   if (busy.length > 0) refuse('policy', `a ${busy.join(' and ')} is under way in ${path}`, 'finish or abort it first')
   return found
@@ -158,9 +158,10 @@ async function droppedBranch(
   const { plan, name, task, at } = request
   const branch = branchOf(request)
   const ref = `refs/heads/${branch}`
-  if ((await refTarget(repository, ref)) === null) return null
-  const { tip } = await ourBranch(repository, request)
-  const isMerged = await repository.isAncestor(tip, (await ourBranch(repository, { plan, name })).tip)
+  const [mine, into] = await branchesOf(repository, request, { plan, name })
+  if (mine.tip === null) return null
+  const { tip, base } = demandOurs(mine)
+  const isMerged = await repository.isAncestor(tip, demandOurs(into).tip)
   if (!isMerged && unless === 'unmerged') return null
   const places = (await checkedOutIn(repository, ref)).filter(place => !own.includes(place))
   if (places.length > 0)
@@ -168,9 +169,7 @@ async function droppedBranch(
   const backup = isMerged ? undefined : backupRef(name, at, ref)
   if (backup !== undefined) await swapRef(repository, { ref: backup, before: null, after: tip, why: 'backup' })
   await swapRef(repository, { ref, before: tip, after: null, why: isMerged ? 'merged' : 'set aside' })
-  const mark = madeRef(plan, branch)
-  const made = await refTarget(repository, mark)
-  if (made !== null) await swapRef(repository, { ref: mark, before: made, after: null, why: 'branch is gone' })
+  await swapRef(repository, { ref: madeRef(plan, branch), before: base, after: null, why: 'branch is gone' })
   const gone: RefOperation = { type: 'branch.deleted', plan, task, ref, before: tip, after: null, at }
   return backup === undefined ? gone : { ...gone, backup }
 }

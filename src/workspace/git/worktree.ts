@@ -9,7 +9,7 @@ import { pathText } from '../files/path-text.ts'
 import { ensureBranch } from './branch.ts'
 import type { Oid, Worktree, WorktreeRequest } from './git.ts'
 import type { GitOperation } from './operation-list.ts'
-import { branchOf, checkedOutIn, workTrees } from './refs.ts'
+import { branchOf, checkedOutIn, gitDirAt, workTrees } from './refs.ts'
 
 import { isOid, type Repository } from './repository.ts'
 import { statusLines } from './repository-state.ts'
@@ -156,7 +156,7 @@ export async function demandNoFilters(repository: Repository, commit: Oid): Prom
 
 /** Checks out what is missing and nothing else: a file that stands there is never written over. */
 export async function fill(repository: Repository, path: string, plan: PlanId): Promise<void> {
-  const gitDir = await repository.line(['rev-parse', '--absolute-git-dir'], { cwd: path })
+  const gitDir = await gitDirAt(repository, path)
   const begun = await ignoring(['ENOENT'], () => access(join(gitDir, 'index')).then(() => true))
   // Once filled, missing files are deletions a person or task made.
   if (await ignoring(['ENOENT'], () => access(join(gitDir, FILLED)).then(() => true))) return
@@ -173,7 +173,7 @@ export async function fill(repository: Repository, path: string, plan: PlanId): 
 
 /** Says that all files are there. */
 export async function noteFilled(repository: Repository, path: string, plan: PlanId): Promise<void> {
-  const gitDir = await repository.line(['rev-parse', '--absolute-git-dir'], { cwd: path })
+  const gitDir = await gitDirAt(repository, path)
   await writeFile(join(gitDir, FILLED), plan)
 }
 
