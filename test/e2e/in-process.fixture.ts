@@ -11,9 +11,16 @@ import { environmentIn, jsonBy, type Place, place as processPlace, type Said } f
 
 export async function place(more: { readonly [name: string]: string } = {}): Promise<Place> {
   const here = await processPlace(more)
-  const environment = environmentIn(here.folder, more)
+  const planfold = planfoldIn(here.folder, environmentIn(here.folder, more))
+  return { ...here, planfold, json: jsonBy(planfold) }
+}
 
-  const planfold: Place['planfold'] = async (...argv) => {
+/** The command in a folder, with this environment and no other. */
+export function planfoldIn(
+  cwd: string,
+  environment: { readonly [name: string]: string | undefined },
+): Place['planfold'] {
+  return async (...argv) => {
     const said = { stdout: '', stderr: '' }
     const say = (stream: keyof typeof said, text: string | Uint8Array): void => {
       said[stream] += typeof text === 'string' ? text : Buffer.from(text).toString('utf8')
@@ -24,7 +31,7 @@ export async function place(more: { readonly [name: string]: string } = {}): Pro
         stdout: { write: text => say('stdout', text) },
         stderr: { write: text => say('stderr', text) },
         terminal: null,
-        cwd: here.folder,
+        cwd,
         environment,
         now: Date.now,
         paint: paint(false),
@@ -64,5 +71,4 @@ export async function place(more: { readonly [name: string]: string } = {}): Pro
     }
     return { exit, ...said } satisfies Said
   }
-  return { ...here, planfold, json: jsonBy(planfold) }
 }
