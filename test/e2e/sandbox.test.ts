@@ -17,10 +17,11 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
+import { planfoldIn } from './in-process.fixture.ts'
 import { MAIN } from './planfold.fixture.ts'
 
-// Real plans with commands that want out, in the built program, as root and as an ordinary user. What is outside is looked at as a
-// whole before and after.
+// Real plans with commands that want out, as root and as an ordinary user. What is outside is looked at as a whole before and after. What
+// holds for each user is tried in the built program; the rest starts its sandboxes from this process.
 
 const standing = await bubblewrap({ environment: process.env, outside: [] }).check()
 if (!standing.ok) console.log(`skipped: ${standing.failure.message}`)
@@ -57,10 +58,13 @@ class World {
   readonly folder: string
   readonly root: string
   readonly uid: number
+  readonly #isBuilt: boolean
 
-  constructor(name: string, uid: number) {
-    this.uid = uid
-    this.folder = join(base, `${name}-${uid}`)
+  /** As the user of this process, whose commands need no process of their own; as another, each has one. */
+  constructor(name: string, uid?: number) {
+    this.#isBuilt = uid !== undefined
+    this.uid = uid ?? process.getuid?.() ?? 0
+    this.folder = join(base, `${name}-${this.uid}`)
     this.root = join(this.folder, 'work')
     mkdirSync(join(this.root, 'src'), { recursive: true })
     mkdirSync(join(this.folder, 'home/.ssh'), { recursive: true })
@@ -69,15 +73,23 @@ class World {
     writeFileSync(join(this.root, 'README.md'), '# read me\n')
     writeFileSync(join(this.root, 'package.json'), '{}\n')
     execFileSync('git', ['init', '-q', this.root])
-    execFileSync('chown', ['-R', `${uid}:${uid}`, this.folder])
+    if (isRoot && this.uid !== 0) execFileSync('chown', ['-R', `${uid}:${uid}`, this.folder])
   }
 
+  /** To its end; in a process of its own when it stands `behind` another program. */
   async run(...asked: Parameters<World['start']>): Promise<Run> {
-    return await this.start(...asked).ended
+    const [argv, more, behind] = asked
+    if (this.#isBuilt || behind !== undefined) return await this.start(...asked).ended
+    const { exit, stdout, stderr } = await planfoldIn(this.root, this.#environment(more))(...argv)
+    return { code: exit, out: stdout + stderr }
+  }
+
+  #environment(more: { readonly [name: string]: string } = {}): { readonly [name: string]: string | undefined } {
+    return { PATH: process.env.PATH, HOME: join(this.folder, 'home'), PLANFOLD_AS: 'ana', TZ: 'UTC', ...more }
   }
 
   start(argv: readonly string[], more: { readonly [name: string]: string } = {}, behind: readonly string[] = []) {
-    const env = { PATH: process.env.PATH, HOME: join(this.folder, 'home'), PLANFOLD_AS: 'ana', TZ: 'UTC', ...more }
+    const env = this.#environment(more)
     const [file = '', ...args] = [...behind, process.execPath, MAIN, ...argv]
     const child = spawn(file, args, {
       cwd: this.root,
@@ -86,22 +98,32 @@ class World {
       ...(isRoot ? { uid: this.uid, gid: this.uid } : {}),
     })
     let out = ''
+    const ended = new Promise<Run>(resolve => child.on('close', code => resolve({ code, out })))
+    /** Until it has said this. */
+    const says = (words: string): Promise<void> =>
+      new Promise((resolve, reject) => {
+        for (const stream of [child.stdout, child.stderr])
+          stream.on('data', () => {
+            if (out.includes(words)) resolve()
+          })
+        void ended.then(() => reject(new Error(`it ended without saying '${words}': ${out}`)))
+      })
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', chunk => {
         out += String(chunk)
       })
-    return { child, ended: new Promise<Run>(resolve => child.on('close', code => resolve({ code, out }))) }
+    return { child, ended, says }
   }
 
-  async plan(
-    text: string,
-    more: { readonly [name: string]: string } = {},
-    behind: readonly string[] = [],
-  ): Promise<Run> {
-    const file = join(this.root, 'plan.yaml')
-    writeFileSync(file, text)
-    chownSync(file, this.uid, this.uid)
+  async plan(text: string, more?: { readonly [name: string]: string }, behind?: readonly string[]): Promise<Run> {
+    this.write(text)
     return await this.run(['run', 'plan.yaml'], more, behind)
+  }
+
+  write(plan: string): void {
+    const file = join(this.root, 'plan.yaml')
+    writeFileSync(file, plan)
+    chownSync(file, this.uid, this.uid)
   }
 
   /** Everything outside what may change, by name and content. */
@@ -118,14 +140,6 @@ class World {
     }
     walk('')
     return seen
-  }
-}
-
-/** Asks again until there is an answer. */
-async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (;;) {
-    const found = await look()
-    if (found !== undefined) return found
   }
 }
 
@@ -245,25 +259,25 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
 
   test.each(USERS)('ends when it has too many processes, or too much memory, as user %i', async uid => {
     const world = new World('limits', uid)
-    const limits = 'policy: { limits: { memory: 200MB, processes: 50 } }\n'
-    const bomb = await world.plan(`${one('bomb', BOMB)}${limits}`)
-    expect(bomb.code, bomb.out).toBe(1)
-    expect(bomb.out).toContain(
-      'it had more than 50 processes and threads at once (policy.limits.processes), and was ended',
-    )
     const eater = 'node -e "const all = []; for (;;) all.push(Buffer.alloc(10e6, 1))"'
-    for (const [id, line] of [
-      ['eater', eater],
-      ['filler', 'head -c 900M /dev/zero > /tmp/file; sleep 60'],
-    ] as const) {
-      const { code, out } = await world.plan(`${one(id, [line])}${limits}`)
-      expect(code, out).toBe(1)
-      expect(out).toContain('it used more than 190.7 MiB of memory (policy.limits.memory), and was ended')
-    }
+    const filler = 'head -c 900M /dev/zero > /tmp/file; sleep 60'
+    const tasks = Object.entries({ bomb: BOMB, eater: [eater], filler: [filler] }).map(
+      ([id, lines]) => `  - { id: ${id}, run: ${script(lines)}, write: [src/**], network: [] }\n`,
+    )
+    const limits = 'policy: { limits: { memory: 200MB, processes: 50 } }\n'
+    const { code, out } = await world.plan(
+      `planfold: 1\nname: limits\nconcurrency: 1\ntasks:\n${tasks.join('')}${limits}`,
+    )
+    expect(code, out).toBe(1)
+    expect(out).toContain(
+      'bomb failed: it had more than 50 processes and threads at once (policy.limits.processes), and was ended',
+    )
+    for (const id of ['eater', 'filler'])
+      expect(out).toContain(`${id} failed: it used more than 190.7 MiB of memory (policy.limits.memory), and was ended`)
   })
 
   test('of a plan that came from elsewhere has the limits of this machine, whatever the plan says', async () => {
-    const world = new World('raised', USERS[0]!)
+    const world = new World('raised')
     const text = `${one('raised', BOMB)}policy: { limits: { processes: 100000 } }\n`
     const machine = { PLANFOLD_SANDBOX: 'required', PLANFOLD_PROCESSES_MAX: '60' }
     const { out } = await world.plan(text, machine)
@@ -271,7 +285,7 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
   })
 
   test('that makes files beside those it declares fails, and they are moved away', async () => {
-    const world = new World('beside', USERS[0]!)
+    const world = new World('beside')
     const text = one('beside', [
       'echo new > README.md',
       'sed -i s/new/newer/ README.md',
@@ -292,7 +306,7 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
   })
 
   test('leaves protected places that were there, links too, and finds new ones below a declared folder', async () => {
-    const world = new World('stood', USERS[0]!)
+    const world = new World('stood')
     mkdirSync(join(world.root, '.idea'))
     symlinkSync('.idea', join(world.root, '.vscode'))
     const all = await world.plan(one('all', ['echo x > any']).replace('    write: [src/**]\n', ''))
@@ -305,7 +319,7 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
   })
 
   test('may write everything but instructions for agents, unless it names them, and then it is asked about', async () => {
-    const world = new World('instructions', USERS[0]!)
+    const world = new World('instructions')
     writeFileSync(join(world.root, 'AGENTS.md'), 'be kind\n')
     const wide = (id: string, line: string) => one(id, [line]).replace('src/**', '"**"').replace('network: []', '')
     const old = await world.plan(wide('old', 'echo be evil > AGENTS.md'))
@@ -322,7 +336,7 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
   })
 
   test('may declare a whole repository: what is protected in it is not its own, and not captured', async () => {
-    const world = new World('whole', USERS[0]!)
+    const world = new World('whole')
     mkdirSync(join(world.root, '.git'), { recursive: true })
     const all = (id: string, line: string) => one(id, [line]).replace('src/**', '"**"')
     const made = await world.plan(all('made', 'echo x > made'))
@@ -335,7 +349,7 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
   })
 
   test('may write a folder that is not there yet, and mounting makes nothing', async () => {
-    const world = new World('absent', USERS[0]!)
+    const world = new World('absent')
     const made = await world.plan(one('absent', ['mkdir -p dist/a', 'echo x > dist/a/b']).replace('src/**', 'dist/**'))
     expect(made.code, made.out).toBe(0)
     expect(readFileSync(join(world.root, 'dist/a/b'), 'utf8')).toBe('x\n')
@@ -345,7 +359,7 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
   })
 
   test('of a plan that came from another format is shut in, whatever the plan says', async () => {
-    const world = new World('import', USERS[0]!)
+    const world = new World('import')
     writeFileSync(join(world.root, 'todo.md'), '# Todo\n\n- [ ] one\n')
     const { out } = await world.run(['import', 'todo.md', '--name', 'todo'])
     expect(out).toContain('todo')
@@ -362,7 +376,7 @@ describe.skipIf(!standing.ok)('everything that a plan has run is shut in', () =>
   const IS_INSIDE = JSON.stringify('[ "$(uname -n)" = sandbox ]')
 
   test('commands, checks before and after, compensation, the definition of done, and hooks', async () => {
-    const world = new World('all', USERS[0]!)
+    const world = new World('all')
     const good = await world.plan(`planfold: 1
 name: all
 done: [{ check: ${IS_INSIDE} }]
@@ -399,7 +413,7 @@ tasks:
   })
 
   test('a probe after a crash', async () => {
-    const world = new World('probe', USERS[0]!)
+    const world = new World('probe')
     const text = `planfold: 1
 name: probe
 tasks:
@@ -420,7 +434,7 @@ tasks:
   })
 
   test('steps with `tool:`, and a file that is read is no link', async () => {
-    const world = new World('tools', USERS[0]!)
+    const world = new World('tools')
     symlinkSync('/etc/hostname', join(world.root, 'link'))
     const plans = {
       good: [
@@ -447,7 +461,7 @@ tasks:
 
 describe.skipIf(!standing.ok)('the network of a command that is shut in', () => {
   test('is what it declares; what else it asks for is told, with the command that allows it', async () => {
-    const world = new World('network', USERS[0]!)
+    const world = new World('network')
     const call = ['git', 'ls-remote', 'https://example.org/repository.git'].join(' ')
     const { code } = await world.plan(one('network', [call]).replace('[]', '["https://git.example.com"]'))
     expect(code).toBe(1)
@@ -458,7 +472,7 @@ describe.skipIf(!standing.ok)('the network of a command that is shut in', () => 
   })
 
   test('is asked about where the plan says so: a person answers, the connection goes on, and all of it is journaled', async () => {
-    const world = new World('asked', USERS[0]!)
+    const world = new World('asked')
     const site = createHttp((_request, response) => response.end('from outside\n'))
     await new Promise<void>(resolve => site.listen(0, '127.0.0.1', resolve))
     const address = `127.0.0.1:${(site.address() as { port: number }).port}`
@@ -466,15 +480,15 @@ describe.skipIf(!standing.ok)('the network of a command that is shut in', () => 
       // Without --noproxy, programs do not send this machine's addresses to a proxy.
       const get = `curl -sS --noproxy '' http://${address}/a`
       const text = one('asked', [get, get, get]).replace('network: []', 'network: { allow: [], unknown: ask }')
-      const running = world.plan(text)
-      const id = await until(async () => {
-        const { out } = await world.run(['inbox', '--json'])
-        return (JSON.parse(out) as { data?: { items: { id: string }[] } }).data?.items[0]?.id
-      })
+      world.write(text)
+      const running = world.start(['run', 'plan.yaml'])
+      await running.says('Allow it?')
+      const inbox = JSON.parse((await world.run(['inbox', '--json'])).out) as { data: { items: { id: string }[] } }
+      const { id } = inbox.data.items[0]!
       const agent = await world.run(['answer', 'asked', id, 'allow=task'], { PLANFOLD_KEY: 'x/y/1' })
       expect(agent.out).toContain('a task may not answer this')
       expect((await world.run(['answer', 'asked', id, 'allow=task'])).code).toBe(0)
-      const { code, out } = await running
+      const { code, out } = await running.ended
       expect(code, out).toBe(0)
       expect(out.match(/from outside/g)).toHaveLength(3)
       const log = await world.run(['log', 'asked'])
@@ -489,7 +503,7 @@ describe.skipIf(!standing.ok)('the network of a command that is shut in', () => 
   })
 
   test('is told of to a program that ignores the proxy', async () => {
-    const world = new World('ignores', USERS[0]!)
+    const world = new World('ignores')
     const { code } = await world.plan(
       one('ignores', ["node -e 'fetch(`https://git.example.com`)'"]).replace('[]', '["https://git.example.com"]'),
     )
@@ -499,7 +513,7 @@ describe.skipIf(!standing.ok)('the network of a command that is shut in', () => 
   })
 
   test('`off` is told when the plan begins', async () => {
-    const world = new World('off', USERS[0]!)
+    const world = new World('off')
     const { code, out } = await world.plan(`${one('off', ['echo ran'])}policy: { sandbox: off }\n`)
     expect(code).toBe(0)
     expect(out).toContain('policy.sandbox is off: commands of this plan run with your permissions')
@@ -514,7 +528,7 @@ describe('without a sandbox', () => {
     ? [standing.program, '--dev-bind', '/', '/', '--ro-bind', '/dev/null', realpathSync(standing.program)]
     : []
   test('`required` refuses with the hint; `preferred` asks once, and then says what is weaker', async () => {
-    const world = new World('none', USERS[0]!)
+    const world = new World('none')
     const strict = await world.plan(`${one('strict', ['echo ran'])}policy: { sandbox: required }\n`, {}, hidden)
     expect(strict.code, strict.out).toBe(1)
     expect(strict.out).toContain('bubblewrap (bwrap) is not installed')
