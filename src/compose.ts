@@ -2,8 +2,7 @@
 // caller. The only file that knows implementations.
 
 import { randomBytes, randomUUID } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { VERSION } from './cli/version.ts'
 import type { Wording } from './domain/hint.ts'
@@ -362,30 +361,30 @@ export function agentDrafts(place: {
   return async request => {
     const { draftWithAgent } = await import('./runners/agent/draft-plan.ts')
     const { environment, root, models } = place
-    const folder = mkdtempSync(join(tmpdir(), 'pfd-'))
-    const inner = await compose({ ...{ cwd: root, root, environment }, dir: join(folder, 'state'), caller: draftsman })
-    try {
-      return await draftWithAgent({
-        ...{ ...place, ...request, folder, version: VERSION, about: ABOUT },
-        monotonic: systemClock.monotonic,
-        sandbox: bubblewrap({ environment, outside: [root] }),
-        openGateway: asked => models.openGateway(asked),
-        openPlanTools: async ({ agent, folder: at }) =>
-          await (await import('./mcp/plan-socket.ts')).openPlanSocket({
-            ...{ engine: inner.engine, now: inner.now, version: VERSION, plan: null, agent, folder: at },
-            templates: join(folder, 'templates'),
-          }),
-        submitted: async () => {
-          const { items } = await inner.engine.ask({ type: 'plans', limit: 1 })
-          const [latest] = items
-          const found = latest === undefined ? null : await inner.engine.ask({ type: 'definition', plan: latest.id })
-          return found?.definition ?? null
-        },
-      })
-    } finally {
-      await inner.close()
-      rmSync(folder, { recursive: true, force: true })
-    }
+    return await draftWithAgent({
+      ...{ ...place, ...request, version: VERSION, about: ABOUT },
+      ...{ now: systemClock.now(), id: randomUUID(), monotonic: systemClock.monotonic },
+      sandbox: bubblewrap({ environment, outside: [root] }),
+      calls: () => models.calls(),
+      openGateway: asked => models.openGateway(asked),
+      openState: async folder => {
+        const dir = join(folder, 'state')
+        const { engine, now, close } = await compose({ cwd: root, root, environment, dir, caller: draftsman })
+        return {
+          close,
+          openPlanTools: async ({ agent, folder: at }) =>
+            await (await import('./mcp/plan-socket.ts')).openPlanSocket({
+              ...{ engine, now, version: VERSION, plan: null, agent, folder: at },
+              templates: join(folder, 'templates'),
+            }),
+          submitted: async () => {
+            const [latest] = (await engine.ask({ type: 'plans', limit: 1 })).items
+            const found = latest === undefined ? null : await engine.ask({ type: 'definition', plan: latest.id })
+            return found?.definition ?? null
+          },
+        }
+      },
+    })
   }
 }
 

@@ -95,6 +95,8 @@ export interface StepFields {
   readonly decline: OfPlan & Because & { readonly proposal: string }
   /** What becomes of work that is done and unsafe to repeat; said with the order. */
   readonly 'unsafe-work': { readonly choice: 'keep' | 'repeat' }
+  /** What a drafting may use in all; said when the same is asked for again. */
+  readonly 'drafting-budget': { readonly key: 'calls' | 'tokens' | 'cost'; readonly amount: number }
 }
 
 interface RollbackFields {

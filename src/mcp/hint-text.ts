@@ -134,4 +134,5 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>) => string } = {
   accept: person('accept the proposal'),
   decline: person('decline the proposal'),
   'unsafe-work': person('decide whether it is done again'),
+  'drafting-budget': ({ key, amount }) => `{"budget":{"${key}":${key === 'cost' ? `"${amount} USD"` : amount}}}`,
 }

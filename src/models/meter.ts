@@ -43,6 +43,8 @@ export type Reserved =
 export interface ShortCap {
   readonly key: keyof ModelCaps
   readonly cap: number
+  /** What would be enough, where that is known. */
+  readonly need?: number
 }
 
 export class Meter {

@@ -7,7 +7,7 @@ import type { Failure } from '../domain/result.ts'
 import { redactor, streamRedactor } from '../safety/secrets/redaction.ts'
 import { readAnswer, repairRequest } from './answer-text.ts'
 import type { CallList } from './call-list.ts'
-import { Meter, type Reservation, type Reserved, type ShortCap } from './meter.ts'
+import { Meter, type Reservation, type Reserved } from './meter.ts'
 import type {
   CallBudget,
   Model,
@@ -23,6 +23,7 @@ import type {
 } from './model.ts'
 import { failureOfCall, isUnsent, ModelError, modelFailure } from './model-failure.ts'
 import { costOf } from './price-table.ts'
+import type { Raising } from './raise-caps.ts'
 import type { RateClock, RateLimit } from './rate-limit.ts'
 import type { CallGuard, GuardedCall, ModelPlace, SdkAnswer } from './sdk.ts'
 import type { Wire } from './wire.ts'
@@ -49,14 +50,6 @@ export interface SessionRoom {
   readonly keep?: (recording: ModelRecording) => void
   /** Absent in a replay, and where no plan pays. `settings`: what the user wrote, as it is now. */
   readonly budget?: CallBudget & { readonly settings: () => Promise<SettingsCaps | undefined> }
-}
-
-/** What is done about a cap that is too small. */
-export interface Raising {
-  /** What it is raised to; null: it stays. */
-  ask(short: ShortCap, failure: Failure): Promise<ShortCap | null>
-  /** How it can be raised for the next time. */
-  hint(short: ShortCap): Failure['hint']
 }
 
 const STEPS_MAX = 8

@@ -23,6 +23,7 @@ import type { GatewayOpened, GatewayRequest } from './gateway/gateway.ts'
 
 export type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 export type {
+  Allowance,
   Gateway,
   GatewayCall,
   GatewayOpened,

@@ -1,13 +1,11 @@
 // Opens the room: settings, prices, rate limits and the list of calls behind the door `model.ts`. Light: the AI SDK is loaded when
 // the first question is asked.
 
-import { keyText } from '../domain/budget/budget-text.ts'
-import { roundUsd } from '../domain/model-use.ts'
 import { secretsIn } from '../safety/secrets/redaction.ts'
 import { CallList } from './call-list.ts'
 import { InputEstimates } from './gateway/input-estimate.ts'
 import { KeptRecordings } from './gateway/kept-recordings.ts'
-import { NOTHING_SPENT, type ShortCap } from './meter.ts'
+import { NOTHING_SPENT } from './meter.ts'
 import type {
   ListedModel,
   ModelCaps,
@@ -19,8 +17,9 @@ import type {
   OpenRequest,
 } from './model.ts'
 import { chooseModel } from './model-choice.ts'
-import { openSession, type Raising, type SessionRoom } from './model-session.ts'
+import { openSession, type SessionRoom } from './model-session.ts'
 import { priceOf } from './price-table.ts'
+import { raisingOf } from './raise-caps.ts'
 import { type Rate, type RateClock, RateLimit } from './rate-limit.ts'
 import { readCaps, readSettings, type Settings, type SettingsRoom } from './user-settings.ts'
 import { recordingWire, replayWire } from './wire.ts'
@@ -154,29 +153,6 @@ function capsOf(
 }
 
 const NONE = Number.POSITIVE_INFINITY
-
-/** A person can add to our own limits, at once or the next time; not to what the settings say, nor to what whoever asks has set. */
-function raisingOf({ said, file }: Settings, { caps: asked = {}, more }: OpenRequest): Raising {
-  const offerOf = ({ key, cap }: ShortCap): ShortCap => {
-    const half = key === 'usd' ? roundUsd(cap * 1.5) : Math.ceil(cap * 1.5)
-    return { key, cap: Math.min(half, said[key] ?? NONE, asked[key] ?? NONE) }
-  }
-  const textOf = ({ key, cap }: ShortCap): string => keyText(key === 'usd' ? 'cost' : key, cap)
-  return {
-    async ask(short, failure) {
-      const offer = offerOf(short)
-      if (more === undefined || offer.cap <= short.cap) return null
-      return (await more(`${failure.message}. Allow ${textOf(offer)} in all?`)) ? offer : null
-    },
-    hint(short) {
-      const offer = offerOf(short)
-      if (offer.cap > short.cap) return `say it again with \`--budget '${textOf(offer)}'\``
-      if ((asked[short.key] ?? NONE) <= short.cap)
-        return 'ask for less: the planner, or the policy around your plans, allows no more'
-      return `raise \`caps: ${short.key === 'usd' ? 'cost' : short.key}\` in ${file ?? 'your settings'}, and say it again`
-    },
-  }
-}
 
 /** What a drafting before this one was answered, when its limits ended it. It is taken once. */
 async function takeKept(

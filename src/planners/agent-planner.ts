@@ -6,18 +6,28 @@ import { tokensOf } from '../domain/model-use.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Failure } from '../domain/result.ts'
 import { heuristicPlanner } from './heuristic-planner.ts'
-import { type Planner, PlanningFailure, type PlanProposal, type PlanRequest } from './planner.ts'
+import { type DraftingBudget, type Planner, PlanningFailure, type PlanProposal, type PlanRequest } from './planner.ts'
 
 /** Starts an agent that may only read, and answers with the plan it submitted last. */
 export type DraftWithAgent = (request: {
   readonly agent: string
   readonly model?: string
   readonly instruction: string
+  /** What is drafted: an earlier drafting of the same that was cut short is taken up. */
+  readonly what: readonly string[]
+  /** What it may use; absent: what the settings say. */
+  readonly budget?: DraftingBudget
+  /** Asks the person whether more may be used. */
+  readonly more?: (question: string) => Promise<boolean>
+  /** What the person should know while it works. */
+  readonly tell?: (note: string) => void
   readonly signal: AbortSignal
 }) => Promise<AgentDraft>
 
+type AgentUse = Pick<ModelUse, 'model' | 'calls' | 'usage' | 'cost'>
+
 export type AgentDraft =
-  | { readonly ok: true; readonly definition: PlanDefinition; readonly used: Omit<ModelUse, 'recording'> | null }
+  | { readonly ok: true; readonly definition: PlanDefinition; readonly used: AgentUse | null }
   | { readonly ok: false; readonly failure: Failure }
 
 export function agentPlanner(draft: DraftWithAgent): Planner {
@@ -41,7 +51,15 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
     })
   const known = await heuristicPlanner().propose({ goal, repository })
   const instruction = instructionFor(request, known)
-  const drafted = await draft({ agent, ...(model === undefined ? {} : { model }), instruction, signal })
+  const { budget, more, tell, draft: earlier } = request
+  const drafted = await draft({
+    ...{ agent, instruction, signal },
+    what: [goal, JSON.stringify(comments), JSON.stringify(earlier?.tasks ?? null)],
+    ...(model === undefined ? {} : { model }),
+    ...(budget === undefined ? {} : { budget }),
+    ...(more === undefined ? {} : { more }),
+    ...(tell === undefined ? {} : { tell }),
+  })
   if (!drafted.ok) throw new PlanningFailure(drafted.failure)
   const { definition, used } = drafted
   const faults = check?.(definition) ?? []
@@ -77,7 +95,6 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
     analysis: known.analysis,
     unfollowed: [],
     ...(spent === null ? {} : { model: { ...spent, repairs: 0 } }),
-    ...(comments.length === 0 ? {} : {}),
   }
 }
 

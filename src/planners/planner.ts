@@ -62,6 +62,8 @@ export interface PlanRequest {
   readonly budget?: DraftingBudget
   /** Asks the person whether more may be used; when absent, the drafting ends at its limits. */
   readonly more?: (question: string) => Promise<boolean>
+  /** Tells the person something while the drafting goes on. */
+  readonly tell?: (note: string) => void
   readonly signal?: AbortSignal
 }
 

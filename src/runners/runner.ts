@@ -251,6 +251,8 @@ export interface AgentTools {
   readonly readOnly?: true
   /** Where its home is made, when not in the state folder. */
   readonly place?: string
+  /** Told when its turn begins: with the conversation of an earlier attempt, or a new one. */
+  readonly onTurn?: (conversation: 'new' | 'taken up') => void
   /**
    * Puts a question into the inbox, unless it waits there or was answered, and waits. `late`: nobody answered in time. `over`: the
    * attempt is no longer wanted.

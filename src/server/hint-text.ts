@@ -137,4 +137,5 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>, at: Paths) => string 
   accept: ({ proposal }, { plan }) => `POST ${plan}/proposals/${proposal}/accept`,
   decline: ({ proposal }, { plan }) => `POST ${plan}/proposals/${proposal}/decline`,
   'unsafe-work': ({ choice }) => `{"unsafe": "${choice}"}`,
+  'drafting-budget': ({ key, amount }) => `{"budget": {"${key}": ${key === 'cost' ? `"${amount} USD"` : amount}}}`,
 }

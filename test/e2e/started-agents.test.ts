@@ -384,17 +384,25 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
     ])
     const before = readdirSync(world.root).sort()
     const goal = 'sum.js must add [script go]'
-    const run = await world.run(
-      'plan',
-      goal,
-      '--with',
-      'grok',
-      '--model',
-      'openai-chat/scripted',
-      '--dry-run',
-      '--json',
-    )
+    const draftWithin = async (budget: string) =>
+      await world.run(
+        ...['plan', goal, '--with', 'grok', '--model', 'openai-chat/scripted', '--dry-run', '--json'],
+        ...['--budget', budget],
+      )
+    // Cut short by its limit, it goes on with its conversation when the same is asked for again.
+    const cut = await draftWithin('2 calls')
+    expect(cut.code, cut.out).toBe(1)
+    expect(cut.out).toContain('the limit of this drafting is reached (2 calls; 2 calls, ')
+    expect(cut.out).toContain("say it again with `--budget '3 calls'`")
+    const run = await draftWithin('40 calls')
     expect(run.code, run.out).toBe(0)
+    expect(
+      world.model.requests
+        .at(-1)
+        ?.messages.map(({ text }) => text)
+        .join('\n'),
+    ).toContain('You were interrupted')
+    expect(readdirSync(join(world.root, '.planfold/drafting'))).toEqual([])
     const { data } = JSON.parse(run.out.slice(run.out.indexOf('{"planfold"'))) as Proposed
     expect(data).toMatchObject({ planner: 'agent', status: 'proposed', tasks: [{ id: 'fix', action: 'external' }] })
     expect(

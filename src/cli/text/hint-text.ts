@@ -1,5 +1,6 @@
 // What to do next, as commands that can be typed.
 
+import { keyText } from '../../domain/budget/budget-text.ts'
 import {
   type Allowed,
   type Hint,
@@ -21,6 +22,7 @@ export const wordsFor = (plan = 'PLAN'): PlanWording => ({ plan, word: partText 
 /** A step alone: the command. */
 export function commandText(step: Step): string {
   if (step.next === 'unsafe-work') return step.choice === 'keep' ? '--keep-done' : '--repeat'
+  if (step.next === 'drafting-budget') return `--budget '${keyText(step.key, step.amount)}'`
   // The table has the words for each step by its name; which one this is only the compiler cannot follow.
   const words = (COMMANDS[step.next] as (step: Step) => readonly (string | undefined)[])(step)
   return ['planfold', ...words.filter(word => word !== undefined)].join(' ')
@@ -58,7 +60,10 @@ const flag = (name: string, isSet: true | undefined): Words => (isSet === true ?
 const listed = (name: string, items: readonly string[] = []): Words =>
   items.length === 0 ? [] : [`--${name}`, ...items]
 
-const COMMANDS: { readonly [N in Exclude<StepName, 'unsafe-work'>]: (step: StepOf<N>) => Words } = {
+/** Steps that are words of a command, and no command. */
+type Option = 'unsafe-work' | 'drafting-budget'
+
+const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) => Words } = {
   list: () => ['list'],
   inbox: () => ['inbox'],
   formats: () => ['formats'],
@@ -169,4 +174,4 @@ const isStep = (value: unknown): value is Step =>
   value !== null &&
   'next' in value &&
   typeof value.next === 'string' &&
-  (Object.hasOwn(COMMANDS, value.next) || value.next === 'unsafe-work')
+  (Object.hasOwn(COMMANDS, value.next) || value.next === 'unsafe-work' || value.next === 'drafting-budget')

@@ -219,6 +219,29 @@ describe('the budget', () => {
     expect((await send(other, question('anthropic', '?')).done).status).toBe(200)
   })
 
+  it('what a person allowed is asked about once for calls at the same time, and within the settings', async () => {
+    const asked: string[] = []
+    const more = async (question: string) => asked.push(question) < 2
+    const allowance = { caps: { calls: 2 }, more }
+    const settings = { caps: { calls: 4 } }
+    const { gateway, parkings, openGateway } = await gatewayFor('anthropic', talkative(5), {
+      ...{ settings, spending: undefined, allowance },
+    })
+    const ask = async (at = gateway) => (await send(at, question('anthropic', 'Go on.')).done).status
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual([200, 200, 200])
+    expect(asked).toEqual([
+      expect.stringMatching(/^the limit of this drafting is reached \(2 calls; .*Allow 3 calls in all\?$/),
+    ])
+    expect([await ask(), allowance.caps]).toEqual([402, { calls: 3 }])
+    expect(parkings).toMatchObject([
+      { reason: expect.stringContaining('3 calls'), hint: ['say it again with ', { key: 'calls', amount: 4 }] },
+    ])
+    allowance.caps = { calls: 9 }
+    const again = await openGateway()
+    expect([await ask(again), await ask(again), asked.length]).toEqual([200, 402, 2])
+    expect(parkings[1]).toMatchObject({ hint: expect.stringMatching(/^raise `caps: calls` in /) })
+  })
+
   it('what was counted in an earlier call is not estimated again', async () => {
     const { gateway, spending, server } = await gatewayFor('anthropic', (_, at) => ({
       text: 'yes',

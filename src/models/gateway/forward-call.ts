@@ -15,7 +15,15 @@ import { failureOfCall, isUnsent } from '../model-failure.ts'
 import { costOf } from '../price-table.ts'
 import type { RateClock, RateLimit } from '../rate-limit.ts'
 import { KEPT_HEADERS } from '../wire.ts'
-import type { GatewayCall, GatewayLimits, GatewayParked, GatewayWire, Spending, SpentAmount } from './gateway.ts'
+import type {
+  GatewayCall,
+  GatewayLimits,
+  GatewayParked,
+  GatewayWire,
+  Spending,
+  SpendingAnswer,
+  SpentAmount,
+} from './gateway.ts'
 import type { InputEstimates } from './input-estimate.ts'
 import type { AskedModel, GatewayLedger } from './ledger.ts'
 import { type PassedResponse, passOn } from './passed-response.ts'
@@ -222,7 +230,7 @@ async function reserve(call: Call, most: Reserved, least: Reserved): Promise<Gra
   const unwanted = AbortSignal.any([asked.gone, room.ending])
   const asking = room.spending
     .reserve({ ...amount(most), least: amount(least), settings: room.caps }, unwanted)
-    .catch(error => ({ granted: false as const, reason: `the budget cannot be asked: ${messageOf(error)}` }))
+    .catch((error): SpendingAnswer => ({ granted: false, reason: `the budget cannot be asked: ${messageOf(error)}` }))
   const answer = await Promise.race([asking, aborted(unwanted)])
   if (answer === null) {
     // Nobody waits for it any more; what is granted later is given back.
@@ -231,8 +239,9 @@ async function reserve(call: Call, most: Reserved, least: Reserved): Promise<Gra
   }
   if (!answer.granted) {
     if (unwanted.aborted) return null
-    room.park({ reason: answer.reason, model: name })
-    refuseBudget(call, answer.reason)
+    const { reason, hint } = answer
+    room.park({ reason, model: name, ...(hint === undefined ? {} : { hint }) })
+    refuseBudget(call, reason)
     return null
   }
   const { id, tokens = Number.POSITIVE_INFINITY, usd = Number.POSITIVE_INFINITY } = answer

@@ -12,9 +12,10 @@
 // `listen: 'loopback'`.
 
 import type { SettingsCaps } from '../../domain/budget/amounts.ts'
+import type { Hint } from '../../domain/hint.ts'
 import type { ModelUse } from '../../domain/model-use.ts'
 import type { Failure } from '../../domain/result.ts'
-import type { ModelCost, ModelRecording, ModelSpending, ModelUsage } from '../model.ts'
+import type { ModelCaps, ModelCost, ModelRecording, ModelSpending, ModelUsage } from '../model.ts'
 
 /** The protocols an agent may speak. */
 export type GatewayWire = 'anthropic' | 'openai-chat' | 'openai-responses' | 'gemini'
@@ -42,6 +43,8 @@ export interface GatewayRequest {
   readonly listen?: 'socket' | 'loopback'
   /** Asked before every call. Absent where no plan pays: then only what the user wrote into the settings holds. */
   readonly spending?: Spending
+  /** Where no plan pays: what a person allows, within the settings. */
+  readonly allowance?: Allowance
   /** Called once, when the budget does not allow a call. Stop the agent and park the attempt; every later call is refused as well. */
   readonly onParked?: (parked: GatewayParked) => void
   /** Called when a call has ended and is counted. */
@@ -59,6 +62,14 @@ export interface GatewayRequest {
   /** Names of attempts that were lost in a crash: what they kept is answered as by `recorded: { …, else: 'ask' }`. */
   readonly resumeFrom?: readonly string[]
   readonly limits?: Partial<GatewayLimits>
+}
+
+/** What a person allows an agent that works for no plan. */
+export interface Allowance {
+  /** Raised here when they allow more. */
+  caps: ModelCaps
+  /** Asks them whether more may be used; when absent, the agent is parked at its limits. */
+  readonly more?: (question: string) => Promise<boolean>
 }
 
 export interface GatewayLimits {
@@ -102,6 +113,8 @@ export interface Gateway {
 
 export interface GatewayParked {
   readonly reason: string
+  /** How more can be allowed, where the budget says so. */
+  readonly hint?: Hint
   /** `provider/name` that was asked. */
   readonly model: string
 }
@@ -161,4 +174,4 @@ export type SpendingAnswer =
       readonly usd?: number
     }
   /** A sentence for people: which limit, and how much of it is used. */
-  | { readonly granted: false; readonly reason: string }
+  | { readonly granted: false; readonly reason: string; readonly hint?: Hint }

@@ -75,7 +75,8 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
       room: {
         payer: request.payer,
         purpose: request.purpose ?? 'agent',
-        spending: request.spending ?? new CappedSpending(settings.said, await calls.spentBy(request.payer)),
+        spending:
+          request.spending ?? new CappedSpending(settings, await calls.spentBy(request.payer), request.allowance),
         caps: shared.caps,
         ledger: new GatewayLedger(),
         estimates: shared.estimates,

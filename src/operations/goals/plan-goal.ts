@@ -43,7 +43,7 @@ export async function pastPlans(engine: Pick<CallerEngine, 'ask'>): Promise<read
 /** What only some planners look at: the model or template they use, the earlier draft, somebody who answers at once. */
 export type PlanningChoices = Pick<
   PlanRequest,
-  'model' | 'agent' | 'template' | 'draft' | 'ask' | 'budget' | 'more' | 'signal'
+  'model' | 'agent' | 'template' | 'draft' | 'ask' | 'budget' | 'more' | 'tell' | 'signal'
 >
 
 /** Throws `PlanningFailure` when the planner has no plan. */

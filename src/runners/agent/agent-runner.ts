@@ -223,14 +223,16 @@ async function carryOut(
     if (profile !== null) furnish(home.folder, { ...profile.files, ...road?.files }, values)
     const aside = chosen.road === 'acp' ? profile?.acp?.aside : undefined
     if (aside !== undefined && values.session !== '') setAside(home.folder, aside)
-    const brief = (isResumed: boolean): string =>
-      agentBrief(attempt, {
+    const brief = (isResumed: boolean): string => {
+      agent.onTurn?.(isResumed ? 'taken up' : 'new')
+      return agentBrief(attempt, {
         facts: agent.facts,
         write: tools.write,
         isResumed,
         isBoxed,
         hasPlanTools: plan !== undefined && chosen.road === 'acp',
       }).slice(0, BRIEF_MAX)
+    }
     const start = startOf({ ...chosen, profile }, values, brief)
     const env = {
       ...environment.value,

@@ -5,7 +5,12 @@ import { numberOf } from '../../../domain/phrases.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { Refusal } from '../../../domain/refusal.ts'
 import { type GoalPart, goalParts, keepPart, setGoal } from '../../../operations/goals/decompose-goal.ts'
-import { type PlanningRooms, pastPlans, proposedPlan } from '../../../operations/goals/plan-goal.ts'
+import {
+  type PlanningChoices,
+  type PlanningRooms,
+  pastPlans,
+  proposedPlan,
+} from '../../../operations/goals/plan-goal.ts'
 import type { PlanProposal, Wish } from '../../../planners/planner.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
@@ -85,12 +90,14 @@ async function preview(context: Context, text: string, options: PlanOptions): Pr
 async function split(
   { planner, repository }: PlanningRooms,
   goal: string,
-  { model, signal }: { readonly model?: string; readonly signal?: AbortSignal },
+  { model, budget, more, signal }: PlanningChoices,
 ): Promise<readonly Wish[]> {
   return await planner.split({
     goal,
     repository,
     ...(model === undefined ? {} : { model }),
+    ...(budget === undefined ? {} : { budget }),
+    ...(more === undefined ? {} : { more }),
     ...(signal === undefined ? {} : { signal }),
   })
 }

@@ -172,6 +172,7 @@ export async function whileDrafting<T>(
     ...(budget === undefined ? {} : { budget: readDraftingBudget(budget) }),
     ...(isAsked ? { more: question => agrees(context, question) } : {}),
     ...(isAsked ? { ask: question => askLine(context, `${escapeForTerminal(question)}\n> `) } : {}),
+    tell: note => printNote(context, escapeForTerminal(note)),
     signal: stop.signal,
   }
   const release = context.onSignal(() => stop.abort())
