@@ -24,11 +24,11 @@ const OF_THEIR_OWN = [
   'src/safety/files/secret-file.test.ts',
   'src/stores/sqlite/{store-sqlite-readonly,store-sqlite}.test.ts',
   'src/workspace/{files/ignore-rules,git/*,not-root}.test.ts',
-  'src/workspace/rollback/{human-edits,interrupted-restore,interrupted-rollback}.test.ts',
+  'src/workspace/rollback/{human-edits,interrupted-restore,interrupted-rollback,told-in-time}.test.ts',
 ]
 /** Flows of many commands, which need no process for each. */
 const FLOWS =
-  'test/e2e/{adopt,audit,budgets,cli-flows,consent,examples,fork,go-on,hand-edits,journeys,models,replanning,replay,revisions,rollback}.test.ts'
+  'test/e2e/{adopt,audit,budgets,cli-bad-input,cli-flows,cli-found,consent,examples,fork,go-on,hand-edits,import,models,people,planning,planstore,replanning,replay,revisions,rollback,sessions,told-in-time}.test.ts'
 const TOP = ['test/*.test.ts', FLOWS]
 const HARD = ['test/attack/**/*.test.ts', 'sim/**/*.test.ts']
 

@@ -39,7 +39,7 @@ interface Shown {
 }
 
 const budgetOf = async (plan: string): Promise<Shown> => (await here.json('budget', plan)) as Shown
-/** The same by a process of its own, for a store that another has open: see `killed with -9` below. */
+/** By a process of its own: what only looks at the store while another writes cannot be followed by a writer in the same one. */
 const budgetSeenApart = async (plan: string): Promise<Shown> =>
   (await jsonBy((...argv) => here.start(...argv).ended)('budget', plan)) as Shown
 const line = ({ blocks }: Shown, key: string) => blocks[0]!.lines.find(one => one.key === key)!

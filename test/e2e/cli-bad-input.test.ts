@@ -1,7 +1,8 @@
 // Bad input: one screen with position and hint, exit code 2, nothing written.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import type { Place } from './planfold.fixture.ts'
 
 let here: Place
 beforeAll(async () => {

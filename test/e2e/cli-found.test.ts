@@ -3,7 +3,8 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import type { Place } from './planfold.fixture.ts'
 
 let here: Place
 beforeEach(async () => {

@@ -1,11 +1,12 @@
-// Plans from elsewhere and back, against the built program: brought in, worked on, written back.
+// Plans from elsewhere and back: brought in, worked on, written back.
 
 import { readFileSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import type { Place } from './planfold.fixture.ts'
 
 const SAMPLES = fileURLToPath(new URL('../fixtures/dialects/backlogs/', import.meta.url))
 

@@ -6,7 +6,8 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import type { Place } from './planfold.fixture.ts'
 import { CONTROLS, hasTerminal, terminal } from './terminal.fixture.ts'
 
 let here: Place

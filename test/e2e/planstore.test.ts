@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { commandLine } from './in-process.fixture.ts'
 import { MAIN } from './planfold.fixture.ts'
 
 const run = promisify(execFile)
@@ -77,7 +78,7 @@ interface Service {
   /** Settles when the events of the plan have told this of the task. */
   heard(plan: string, event: string, task: string): Promise<void>
   /** The command beside the service, on the same state. */
-  planfold(...argv: readonly string[]): Promise<{ readonly exit: number | null; readonly told: string }>
+  planfold(...argv: readonly string[]): Promise<{ readonly exit: number; readonly told: string }>
   /** `planfold check`, while the service runs. */
   check(): Promise<object>
   close(): Promise<void>
@@ -125,18 +126,19 @@ async function service(): Promise<Service> {
       throw new Error(`the events ended without ${event} of ${task}`)
     },
     planfold: async (...argv) => {
-      const child = spawn(process.execPath, [MAIN, ...argv], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
       let told = ''
-      for (const stream of [child.stdout, child.stderr])
-        stream.setEncoding('utf8').on('data', (text: string) => {
-          told += text
-        })
-      const [exit] = await once(child, 'close')
+      const exit = await commandLine({ cwd: home, environment: env }, argv, (_, text) => {
+        told += text
+      })
       return { exit, told }
     },
     check: async () => {
-      const { stdout } = await run(process.execPath, [MAIN, 'check', '--json'], { cwd: home, env })
-      return (JSON.parse(stdout) as { readonly data: object }).data
+      let told = ''
+      const exit = await commandLine({ cwd: home, environment: env }, ['check', '--json'], (_, text) => {
+        told += text
+      })
+      expect(exit, told).toBe(0)
+      return (JSON.parse(told) as { readonly data: object }).data
     },
     close: async () => {
       const ended = once(child, 'exit')
@@ -298,93 +300,90 @@ describe.each(['first', 'last'] as const)(
   },
 )
 
-describe('the step structures of the document', () => {
-  let here: Service
-  beforeAll(async () => {
-    here = await service()
-  })
-  afterAll(() => here.close())
-  const bodies = blocksIn(fixture, 'json').map(text => JSON.parse(text))
-
-  test('sequential steps become tasks one after the other', async () => {
-    const { body: plan } = await here.ask('POST', '/plans', { goal_id: GOAL, ...bodies[0] })
-    expect(plan).toMatchObject({ plan_type: 'sequential', steps: bodies[0].steps })
-    expect((await here.ask('PATCH', `/plans/${plan.id}`, { status: 'active' })).status).toBe(200)
-    const { items } = (await here.ask('GET', `/tasks?plan_id=${plan.id}`)).body
-    expect(items.map((task: Came['body']) => [task.name, task.task_type, task.depends_on])).toEqual([
-      ['analyze', 'analyze', []],
-      ['implement', 'implement', ['analyze']],
-      ['test', 'test', ['implement']],
-    ])
-  })
-
-  test('parallel groups become tasks side by side', async () => {
-    const { body: plan } = await here.ask('POST', '/plans', { goal_id: GOAL, ...bodies[1] })
-    expect(plan).toMatchObject({ plan_type: 'parallel', steps: bodies[1].steps })
-    expect((await here.ask('PATCH', `/plans/${plan.id}`, { status: 'active' })).status).toBe(200)
-    const { items } = (await here.ask('GET', `/tasks?plan_id=${plan.id}`)).body
-    const build = items.find((task: Came['body']) => task.task_type === 'build')
-    expect(build).toMatchObject({ status: 'pending', depends_on: ['group-a'] })
-    const inside = items.filter((task: Came['body']) => task.name.startsWith('group-a/'))
-    expect(inside.map((task: Came['body']) => [task.name, task.agent_id, task.state])).toEqual([
-      ['group-a/lint', 'linter', 'ready'],
-      ['group-a/typecheck', 'typechecker', 'ready'],
-    ])
-    for (const task of inside)
-      expect((await here.ask('PATCH', `/tasks/${task.id}`, { status: 'completed' })).status).toBe(200)
-    // The service itself gathers what a group has left; it says so when it has.
-    await here.heard(plan.id, 'task.readied', build.name)
-    expect((await here.ask('GET', `/tasks/${build.id}`)).body.state).toBe('ready')
-  })
-
-  test('input and output data are kept as they are', async () => {
-    const { body: plan } = await here.ask('POST', '/plans', { goal_id: GOAL })
-    const { input_data, output_data } = bodies[2]
-    const { body: task } = await here.ask('POST', '/tasks', { plan_id: plan.id, description: 'work', input_data })
-    const { body: done } = await here.ask('PATCH', `/tasks/${task.id}`, { status: 'completed', output_data })
-    expect(done).toMatchObject({ input_data, output_data, status: 'completed' })
-  })
-})
-
-describe('a plan that was sent over HTTP', () => {
+describe('by JSON', () => {
   let here: Service
   beforeAll(async () => {
     here = await service()
   })
   afterAll(() => here.close())
 
-  /** What the guide sends. */
-  const guide = readFileSync(resolve(import.meta.dirname, '../../docs/guide/planstore.md'), 'utf8')
-  const sent = JSON.parse(/ -d '(\{"plan_name".*?\})' /s.exec(guide)![1]!)
+  describe('the step structures of the document', () => {
+    const bodies = blocksIn(fixture, 'json').map(text => JSON.parse(text))
 
-  test('as the guide does is run by its name: its tasks wait for whoever claims them', async () => {
-    expect((await here.ask('POST', '/plans', sent)).status).toBe(201)
-    expect(guide).toContain(`planfold run ${sent.plan_name} `)
-    const { exit, told } = await here.planfold('run', sent.plan_name)
-    expect({ exit, told }).toMatchObject({ exit: 4, told: expect.stringContaining('planfold claim first') })
-    expect((await here.ask('GET', `/plans/${sent.plan_name}`)).body).toMatchObject({
-      state: 'active',
-      progress: { total: 2 },
+    test('sequential steps become tasks one after the other', async () => {
+      const { body: plan } = await here.ask('POST', '/plans', { goal_id: GOAL, ...bodies[0] })
+      expect(plan).toMatchObject({ plan_type: 'sequential', steps: bodies[0].steps })
+      expect((await here.ask('PATCH', `/plans/${plan.id}`, { status: 'active' })).status).toBe(200)
+      const { items } = (await here.ask('GET', `/tasks?plan_id=${plan.id}`)).body
+      expect(items.map((task: Came['body']) => [task.name, task.task_type, task.depends_on])).toEqual([
+        ['analyze', 'analyze', []],
+        ['implement', 'implement', ['analyze']],
+        ['test', 'test', ['implement']],
+      ])
+    })
+
+    test('parallel groups become tasks side by side', async () => {
+      const { body: plan } = await here.ask('POST', '/plans', { goal_id: GOAL, ...bodies[1] })
+      expect(plan).toMatchObject({ plan_type: 'parallel', steps: bodies[1].steps })
+      expect((await here.ask('PATCH', `/plans/${plan.id}`, { status: 'active' })).status).toBe(200)
+      const { items } = (await here.ask('GET', `/tasks?plan_id=${plan.id}`)).body
+      const build = items.find((task: Came['body']) => task.task_type === 'build')
+      expect(build).toMatchObject({ status: 'pending', depends_on: ['group-a'] })
+      const inside = items.filter((task: Came['body']) => task.name.startsWith('group-a/'))
+      expect(inside.map((task: Came['body']) => [task.name, task.agent_id, task.state])).toEqual([
+        ['group-a/lint', 'linter', 'ready'],
+        ['group-a/typecheck', 'typechecker', 'ready'],
+      ])
+      for (const task of inside)
+        expect((await here.ask('PATCH', `/tasks/${task.id}`, { status: 'completed' })).status).toBe(200)
+      // The service itself gathers what a group has left; it says so when it has.
+      await here.heard(plan.id, 'task.readied', build.name)
+      expect((await here.ask('GET', `/tasks/${build.id}`)).body.state).toBe('ready')
+    })
+
+    test('input and output data are kept as they are', async () => {
+      const { body: plan } = await here.ask('POST', '/plans', { goal_id: GOAL })
+      const { input_data, output_data } = bodies[2]
+      const { body: task } = await here.ask('POST', '/tasks', { plan_id: plan.id, description: 'work', input_data })
+      const { body: done } = await here.ask('PATCH', `/tasks/${task.id}`, { status: 'completed', output_data })
+      expect(done).toMatchObject({ input_data, output_data, status: 'completed' })
     })
   })
 
-  test('as an outline gets the tasks of its steps when it is run by hand', async () => {
-    const body = { goal_id: GOAL, plan_name: 'outlined', steps: sent.steps }
-    expect((await here.ask('POST', '/plans', body)).body.progress.total).toBe(0)
-    expect((await here.planfold('run', 'outlined')).exit).toBe(4)
-    const { items } = (await here.ask('GET', '/tasks?plan_id=outlined')).body
-    expect(items.map((one: Came['body']) => [one.name, one.state])).toEqual([
-      ['analyze', 'ready'],
-      ['implement', 'pending'],
-    ])
-  })
+  describe('a plan that was sent over HTTP', () => {
+    /** What the guide sends. */
+    const guide = readFileSync(resolve(import.meta.dirname, '../../docs/guide/planstore.md'), 'utf8')
+    const sent = JSON.parse(/ -d '(\{"plan_name".*?\})' /s.exec(guide)![1]!)
 
-  test('with steps that cannot be tasks is refused by hand, too, and stays a draft', async () => {
-    const steps = [{ step: 1, action: 'a', depends_on: 9 }]
-    await here.ask('POST', '/plans', { goal_id: GOAL, plan_name: 'crooked', steps })
-    const { exit, told } = await here.planfold('run', 'crooked')
-    expect({ exit, told }).toMatchObject({ exit: 2, told: expect.stringContaining("the steps of 'crooked'") })
-    expect((await here.ask('GET', '/plans/crooked')).body.state).toBe('draft')
+    test('as the guide does is run by its name: its tasks wait for whoever claims them', async () => {
+      expect((await here.ask('POST', '/plans', sent)).status).toBe(201)
+      expect(guide).toContain(`planfold run ${sent.plan_name} `)
+      const { exit, told } = await here.planfold('run', sent.plan_name)
+      expect({ exit, told }).toMatchObject({ exit: 4, told: expect.stringContaining('planfold claim first') })
+      expect((await here.ask('GET', `/plans/${sent.plan_name}`)).body).toMatchObject({
+        state: 'active',
+        progress: { total: 2 },
+      })
+    })
+
+    test('as an outline gets the tasks of its steps when it is run by hand', async () => {
+      const body = { goal_id: GOAL, plan_name: 'outlined', steps: sent.steps }
+      expect((await here.ask('POST', '/plans', body)).body.progress.total).toBe(0)
+      expect((await here.planfold('run', 'outlined')).exit).toBe(4)
+      const { items } = (await here.ask('GET', '/tasks?plan_id=outlined')).body
+      expect(items.map((one: Came['body']) => [one.name, one.state])).toEqual([
+        ['analyze', 'ready'],
+        ['implement', 'pending'],
+      ])
+    })
+
+    test('with steps that cannot be tasks is refused by hand, too, and stays a draft', async () => {
+      const steps = [{ step: 1, action: 'a', depends_on: 9 }]
+      await here.ask('POST', '/plans', { goal_id: GOAL, plan_name: 'crooked', steps })
+      const { exit, told } = await here.planfold('run', 'crooked')
+      expect({ exit, told }).toMatchObject({ exit: 2, told: expect.stringContaining("the steps of 'crooked'") })
+      expect((await here.ask('GET', '/plans/crooked')).body.state).toBe('draft')
+    })
   })
 })
 

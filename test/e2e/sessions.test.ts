@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { validateAnswer } from '../../src/server/answers.fixture.ts'
 import type { OpenApi } from '../../src/server/api-docs/openapi.ts'
-import { type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import type { Place } from './planfold.fixture.ts'
 import { type ServedProcess, serving } from './serve.fixture.ts'
 
 let here: Place

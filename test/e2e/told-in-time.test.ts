@@ -4,7 +4,8 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { MAIN, type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import { MAIN, type Place } from './planfold.fixture.ts'
 import { serving } from './serve.fixture.ts'
 
 let here: Place

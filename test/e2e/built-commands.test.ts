@@ -1,0 +1,163 @@
+// Every command is in the built program, with all that it loads: each is called once, in one process, and ends with the exit code written here.
+// What they do is tested elsewhere, mostly without a build.
+
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { buildProgram } from '../../src/cli/program.ts'
+import { environmentIn, MAIN, place, type Said } from './planfold.fixture.ts'
+
+/** As one types them, in this order, in a folder with `plan.yaml`, and how they end. */
+const LINES: readonly (readonly [exit: number, line: string])[] = [
+  [0, 'init'],
+  [0, 'validate plan.yaml'],
+  [0, 'analyze plan.yaml'],
+  [0, 'graph plan.yaml --mermaid'],
+  [4, 'run plan.yaml'],
+  [0, 'status work'],
+  [0, 'show work'],
+  [0, 'list'],
+  [0, 'log work'],
+  [0, 'next work'],
+  [0, 'inbox list'],
+  [2, 'inbox answer none yes'],
+  [2, 'answer work none yes'],
+  [0, 'review work'],
+  [0, 'claim work agent --lease 5m'],
+  [3, 'heartbeat work agent --token wrong'],
+  [0, 'note work -m words'],
+  [0, 'ask work agent what?'],
+  [3, 'done work agent --token wrong'],
+  [0, 'release work agent'],
+  [0, 'report work agent --status failed --message cannot'],
+  [0, 'retry work agent'],
+  [0, 'fail work agent -m cannot'],
+  [0, 'skip work agent -m unneeded'],
+  [3, 'choose work ok keep'],
+  [0, 'push-back work ok -m again'],
+  [0, 'pause work'],
+  [4, 'resume work'],
+  [0, 'approve work ok'],
+  [3, 'reject work ok -m no'],
+  [3, 'cancel work'],
+  [0, 'halt'],
+  [0, 'halt --lift'],
+  [2, 'plan'],
+  [0, 'goals'],
+  [0, 'template list'],
+  [2, 'template show none'],
+  [2, 'template new none'],
+  [0, 'template save work --name kept'],
+  [0, 'agents list'],
+  [2, 'agents test none'],
+  [2, 'agents allow none'],
+  [2, 'install none'],
+  [2, 'hook none'],
+  [0, 'prime work'],
+  [3, 'revise work none.yaml'],
+  [0, 'revisions list work'],
+  [0, 'revisions show work 1'],
+  [0, 'revisions diff work 1'],
+  [3, 'propose work none.yaml -m better'],
+  [0, 'proposals work'],
+  [2, 'accept work'],
+  [2, 'decline work -m no'],
+  [0, 'drift work'],
+  [2, 'converge none.yaml'],
+  [0, 'checkpoint work --name here'],
+  [0, 'checkpoints list work'],
+  [2, 'checkpoints show work none'],
+  [2, 'checkpoints diff work none'],
+  [2, 'checkpoints cat work none'],
+  [2, 'restore work none'],
+  [0, 'rollback work --yes --force'],
+  [0, 'undo work'],
+  [0, 'replay work'],
+  [0, 'compare work work'],
+  [2, 'fork work --from none'],
+  [2, 'adopt none'],
+  [0, 'pr work'],
+  [2, 'bisect false'],
+  [0, 'audit show work'],
+  [0, 'audit verify work'],
+  [3, 'audit seal work --key-file none'],
+  [0, 'digest'],
+  [0, 'contract work'],
+  [0, 'handoff work'],
+  [0, 'token create reader --role viewer'],
+  [0, 'token list'],
+  [0, 'token revoke reader'],
+  [3, 'token link'],
+  [0, 'models list'],
+  [1, 'models test nobody/x'],
+  [0, 'models usage'],
+  [0, 'policy show work'],
+  [3, 'policy allow command true'],
+  [3, 'policy ask command true'],
+  [3, 'policy deny command true'],
+  [2, 'policy forbid command true'],
+  [0, 'policy log'],
+  [0, 'budget show work'],
+  [3, 'budget add work --attempts 1'],
+  [0, 'secrets list'],
+  [2, 'secrets set NAME'],
+  [2, 'secrets remove NAME'],
+  [0, 'schema'],
+  [0, 'check'],
+  [0, 'doctor'],
+  [0, 'capabilities'],
+  [0, 'formats'],
+  [0, 'export work'],
+  [2, 'import none.md'],
+  [0, 'prune --archive --dry-run'],
+  [0, 'completion bash'],
+  [0, 'names plan'],
+  [0, 'help run'],
+]
+/** They go on until they are stopped; `serve.test.ts` and `mcp.test.ts` start them. */
+const ELSEWHERE = ['serve', 'mcp']
+
+const PLAN = `planfold: 1
+name: work
+tasks:
+  - { id: first, edit: [{ file: out.txt, create: "out\\n" }] }
+  - { id: ok, needs: [first], gate: approval }
+  - { id: agent }
+`
+
+test('every command is in the built program', async () => {
+  const here = await place()
+  try {
+    await here.write('plan.yaml', PLAN)
+    const { stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'built-commands.mjs'), MAIN], {
+      cwd: here.folder,
+      env: environmentIn(here.folder, {}),
+      input: LINES.map(([, line]) => `${JSON.stringify(line.split(' '))}\n`).join(''),
+      encoding: 'utf8',
+    })
+    expect(stderr).toBe('')
+    const said = stdout
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line) as Said)
+    // What a command said is there to read when it ends otherwise.
+    const ends = LINES.map(([exit, line], at) => [said[at]?.exit, line, said[at]?.exit === exit ? '' : said[at]])
+    expect(ends).toEqual(LINES.map(([exit, line]) => [exit, line, '']))
+  } finally {
+    await here.remove()
+  }
+})
+
+test('none is left out', () => {
+  const named = (command: Command, words: readonly string[]): readonly string[] =>
+    command.commands.length === 0
+      ? [words.join(' ')]
+      : command.commands.flatMap(part => named(part, [...words, part.name()]))
+  const called = (name: string) => LINES.some(([, line]) => line === name || line.startsWith(`${name} `))
+  const all = named(
+    buildProgram('0.0.0', async () => {}),
+    [],
+  )
+  expect(all.filter(name => !called(name))).toEqual(ELSEWHERE)
+})
