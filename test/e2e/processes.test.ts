@@ -37,14 +37,15 @@ const seen = (name: string) =>
   until(`the effect '${name}'`, () => recorder.effects().find(effect => effect.name === name))
 
 describe('several processes start the same plan', () => {
-  const races = [2, 3, 4, 2, 3, 4].map((processes, race) => ({ processes, race, made: race % 2 === 0 }))
+  const RACES = process.env.PLANFOLD_CRASH === 'all' ? [2, 3, 4, 2, 3, 4, 3] : [2, 3, 4]
+  const races = RACES.map((processes, race) => ({ processes, race, made: race % 2 === 0 }))
   test('regression 13: exactly one drives it, every other says who does, and nothing is done twice', async () => {
     await inParallel(
       races.map(({ processes, race, made }) => async () => {
         const name = `race-${race}`
         await recorder.block(name)
         const ground = new Ground(waiting(name))
-        // Half of the races are also about who makes the plan.
+        // Some of the races are also about who makes the plan.
         if (made) expect((await ground.runPlan({}, ['--no-start']).end()).code).toBe(0)
         const runners = await Promise.all(
           Array.from({ length: processes }, async () => {
@@ -161,11 +162,11 @@ describe('an owner that is stopped for longer than its lease', () => {
       env: { LEASE_MS: '3000', BUSY_MS: '12000' },
     })
     await busy.says(/busy\n/)
-    // Asked until it is free again: never another owner.
+    // Asked in every lease until it is free again: never another owner.
     const answers: (number | null)[] = []
     do {
       answers.push((await ground.planfold(['resume', 'busy']).end()).code)
-      await setTimeout(1000)
+      await setTimeout(2000)
     } while (!busy.out.includes('free'))
     expect((await busy.end()).out).toContain('{"status":"rested","rest":"ended"}')
     // The last one may have found the plan ended, before or while it asked for it; all others were refused.

@@ -6,7 +6,8 @@ import { cp } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import type { Place } from './planfold.fixture.ts'
 import { treeHash } from './tree.fixture.ts'
 
 const example = resolve(import.meta.dirname, '../../examples/refactor')

@@ -1,5 +1,5 @@
 // `planfold serve` as a process: how it starts and stops, whom it lets in, and that what it has acknowledged is never lost, however
-// it ends.
+// it ends. Commands beside it, and services that do not come to stand, need no process.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
@@ -7,7 +7,8 @@ import { request } from 'node:https'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { line } from '../../src/server/socket.fixture.ts'
-import { type Place, place } from './planfold.fixture.ts'
+import { place } from './in-process.fixture.ts'
+import type { Place } from './planfold.fixture.ts'
 import { type ServedProcess, serving } from './serve.fixture.ts'
 
 const started: ServedProcess[] = []
@@ -119,48 +120,6 @@ describe('starting', () => {
     expect((await ask(again.address, 'GET', '/auth', undefined, { cookie })).status).toBe(401)
   })
 
-  test('tokens for others work at once, within their role, scope and time, and not after they are revoked', async () => {
-    const service = await start(here.folder)
-    const made = (await here.json('token', 'create', 'bo', '--role', 'viewer', '--expires', '30d')) as { token: string }
-    const bo = { authorization: `Bearer ${made.token}` }
-    expect((await ask(service.address, 'GET', '/auth', undefined, bo)).body).toMatchObject({
-      actor: 'bo',
-      role: 'viewer',
-    })
-    expect((await ask(service.address, 'POST', '/plans', document('p', 'true'), bo)).status).toBe(403)
-    expect((await here.planfold('token', 'create', 'bo', '--role', 'admin')).exit).toBe(3)
-    const { items } = (await here.json('token', 'list')) as { items: readonly object[] }
-    expect(items).toEqual([expect.objectContaining({ name: 'bo', role: 'viewer', scope: null })])
-    expect(JSON.stringify(items)).not.toContain(made.token)
-    await here.planfold('token', 'create', 'endless', '--role', 'viewer')
-    expect((await here.planfold('token', 'list')).stdout).toMatch(/endless +viewer +all +never/)
-    await here.planfold('token', 'revoke', 'endless')
-
-    const { link } = (await here.json('token', 'link', 'bo')) as { link: string }
-    const code = new URL(link).hash.slice('#code='.length)
-    const entered = await ask(service.address, 'POST', '/auth/code', { code }, { origin: service.address })
-    const cookie = entered.headers.get('set-cookie')!.split(';')[0]!
-    expect((await ask(service.address, 'GET', '/auth', undefined, { cookie })).body.actor).toBe('bo')
-    expect((await ask(service.address, 'POST', '/auth/code', { code }, { origin: service.address })).status).toBe(401)
-
-    expect((await here.planfold('token', 'revoke', 'bo')).exit).toBe(0)
-    expect((await ask(service.address, 'GET', '/auth', undefined, bo)).status).toBe(401)
-    expect((await ask(service.address, 'GET', '/auth', undefined, { cookie })).status).toBe(401)
-  })
-
-  test('a token for one plan shows that one only', async () => {
-    const service = await start(here.folder, '--no-drive')
-    const owner = { authorization: `Bearer ${readFileSync(service.tokenFile!, 'utf8').trim()}` }
-    for (const name of ['mine', 'theirs'])
-      expect((await ask(service.address, 'POST', '/plans', document(name, 'true'), owner)).status).toBe(201)
-    const made = (await here.json('token', 'create', 'di', '--role', 'operator', '--plan', 'mine')) as { token: string }
-    const di = { authorization: `Bearer ${made.token}` }
-    expect((await ask(service.address, 'GET', '/plans/mine', undefined, di)).status).toBe(200)
-    expect((await ask(service.address, 'GET', '/plans/theirs', undefined, di)).status).toBe(404)
-    const { body } = await ask(service.address, 'GET', '/plans', undefined, di)
-    expect(body.items.map(({ name }: { name: string }) => name)).toEqual(['mine'])
-  })
-
   test('what cannot be is told in one line, with a hint and an exit code', async () => {
     const service = await start(here.folder, '--no-auth')
     expect(service.link).toBe(null)
@@ -240,6 +199,76 @@ describe('starting', () => {
     expect([link.exit, link.stderr]).toEqual([3, expect.stringContaining('started with --no-auth')])
     const typo = await here.planfold('serve', '--port', '0', '--database', 'tpyo/kept')
     expect([typo.exit, typo.stderr]).toEqual([2, expect.stringContaining('for --database')])
+  })
+})
+
+describe('one that stands', () => {
+  let here: Place
+  let service: ServedProcess
+  beforeAll(async () => {
+    here = await place()
+    service = await serving(here.folder)
+  })
+  afterAll(async () => {
+    service.kill('SIGKILL')
+    await service.ended
+    await here.remove()
+  })
+
+  test('tokens for others work at once, within their role, scope and time, and not after they are revoked', async () => {
+    const made = (await here.json('token', 'create', 'bo', '--role', 'viewer', '--expires', '30d')) as { token: string }
+    const bo = { authorization: `Bearer ${made.token}` }
+    expect((await ask(service.address, 'GET', '/auth', undefined, bo)).body).toMatchObject({
+      actor: 'bo',
+      role: 'viewer',
+    })
+    expect((await ask(service.address, 'POST', '/plans', document('p', 'true'), bo)).status).toBe(403)
+    expect((await here.planfold('token', 'create', 'bo', '--role', 'admin')).exit).toBe(3)
+    const { items } = (await here.json('token', 'list')) as { items: readonly object[] }
+    expect(items).toEqual([expect.objectContaining({ name: 'bo', role: 'viewer', scope: null })])
+    expect(JSON.stringify(items)).not.toContain(made.token)
+    await here.planfold('token', 'create', 'endless', '--role', 'viewer')
+    expect((await here.planfold('token', 'list')).stdout).toMatch(/endless +viewer +all +never/)
+    await here.planfold('token', 'revoke', 'endless')
+
+    const { link } = (await here.json('token', 'link', 'bo')) as { link: string }
+    const code = new URL(link).hash.slice('#code='.length)
+    const entered = await ask(service.address, 'POST', '/auth/code', { code }, { origin: service.address })
+    const cookie = entered.headers.get('set-cookie')!.split(';')[0]!
+    expect((await ask(service.address, 'GET', '/auth', undefined, { cookie })).body.actor).toBe('bo')
+    expect((await ask(service.address, 'POST', '/auth/code', { code }, { origin: service.address })).status).toBe(401)
+
+    expect((await here.planfold('token', 'revoke', 'bo')).exit).toBe(0)
+    expect((await ask(service.address, 'GET', '/auth', undefined, bo)).status).toBe(401)
+    expect((await ask(service.address, 'GET', '/auth', undefined, { cookie })).status).toBe(401)
+  })
+
+  test('a token for one plan shows that one only', async () => {
+    const owner = { authorization: `Bearer ${readFileSync(service.tokenFile!, 'utf8').trim()}` }
+    for (const name of ['mine', 'theirs'])
+      expect((await ask(service.address, 'POST', '/plans', document(name, 'true'), owner)).status).toBe(201)
+    const made = (await here.json('token', 'create', 'di', '--role', 'operator', '--plan', 'mine')) as { token: string }
+    const di = { authorization: `Bearer ${made.token}` }
+    expect((await ask(service.address, 'GET', '/plans/mine', undefined, di)).status).toBe(200)
+    expect((await ask(service.address, 'GET', '/plans/theirs', undefined, di)).status).toBe(404)
+    const { body } = await ask(service.address, 'GET', '/plans', undefined, di)
+    expect(body.items.map(({ name }: { name: string }) => name)).toEqual(['mine'])
+  })
+
+  test('the README says what works: its block of the service, as it stands there', async context => {
+    const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
+    const block = /```text\n(TOKEN=[\s\S]*?)```/.exec(readme)?.[1]
+    if (block === undefined) throw new Error('the README shows no use of the service')
+    try {
+      execFileSync('curl', ['--version'])
+    } catch {
+      context.skip('curl is not installed')
+    }
+    // The stream goes on for ever: whoever tries it out listens for a moment.
+    const script = block.replaceAll('http://127.0.0.1:8011', service.address).replace('curl -N', 'curl -s -m 2 -N')
+    const said = spawnSync('bash', ['-c', script], { cwd: here.folder, encoding: 'utf8' }).stdout
+    expect(said).toMatch(/"status":"draft"/)
+    expect(said).toMatch(/^event: plan\.created$/m)
   })
 })
 
@@ -385,7 +414,7 @@ describe('stopping', () => {
 })
 
 describe('killing it', () => {
-  const ROUNDS = Number(process.env.PLANFOLD_KILLS ?? 3)
+  const ROUNDS = Number(process.env.PLANFOLD_KILLS ?? (process.env.PLANFOLD_CRASH === 'all' ? 6 : 2))
   const WRITERS = 8
 
   /** Plans by some, tasks of one draft by others; each write has a name of its own, which is its key too. */
@@ -494,25 +523,5 @@ describe('two services on one store', () => {
       }
       await here.remove()
     }
-  })
-})
-
-describe('the README', () => {
-  test('says what works: its block of the service, as it stands there', async context => {
-    const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
-    const block = /```text\n(TOKEN=[\s\S]*?)```/.exec(readme)?.[1]
-    if (block === undefined) throw new Error('the README shows no use of the service')
-    try {
-      execFileSync('curl', ['--version'])
-    } catch {
-      context.skip('curl is not installed')
-    }
-    const here = await place()
-    const service = await start(here.folder)
-    // The stream goes on for ever: whoever tries it out listens for a moment.
-    const script = block.replaceAll('http://127.0.0.1:8011', service.address).replace('curl -N', 'curl -s -m 2 -N')
-    const said = spawnSync('bash', ['-c', script], { cwd: here.folder, encoding: 'utf8' }).stdout
-    expect(said).toMatch(/"status":"draft"/)
-    expect(said).toMatch(/^event: plan\.created$/m)
   })
 })

@@ -1,0 +1,161 @@
+// A folder with a failing test, a home and a scripted model, for a real coding agent (Grok Build) that the built program starts in a real
+// sandbox.
+
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeTestFolder } from '../../src/operations/agents/test-agent.ts'
+import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
+import { type AgentStep, agentScript } from '../../src/testing/agent-script.ts'
+import { type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
+import { grokPath } from '../agents/installed.ts'
+import { planfoldIn } from './in-process.fixture.ts'
+import { MAIN } from './planfold.fixture.ts'
+
+const standing = await bubblewrap({ environment: process.env, outside: [] }).check()
+const grok = grokPath()
+
+/** Why no agent can be started here; null when one can. */
+export const missing: string | null = !standing.ok
+  ? standing.failure.message
+  : grok === null
+    ? 'grok is not installed: (cd test/agents/grok && npm install --no-save) && node test/agents/grok/unpack.mjs'
+    : null
+
+/** Where the folders of this process stand. */
+export const base = join(import.meta.dirname, '../../.cache', `started-agents-${process.pid}`)
+const models: ScriptedModel[] = []
+
+/** Removes all that was opened. */
+export async function closeWorlds(): Promise<void> {
+  for (const model of models) await model.close()
+  rmSync(base, { recursive: true, force: true })
+}
+
+interface Run {
+  readonly code: number | null
+  readonly out: string
+}
+
+export class World {
+  readonly folder: string
+  readonly root: string
+  readonly #model: ScriptedModel
+
+  private constructor(folder: string, model: ScriptedModel) {
+    this.folder = folder
+    this.root = join(folder, 'work')
+    this.#model = model
+  }
+
+  static async open(name: string, steps: readonly AgentStep[], onStep?: (step: number) => void | Promise<void>) {
+    const folder = join(base, name)
+    const root = join(folder, 'work')
+    makeTestFolder(root)
+    mkdirSync(join(folder, 'home'))
+    writeFileSync(join(folder, 'home/secret.txt'), 'the-secret-of-the-person')
+    execFileSync('git', ['init', '-q', '.'], { cwd: root })
+    execFileSync('git', ['add', '-A'], { cwd: root })
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-qm', 'init'], { cwd: root })
+    const script = agentScript({ root, scripts: { go: steps }, onStep: async (_, step) => await onStep?.(step) })
+    const model = await scriptedModel(script)
+    models.push(model)
+    return new World(folder, model)
+  }
+
+  get model(): ScriptedModel {
+    return this.#model
+  }
+
+  env(): NodeJS.ProcessEnv {
+    return {
+      PATH: `${grok}:${process.env.PATH}`,
+      HOME: join(this.folder, 'home'),
+      TZ: 'UTC',
+      LANG: 'C.UTF-8',
+      PLANFOLD_AS: 'ana@example.com',
+      PLANFOLD_DIR: join(this.root, '.planfold'),
+      ...this.#model.environment(),
+    }
+  }
+
+  write(file: string, text: string): void {
+    writeFileSync(join(this.root, file), text)
+  }
+
+  read(file: string): string {
+    return readFileSync(join(this.root, file), 'utf8')
+  }
+
+  start(...argv: readonly string[]) {
+    const child = spawn(process.execPath, [MAIN, ...argv], {
+      cwd: this.root,
+      env: this.env(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let out = ''
+    child.stdout.on('data', chunk => {
+      out += String(chunk)
+    })
+    child.stderr.on('data', chunk => {
+      out += String(chunk)
+    })
+    const ended = new Promise<Run>(resolve => child.once('close', code => resolve({ code, out })))
+    /** Until it has said this. */
+    const says = (words: string): Promise<void> =>
+      new Promise((resolve, reject) => {
+        child.stdout.on('data', () => {
+          if (out.includes(words)) resolve()
+        })
+        void ended.then(() => reject(new Error(`it ended without saying '${words}': ${out}`)))
+      })
+    return { child, ended, says }
+  }
+
+  /** The built program, to its end. */
+  async run(...argv: readonly string[]): Promise<Run> {
+    return await this.start(...argv).ended
+  }
+
+  /** The same command in this process, for what starts no agent. */
+  async tell(...argv: readonly string[]): Promise<Run> {
+    const { exit, stdout, stderr } = await planfoldIn(this.root, this.env())(...argv)
+    return { code: exit, out: stdout + stderr }
+  }
+
+  /** Processes that bear the mark of this place. */
+  alive(): readonly string[] {
+    return readdirSync('/proc').filter(pid => {
+      if (!/^\d+$/.test(pid)) return false
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`HOME=${join(this.folder, 'home')}\0`)
+      } catch {
+        return false
+      }
+    })
+  }
+}
+
+export const plan = (more = ''): string => `planfold: 1
+name: repair
+goal: sum.js adds
+tasks:
+  - id: fix
+    agent: { use: grok, model: openai-chat/scripted }
+    instruction: "Make the test pass. [script go]"
+    write: [sum.js]
+    retry: { attempts: 1 }
+    accept: [{ check: [node, test.js] }]
+${more}`
+
+export interface Inbox {
+  /** Absent as long as there is no plan. */
+  readonly data?: { readonly items: readonly { readonly id: string }[] }
+}
+
+export const FIX: readonly AgentStep[] = [
+  { read: 'sum.js' },
+  { edit: ['sum.js', 'a - b', 'a + b'] },
+  { shell: 'node test.js' },
+  { say: 'Fixed.' },
+]
