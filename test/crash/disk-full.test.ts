@@ -17,10 +17,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { serving } from '../e2e/serve.fixture.ts'
-import { type Ended, endAll, Real } from './harness.ts'
+import { type Command, commandIn } from './command.ts'
+import { type Ended, endAll, makeFolder, Real } from './harness.ts'
+import { ALL } from './kill-points.ts'
 import { counted, ONE_POOL_THREAD, tracedInPool, tracing, whyNoStrace } from './strace.ts'
 
-const ALL = process.env.PLANFOLD_CRASH === 'all'
 const CLI = join(process.env.PLANFOLD_DIST ?? resolve(import.meta.dirname, '../../dist'), 'cli/main.js')
 const noMount = whyNoMount()
 if (noMount !== null) console.warn(`SKIPPED: a disk that is really full needs a small tmpfs, and ${noMount}`)
@@ -52,12 +53,13 @@ interface SceneOptions {
 
 /** A workspace, a state folder on a disk of its own if wanted, and the plan: publish, then build in a scope, then look at it. */
 class Scene {
-  readonly base = mkdtempSync(join(tmpdir(), 'planfold-full-'))
+  readonly base = makeFolder()
   readonly root = join(this.base, 'workspace')
   readonly disk = join(this.base, 'disk')
   readonly state = join(this.disk, 'state')
   readonly log = join(this.base, 'outside.log')
   readonly #mounted: boolean
+  readonly #command: Command = commandIn(this.root)
 
   constructor({ stateKb, publish = 'true', effect = 'idempotent' }: SceneOptions = {}) {
     scenes.push(this)
@@ -91,12 +93,14 @@ class Scene {
     return new Real([...before, process.execPath, CLI, '--dir', this.state, ...argv], { cwd: this.root, env })
   }
 
-  async said(...argv: readonly string[]): Promise<Ended> {
-    return await this.planfold(argv).end(60_000)
+  /** Whoever may meet the fault is a process, so that one that breaks off shows. */
+  async run(): Promise<Ended> {
+    return await this.planfold(['run', 'plan.yaml']).end(60_000)
   }
 
-  async run(): Promise<Ended> {
-    return await this.said('run', 'plan.yaml')
+  /** Without a process of its own: what is asked or done when the fault is gone. */
+  async said(...argv: readonly string[]): Promise<Ended> {
+    return await this.#command(['--dir', this.state, ...argv])
   }
 
   outside(): readonly string[] {
@@ -129,7 +133,7 @@ async function goesOn(scene: Scene, first: Ended, told: string): Promise<number>
   if (first.code === 3) expect(scene.outside(), shown).toEqual([])
   scene.makeRoom()
   if (first.code !== 0) {
-    const second = await scene.run()
+    const second = await scene.said('run', 'plan.yaml')
     expect(second.code, `${shown}\n${second.out}${second.err}`).toBe(0)
   }
   expect(scene.outside(), shown).not.toContain('undone')
@@ -160,7 +164,7 @@ describe.skipIf(noMount !== null)(`a disk that is full${noMount === null ? '' : 
       progress: { counts: { completed: 1, ready: 1 } },
       shortage: { kind: 'disk-full', code: 'ENOSPC' },
     })
-    const again = await scene.said('resume', 'ship')
+    const again = await scene.planfold(['resume', 'ship']).end(60_000)
     expect(again.code, again.out + again.err).toBe(4)
     mount('-o', 'remount,size=8m', scene.disk)
     expect(await goesOn(scene, first, '700 kB')).toBe(1)
@@ -219,10 +223,10 @@ describe.skipIf(noMount !== null)('a rollback on a disk that is full', () => {
           ]),
         )
       const before = standing()
-      expect((await scene.run()).code).toBe(0)
+      expect((await scene.said('run', 'plan.yaml')).code).toBe(0)
       const built = standing()
       spawnSync('sh', ['-c', Scene.fill(scene.disk, leaveKb)])
-      const first = await scene.said('rollback', 'ship', '--yes')
+      const first = await scene.planfold(['rollback', 'ship', '--yes']).end(60_000)
       const shown = `${leaveKb} kB left:\n${first.out}${first.err}`
       expect([0, 3, 4], shown).toContain(first.code)
       if (first.code !== 0) expect(first.err, shown).toMatch(/the disk is full(.|\n)*(make room|[Ff]ree some)/)
@@ -307,7 +311,7 @@ describe.skipIf(noStrace !== null)(`ENOSPC at a write${noStrace === null ? '' : 
     ])
     expect(first.code, first.out + first.err).toBe(3)
     expect(first.err).toContain('synced')
-    const second = await scene.run()
+    const second = await scene.said('run', 'plan.yaml')
     expect(second.code, second.out + second.err).toBe(0)
     expect(scene.outside()).not.toContain('undone')
   })

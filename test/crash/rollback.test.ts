@@ -174,14 +174,15 @@ describe.each(CASES)('$order.type, killed', one => {
       const calls = counted(out)
       ground.remove()
       const chosen = someOf(calls, SPREAD)
-      const fired = await inParallel(
-        chosen.map(
-          ([call, k]) =>
-            () =>
-              play(one, place => go(place, one.order, {}, killing(call, k))),
-        ),
-      )
-      expect(fired.filter(Boolean).length).toBeGreaterThanOrEqual(chosen.length / 2)
+      const killAt =
+        ([call, k]: (typeof calls)[number]) =>
+        () =>
+          play(one, place => go(place, one.order, {}, killing(call, k)))
+      let kills = (await inParallel(chosen.map(killAt))).filter(Boolean).length
+      // Writes into files are counted with those that wake another thread, and may all come earlier: then others are taken.
+      const sure = calls.filter(([call]) => !ALL && call !== 'write')
+      for (const other of sure) if (kills <= chosen.length / 2 && (await killAt(other)())) kills++
+      expect(kills).toBeGreaterThan(chosen.length / 2)
     },
   )
 })

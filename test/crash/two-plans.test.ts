@@ -4,6 +4,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { commandIn } from './command.ts'
 import { endAll, makeFolder, Real, until } from './harness.ts'
 
 const MAIN = join(process.env.PLANFOLD_DIST ?? join(import.meta.dirname, '../../dist'), 'cli/main.js')
@@ -34,13 +35,16 @@ function ground() {
   writeFileSync(join(folder, 'p.yaml'), plan('p', HELD))
   for (const name of ['q', 'r']) writeFileSync(join(folder, `${name}.yaml`), plan(name, 'true'))
   const planfold = (...argv: readonly string[]) => new Real([process.execPath, MAIN, ...argv], { cwd: folder })
+  const command = commandIn(folder)
   return {
     folder,
     planfold,
     there: (path: string) => existsSync(join(folder, path)),
     put: (path: string) => writeFileSync(join(folder, path), ''),
+    /** Without a process of its own. */
+    command: (...argv: readonly string[]) => command(argv),
     said: async (...argv: readonly string[]) => {
-      const { code, out } = await planfold(...argv).end()
+      const { code, out } = await command(argv)
       expect(code).toBe(0)
       return out
     },
@@ -49,7 +53,7 @@ function ground() {
 
 describe('two plans with one scope, in two processes', () => {
   test('the one that is killed keeps its files until it is resumed; whoever waits names it and both commands', async () => {
-    const { planfold, there, put, said } = ground()
+    const { planfold, command, there, put, said } = ground()
     const p = planfold('run', 'p.yaml')
     await until('p has begun to write', () => there('sc/p'))
     const q = planfold('run', 'q.yaml')
@@ -73,23 +77,23 @@ describe('two plans with one scope, in two processes', () => {
     )
 
     put('go')
-    expect((await planfold('resume', 'p').end()).code).toBe(0)
+    expect((await command('resume', 'p')).code).toBe(0)
     expect((await r.end()).code).toBe(0)
-    expect((await planfold('resume', 'q').end()).code).toBe(0)
+    expect((await command('resume', 'q')).code).toBe(0)
     expect([there('sc/p'), there('sc/q'), there('sc/r')]).toEqual([true, true, true])
     await said('check')
     for (const name of ['p', 'q', 'r']) expect(await said('status', name)).toMatch(/completed/)
   })
 
   test('cancelling the one that died frees its files as well', async () => {
-    const { planfold, there } = ground()
+    const { planfold, command, there } = ground()
     const p = planfold('run', 'p.yaml')
     await until('p has begun to write', () => there('sc/p'))
     p.kill('SIGKILL')
     await p.end()
-    expect((await planfold('run', 'q.yaml').end()).code).toBe(4)
-    await planfold('cancel', 'p').end()
-    expect((await planfold('resume', 'q').end()).code).toBe(0)
+    expect((await command('run', 'q.yaml')).code).toBe(4)
+    await command('cancel', 'p')
+    expect((await command('resume', 'q')).code).toBe(0)
     expect(there('sc/q')).toBe(true)
   })
 })
@@ -163,7 +167,7 @@ tasks:
     ['probed', 'effect: probed\n    probe: test -e never'],
   ] as const)
     test(`both killed and resumed, then rolled back: nobody is asked about files of the plan (${kind})`, async () => {
-      const { folder, planfold, there, put } = ground()
+      const { folder, planfold, command, there, put } = ground()
       // What it notes for the test lies outside what is looked at.
       writeFileSync(
         join(folder, 'mixed.yaml'),
@@ -174,10 +178,10 @@ tasks:
       first.kill('SIGKILL')
       await first.end()
       put('.planfold/go')
-      const resumed = await planfold('resume', 'mixed').end()
+      const resumed = await command('resume', 'mixed')
       expect(`${resumed.out}${resumed.err}`).not.toMatch(/worked on/i)
       expect(there('w/f')).toBe(false)
-      expect((await planfold('status', 'mixed').end()).out).toMatch(/failed/)
+      expect((await command('status', 'mixed')).out).toMatch(/failed/)
     })
 })
 

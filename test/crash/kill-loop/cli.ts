@@ -29,41 +29,43 @@ export interface RunningCall {
   terminate(): void
 }
 
+/** Carries out a command without a process of its own. */
+export type Short = (
+  folder: string,
+  environment: Readonly<Record<string, string>>,
+  argv: readonly string[],
+) => Promise<Pick<Call, 'code' | 'out' | 'err'>>
+
 export class Cli {
   readonly calls: Call[] = []
   readonly #workspace: string
+  readonly #environment: Readonly<Record<string, string>>
+  readonly #short: Short | undefined
   readonly #alive = new Set<ChildProcess>()
 
-  constructor(workspace: string) {
+  /** `short`: who carries out commands that are not killed; a process each when nobody is named. */
+  constructor(workspace: string, short?: Short) {
     this.#workspace = workspace
-  }
-
-  start(...argv: readonly string[]): RunningCall {
-    const env = {
+    this.#short = short
+    this.#environment = {
       PATH: process.env.PATH ?? '',
       PLANFOLD_SANDBOX: 'off',
-      HOME: join(this.#workspace, '..'),
+      HOME: join(workspace, '..'),
       TZ: 'UTC',
       LANG: 'C.UTF-8',
       PLANFOLD_AS: 'driver',
       NO_COLOR: '1',
     }
+  }
+
+  start(...argv: readonly string[]): RunningCall {
     const child = spawn(process.execPath, [MAIN, ...argv], {
       cwd: this.#workspace,
-      env,
+      env: this.#environment,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#alive.add(child)
-    const call: Call = {
-      argv,
-      pid: child.pid ?? -1,
-      startedAt: Date.now(),
-      endedAt: 0,
-      code: null,
-      signal: null,
-      out: '',
-      err: '',
-    }
+    const call = newCall(argv, child.pid ?? -1)
     this.calls.push(call)
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       call.out += text
@@ -96,15 +98,21 @@ export class Cli {
     }
   }
 
+  /** A command that nobody kills. */
   async say(...argv: readonly string[]): Promise<Call> {
-    return await this.start(...argv, '--json').ended
+    if (this.#short === undefined) return await this.start(...argv, '--json').ended
+    const call = newCall([...argv, '--json'], process.pid)
+    this.calls.push(call)
+    Object.assign(call, await this.#short(this.#workspace, this.#environment, call.argv))
+    call.endedAt = Date.now()
+    return call
   }
 
   /** A question of the oracle: its answer is not held against the documented exit codes. */
   async probe(...argv: readonly string[]): Promise<Call> {
-    const running = this.start(...argv, '--json')
-    this.calls.splice(this.calls.indexOf(running.call), 1)
-    return await running.ended
+    const call = await this.say(...argv)
+    this.calls.splice(this.calls.indexOf(call), 1)
+    return call
   }
 
   /** Ends what a broken episode left behind: only what was started here. */
@@ -112,6 +120,17 @@ export class Cli {
     for (const child of this.#alive) child.kill('SIGKILL')
   }
 }
+
+const newCall = (argv: readonly string[], pid: number): Call => ({
+  argv,
+  pid,
+  startedAt: Date.now(),
+  endedAt: 0,
+  code: null,
+  signal: null,
+  out: '',
+  err: '',
+})
 
 /** Whole lines of JSON that were received; one cut off by a kill was not. */
 export function answersOf(call: Call): readonly Answer[] {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Random } from '../../../sim/random.ts'
-import { Cli, dataOf, type RunningCall } from './cli.ts'
+import { Cli, dataOf, type RunningCall, type Short } from './cli.ts'
 import { readJournal, readPlans } from './journal.ts'
 import { People } from './people.ts'
 import { Person } from './person.ts'
@@ -39,7 +39,12 @@ const DECISIONS_MAX = 60
 /** A person's edit counts as late when it comes so long after the kill. */
 const LATE_MS = 3_050
 
-export async function playEpisode(seed: number, killsMax: number, without: ReadonlySet<Part>): Promise<Episode> {
+export async function playEpisode(
+  seed: number,
+  killsMax: number,
+  without: ReadonlySet<Part>,
+  short?: Short,
+): Promise<Episode> {
   const base = mkdtempSync(join(inMemory(), `planfold-kill-loop-${seed}-`))
   const [workspace, ledger] = [join(base, 'work'), join(base, 'ledger')]
   const scenario = makeScenario(seed, without)
@@ -51,7 +56,7 @@ export async function playEpisode(seed: number, killsMax: number, without: Reado
   for (const { name, document } of scenario.plans) put(join(base, 'plans', `${name}.yaml`), document)
   mkdirSync(join(workspace, '.planfold'), { recursive: true })
   const random = new Random(`kill-loop/${seed}/episode`)
-  const cli = new Cli(workspace)
+  const cli = new Cli(workspace, short)
   const stage = new Stage({
     scenario,
     base,

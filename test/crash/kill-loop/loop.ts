@@ -2,6 +2,7 @@
 // violation with the one command that plays its episode again, and keeps the folder of that episode.
 
 import { rmSync } from 'node:fs'
+import type { Short } from './cli.ts'
 import { playEpisode } from './episode.ts'
 import { judge, type Violation } from './oracle.ts'
 import type { Part, TaskClass } from './scenario.ts'
@@ -15,6 +16,9 @@ export interface LoopOptions {
   /** No episode begins after so long. */
   readonly limitMs: number
   readonly say: (line: string) => void
+  /** Each episode has at most so many kills. */
+  readonly killsPerEpisode?: number
+  readonly short?: Short
 }
 
 export interface LoopReport {
@@ -29,8 +33,8 @@ export interface LoopReport {
 }
 
 export async function runKillLoop(options: LoopOptions): Promise<LoopReport> {
-  const { until, seed, width, without, limitMs, say } = options
-  const kills = 'kills' in until ? until.kills : until.episodes * KILLS_PER_EPISODE_MAX
+  const { until, seed, width, without, limitMs, say, killsPerEpisode = KILLS_PER_EPISODE_MAX, short } = options
+  const kills = 'kills' in until ? until.kills : until.episodes * killsPerEpisode
   const began = performance.now()
   const violations: (Violation & { seed: number })[] = []
   const [classes, hosts] = [new Set<TaskClass>(), new Set<string>()]
@@ -39,9 +43,9 @@ export async function runKillLoop(options: LoopOptions): Promise<LoopReport> {
   const playNext = async (): Promise<void> => {
     while (reserved < kills && performance.now() - began < limitMs) {
       const own = next++
-      const share = Math.min(KILLS_PER_EPISODE_MAX, kills - reserved)
+      const share = Math.min(killsPerEpisode, kills - reserved)
       reserved += share
-      const episode = await playEpisode(own, share, without)
+      const episode = await playEpisode(own, share, without, short)
       // What an episode did not use is left for another one; a number of episodes is a number of episodes.
       if ('kills' in until) reserved += episode.kills - share
       const found = await judge(episode)

@@ -143,12 +143,11 @@ export class People {
 
   /** Some of their commands are killed, too. Such an answer was never acknowledged; they ask again later. */
   async #orKilled(...argv: readonly string[]): Promise<Call> {
+    if (!this.#random.chance(0.08)) return await this.#cli.say(...argv)
     const running = this.#cli.start(...argv, '--json')
-    if (this.#random.chance(0.08)) {
-      await Promise.race([running.ended, pause(this.#random.between(50, 500))])
-      if (!running.isOver()) this.killed++
-      await running.kill('owner')
-    }
+    await Promise.race([running.ended, pause(this.#random.between(50, 500))])
+    if (!running.isOver()) this.killed++
+    await running.kill('owner')
     return await running.ended
   }
 }
