@@ -125,14 +125,26 @@ function streamedBy(search: Search): Redacting<Buffer> {
   }
 }
 
+/** Some part that begins so has fewer than four bytes; none has. */
+const [SHORT, LONG] = [2, 1]
+
+/** Of four bytes, below 65,536. */
+const numberAt = (bytes: Buffer, at: number): number =>
+  Math.imul((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!, 0x9e3779b1) >>> 16
+
 interface Span {
   readonly from: number
   readonly to: number
 }
 
-/** Finds every part of every form. A pair of bytes that begins no part is passed over at once, which is nearly all of a text. */
+/**
+ * Finds every part of every form. A pair of bytes that begins no part is passed over at once, and then four bytes that begin none: that
+ * is nearly all of a text.
+ */
 class Search {
   readonly #begins = new Uint8Array(65_536)
+  /** By a number made of the first four bytes of each part, which others may share. */
+  readonly #goesOn = new Uint8Array(65_536)
   readonly #parts = new Map<number, Set<string>>()
   readonly #forms: WrittenForm[] = []
   readonly isEmpty: boolean
@@ -148,7 +160,12 @@ class Search {
   }
 
   #add(part: Buffer): void {
-    this.#begins[(part[0]! << 8) | part[1]!] = 1
+    const pair = (part[0]! << 8) | part[1]!
+    if (part.length < 4) this.#begins[pair] = SHORT
+    else {
+      if (this.#begins[pair] === 0) this.#begins[pair] = LONG
+      this.#goesOn[numberAt(part, 0)] = 1
+    }
     const same = this.#parts.get(part.length) ?? new Set()
     this.#parts.set(part.length, same.add(part.toString('latin1')))
   }
@@ -170,7 +187,9 @@ class Search {
     if (this.isEmpty) return []
     const found: { from: number; to: number }[] = known === 0 ? [] : [{ from: 0, to: known }]
     for (let at = 0; at + 1 < bytes.length; at++) {
-      if (this.#begins[(bytes[at]! << 8) | bytes[at + 1]!] === 0) continue
+      const begins = this.#begins[(bytes[at]! << 8) | bytes[at + 1]!]
+      if (begins === 0) continue
+      if (begins === LONG && (at + 4 > bytes.length || this.#goesOn[numberAt(bytes, at)] === 0)) continue
       const length = this.#partAt(bytes, at)
       if (length === 0) continue
       const last = found.at(-1)

@@ -8,7 +8,7 @@
 
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { type Problem, problem } from '../problem.ts'
 import { type DocumentJob, JOBS, type JobInput, type JobName, type JobOutput } from './document-jobs.ts'
@@ -235,7 +235,7 @@ const STOPPING = problem(503, 'busy', 'the service is stopping; nothing was chan
 
 /**
  * The file a thread runs. Bundled, this module is part of another file, one folder deep; the sources are TypeScript, which only tests
- * and tools run, and there tsx is told to load it.
+ * and tools run, and there it is compiled into one script, once.
  */
 function program(): URL {
   const here = import.meta.url
@@ -246,11 +246,28 @@ function program(): URL {
     .find(url => existsSync(fileURLToPath(url)))
   if (file === undefined) throw new Error(`the file ${name} is missing beside ${here}: install planfold again`)
   if (!isSource) return file
-  const tsx = pathToFileURL(
-    createRequire(here)
-      .resolve('tsx/esm/api')
-      .replace(/\.cjs$/, '.mjs'),
-  )
-  const text = `import { register } from '${tsx.href}'\nregister()\nawait import('${file.href}')`
-  return new URL(`data:text/javascript,${encodeURIComponent(text)}`)
+  compiled ??= compile(file)
+  return compiled
+}
+
+let compiled: URL | null = null
+
+function compile(file: URL): URL {
+  const { buildSync } = createRequire(import.meta.url)('esbuild') as Compiler
+  const { outputFiles } = buildSync({
+    entryPoints: [fileURLToPath(file)],
+    bundle: true,
+    write: false,
+    platform: 'node',
+    format: 'esm',
+    // Some packages load parts of Node as CommonJS does.
+    banner: {
+      js: `import { createRequire as toRequire } from 'node:module'\nconst require = toRequire('${file.href}')`,
+    },
+  })
+  return new URL(`data:text/javascript;base64,${Buffer.from(outputFiles[0]?.contents ?? '').toString('base64')}`)
+}
+
+interface Compiler {
+  buildSync(options: object): { readonly outputFiles: readonly { readonly contents: Uint8Array }[] }
 }
