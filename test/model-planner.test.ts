@@ -391,6 +391,20 @@ describe('limits', () => {
     expect(proposal.model?.usage.inputTokens).toBe(spent)
   })
 
+  test('what was paid is on disk as it comes: a drafting that breaks off is taken up, and one that is done is not', async () => {
+    const busy = { error: { status: 529, message: 'busy' } }
+    const replies = [...say(INTAKE), busy, ...say(DRAFT, FINE, INTAKE, DRAFT, FINE)]
+    const place = await setup(replies)
+    const told: string[] = []
+    const tell = (note: string) => void told.push(note)
+    expect(await failureOf(place.plan(GOAL, { tell }))).toMatchObject({ code: 'model:overloaded' })
+    const { proposal } = await place.plan(GOAL, { tell })
+    expect([proposal.model?.calls, place.server.requests.length]).toEqual([3, 4])
+    expect(told).toEqual(['1 answer of an earlier drafting of this goal, which was cut short, is not paid again'])
+    await place.plan(GOAL, { tell })
+    expect([place.server.requests.length, told.length]).toEqual([7, 1])
+  })
+
   test('a person who says yes lets it go on; what the settings say is not asked about, and nobody passes it', async () => {
     const asked: string[] = []
     const more = async (question: string) => asked.push(question) > 0

@@ -190,6 +190,8 @@ export interface RedraftWanted {
     readonly line?: number
   }[]
   /** Who drafts; whoever drafted before when not said. */
+  /** What a model may use in all, as `{ calls: 40, tokens: '600k', cost: '3 USD' }`. */
+  readonly budget?: { readonly calls?: number; readonly tokens?: number | string; readonly cost?: string }
   readonly planner?: string
   readonly model?: string
   readonly template?: string

@@ -30,6 +30,21 @@ async function shop() {
   return { agent, engine, me: await agent({ as: 'agent-7' }) }
 }
 
+test('an agent may lower the budget of a drafting, and does not allow itself more than is usual', async () => {
+  const { agent } = agents()
+  const me = await agent({ as: 'agent-7' })
+  const draft = async (more: object) => await me.write({ action: 'create', goal: 'Greet two people', ...more })
+  const model = 'anthropic/scripted'
+  const refused: readonly (readonly [object, string])[] = [
+    [{ model, budget: { calls: 21 } }, 'may not allow a drafting 21 calls, only 20 calls; nothing was sent'],
+    [{ model, budget: { cost: '3 EUR' } }, 'budget.cost: is not in USD'],
+    [{ budget: { calls: 2 } }, 'leave out `budget`, or name a `model`'],
+  ]
+  for (const [more, text] of refused)
+    expect(await draft(more)).toMatchObject({ error: true, text: expect.stringContaining(text) })
+  expect((await draft({ model, budget: { calls: 20, tokens: 9_000 } })).error).not.toBe(true)
+})
+
 describe('a report', () => {
   test('that waits for a person says so, and an older refusal is no reason any more', async () => {
     const { me } = await shop()

@@ -6,9 +6,11 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import type { Order, SubmitOptions } from '../engine/engine.ts'
 import { slug } from '../format/dialects/names.ts'
 import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
+import { draftingBudget } from '../format/wire/budget.ts'
 import { readDefinition } from '../format/wire/definition.ts'
 import { checkPlan } from '../operations/check-plan.ts'
 import { createPlan } from '../operations/create-plan.ts'
+import { refuseBudget } from '../operations/goals/allow-budget.ts'
 import { readDocument } from '../operations/read-document.ts'
 import { createOrder } from '../operations/run-plan.ts'
 import type { PlanStart } from '../operations/start-plan.ts'
@@ -90,6 +92,8 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
     )
   if (input.model !== undefined && !isPlanned(input))
     throw new ToolError('error: a model drafts a plan for a goal without tasks\nhint: leave out `model`, or the tasks')
+  if (input.budget !== undefined && input.model === undefined)
+    throw new ToolError('error: a budget is for the model that drafts\nhint: leave out `budget`, or name a `model`')
   if (template !== undefined) return await fromTemplate(room, template, input)
   if (document !== undefined) return fromDocument(document, input)
   if (goal !== undefined && isPlanned(input)) return await fromGoal(room, goal, input)
@@ -107,8 +111,12 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
 }
 
 /** Whoever gives no tasks leaves them to a planner; an empty list is a draft without any. */
-async function fromGoal(room: Room, goal: string, { name, model }: PlanWriteInput): Promise<Create> {
-  const proposed = await room.propose(goal, model === undefined ? {} : { model })
+async function fromGoal(room: Room, goal: string, { name, model, budget }: PlanWriteInput): Promise<Create> {
+  const limits = budget === undefined ? null : draftingBudget.read({ budget })
+  if (limits?.ok === false) throw new ToolError(faultLines(limits.faults).join('\n'))
+  const refusal = limits === null ? null : refuseBudget(room.engine.caller, limits.value.budget)
+  if (refusal !== null) throw new ToolError(refusalText(refusal))
+  const proposed = await room.propose(goal, { ...(model === undefined ? {} : { model }), ...limits?.value })
   if ('problem' in proposed) {
     const { detail, hint = 'try again, or give tasks' } = proposed.problem
     throw new ToolError(`error: no plan was made of the goal: ${clean(detail)}\nhint: ${clean(hint)}`)

@@ -1,5 +1,6 @@
 // What to do next, as calls of the two tools. What only a person may do is said as that.
 
+import { CALLS_DEFAULT } from '../domain/budget/visit-caps.ts'
 import { type Allowed, type Hint, type Step, type StepName, type StepOf, wordHint } from '../domain/hint.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { clean } from './plan-text.ts'
@@ -134,5 +135,8 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>) => string } = {
   accept: person('accept the proposal'),
   decline: person('decline the proposal'),
   'unsafe-work': person('decide whether it is done again'),
-  'drafting-budget': ({ key, amount }) => `{"budget":{"${key}":${key === 'cost' ? `"${amount} USD"` : amount}}}`,
+  'drafting-budget': ({ key, amount }) =>
+    amount > CALLS_DEFAULT[key]
+      ? 'a higher budget, which only a person can give'
+      : `{"budget":{"${key}":${key === 'cost' ? `"${amount} USD"` : amount}}}`,
 }

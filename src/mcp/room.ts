@@ -18,12 +18,13 @@ import {
   type TaskTarget,
 } from '../operations/find-target.ts'
 import type { ProposedPlan } from '../operations/goals/plan-goal.ts'
+import type { DraftingBudget } from '../planners/planner.ts'
 import { clean } from './plan-text.ts'
 
 /** What came of a goal, or why nothing did. Without a model nobody is asked. */
 export type Propose = (
   goal: string,
-  choice?: { readonly model?: string },
+  choice?: { readonly model?: string; readonly budget?: DraftingBudget },
 ) => Promise<ProposedPlan | { readonly problem: { readonly detail: string; readonly hint?: string } }>
 
 export interface Room {

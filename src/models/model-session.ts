@@ -46,8 +46,8 @@ export interface SessionRoom {
   readonly newId: () => string
   /** Where a person can allow more than the caps say. */
   readonly raising?: Raising
-  /** Keeps what was answered for whoever asks the same next. */
-  readonly keep?: (recording: ModelRecording) => void
+  /** What was answered, on disk as it comes, for whoever asks the same next. Absent: nobody will. */
+  readonly kept?: { append(exchange: ModelExchange): void; drop(): void; readonly earlier: number }
   /** Absent in a replay, and where no plan pays. `settings`: what the user wrote, as it is now. */
   readonly budget?: CallBudget & { readonly settings: () => Promise<SettingsCaps | undefined> }
 }
@@ -64,7 +64,8 @@ export function openSession(room: SessionRoom): Model {
     object: question => askObject(room, session, question),
     spent: () => session.spent,
     recording: () => recordingOf(room),
-    keep: () => room.keep?.(recordingOf(room)),
+    earlier: room.kept?.earlier ?? 0,
+    forget: () => room.kept?.drop(),
   }
 }
 
@@ -160,12 +161,13 @@ async function ask(
   const { clock } = room
   let last = { id: '', outputTokens: 0 }
   const settling: Promise<void>[] = []
+  const sent: string[] = []
   try {
     question.signal?.throwIfAborted()
     const { askModel } = await import('./sdk.ts')
     const guard: CallGuard = {
       begin: async (inputBytes, outputTokensMax) => {
-        const call = await begin(room, meters, question, inputBytes, outputTokensMax, settling)
+        const call = await begin(room, meters, question, { inputBytes, outputTokensMax }, settling, sent)
         last = call
         return call
       },
@@ -183,6 +185,7 @@ async function ask(
     tell(parts.end())
     const text = redactor(room.wire.secrets)(answer.text)
     if (text !== answer.text) room.wire.drop(last.id)
+    keep(room, sent)
     return { ok: true, answer: { ...answer, text, call: last.id }, outputTokens: last.outputTokens }
   } catch (error) {
     const failure = failureOfCall(question.signal?.aborted === true ? abortOf(error) : error, room.name, clock.now())
@@ -194,6 +197,21 @@ async function ask(
   }
 }
 
+/** What was paid is on disk before anybody goes on with it. */
+function keep({ kept, wire }: SessionRoom, sent: readonly string[]): void {
+  if (kept === undefined) return
+  for (const call of sent) {
+    const exchange = wire.of(call)
+    if (exchange === null) continue
+    const { request, response, wireUsage, providerMetadata } = exchange
+    kept.append({
+      ...{ request, response },
+      ...(wireUsage === undefined ? {} : { wireUsage }),
+      ...(providerMetadata === undefined ? {} : { providerMetadata }),
+    })
+  }
+}
+
 const abortOf = (error: unknown): unknown =>
   error instanceof ModelError ? error : new DOMException('stopped', 'AbortError')
 
@@ -202,9 +220,9 @@ async function begin(
   room: SessionRoom,
   meters: readonly Meter[],
   { signal, purpose = room.purpose }: TextQuestion,
-  inputBytes: number,
-  outputTokensMax: number,
+  { inputBytes, outputTokensMax }: { readonly inputBytes: number; readonly outputTokensMax: number },
   settling: Promise<void>[],
+  sent: string[],
 ): Promise<GuardedCall> {
   const { clock, wire, calls, price } = room
   const { outputTokens, most } = await holdWithin(room, meters, inputBytes, outputTokensMax)
@@ -224,6 +242,7 @@ async function begin(
   let isSent = false
   wire.onSend(id, () => {
     isSent = true
+    sent.push(id)
     calls?.begin({ id, at: clock.now(), model, purpose, payer, ...most })
   })
   const end = (

@@ -65,7 +65,7 @@ export interface OpenRequest {
   readonly allowed?: ModelCaps
   /** Asks a person whether more may be used than our own limits say. */
   readonly more?: (question: string) => Promise<boolean>
-  /** What was kept under this name is answered again and not paid again, see `Model.keep`. */
+  /** Answers are kept on disk under this name as they come. Whoever asks the same under it does not pay again, until `Model.forget`. */
   readonly keepAs?: string
   /** The budget of a plan: asked before each request, told after it. */
   readonly budget?: CallBudget
@@ -96,8 +96,10 @@ export interface Model {
   spent(): ModelSpending
   /** All requests and responses of this session so far: redacted, plain JSON, ready for `replay`. */
   recording(): ModelRecording
-  /** Keeps what was answered so far on disk, for the next session with the same `keepAs`. */
-  keep(): void
+  /** So many answers of earlier sessions with the same `keepAs` are there. */
+  readonly earlier: number
+  /** What is kept for the next session with the same `keepAs` goes: this one came to its end. */
+  forget(): void
 }
 
 export interface TextQuestion {

@@ -4,18 +4,10 @@
 import { secretsIn } from '../safety/secrets/redaction.ts'
 import { CallList } from './call-list.ts'
 import { InputEstimates } from './gateway/input-estimate.ts'
-import { KeptRecordings } from './gateway/kept-recordings.ts'
+import { KEPT_MS, KeptRecordings } from './gateway/kept-recordings.ts'
+import type { AskedModel } from './gateway/ledger.ts'
 import { NOTHING_SPENT } from './meter.ts'
-import type {
-  ListedModel,
-  ModelCaps,
-  ModelExchange,
-  ModelList,
-  ModelRecording,
-  Models,
-  Opened,
-  OpenRequest,
-} from './model.ts'
+import type { ListedModel, ModelCaps, ModelExchange, ModelList, Models, Opened, OpenRequest } from './model.ts'
 import { chooseModel } from './model-choice.ts'
 import { openSession, type SessionRoom } from './model-session.ts'
 import { priceOf } from './price-table.ts'
@@ -76,13 +68,15 @@ export function openModels(options: ModelsOptions): Models {
       const price = priceOf({ provider: provider.type, id, url: provider.url }, entry?.price)
       const limit = limitOf(name, entry?.rate)
       const { payer = null, budget, keepAs } = request
+      const asked = { model: name, provider: provider.type, url: provider.url, price }
+      const before = await keptFor({ kept, clock: options.clock }, keepAs, asked)
       const room: SessionRoom = {
         name,
         place: { type: provider.type, id, url: provider.url, key: provider.key?.value ?? null },
         price,
         purpose: request.purpose,
         payer,
-        wire: recordingWire(secretsOf(found, options), await takeKept(kept, request.keepAs, name)),
+        wire: recordingWire(secretsOf(found, options), before.earlier),
         limit,
         calls,
         // Where a plan pays, they are part of its budget.
@@ -92,7 +86,7 @@ export function openModels(options: ModelsOptions): Models {
         clock: options.clock,
         newId: options.newId,
         ...(budget === undefined ? { raising: raisingOf(found, request) } : {}),
-        ...(keepAs === undefined ? {} : { keep: recording => keepAll(kept, keepAs, recording) }),
+        ...before.room,
         ...(budget === undefined
           ? {}
           : {
@@ -154,21 +148,17 @@ function capsOf(
 
 const NONE = Number.POSITIVE_INFINITY
 
-/** What a drafting before this one was answered, when its limits ended it. It is taken once. */
-async function takeKept(
-  kept: KeptRecordings,
+/** What was kept for this drafting by one before it, and where its own answers are kept. */
+async function keptFor(
+  { kept, clock }: { readonly kept: KeptRecordings; readonly clock: ModelsOptions['clock'] },
   keepAs: string | undefined,
-  model: string,
-): Promise<readonly ModelExchange[]> {
-  if (keepAs === undefined) return []
-  const found = (await kept.read(keepAs)).find(one => one.model === model)
-  if (found !== undefined) await kept.drop(keepAs)
-  return found?.exchanges ?? []
-}
-
-function keepAll(kept: KeptRecordings, keepAs: string, { exchanges, ...recording }: ModelRecording): void {
-  const { planfold: _, version: __, ...asked } = recording
-  for (const exchange of exchanges) kept.append(keepAs, asked, exchange)
+  asked: AskedModel,
+): Promise<{ readonly earlier: readonly ModelExchange[]; readonly room: Pick<SessionRoom, 'kept'> }> {
+  if (keepAs === undefined) return { earlier: [], room: {} }
+  await kept.dropBefore(clock.now() - KEPT_MS)
+  const earlier = (await kept.read(keepAs)).find(one => one.model === asked.model)?.exchanges ?? []
+  const append = (exchange: ModelExchange) => kept.append(keepAs, asked, exchange)
+  return { earlier, room: { kept: { append, drop: () => kept.dropNow(keepAs), earlier: earlier.length } } }
 }
 
 /** Everything that must never be sent in a prompt or kept in a recording. */

@@ -3,6 +3,7 @@
 
 import type { JsonObject } from '../domain/json.ts'
 import { type ModelCost, tokensOf } from '../domain/model-use.ts'
+import { numberOf } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { heuristicPlanner } from './heuristic-planner.ts'
 import {
@@ -79,13 +80,17 @@ async function propose(rooms: Rooms, request: PlanRequest): Promise<PlanProposal
     return await draftPlan(drafting, { intake, answers, open })
   })
   const { drafted, notes } = await criticised(drafting, first)
-  return proposalOf(drafting, drafted, notes)
+  const proposal = proposalOf(drafting, drafted, notes)
+  drafting.model.forget()
+  return proposal
 }
 
 type Message = ModelQuestion['messages'][number]
 
 interface Drafting {
   readonly model: PlanningModel
+  /** No more requests than this, whoever allows what. */
+  readonly callsMax: number
   readonly request: PlanRequest
   /** What the planner that asks nobody found. */
   readonly known: PlanProposal
@@ -104,11 +109,22 @@ async function begin({ models, look }: Rooms, request: PlanRequest, calls: numbe
   })
   if (!opened.ok) throw new PlanningFailure(opened.failure)
   const { model } = opened
+  if (model.earlier > 0)
+    request.tell?.(
+      `${numberOf(model.earlier, 'answer')} of an earlier drafting of this goal, which was cut short, ${model.earlier === 1 ? 'is' : 'are'} not paid again`,
+    )
   const known = await look({ goal, repository })
   const { analysis, kind, definition: usual } = known
   const paths = new Set((await repository.files()).map(({ path }) => path))
   const ground = { goal, commands: analysis.commands, paths }
-  return { model, request, known, ground, briefing: await briefing({ goal, kind, analysis, usual, repository }) }
+  return {
+    model,
+    callsMax: calls,
+    request,
+    known,
+    ground,
+    briefing: await briefing({ goal, kind, analysis, usual, repository }),
+  }
 }
 
 async function ask<T>(
@@ -120,20 +136,24 @@ async function ask<T>(
   return { value: reply.value as T, repairs: reply.repairs }
 }
 
-/** When a limit ends it, what was answered is there for the next time: nothing that was paid for is lost. */
-async function keepingPaid<T>({ model }: Drafting, work: () => Promise<T>): Promise<T> {
+/** Whatever ends it but its own answers, those are there for the next time: nothing that was paid for is lost. */
+async function keepingPaid<T>({ model, callsMax }: Drafting, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof PlanningFailure) || error.failure.code !== 'model:cap') throw error
-    model.keep()
     const { calls, usage, cost } = model.spent()
-    const spent = `${priceText(cost)} and ${tokensOf(usage)} tokens in ${calls} ${calls === 1 ? 'call' : 'calls'}`
+    // Our own bug, or answers that would end the next drafting as well.
+    const isPlanned = error instanceof PlanningFailure
+    if (!isPlanned || BAD_ANSWERS.has(error.failure.code ?? '') || calls >= callsMax) model.forget()
+    if (!isPlanned || error.failure.code !== 'model:cap' || calls >= callsMax) throw error
     const { failure } = error
+    const spent = `${priceText(cost)} and ${tokensOf(usage)} tokens in ${calls} ${calls === 1 ? 'call' : 'calls'}`
     const message = `${failure.message}. Spent so far: ${spent}. The answers are kept: a drafting of the same goal takes them up and does not pay for them again`
     throw new PlanningFailure({ ...failure, message })
   }
 }
+
+const BAD_ANSWERS: ReadonlySet<string> = new Set(['model:malformed', 'model:refused', 'model:truncated'])
 
 async function split(rooms: Rooms, request: SplitRequest): Promise<readonly Wish[]> {
   const drafting = await begin(rooms, request, SPLIT_CALLS_MAX)
@@ -147,6 +167,7 @@ async function split(rooms: Rooms, request: SplitRequest): Promise<readonly Wish
       check: value => partFaults(value as unknown as Parts),
     }),
   )
+  drafting.model.forget()
   return value.wishes.map(({ title, criteria = [] }) => ({ title: title.trim(), criteria }))
 }
 

@@ -94,8 +94,10 @@ export interface PlanningModel {
   spent(): ModelSpent
   /** Everything that was asked and answered, for a replay. */
   recording(): unknown
-  /** Keeps what was answered, for the next drafting of the same goal. */
-  keep(): void
+  /** So many answers of an earlier drafting of the same goal are there; they are not paid again. */
+  readonly earlier: number
+  /** The drafting is done: the next one of the same goal asks anew. */
+  forget(): void
 }
 
 export interface ModelQuestion {

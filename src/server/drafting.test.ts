@@ -107,6 +107,26 @@ describe('a goal for which a request names a model', () => {
     expect((await service.ask('GET', '/plans')).body.items).toHaveLength(before + 1)
   })
 
+  test('a drafting keeps to the budget of its request, says how it goes on, and pays for nothing twice', async () => {
+    script = [...GOOD]
+    const body = { goal: 'Greet three people', model: MODEL }
+    const [cut, first] = await asking(() => post('/plans', { ...body, budget: { calls: 1 } }))
+    expect([cut.status, cut.body.type, first]).toEqual([422, 'urn:planfold:problem:model-cap', 1])
+    expect(cut.body.detail).toMatch(
+      /limit of 1 call is reached.*Spent so far: .* tokens in 1 call\. The answers are kept/,
+    )
+    expect(cut.body.hint).toBe('say it again with {"budget": {"calls": 2}}')
+    const [made, second] = await asking(() => post('/plans', { ...body, budget: { calls: 3, tokens: '600k' } }))
+    expect([made.status, second]).toEqual([201, 2])
+    const [bad, none] = await asking(() => post('/plans', { ...body, budget: { calls: 0, cost: '3 EUR', minutes: 1 } }))
+    expect([bad.status, none]).toEqual([422, 0])
+    expect(bad.body.faults.map(({ path }: { path: string }) => path).sort()).toEqual([
+      'budget.calls',
+      'budget.cost',
+      'budget.minutes',
+    ])
+  })
+
   test('a client that leaves ends the questions', async () => {
     script = [{ silent: true }]
     const before = model.requests.length

@@ -6,26 +6,37 @@ import { join } from 'node:path'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
+import { draftingBudget } from '../format/wire/budget.ts'
+import { refuseBudget } from '../operations/goals/allow-budget.ts'
 import { choosePlanner, HEURISTIC, type PlannerChoice } from '../operations/goals/choose-planner.ts'
 import { type ProposedPlan, pastPlans, proposedPlan } from '../operations/goals/plan-goal.ts'
 import type { RedraftRequest } from '../operations/goals/redraft-plan.ts'
-import { type GoalAnalysis, type Planner, PlanningFailure, type Wish } from '../planners/planner.ts'
+import {
+  type DraftingBudget,
+  type GoalAnalysis,
+  type Planner,
+  PlanningFailure,
+  type Wish,
+} from '../planners/planner.ts'
 import { openRepositoryView } from '../workspace/repository-view.ts'
 import type { DocumentPool } from './documents/document-pool.ts'
 import { invalidRequest, isProblem, type Problem, problem, refused } from './problem.ts'
 import type { RouteRooms } from './service.ts'
 
 export interface Drafting {
-  readonly engine: Pick<EngineInProcess, 'ask'>
+  readonly engine: Pick<EngineInProcess, 'ask' | 'caller'>
   readonly rooms: Pick<RouteRooms, 'documents' | 'planners' | 'root' | 'stateDir' | 'environment' | 'stopping'>
   /** Fires when nobody waits for the plan any more; then no further question is sent to a model. */
   readonly signal?: () => AbortSignal
 }
 
+/** Who drafts, and what that may use. */
+export type DraftChoice = PlannerChoice & { readonly budget?: DraftingBudget | undefined }
+
 export async function proposeFor(
   call: Drafting,
   goal: string,
-  choice: PlannerChoice = {},
+  choice: DraftChoice = {},
   earlier: Pick<RedraftRequest, 'comments' | 'draft'> | null = null,
 ): Promise<ProposedPlan | Problem> {
   const planner = plannerFor(call, choice)
@@ -53,12 +64,12 @@ export interface Drafted extends Pick<ProposedPlan, 'definition' | 'source'> {
  */
 export async function proposeOnce(
   call: Drafting & {
-    readonly engine: Pick<EngineInProcess, 'ask' | 'answered'>
+    readonly engine: Pick<EngineInProcess, 'ask' | 'answered' | 'caller'>
     readonly once: string | undefined
   },
   asked: Json,
   goal: string,
-  choice: PlannerChoice,
+  choice: DraftChoice,
 ): Promise<Drafted | Problem> {
   const isCostly = choice.model !== undefined || choice.planner === 'model'
   const before = isCostly && call.once !== undefined ? await call.engine.answered(call.once, asked) : null
@@ -82,16 +93,23 @@ function toldBy({ extra = {} }: PlanDefinition): Pick<Drafted, 'planner' | 'rati
   }
 }
 
-export const CHOICE_KEYS: readonly string[] = ['planner', 'model', 'template']
+export const CHOICE_KEYS: readonly string[] = ['planner', 'model', 'template', 'budget']
 
 /** Who is to draft, as the body says it. */
-export function readChoice(body: unknown): { readonly [key: string]: string } | Problem {
-  const said = Object.entries(body as JsonObject).filter(([key]) => CHOICE_KEYS.includes(key))
+export function readChoice(body: unknown): ReadChoice | Problem {
+  const { budget, ...rest } = body as JsonObject
+  const said = Object.entries(rest).filter(([key]) => CHOICE_KEYS.includes(key))
   const faults = said
     .filter(([, value]) => typeof value !== 'string' || value === '' || value.length > NAME_MAX)
     .map(([path]) => ({ path, message: 'is no name', hint: `write a name of at most ${NAME_MAX} characters` }))
-  return faults.length > 0 ? invalidRequest('body', faults) : (Object.fromEntries(said) as { [key: string]: string })
+  if (faults.length > 0) return invalidRequest('body', faults)
+  const names = Object.fromEntries(said) as { [key: string]: string }
+  if (budget === undefined) return names
+  const read = draftingBudget.read({ budget })
+  return read.ok ? { ...names, ...read.value } : invalidRequest('body', read.faults)
 }
+
+type ReadChoice = Readonly<Record<string, string>> | (JsonObject & { readonly budget: Record<string, number> })
 
 const NAME_MAX = 200
 
@@ -99,7 +117,7 @@ const NAME_MAX = 200
 export async function splitFor(
   call: Drafting,
   goal: string,
-  choice: PlannerChoice = {},
+  choice: DraftChoice = {},
 ): Promise<readonly Wish[] | Problem> {
   const planner = plannerFor(call, choice)
   if (isProblem(planner)) return planner
@@ -132,16 +150,19 @@ const placeOf = ({ rooms }: { readonly rooms: Pick<RouteRooms, 'root' | 'stateDi
   environment: rooms.environment,
 })
 
-function using({ signal, rooms }: Drafting, { model, template }: PlannerChoice) {
+function using({ signal, rooms }: Drafting, { model, template, budget }: DraftChoice) {
   const { stopping } = rooms
   return {
     ...(model === undefined ? {} : { model }),
     ...(template === undefined ? {} : { template }),
+    ...(budget === undefined ? {} : { budget }),
     signal: signal === undefined ? stopping : AbortSignal.any([signal(), stopping]),
   }
 }
 
-function plannerFor({ rooms }: Drafting, choice: PlannerChoice): Planner | Problem {
+function plannerFor({ rooms, engine }: Drafting, choice: DraftChoice): Planner | Problem {
+  const refusal = choice.budget === undefined ? null : refuseBudget(engine.caller, choice.budget)
+  if (refusal !== null) return refused(refusal)
   const chosen = choosePlanner(rooms.planners, choice)
   switch (chosen.status) {
     case 'chosen':

@@ -86,6 +86,10 @@ export const planWrite = z.strictObject({
   document: z.union([text, record]).optional().describe('a plan in any known format'),
   template: name.optional(),
   model: name.optional().describe('drafts the plan; costs money'),
+  budget: z
+    .strictObject({ calls: z.int().optional(), tokens: z.int().optional(), cost: name.optional() })
+    .optional()
+    .describe('of the model that drafts; cost: 2 USD'),
   values: record.optional(),
   start: z.boolean().optional(),
   tasks: z.array(taskDocument).max(LIST_MAX).optional(),

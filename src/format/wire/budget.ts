@@ -50,6 +50,25 @@ export const budget = wire(
   'Budget',
 )
 
+/** What a drafting may use of a model, as `--budget` says it. */
+export const draftingLimits = z
+  .strictObject({
+    cost: value.money
+      .refine(({ currency }) => currency === 'USD', {
+        message: 'is not in USD, and prices are known in USD',
+        params: { hint: 'write the amount in USD: 2 USD' },
+      })
+      .optional(),
+    tokens: value.amount.optional(),
+    calls: value.count(1_000_000).optional(),
+  })
+  .transform(({ cost, tokens, calls }) => ({
+    ...(cost === undefined ? {} : { usd: cost.amount }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(calls === undefined ? {} : { calls }),
+  }))
+export const draftingBudget = wire(z.strictObject({ budget: draftingLimits }))
+
 export const budgetMore = wire(
   z.strictObject({
     task: z.string().min(1).max(200).optional().meta({ description: 'A group or task; the plan when absent.' }),

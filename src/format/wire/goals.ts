@@ -94,8 +94,8 @@ const one = z.strictObject({
 })
 export const goal = wire(one, 'Goal')
 
-const { planner, model } = plannerChoice
-export const decompose = wire(z.strictObject({ planner, model }))
+const { planner, model, budget } = plannerChoice
+export const decompose = wire(z.strictObject({ planner, model, budget }))
 const whole = one.extend({
   parts: z
     .array(

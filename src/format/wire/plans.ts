@@ -4,9 +4,9 @@
 import { z } from 'zod'
 import { isReadable } from '../dialects/planstore/plan-steps-words.ts'
 import { planJsonSchema } from '../plan/json-schema.ts'
+import { draftingLimits } from './budget.ts'
 import * as part from './field-schemas.ts'
 import { map, moved, reason, time } from './field-schemas.ts'
-
 import * as word from './planstore-fields.ts'
 import { anyOf, wire } from './wire.ts'
 
@@ -178,6 +178,10 @@ export const plannerChoice = {
   planner: named.meta({ description: 'heuristic (asks no model), model or template.' }),
   model: named.meta({ description: 'PROVIDER/NAME; naming one is consent to ask it.' }),
   template: named.meta({ description: 'The template to fill from the goal.' }),
+  budget: draftingLimits.optional().meta({
+    description:
+      'What the model may use in all, in place of 20 calls, 400k tokens and 2 USD; more than that needs the right to decide. The settings of the service hold all the same.',
+  }),
 }
 const goalAlone = z
   .looseObject({ goal: z.string().min(1), ...plannerChoice })

@@ -1,9 +1,9 @@
 // The exchanges of an attempt, on disk as they come: one line each in `models/attempts/` of the state folder. After a crash they say what
-// was answered, so that the next attempt need not pay for it again. So do those of a drafting that reached its limits. They are redacted
+// was answered, so that the next attempt need not pay for it again. So do those of a drafting, until it is done. They are redacted
 // already, and only the user can read them.
 
 import { createHash } from 'node:crypto'
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, rmSync } from 'node:fs'
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../safety/files/directory.ts'
@@ -15,6 +15,9 @@ interface Line {
   readonly asked: AskedModel
   readonly exchange: ModelExchange
 }
+
+/** What a crash left is of no use for longer. */
+export const KEPT_MS = 7 * 24 * 60 * 60_000
 
 export class KeptRecordings {
   readonly #folder: string
@@ -54,8 +57,8 @@ export class KeptRecordings {
     }))
   }
 
-  async drop(name: string): Promise<void> {
-    await rm(this.#file(name), { force: true })
+  dropNow(name: string): void {
+    rmSync(this.#file(name), { force: true })
   }
 
   /** Those that were last written before this. */

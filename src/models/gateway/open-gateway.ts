@@ -13,7 +13,7 @@ import type { Settings } from '../user-settings.ts'
 import type { GatewayLimits, GatewayOpened, GatewayRequest, GatewayWire } from './gateway.ts'
 import { startGateway } from './gateway-server.ts'
 import type { InputEstimates } from './input-estimate.ts'
-import type { KeptRecordings } from './kept-recordings.ts'
+import { KEPT_MS, type KeptRecordings } from './kept-recordings.ts'
 import { GatewayLedger } from './ledger.ts'
 import { wireOfPath } from './routes.ts'
 import { CappedSpending } from './settings-caps.ts'
@@ -41,9 +41,6 @@ const LIMITS: GatewayLimits = {
   idleMs: 10 * 60_000,
   drainMs: 60_000,
 }
-
-/** What a crash left is of no use for longer. */
-const KEPT_MS = 7 * 24 * 60 * 60_000
 
 export async function openGateway(request: GatewayRequest, shared: ModelsShared): Promise<GatewayOpened> {
   const { settings, calls, kept, clock, newId } = shared

@@ -14,7 +14,7 @@ import { inTokenWords } from '../auth/denial-text.ts'
 import { presentFields } from '../planstore/patch.ts'
 import { planItem } from '../planstore/show-plan.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
-import { proposeFor, splitFor } from '../propose-plan.ts'
+import { type DraftChoice, proposeFor, splitFor } from '../propose-plan.ts'
 import type { Call } from '../request.ts'
 import { type Answer, created, ok, route } from '../route.ts'
 import { iso } from '../wire-names.ts'
@@ -179,7 +179,7 @@ const unset = (id: string): wire.GoalItem => ({
   updated_at: null,
 })
 
-type DecomposeCall = Call<undefined, { readonly planner?: string | undefined; readonly model?: string | undefined }>
+type DecomposeCall = Call<undefined, DraftChoice>
 
 /** Thrown out of the middle of a use case. */
 class Stopped extends Error {

@@ -219,7 +219,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the next draft, and how it differs', body: wire.redraft } },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
-        const { comments, ...choice } = call.body
+        const { comments, budget, ...choice } = call.body
         const said = comments.map(({ task = null, text, field, line }) => ({
           task,
           text,
@@ -227,7 +227,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
         }))
         const asked = { plan, said, choice: presentFields(choice) }
         const drafted = await redraftPlan(call.engine, asked, async ({ goal, choice, ...earlier }) => {
-          const proposed = await proposeFor(call, goal, choice, earlier)
+          const proposed = await proposeFor(call, goal, { ...choice, budget }, earlier)
           return isProblem(proposed) ? { problem: proposed } : proposed.proposal
         })
         switch (drafted.status) {

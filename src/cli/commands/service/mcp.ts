@@ -7,7 +7,7 @@ import type { Propose } from '../../../mcp/room.ts'
 import { mcpFactory, type Opened } from '../../../mcp/server.ts'
 import type { Context } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
-import { hintText, partText } from '../../text/hint-text.ts'
+import { partText } from '../../text/hint-text.ts'
 import { VERSION } from '../../version.ts'
 
 export interface McpCommandOptions {
@@ -114,6 +114,7 @@ async function propose(
   } catch (error) {
     if (!(error instanceof PlanningFailure)) throw error
     const { message, hint } = error.failure
+    const { hintText } = await import('../../../mcp/hint-text.ts')
     return { problem: { detail: message, ...(hint === undefined ? {} : { hint: hintText(hint) }) } }
   }
 }
