@@ -96,8 +96,8 @@ describe('planfold adopt', () => {
       const timer = setTimeout(() => started.kill('SIGKILL'), 250 + kills * 130)
       const { exit } = await started.ended
       clearTimeout(timer)
-      // It has come to its end: there is no later moment.
-      if (exit !== null) break
+      // Everything is adopted: there is no later moment.
+      if (exit === 0) break
     }
     const last = await here.planfold('adopt', 'release-fork', '--take-theirs', 'all')
     expect(last, last.stderr + last.stdout).toMatchObject({ exit: 0 })
