@@ -10,6 +10,7 @@ import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { writtenTasks } from '../domain/plan-rules/structure.ts'
 import type { DefinitionFault } from '../format/plan/parse.ts'
 import type { Diagnostic } from '../format/text/diagnostic.ts'
+import type { SurroundingFault } from '../operations/policy/plan-surroundings.ts'
 import type { DocumentOptions, PlanDocument } from '../operations/read-document.ts'
 import type { Context } from './context.ts'
 import { CliError, EXIT, type FileDiagnostic, usage } from './exit.ts'
@@ -92,15 +93,22 @@ export async function readPlanFile(
  * an error, thrown with its place.
  */
 export async function withSurroundings(context: Context, file: PlanFile): Promise<PlanFile> {
-  const { surroundingFaults } = await import('../operations/policy/plan-surroundings.ts')
-  const { placeOf } = await import('./commands/policy/policy.ts')
-  const faults = await surroundingFaults(placeOf(context), file.definition)
+  const faults = await surroundingsOf(context, file.definition)
   const located = faults.map(({ severity, ...fault }) => ({ ...file.locate(fault), severity }))
   const errors = located.filter(({ severity }) => severity === 'error')
   const [first] = errors
   if (first === undefined) return { ...file, warnings: [...file.warnings, ...located] }
   const message = `${first.file}:${first.line}:${first.column}: ${first.message}`
   throw new CliError(EXIT.usage, 'invalid-plan', message, first.hint, errors)
+}
+
+export async function surroundingsOf(
+  context: Context,
+  definition: PlanDefinition,
+): Promise<readonly SurroundingFault[]> {
+  const { surroundingFaults } = await import('../operations/policy/plan-surroundings.ts')
+  const { placeOf } = await import('./commands/policy/policy.ts')
+  return await surroundingFaults(placeOf(context), definition)
 }
 
 /** The same for a text that is there already; `place` says where a line of it was written, when it is made of several files. */

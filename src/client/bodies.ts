@@ -119,6 +119,13 @@ export interface PlanChecked {
   readonly tasks: number
   readonly start: boolean
   readonly warnings: NonNullable<PlanMade['warnings']>
+  /** What policies, secrets and databases around the service will refuse, or ask about. `error`: it will not start. */
+  readonly surroundings: readonly {
+    readonly severity: 'error' | 'warning'
+    readonly task?: string
+    readonly message: string
+    readonly hint?: string
+  }[]
   /** What would be made, in the canonical format. */
   readonly document: JsonObject
 }

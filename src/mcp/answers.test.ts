@@ -45,6 +45,13 @@ test('an agent may lower the budget of a drafting, and does not allow itself mor
   expect((await draft({ model, budget: { calls: 20, tokens: 9_000 } })).error).not.toBe(true)
 })
 
+test('a preview tells what is around the plan and will refuse it', async () => {
+  const me = await agents().agent({ as: 'agent-7' })
+  const tasks = [{ id: 'ship', run: ['true'], secrets: ['DEPLOY_KEY'] }]
+  const said = await me.write({ action: 'create', name: 'shop', tasks, preview: true })
+  expect(said.text).toContain("- warning: nobody said where the secret 'DEPLOY_KEY' comes from: 'ship' will fail")
+})
+
 describe('a report', () => {
   test('that waits for a person says so, and an older refusal is no reason any more', async () => {
     const { me } = await shop()

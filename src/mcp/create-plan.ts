@@ -15,7 +15,7 @@ import { readDocument } from '../operations/read-document.ts'
 import { createOrder } from '../operations/run-plan.ts'
 import type { PlanStart } from '../operations/start-plan.ts'
 import { findTemplate, planFromTemplate } from '../operations/templates.ts'
-import { faultLines, refusalText } from './hint-text.ts'
+import { faultLines, hintText, refusalText } from './hint-text.ts'
 import { clean } from './plan-text.ts'
 import { type Room, ToolError, type Written } from './room.ts'
 
@@ -24,7 +24,8 @@ type Create = Extract<Order, { readonly type: 'create' }>
 export async function createFrom(room: Room, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const asked = isPlanned(input) ? { asked: { ...input } as Json } : {}
   const create = (await draftedBefore(room, input, { ...submit, ...asked })) ?? (await orderFrom(room, input))
-  if (input.preview === true) return { plan: null, said: [previewText(create.definition)] }
+  if (input.preview === true)
+    return { plan: null, said: [previewText(create.definition), ...(await aroundLines(room, create.definition))] }
   // Made and started, or neither: what would keep it from starting is looked at first.
   if (input.start === true) await mustRun(room)
   const made = await createPlan(
@@ -78,6 +79,18 @@ export function mustStart(started: PlanStart, plan: PlanId): void {
         : []
   if (faults.length > 0) throw new ToolError(faultLines(faults).join('\n'), plan)
   throw new ToolError(`error: the plan was not started (${started.status})`, plan)
+}
+
+const AROUND_MAX = 20
+
+async function aroundLines({ around }: Room, definition: PlanDefinition): Promise<readonly string[]> {
+  const faults = (await around?.(definition)) ?? []
+  return faults
+    .slice(0, AROUND_MAX)
+    .map(
+      ({ severity, message, hint }) =>
+        `- ${severity}: ${clean(message)}${hint === undefined ? '' : ` (${clean(hintText(hint))})`}`,
+    )
 }
 
 const previewText = ({ name, tasks }: PlanDefinition): string =>

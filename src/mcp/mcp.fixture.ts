@@ -8,9 +8,10 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { onTestFinished } from 'vitest'
 import { setup } from '../engine/rooms.fixture.ts'
 import { proposedPlan } from '../operations/goals/plan-goal.ts'
+import { surroundingFaults } from '../operations/policy/plan-surroundings.ts'
 import { heuristicPlanner } from '../planners/heuristic-planner.ts'
 import { openRepositoryView } from '../workspace/repository-view.ts'
-import type { Propose } from './room.ts'
+import type { Around, Propose } from './room.ts'
 import { type McpOptions, mcpFactory } from './server.ts'
 
 export type Era = '2025' | '2026'
@@ -46,7 +47,9 @@ export const propose: Propose = async goal => {
 /** One store; as many agents on it as are asked for. */
 export function agents() {
   const { engine, worker, rooms } = setup()
-  const opened = { engine, now: () => rooms.clock.now(), templates: rooms.stateDir, propose }
+  const place = { root: rooms.root, stateDir: rooms.stateDir, environment: { HOME: '/nonexistent' } }
+  const around: Around = async definition => await surroundingFaults(place, definition)
+  const opened = { engine, now: () => rooms.clock.now(), templates: rooms.stateDir, propose, around }
   const agent = async ({ era = '2026', answers, ...options }: AgentOptions = {}): Promise<Agent> => {
     const [ours, theirs] = InMemoryTransport.createLinkedPair()
     const factory = mcpFactory({ open: async () => opened, version: '0', environment: {}, ...options })

@@ -1,7 +1,8 @@
 // What the tools are given: the engine in the name of the agent that calls, and how a plan is meant by what it says.
 
+import type { Hint } from '../domain/hint.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
-import type { Field } from '../domain/plan.ts'
+import type { Field, PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type { EngineInProcess, Submitted } from '../engine/engine.ts'
@@ -27,6 +28,13 @@ export type Propose = (
   choice?: { readonly model?: string; readonly budget?: DraftingBudget },
 ) => Promise<ProposedPlan | { readonly problem: { readonly detail: string; readonly hint?: string } }>
 
+/** What policies, secrets and databases around a plan will refuse. */
+export type Around = (
+  definition: PlanDefinition,
+) => Promise<
+  readonly { readonly severity: 'error' | 'warning'; readonly message: string; readonly hint?: Hint | undefined }[]
+>
+
 export interface Room {
   /** Bound to the agent: it may work on plans, and decides about none. */
   readonly engine: EngineInProcess
@@ -35,6 +43,7 @@ export interface Room {
   readonly templates: string
   /** Proposes a plan for a goal, from what stands in the workspace. */
   readonly propose: Propose
+  readonly around?: Around
 }
 
 /** What was done, and the plan it was done to. */

@@ -109,14 +109,20 @@ async function roomFor(
 ): Promise<Room | CallToolResult> {
   const opened = await options.open(create)
   if (opened === null) return none
-  const { engine, now, templates, propose } = opened
+  const { engine, now, templates, propose, around } = opened
   const meta = context?.mcpReq._meta
   const sent = context?.mcpReq.envelope as Envelope | undefined
   const client = sent?.[CLIENT_INFO_META_KEY]?.name ?? server.server.getClientVersion()?.name
   const { caller } = engine
   const actor =
     options.isNamed === true ? tokenAgent(caller) : agentName(options.as, options.environment, { meta, client })
-  return { engine: engine.as(agentCaller(caller, actor)), now, templates, propose }
+  return {
+    engine: engine.as(agentCaller(caller, actor)),
+    now,
+    templates,
+    propose,
+    ...(around === undefined ? {} : { around }),
+  }
 }
 
 const NO_PLANS = 'There are no plans here yet.\nNext: plan_write {"action":"create","goal":"…","tasks":[…]}'

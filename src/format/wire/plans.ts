@@ -353,6 +353,17 @@ const made = z.strictObject({
 })
 export const planMade = wire(made, 'PlanMade')
 
+export const surroundings = z
+  .array(
+    z.strictObject({
+      severity: z.enum(['error', 'warning']).meta({ description: 'error: it will not start.' }),
+      task: z.string().optional(),
+      message: z.string(),
+      hint: z.string().optional(),
+    }),
+  )
+  .meta({ description: 'What policies, secrets and databases around the service will refuse, or ask about.' })
+
 const checked = z.strictObject({
   status: z.literal('dry_run'),
   name: z.string(),
@@ -361,6 +372,7 @@ const checked = z.strictObject({
   tasks: z.int(),
   start: z.boolean().meta({ description: 'It would be started at once.' }),
   warnings: z.array(warning),
+  surroundings,
   document: part.map.meta({ description: 'What would be made, in the canonical format.' }),
 })
 export const planChecked = wire(checked, 'PlanChecked')

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { after, cursor, document, json, limit, map, page, time, whole } from './field-schemas.ts'
 import { goalAnalysis } from './goals.ts'
-import { plannerChoice } from './plans.ts'
+import { plannerChoice, surroundings } from './plans.ts'
 import { planState, taskState } from './planstore-fields.ts'
 import { wire } from './wire.ts'
 
@@ -278,6 +278,7 @@ export const analysis = wire(
     parallel_groups: z.array(z.array(z.string())),
     estimated_speedup: z.number(),
     findings: z.array(z.looseObject({ code: z.string(), severity: z.string(), message: z.string() })),
+    surroundings,
   }),
   'Analysis',
 )

@@ -24,14 +24,14 @@ export interface SurroundingFault extends DefinitionFault {
 export async function surroundingFaults(
   place: SettingsPlace,
   definition: PlanDefinition,
-  /** Of the program that will run the plan. */
-  runners: readonly string[] = [],
+  /** Of the program that will run the plan; null when they are not known, and nothing is said about them. */
+  runners: readonly string[] | null = [],
 ): Promise<readonly SurroundingFault[]> {
   const tasks = allTasks(definition)
   return [
     ...(await policyFaults(place, definition, tasks)),
     ...(await secretFaults(place, tasks)),
-    ...tasks.flatMap(task => runnerFaults(task, runners)),
+    ...(runners === null ? [] : tasks.flatMap(task => runnerFaults(task, runners))),
     ...(await Promise.all(tasks.map(task => databaseFaults(place.root, task)))).flat(),
   ]
 }

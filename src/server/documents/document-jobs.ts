@@ -16,6 +16,7 @@ import { type ProposedPlan, proposedPlan } from '../../operations/goals/plan-goa
 import { printDocument, readDocument } from '../../operations/read-document.ts'
 import { prepareRevision, readRevision } from '../../operations/revise-plan.ts'
 import type { PastPlan, PlanComment } from '../../planners/planner.ts'
+import { hintText } from '../hint-text.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
 import { JSON_TYPE, onWire } from '../wire-names.ts'
 import { documentFrom, faulty, formatCalled, type ReadDocument } from './read-document.ts'
@@ -51,9 +52,16 @@ export interface DrawInput {
   readonly as: keyof typeof PICTURES
 }
 
-export interface AnalyzeInput {
-  readonly plan: string
+/** A plan, and the workspace and settings around it. */
+export interface AroundInput {
   readonly definition: PlanDefinition
+  readonly root: string
+  readonly stateDir: string
+  readonly environment: { readonly [name: string]: string | undefined }
+}
+
+export interface AnalyzeInput extends AroundInput {
+  readonly plan: string
   readonly now: number
 }
 
@@ -87,6 +95,7 @@ export const JOBS = {
     text: PICTURES[as](definition, new Map(statuses)),
   }),
   analyze,
+  surroundings,
   check: ({ definition }: CheckInput) => checkPlan(definition),
   propose,
 } as const
@@ -100,7 +109,8 @@ async function propose({ goal, past, comments = [], ...place }: ProposeInput): P
 }
 
 /** What can be known without running it, as the JSON text that is sent: of a plan at the cap it has ten megabytes. */
-function analyze({ plan, definition, now }: AnalyzeInput): Printed | Problem {
+async function analyze(input: AnalyzeInput): Promise<Printed | Problem> {
+  const { plan, definition, now } = input
   const { criticalPath, waves, groups, estimate, parallelism, tasks, findings, ...rest } = analyzed(definition, { now })
   const body = {
     plan_id: plan,
@@ -114,9 +124,20 @@ function analyze({ plan, definition, now }: AnalyzeInput): Printed | Problem {
     parallelism: onWire(parallelism),
     estimate: onWire(estimate),
     findings: onWire(findings),
+    surroundings: await surroundings(input),
     ...(onWire(rest) as object),
   }
   return { type: JSON_TYPE, text: JSON.stringify(body) }
+}
+
+/** What policies, secrets and databases here will refuse. Which runners there are is known to the program around the service alone. */
+async function surroundings({ definition, ...place }: AroundInput) {
+  const { surroundingFaults } = await import('../../operations/policy/plan-surroundings.ts')
+  return (await surroundingFaults(place, definition, null)).map(({ severity, task, message, hint }) => ({
+    ...{ severity, message },
+    ...(task === undefined ? {} : { task }),
+    ...(hint === undefined ? {} : { hint: hintText(hint) }),
+  }))
 }
 
 function readPlan({ text, name, from }: ReadPlanInput): ReadDocument | Problem {

@@ -98,7 +98,7 @@ export class DocumentPool {
   }
 
   /** The same as `run`, for a definition: its length is measured while it is written out. */
-  async runOn<N extends 'analyze' | 'print' | 'draw' | 'check'>(
+  async runOn<N extends 'analyze' | 'surroundings' | 'print' | 'draw' | 'check'>(
     job: N,
     input: JobInput<N>,
   ): Promise<JobOutput<N> | Problem> {

@@ -20,6 +20,9 @@ export async function showDraft(call: Asking, { definition, warnings = [], start
   const faults = await call.rooms.documents.runOn('check', { definition })
   if (isProblem(faults)) return faults
   if (faults.length > 0) return unsound(faults)
+  const { root, stateDir, environment } = call.rooms
+  const around = await call.rooms.documents.runOn('surroundings', { definition, root, stateDir, environment })
+  if (isProblem(around)) return around
   const { name, title = null, tasks } = definition
   const body: PlanChecked = {
     status: 'dry_run',
@@ -29,6 +32,7 @@ export async function showDraft(call: Asking, { definition, warnings = [], start
     tasks: tasks.length,
     start,
     warnings: warnings.map(withoutSeverity),
+    surroundings: around,
     document: raisePlan(definition) as PlanChecked['document'],
   }
   return ok(body)

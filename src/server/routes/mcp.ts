@@ -3,7 +3,9 @@
 
 import { join } from 'node:path'
 import { createMcpHandler, type McpServerFactory } from '@modelcontextprotocol/server'
+import type { PlanDefinition } from '../../domain/plan.ts'
 import { mcpFactory } from '../../mcp/server.ts'
+import { isProblem } from '../problem.ts'
 import { proposeFor } from '../propose-plan.ts'
 import { type AnyRoute, type RawRoute, rawRoute } from '../route.ts'
 
@@ -39,6 +41,11 @@ export const mcpRoutes = [
       now: rooms.now,
       templates: join(rooms.stateDir, 'templates'),
       propose: (goal: string, choice = {}) => proposeFor({ engine, rooms, signal }, goal, choice),
+      around: async (definition: PlanDefinition) => {
+        const { root, stateDir, environment } = rooms
+        const found = await rooms.documents.runOn('surroundings', { definition, root, stateDir, environment })
+        return isProblem(found) ? [] : found
+      },
     }
     return mcpFactory({
       open: async () => opened,

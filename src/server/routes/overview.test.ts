@@ -89,6 +89,16 @@ describe('a dry run of making a plan', () => {
     expect(await service.composed.engine.ask({ type: 'position' })).toBe(before)
   })
 
+  test('tells what is around it that will refuse it, as the analysis does', async () => {
+    const secret = { ...document, name: 'secretive', tasks: [{ id: 'a', run: 'true', secrets: ['DEPLOY_KEY'] }] }
+    const tried = await ask('POST', '/plans?dry_run=1', secret)
+    expect(tried.body.surroundings).toMatchObject([
+      { severity: 'warning', task: 'a', message: expect.stringContaining("the secret 'DEPLOY_KEY'") },
+    ])
+    expect((await ask('POST', '/plans', secret)).status).toBe(201)
+    expect((await ask('GET', '/plans/secretive/analyze')).body.surroundings).toEqual(tried.body.surroundings)
+  })
+
   test('tells what is wrong as the making does', async () => {
     const wrong = { ...document, tasks: [{ id: 'a', run: ['ls'], cwd: '/srv', needs: ['gone'] }] }
     const [tried, made] = [await ask('POST', '/plans?dry_run=1', wrong), await ask('POST', '/plans', wrong)]

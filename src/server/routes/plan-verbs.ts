@@ -313,8 +313,9 @@ export const lookingRoutes: readonly AnyRoute[] = [
       await withPlan(call, async ({ plan }) => {
         const current = await call.engine.ask({ type: 'definition', plan })
         if (current === null) return gone()
-        const { documents, now } = call.rooms
-        const found = await documents.runOn('analyze', { plan, definition: current.definition, now: now() })
+        const { documents, now, root, stateDir, environment } = call.rooms
+        const { definition } = current
+        const found = await documents.runOn('analyze', { plan, definition, root, stateDir, environment, now: now() })
         return isProblem(found) ? found : { status: 200, raw: { type: found.type, data: found.text } }
       }),
   }),

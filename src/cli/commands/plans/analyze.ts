@@ -6,14 +6,16 @@ import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { printMoney } from '../../../format/text/units.ts'
 import { analyzed } from '../../../operations/analyze-plan.ts'
+import type { SurroundingFault } from '../../../operations/policy/plan-surroundings.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
-import { isFile, type PlanFile, readPlanFile } from '../../plan-file.ts'
+import { isFile, type PlanFile, readPlanFile, surroundingsOf } from '../../plan-file.ts'
 import type { Paint } from '../../terminal/paint.ts'
 import { cut, table, width } from '../../terminal/table.ts'
+import { hintText } from '../../text/hint-text.ts'
 
 // An analysis as people read it, on about one screen: the waves, the critical path, the estimate, then what is wrong or risky,
 // the worst in full and the rest by kind.
@@ -229,14 +231,21 @@ export async function analyze(
     topLevelMax: options.maxTasks,
   })
   const findings = placed(analysis.findings, looked)
-  const bad = analysis.findings.filter(
+  const around = await surroundingsOf(context, looked.definition)
+  const surroundings = around.map(({ hint, ...fault }) => ({
+    ...fault,
+    ...(hint === undefined ? {} : { hint: hintText(hint) }),
+    ...placeIn(looked, fault),
+  }))
+  const bad = [...analysis.findings, ...surroundings].filter(
     ({ severity }) => severity === 'error' || (options.strict === true && severity === 'warning'),
   ).length
   const { name } = looked.definition
   const sketch = looked.file?.told.sketch ?? []
-  answer(context, { name, ok: bad === 0, sketch, ...analysis, findings }, () =>
-    report(context, looked, analysis, findings),
-  )
+  answer(context, { name, ok: bad === 0, sketch, ...analysis, findings, surroundings }, () => [
+    ...report(context, looked, analysis, findings),
+    ...aroundLines(surroundings, context.paint),
+  ])
   return bad === 0 ? EXIT.done : EXIT.usage
 }
 
@@ -247,7 +256,33 @@ function placed(findings: readonly Finding[], { file }: LookedAt): readonly Plac
   if (file === null) return findings
   return findings.map((finding, at) => {
     if (at >= PLACED_MAX) return finding
-    const { line, column } = file.locate(finding)
-    return { ...finding, file: file.path, line, column }
+    return { ...finding, ...placeIn({ file }, finding) }
   })
+}
+
+function placeIn({ file }: Pick<LookedAt, 'file'>, fault: Parameters<PlanFile['locate']>[0]) {
+  if (file === null) return {}
+  const { line, column } = file.locate(fault)
+  return { file: file.path, line, column }
+}
+
+type Around = Omit<SurroundingFault, 'hint'> & { readonly hint?: string; readonly line?: number }
+
+const AROUND_MAX = 20
+
+/** What policies, secrets, runners and databases here will refuse. */
+function aroundLines(surroundings: readonly Around[], paint: Paint): readonly string[] {
+  if (surroundings.length === 0) return []
+  const left = surroundings.length - AROUND_MAX
+  return [
+    '',
+    'around the plan, here:',
+    ...surroundings
+      .slice(0, AROUND_MAX)
+      .flatMap(({ severity, message, hint, line }) => [
+        `${tint(paint, severity)(severity)}: ${escapeForTerminal(message)}${line === undefined ? '' : ` (line ${line})`}`,
+        ...(hint === undefined ? [] : [paint.dim(`  hint: ${escapeForTerminal(hint)}`)]),
+      ]),
+    ...(left > 0 ? [paint.dim(`… and ${number(left, 'more')}; --json shows all`)] : []),
+  ]
 }

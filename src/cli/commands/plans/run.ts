@@ -51,6 +51,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
     return await withState(context, { create: false }, async composed => {
       tellWarnings(context, composed)
       const { plan, name } = await findPlan(composed.engine, word)
+      await tellSurroundings(context, composed, plan)
       const since = await versionOf(composed, plan)
       const goOn = options.again === true ? {} : { goOn: { rationale: `run ${name}`, ...unsafeOf(options) } }
       return await startAndDrive(context, composed, { plan, name, since, ...goOn }, options)
@@ -71,6 +72,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
   return await withState(context, { create: true }, async composed => {
     tellWarnings(context, composed)
     await refuseRepository(composed, file)
+    await tellSurroundings(context, composed, file.definition.name, file)
     const taken = await takeUp(context, composed, file, options)
     if (options.start) return await startAndDrive(context, composed, { ...taken, checked: true }, options)
     const status = (await composed.engine.ask({ type: 'summary', plan: taken.plan }))?.status ?? 'draft'
@@ -100,6 +102,35 @@ async function tellFileWarnings(context: Context, { warnings }: PlanFile): Promi
   const { printDiagnostics } = await import('../../text/diagnostics.ts')
   for (const line of printDiagnostics(context.paint, warnings)) printNote(context, line)
 }
+
+/**
+ * Before a plan begins: what around it will let a task fail or wait. What keeps the plan itself from starting is refused when it starts, in
+ * the same words. A plan that has begun has been told.
+ */
+async function tellSurroundings(
+  context: Context,
+  { engine }: Composed,
+  plan: string,
+  file?: Pick<PlanFile, 'definition' | 'locate'>,
+): Promise<void> {
+  const { status = 'draft' } = (await engine.ask({ type: 'summary', plan: plan as PlanId })) ?? {}
+  if (status !== 'draft') return
+  const definition = file?.definition ?? (await engine.ask({ type: 'definition', plan: plan as PlanId }))?.definition
+  if (definition === undefined) return
+  const { surroundingsOf } = await import('../../plan-file.ts')
+  const warnings = (await surroundingsOf(context, definition)).filter(({ severity }) => severity === 'warning')
+  if (warnings.length === 0) return
+  if (file === undefined)
+    for (const { message, hint } of warnings.slice(0, TOLD_MAX))
+      printNote(context, escapeForTerminal(`warning: ${message}${hint === undefined ? '' : ` (${hintText(hint)})`}`))
+  else {
+    const { printDiagnostics } = await import('../../text/diagnostics.ts')
+    const placed = warnings.map(({ severity, ...fault }) => ({ ...file.locate(fault), severity }))
+    for (const line of printDiagnostics(context.paint, placed)) printNote(context, line)
+  }
+}
+
+const TOLD_MAX = 20
 
 /** What in the environment is not followed. */
 export function tellWarnings(context: Context, { warnings }: Composed): void {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newPlace } from '../../place.fixture.ts'
+import { analyze } from '../plans/analyze.ts'
 import { log } from '../plans/log.ts'
 import { run } from '../plans/run.ts'
 import { listAll, remove, set } from './secrets.ts'
@@ -169,6 +170,13 @@ tasks:
       'p.yaml',
       'planfold: 1\nname: p\ntasks: [{ id: a, effect: pure, secrets: [TOKEN], run: [env] }]\n',
     )
+    const plain = { environment: environment() }
+    const analysis = await place.say(context => analyze(context, 'p.yaml', {}), plain)
+    expect(analysis.stdout).toContain(
+      "around the plan, here:\nwarning: nobody said where the secret 'TOKEN' comes from: 'a' will fail (line 3)",
+    )
+    const told = await place.say(context => run(context, 'p.yaml', { start: false }), plain)
+    expect(told.stderr).toContain("nobody said where the secret 'TOKEN' comes from: 'a' will fail")
     const { stdout } = await place.say(context => run(context, 'p.yaml', { start: true }), options())
     expect(stdout).toContain("nobody said where the secret 'TOKEN' comes from")
     expect(stdout).toContain('planfold secrets set TOKEN')

@@ -70,6 +70,11 @@ class State {
           now,
           templates: join(stateDir, 'templates'),
           propose: (goal, choice) => propose(composed, this.#context.environment, goal, choice),
+          around: async definition => {
+            const { surroundingFaults } = await import('../../../operations/policy/plan-surroundings.ts')
+            const { environment } = this.#context
+            return await surroundingFaults({ root: composed.root, stateDir, environment }, definition)
+          },
         }
       } catch (error) {
         // Looked for again with the next call: somebody may have made it meanwhile.
