@@ -1,5 +1,5 @@
 // Live events over real sockets and real kills: whoever comes back has missed nothing and hears nothing twice (P53); whoever does
-// not read costs little and is cut off (P54). `PLANFOLD_RECONNECTS=10000` asks for more of the first.
+// not read costs little and is cut off (P54). `npm run crash` has more of the first, and `PLANFOLD_RECONNECTS=10000` still more.
 
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,8 +16,9 @@ import { external, plan } from '../../src/testing/index.ts'
 import { cuttingProxy } from './cutting-proxy.fixture.ts'
 import { MAIN } from './planfold.fixture.ts'
 
-const RECONNECTS = Number(process.env.PLANFOLD_RECONNECTS ?? 100)
-const KILLS = Math.max(4, Math.round(RECONNECTS / 100))
+const IS_LONG = process.env.PLANFOLD_CRASH === 'all'
+const RECONNECTS = Number(process.env.PLANFOLD_RECONNECTS ?? (IS_LONG ? 400 : 60))
+const KILLS = Math.max(IS_LONG ? 4 : 2, Math.round(RECONNECTS / 100))
 const SUBSCRIBERS = 10
 const ANA = 'ana' as Actor
 
