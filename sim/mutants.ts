@@ -24,6 +24,8 @@ export interface Mutant {
   readonly caughtBy: readonly InvariantId[]
   /** Faults without which it would never show. */
   readonly needs: readonly Fault[]
+  /** A seed that found it; tried before all others. */
+  readonly seed?: string
   readonly expectsThrows?: true
   readonly update?: (store: StoreMemory, ground: Ground) => Store['update']
   readonly runners?: (runners: ReadonlyMap<ActionType, Runner>, ground: Ground) => ReadonlyMap<ActionType, Runner>
@@ -38,6 +40,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     // M2: the store takes whatever fence is written there for the writer's own.
     name: 'fence not checked',
+    seed: '0x24',
     caughtBy: ['I2'],
     needs: ['pause', 'crash'],
     update:
@@ -215,6 +218,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     // The journal says that it went back; the files say otherwise.
     name: 'rollback without files',
+    seed: '0x30',
     caughtBy: ['I19', 'I6'],
     needs: [],
     snapshots: snapshots => ({

@@ -17,8 +17,8 @@ import { Random } from './random.ts'
 import { failureText, run } from './run.ts'
 import { Books } from './spending.ts'
 
-const RULE_SEEDS = Number(process.env.PLANFOLD_SPENDER_RULES ?? 250)
-const ENGINE_SEEDS = Number(process.env.PLANFOLD_SPENDER_SEEDS ?? 3)
+const RULE_SEEDS = Number(process.env.PLANFOLD_SPENDER_RULES ?? 100)
+const ENGINE_SEEDS = Number(process.env.PLANFOLD_SPENDER_SEEDS ?? 2)
 const TIMEOUT_MS = 1_200_000
 
 interface Call {

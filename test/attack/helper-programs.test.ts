@@ -12,6 +12,7 @@ import { newPlace } from '../../src/cli/place.fixture.ts'
 import { tellCommand } from '../../src/publishers/command-hook.ts'
 import { findProgram, foreignFolders, helperPath } from '../../src/safety/find-program.ts'
 import { openGit } from '../../src/workspace/git/open-git.ts'
+import { planfoldIn } from '../e2e/in-process.fixture.ts'
 
 const PROGRAMS = ['git', 'gh', 'sh', 'vi', 'bwrap', 'cat', 'false', 'curl']
 
@@ -52,13 +53,27 @@ describe('a program of the repository is not taken for a helper of ours', () => 
     expect(ran().trim().split('\n')).toHaveLength(WAYS.length)
   })
 
-  test.each(WAYS)('planfold with %s in PATH', async way => {
-    const { root, base, home, ran } = hostile()
-    const env = { PATH: paths(root, base)[way], HOME: home, TMPDIR: base }
-    for (const [cwd, word] of [
+  const commands = (root: string) =>
+    [
       [root, 'status'],
       [join(root, 'inner/deep'), 'log'],
-    ] as const) {
+    ] as const
+
+  test.each(WAYS)('planfold with %s in PATH', async way => {
+    const { root, base, home, ran } = hostile()
+    const environment = { PATH: paths(root, base)[way], HOME: home, TMPDIR: base }
+    for (const [cwd, word] of commands(root)) {
+      const { exit, stderr } = await planfoldIn(cwd, environment)(word)
+      expect([exit, stderr]).toEqual([2, expect.stringContaining('there is no Planfold state')])
+    }
+    expect(ran()).toBe('')
+  })
+
+  test('planfold in a process of its own, with each of them in PATH', async () => {
+    const { root, base, home, ran } = hostile()
+    const ways = Object.values(paths(root, base)).map(PATH => PATH.slice(0, -usual.length - 1))
+    const env = { PATH: [...ways, usual].join(':'), HOME: home, TMPDIR: base }
+    for (const [cwd, word] of commands(root)) {
       // The built program where there is one: it starts ten times as fast.
       const built = join(import.meta.dirname, '../../dist/cli/main.js')
       const source = ['--import', import.meta.resolve('tsx'), join(import.meta.dirname, '../../src/cli/main.ts')]

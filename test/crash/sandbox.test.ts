@@ -6,13 +6,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
 import { CLI, until } from './harness.ts'
+import { ALL } from './kill-points.ts'
 
 // A task that does everything to stay: it forks, ignores being asked to end, leaves its session, empties its environment and writes
 // every 10 ms. When Planfold is killed nothing of it may live, and nothing may be written any more.
 
 const standing = await bubblewrap({ environment: process.env, outside: [] }).check()
 if (!standing.ok) console.log(`skipped: ${standing.failure.message}`)
-const TIMES = process.env.PLANFOLD_CRASH === 'all' ? 50 : 3
+const TIMES = ALL ? 50 : 2
 const base = mkdtempSync(join(tmpdir(), 'planfold-walls-'))
 afterAll(() => rmSync(base, { recursive: true, force: true }))
 
@@ -130,12 +131,12 @@ describe.skipIf(!standing.ok)('nothing of a task outlives', () => {
   })
 })
 
-/** A child of Planfold that is bubblewrap: looked for without a pause. The canary is one too, and has ended by then. */
+/** A child of Planfold that is bubblewrap: looked for all the time. The canary is one too, and has ended by then. */
 async function untilStarted({ child, mark }: Scene): Promise<void> {
   const deadline = performance.now() + 60_000
   for (;;) {
     if (processesWith(mark).some(pid => pid !== String(child.pid))) return
     if (child.exitCode !== null || performance.now() > deadline) throw new Error('it was never started')
-    await new Promise(resolve => setImmediate(resolve))
+    await pause(1)
   }
 }

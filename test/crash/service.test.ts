@@ -7,11 +7,13 @@ import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Random } from '../../sim/random.ts'
+import { commandIn } from './command.ts'
 import { makeFolder, until } from './harness.ts'
 import { type JournalEntry, readJournal, readPlans } from './kill-loop/journal.ts'
 import { readLedger } from './kill-loop/ledger.ts'
+import { ALL } from './kill-points.ts'
 
-const KILLS = Number(process.env.PLANFOLD_KILLS ?? (process.env.PLANFOLD_CRASH === 'all' ? 200 : 4))
+const KILLS = Number(process.env.PLANFOLD_KILLS ?? (ALL ? 200 : 3))
 const SEED = Number(process.env.PLANFOLD_SEED ?? Math.floor(Date.now() / 1_000) % 1_000_000)
 const WRITERS = 6
 const MAIN = join(process.env.PLANFOLD_DIST ?? resolve(import.meta.dirname, '../../dist'), 'cli/main.js')
@@ -196,7 +198,7 @@ test(`${KILLS} kills of the service under load: nothing acknowledged is lost or 
     ['check', '--read-data'],
     ['audit', 'verify', '--all'],
   ])
-    expect(await exitOf(workspace, argv)).toBe(0)
+    expect((await commandIn(workspace)(argv)).code).toBe(0)
   rmSync(base, { recursive: true, force: true })
 })
 
@@ -262,9 +264,4 @@ function expectPlansDone(workspace: string, journal: readonly JournalEntry[], fi
       expect(mine.filter(line => line.attempt > (attempt ?? 0))).toEqual([])
     }
   }
-}
-
-function exitOf(workspace: string, argv: readonly string[]): Promise<number | null> {
-  const child = spawn(process.execPath, [MAIN, ...argv], { cwd: workspace, stdio: 'ignore' })
-  return new Promise(done => child.once('close', done))
 }

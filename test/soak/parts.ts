@@ -39,6 +39,8 @@ const SEEDS = 20_000
 const SEEDS_AT_ONCE = 1_000
 /** So many of the seeds are run twice, and must leave the same trace. */
 const SEEDS_TWICE = 500
+/** So many are replayed. */
+const SEEDS_REPLAYED = 1_000
 const SPENDERS = 1_000
 const RUNS = 2_000
 const RANDOM_KILLS = 3_000
@@ -102,9 +104,13 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
     },
     {
       name: 'simulator',
-      does: `${sum(seeds)} seeds of the simulator`,
+      does: `${sum(seeds)} seeds of the simulator, some of them twice or replayed`,
       commands: [
         { env: {}, argv: npm('sim', '--twice', '--seeds', String(Math.max(1, Math.round(SEEDS_TWICE * scale)))) },
+        {
+          env: { REPLAY_SEEDS: String(Math.max(50, Math.round(SEEDS_REPLAYED * scale))) },
+          argv: vitest('unit:*', 'sim/replay.test.ts'),
+        },
         ...seeds.map((count, at) => ({
           env: {},
           argv: npm('sim', '--seed', `0x${(seed + at * SEEDS_AT_ONCE).toString(16)}`, '--seeds', String(count)),
