@@ -38,7 +38,17 @@ const forkFolder = (...names: string[]) => path('.planfold', 'work', 'plan-fork'
 const git = (cwd: string, ...args: string[]) =>
   execFileSync(
     'git',
-    ['-c', 'user.name=a', '-c', 'user.email=a@example.com', '-c', 'init.defaultBranch=main', ...args],
+    [
+      '-c',
+      'user.name=a',
+      '-c',
+      'user.email=a@example.com',
+      '-c',
+      'init.defaultBranch=main',
+      '-c',
+      'maintenance.auto=false',
+      ...args,
+    ],
     {
       cwd,
       encoding: 'utf8',

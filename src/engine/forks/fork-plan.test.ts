@@ -41,7 +41,17 @@ const work = (name: string, ...names: string[]) => ['.planfold', 'work', name, .
 const git = (...args: string[]) =>
   execFileSync(
     'git',
-    ['-c', 'user.name=a', '-c', 'user.email=a@example.com', '-c', 'init.defaultBranch=main', ...args],
+    [
+      '-c',
+      'user.name=a',
+      '-c',
+      'user.email=a@example.com',
+      '-c',
+      'init.defaultBranch=main',
+      '-c',
+      'maintenance.auto=false',
+      ...args,
+    ],
     { cwd: place.root, encoding: 'utf8' },
   ).trim()
 

@@ -220,7 +220,7 @@ it('every picture shows every task and every edge of any plan, and none throws',
       const sections = markdown(definition, statuses).match(/^### \d+\./gm) ?? []
       expect(sections.length).toBe(names.size)
     }),
-    { numRuns: 150 },
+    { numRuns: Number(process.env.PLANFOLD_RUNS ?? 50) },
   )
 })
 

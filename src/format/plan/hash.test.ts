@@ -77,7 +77,7 @@ describe('the same plan has the same hash', () => {
         expect(hashOf(printJson(definition))).toBe(hash)
         expect(hashOf(printYaml(definition))).toBe(hash)
       }),
-      { numRuns: 25 },
+      { numRuns: RUNS },
     )
   })
 
@@ -93,7 +93,7 @@ describe('the same plan has the same hash', () => {
         const document = shuffle(JSON.parse(printJson(definition)) as Json, order)
         expect(hashOf(JSON.stringify(document))).toBe(definitionHash(definition))
       }),
-      { numRuns: 25 },
+      { numRuns: RUNS },
     )
   })
 
@@ -127,7 +127,7 @@ describe('the same plan has the same hash', () => {
         expect(hashOf(`\uFEFF${yaml}`)).toBe(hash)
         expect(hashOf(JSON.stringify(JSON.parse(json)))).toBe(hash)
       }),
-      { numRuns: 25 },
+      { numRuns: RUNS },
     )
   })
 })

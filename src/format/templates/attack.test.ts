@@ -16,6 +16,9 @@ import { PARAMETER_TYPES, type Parameter, type ParameterType } from './parameter
 import { saveTemplate } from './save.ts'
 import { STOCK, stockTemplate } from './stock.fixture.ts'
 
+/** More when somebody looks for what is rare. */
+const RUNS = Number(process.env.PLANFOLD_RUNS ?? 12)
+
 const NASTY = [
   '${{ tasks.x.outputs.y }}',
   '$${{',
@@ -134,9 +137,9 @@ describe.each(STOCK)('the stock template %s', name => {
         expect(again.ok && again.definition).toEqual(made.definition)
         expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
       }),
-      { numRuns: 25, seed: 11 },
+      { numRuns: RUNS, seed: 11 },
     )
-    expect(plans).toBeGreaterThan(10)
+    expect(plans).toBeGreaterThan(0.4 * RUNS)
   })
 
   test('says what is wrong with values of any kind', () => {
@@ -149,7 +152,7 @@ describe.each(STOCK)('the stock template %s', name => {
           expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
         },
       ),
-      { numRuns: 60, seed: 12 },
+      { numRuns: 2 * RUNS, seed: 12 },
     )
   })
 })
@@ -208,7 +211,7 @@ describe('a value', () => {
         expect(b!.action).toEqual({ type: 'run', command: { script: "cat <<EOF >> x; echo '<<'" } })
         expect(made.definition.tasks).toHaveLength(2)
       }),
-      { numRuns: 300, seed: 13 },
+      { numRuns: 8 * RUNS, seed: 13 },
     )
   })
 })
@@ -250,7 +253,7 @@ describe('a template', () => {
         else for (const { line, column } of read.diagnostics) expect(Math.min(line, column)).toBeGreaterThan(0)
         expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
       }),
-      { numRuns: 100, seed: 14 },
+      { numRuns: 4 * RUNS, seed: 14 },
     )
   })
 
@@ -271,7 +274,7 @@ describe('a template', () => {
         if (made.ok) expect(Object.keys(made.definition.extra!)).not.toContain('__proto__')
         else expect(made.diagnostics).toEqual([])
       }),
-      { numRuns: 200, seed: 15 },
+      { numRuns: 8 * RUNS, seed: 15 },
     )
   })
 
@@ -288,8 +291,8 @@ describe('a template', () => {
         if (template.ok) saved++
         else expect(template.message).toMatch(/'<<' in the expression|stands nowhere/)
       }),
-      { numRuns: 50, seed: 16 },
+      { numRuns: 2 * RUNS, seed: 16 },
     )
-    expect(saved).toBeGreaterThan(10)
+    expect(saved).toBeGreaterThan(0.4 * RUNS)
   })
 })
