@@ -15,7 +15,7 @@ afterEach(endAll)
 afterAll(() => scene.close())
 
 /** How many packs the plan writes, or fewer. */
-const PACKS = 6
+const PACKS = 8
 
 const kill = (point: string) => (ground: Ground, k: number) =>
   ground.drive({ PLANFOLD_FAILPOINT: `${point}:${k}` }).end()

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { driverEnd, type Ended, endAll, Ground, inParallel, Real } from './harness.ts'
-import { ALL, ofToday, someOf, spread } from './kill-points.ts'
+import { ALL, someOf, spread, withShift } from './kill-points.ts'
 import { counted, killing, tracing, whyNoStrace } from './strace.ts'
 import { Successor } from './successor.ts'
 
@@ -139,7 +139,7 @@ async function play({ order, tree, tasks }: Case, kill: (ground: Ground) => Prom
     ground.remove()
     return fired
   } catch (error) {
-    throw new Error(`${ofToday()}, see ${ground.base}: ${(error as Error).message}`, { cause: error })
+    throw new Error(`${withShift()}, see ${ground.base}: ${(error as Error).message}`, { cause: error })
   }
 }
 

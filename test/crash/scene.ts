@@ -3,7 +3,7 @@
 
 import { expect } from 'vitest'
 import { driverEnd, type Ended, Ground, inParallel, Recorder } from './harness.ts'
-import { ofToday } from './kill-points.ts'
+import { withShift } from './kill-points.ts'
 import { expectSound, goOn, type Reference, referenceOf } from './oracles.ts'
 import { Successor } from './successor.ts'
 import { FILES, twelveTasks } from './twelve-tasks.ts'
@@ -67,7 +67,7 @@ export class Scene {
       ground.remove()
       return { fired: crashes > 0, decisions }
     } catch (error) {
-      throw new Error(`${name}, ${ofToday()}, see ${ground.base}: ${(error as Error).message}`, { cause: error })
+      throw new Error(`${name}, ${withShift()}, see ${ground.base}: ${(error as Error).message}`, { cause: error })
     }
   }
 

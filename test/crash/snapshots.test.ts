@@ -13,7 +13,7 @@ import { openWorkspace } from '../../src/workspace/scope/scope-workspace.ts'
 import { openSnapshots } from '../../src/workspace/snapshots/snapshots.ts'
 import { dir, file, link, makeTree, type Tree, tree } from '../../src/workspace/tree.fixture.ts'
 import { type Ended, endAll, inParallel, makeFolder, Real } from './harness.ts'
-import { ALL, DAY, ofToday, someOf } from './kill-points.ts'
+import { ALL, SHIFT, someOf, withShift } from './kill-points.ts'
 import { counted, killing, ONE_POOL_THREAD, tracedInPool, tracing, whyNoStrace } from './strace.ts'
 
 /** Kills of each act when not all are asked for. */
@@ -299,7 +299,7 @@ async function kill(name: string, act: Act, thread: Thread, call: string, k: num
   } catch (error) {
     folders.splice(folders.indexOf(ground.base), 1)
     throw new Error(
-      `${name} killed at ${call} ${k} of its ${thread} thread, ${ofToday()}, see ${ground.base}: ${(error as Error).message}`,
+      `${name} killed at ${call} ${k} of its ${thread} thread, ${withShift()}, see ${ground.base}: ${(error as Error).message}`,
       {
         cause: error,
       },
@@ -317,7 +317,7 @@ function remove(base: string): void {
 /** Every call of a run without a fault, in both threads; in the ordinary run in one of them, and in the other the next day. */
 async function points(act: Act, turn: number): Promise<readonly (readonly [Thread, string, number])[]> {
   const found: (readonly [Thread, string, number])[] = []
-  const threads = (DAY + turn) % 2 === 0 ? (['main', 'pool'] as const) : (['pool', 'main'] as const)
+  const threads = (SHIFT + turn) % 2 === 0 ? (['main', 'pool'] as const) : (['pool', 'main'] as const)
   for (const thread of threads) {
     if (!ALL && found.length > 0) break
     const ground = copied(act.template)
