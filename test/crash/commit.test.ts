@@ -55,7 +55,7 @@ describe('a process killed at every commit', () => {
     expect(decided).toBeGreaterThan(0)
   })
 
-  test(`pack.rename:before: ${ALL ? 'every k' : 'one k a day'} leads to the same end`, async () => {
+  test(`pack.rename:before: ${ALL ? 'every k' : 'one k'} leads to the same end`, async () => {
     expect((await killAt('pack.rename:before', spread(PACKS, 1))).kills).toBeGreaterThan(0)
   })
 

@@ -314,7 +314,7 @@ function remove(base: string): void {
   fs.rmSync(base, { recursive: true, force: true })
 }
 
-/** Every call of a run without a fault, in both threads; in the ordinary run in one of them, and in the other the next day. */
+/** Every call of a run without a fault, in both threads; in the ordinary run in one of them, by turns. */
 async function points(act: Act, turn: number): Promise<readonly (readonly [Thread, string, number])[]> {
   const found: (readonly [Thread, string, number])[] = []
   const threads = (SHIFT + turn) % 2 === 0 ? (['main', 'pool'] as const) : (['pool', 'main'] as const)
