@@ -1,7 +1,7 @@
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 
 // Quick tests (`unit:…`) run first, one project after the other; then those that start real processes (`e2e`) beside those that kill them
-// (`crash`). Files of a `shared` project are run by the same two processes, so each module is read once; a test that changes
+// (`crash`). Files of a `shared` project are run by the same few processes, so each module is read once; a test that changes
 // its process, measures its own time or starts many others belongs in `unit:alone`. Time limits are there only to end what hangs: a test that is
 // right on an idle machine is right on a busy one.
 
@@ -56,12 +56,12 @@ export default defineConfig({
     experimental: { fsModuleCache: true },
     projects: [
       project(0, 'unit:rules', { include: RULES, isolate: false, maxWorkers: 2 }),
-      project(1, 'unit:faces', { include: FACES, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 2 }),
-      project(2, 'unit:engine', { include: ENGINE, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 2 }),
-      project(3, 'unit:whole', { include: TOP, isolate: false, maxWorkers: 2 }),
-      project(4, 'unit:alone', { include: [...OF_THEIR_OWN, ...HARD], maxWorkers: 3 }),
-      project(5, 'e2e', { include: ['test/e2e/**/*.test.ts'], exclude: [FLOWS], maxWorkers: 3 }),
-      project(5, 'crash', { include: ['test/crash/**/*.test.ts'], maxWorkers: 3 }),
+      project(1, 'unit:faces', { include: FACES, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 3 }),
+      project(2, 'unit:engine', { include: ENGINE, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 3 }),
+      project(3, 'unit:whole', { include: TOP, isolate: false, maxWorkers: 3 }),
+      project(4, 'unit:alone', { include: [...OF_THEIR_OWN, ...HARD], maxWorkers: 4 }),
+      project(5, 'e2e', { include: ['test/e2e/**/*.test.ts'], exclude: [FLOWS], maxWorkers: 4 }),
+      project(5, 'crash', { include: ['test/crash/**/*.test.ts'], maxWorkers: 4 }),
     ],
   },
 })
