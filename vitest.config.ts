@@ -55,7 +55,7 @@ export default defineConfig({
     // What one project has compiled, the others need not.
     experimental: { fsModuleCache: true },
     projects: [
-      project(0, 'unit:rules', { include: RULES, isolate: false, maxWorkers: 2 }),
+      project(0, 'unit:rules', { include: RULES, isolate: false, maxWorkers: 3 }),
       project(1, 'unit:faces', { include: FACES, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 3 }),
       project(2, 'unit:engine', { include: ENGINE, exclude: OF_THEIR_OWN, isolate: false, maxWorkers: 3 }),
       project(3, 'unit:whole', { include: TOP, isolate: false, maxWorkers: 3 }),
