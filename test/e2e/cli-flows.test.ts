@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { place } from './in-process.fixture.ts'
-import type { Place } from './planfold.fixture.ts'
+import { GREETING as PLAN, type Place } from './planfold.fixture.ts'
 
 let here: Place
 beforeEach(async () => {
@@ -10,17 +10,6 @@ beforeEach(async () => {
 })
 afterEach(() => here.remove())
 
-const PLAN = `planfold: 1
-name: hello
-title: A greeting
-tasks:
-  - { id: greet, edit: [{ file: hello.txt, create: "hello\\n" }] }
-  - { id: count, needs: [greet], run: "wc -c < hello.txt; printf 'evil \\\\033[31m'", effect: pure, outputs: { text: { stdout: text } } }
-  - { id: flaky, run: "test -e tried || { touch tried; exit 75; }", effect: pure, retry: { attempts: 3, backoff: 10ms..20ms } }
-  - { id: review, title: "Good enough?", needs: [count, flaky], gate: approval }
-  - { id: agent, title: "Write the report", needs: [review] }
-  - { id: last, needs: [agent], run: ["true"], effect: pure }
-`
 /** Times and times of day differ from run to run. */
 const still = (text: string): string => text.replace(/\d\d:\d\d:\d\d/g, 'HH:MM:SS').replace(/\d+\.\d ?s\b/g, '0.0s')
 

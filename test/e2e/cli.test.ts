@@ -1,25 +1,13 @@
 // The built command as a process: what it says and where, its exit codes, its signals. Flows of many commands are in `cli-flows.test.ts`.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Place, place } from './planfold.fixture.ts'
+import { GREETING as PLAN, type Place, place } from './planfold.fixture.ts'
 
 let here: Place
 beforeEach(async () => {
   here = await place()
 })
 afterEach(() => here.remove())
-
-const PLAN = `planfold: 1
-name: hello
-title: A greeting
-tasks:
-  - { id: greet, edit: [{ file: hello.txt, create: "hello\\n" }] }
-  - { id: count, needs: [greet], run: "wc -c < hello.txt; printf 'evil \\\\033[31m'", effect: pure, outputs: { text: { stdout: text } } }
-  - { id: flaky, run: "test -e tried || { touch tried; exit 75; }", effect: pure, retry: { attempts: 3, backoff: 10ms..20ms } }
-  - { id: review, title: "Good enough?", needs: [count, flaky], gate: approval }
-  - { id: agent, title: "Write the report", needs: [review] }
-  - { id: last, needs: [agent], run: ["true"], effect: pure }
-`
 
 describe('the built command', () => {
   it('tells its version', async () => {

@@ -113,3 +113,16 @@ export async function place(more: { readonly [name: string]: string } = {}): Pro
     remove: () => rm(folder, { recursive: true, force: true }),
   }
 }
+
+/** A plan with most kinds of tasks: an edit, commands, a retry, an approval and work for an agent. */
+export const GREETING = `planfold: 1
+name: hello
+title: A greeting
+tasks:
+  - { id: greet, edit: [{ file: hello.txt, create: "hello\\n" }] }
+  - { id: count, needs: [greet], run: "wc -c < hello.txt; printf 'evil \\\\033[31m'", effect: pure, outputs: { text: { stdout: text } } }
+  - { id: flaky, run: "test -e tried || { touch tried; exit 75; }", effect: pure, retry: { attempts: 3, backoff: 10ms..20ms } }
+  - { id: review, title: "Good enough?", needs: [count, flaky], gate: approval }
+  - { id: agent, title: "Write the report", needs: [review] }
+  - { id: last, needs: [agent], run: ["true"], effect: pure }
+`

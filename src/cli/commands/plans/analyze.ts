@@ -276,7 +276,7 @@ function aroundLines(surroundings: readonly Around[], paint: Paint): readonly st
   const left = surroundings.length - AROUND_MAX
   return [
     '',
-    'around the plan, here:',
+    'policies, secrets, runners and databases on this machine:',
     ...surroundings
       .slice(0, AROUND_MAX)
       .flatMap(({ severity, message, hint, line }) => [

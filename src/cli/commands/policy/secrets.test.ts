@@ -173,7 +173,7 @@ tasks:
     const plain = { environment: environment() }
     const analysis = await place.say(context => analyze(context, 'p.yaml', {}), plain)
     expect(analysis.stdout).toContain(
-      "around the plan, here:\nwarning: nobody said where the secret 'TOKEN' comes from: 'a' will fail (line 3)",
+      "policies, secrets, runners and databases on this machine:\nwarning: nobody said where the secret 'TOKEN' comes from: 'a' will fail (line 3)",
     )
     const told = await place.say(context => run(context, 'p.yaml', { start: false }), plain)
     expect(told.stderr).toContain("nobody said where the secret 'TOKEN' comes from: 'a' will fail")
