@@ -466,7 +466,7 @@ tasks:
     expect(stopped.stdout).toContain("✖ failing was not rolled back: the undo step of 'make' failed: exit 7")
     expect(await here.files()).toContain('made.txt')
     expect((await here.planfold('status', 'failing')).stdout).toContain(
-      "(the rollback was stopped: the compensation of 'make' failed: exit 7",
+      "(the rollback was stopped: the undo step of 'make' failed: exit 7",
     )
     const forced = await here.planfold('rollback', 'failing', '--force')
     expect(forced.exit).toBe(1)

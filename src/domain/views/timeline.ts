@@ -64,7 +64,7 @@ function escalatedLine({ task, why, to }: EventOf<'task.escalated'>): string {
 /** Who decided what at a gate; what else was said with it. */
 function decidedLine({ task, verdict, rationale, by, option, to }: EventOf<'gate.decided'>): string {
   const who = by === undefined ? '' : ` by ${by}`
-  const why = because(rationale)
+  const why = because(by === 'engine' ? reasonText(rationale) : rationale)
   switch (verdict) {
     case 'chosen':
       return by === undefined ? `${task}: ${option ?? ''} chosen${why}` : `${task}: ${by} chose ${option ?? ''}${why}`
