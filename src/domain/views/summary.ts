@@ -126,7 +126,8 @@ function whyFailed(state: PlanState): Stopped {
   return { why, next: ways, task: id }
 }
 
-const CAP = /\((policy\.limits\.\w+)\)/
+/** The limits of the plan as a whole. A limit of one command is a failure of its task, and has a hint of its own. */
+const CAP = /\((policy\.limits\.(?:attempts|loops))\)/
 
 /** A cap ended it: trying again has as much room once more, and a changed file can give it more. */
 function waysOn(plan: string, task: TaskName, cap: string | undefined): readonly Hint[] {
