@@ -254,8 +254,10 @@ interface Asked {
   readonly text: string
   readonly task: TaskName | null
   readonly since: Millis
-  /** May more be spent? The plan is paused for it, and this is how it is answered. */
-  readonly more?: readonly Field[]
+  /** Of a question: what it is answered with. */
+  readonly form?: readonly Field[]
+  /** Nothing of the plan begins before the answer. */
+  readonly pauses?: true
 }
 
 /** Something a person must decide. */
@@ -353,14 +355,15 @@ function waitingOf(state: PlanState, task: TaskState, { asks, since, hash, ...ga
 
 function askedIn({ questions, proposals, endedAt }: PlanState): Pick<Summary, 'asked'> {
   const asked: readonly Asked[] = [
-    ...questions.map(({ id, by, text, task, since, budget, form }) => ({
+    ...questions.map(({ id, by, text, task, since, budget, sandbox, form }) => ({
       id,
       what: 'question' as const,
       by,
       text,
       task,
       since,
-      ...(budget === undefined ? {} : { more: form }),
+      form,
+      ...(budget === undefined && sandbox !== true ? {} : { pauses: true as const }),
     })),
     ...proposals.map(({ id, by, rationale: text, task, since }) => ({
       id,
