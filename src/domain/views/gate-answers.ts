@@ -103,14 +103,12 @@ export const workAnswers = (of: AskedTask): readonly InboxAnswer[] => [
 ]
 
 export const questionAnswers = (plan: string, id: string, form: readonly Field[] = []): readonly InboxAnswer[] => [
-  { answer: 'answer', means: 'fill in the form', step: next('answer', { plan, task: id, fields: [exampleOf(form)] }) },
+  { answer: 'answer', means: 'fill in the form', step: next('answer', { plan, task: id, fields: exampleOf(form) }) },
 ]
 
-/** One of the choices, where there is nothing else to say. */
-function exampleOf([field, ...others]: readonly Field[]): string {
-  const [first] = field?.type === 'choice' && others.length === 0 ? (field.choices ?? []) : []
-  return field === undefined || first === undefined ? 'NAME=VALUE' : `${field.name}=${first}`
-}
+/** Every field by its name, with the first of its choices where it has some. */
+const exampleOf = (form: readonly Field[]): readonly string[] =>
+  form.length === 0 ? ['NAME=VALUE'] : form.map(({ name, choices = ['VALUE'] }) => `${name}=${choices[0]}`)
 
 export const proposalAnswers = (plan: string, id: string): readonly InboxAnswer[] => [
   { answer: 'accept', means: 'apply the change', step: next('accept', { plan, proposal: id, reason: 'why' }) },
