@@ -15,6 +15,7 @@ import { claimableTasks, isClaimable, perVersion } from '../state/task-index.ts'
 import { BLOCKS, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../status.ts'
 import { recoveryLine } from './board.ts'
 import { type Releases, releasesOf } from './gate-releases.ts'
+import { spokenAsks } from './gate-text.ts'
 import { tickedChecks } from './ticked-checks.ts'
 
 // How far a plan has come. Success rates are computed from the one vocabulary of statuses, here and nowhere else: of attempts for
@@ -121,7 +122,7 @@ function whyFailed(state: PlanState): Stopped {
   const ways: readonly Hint[] = [
     ...(cap === undefined ? [] : [advise`see why it loops: ${next('log', { plan: name })}`]),
     ...(hint === undefined ? [] : [id === undefined ? hint : aimHint(hint, { plan: name, task: id })]),
-    ...(id === undefined ? [[next('log', { plan: name })]] : waysOn(name, id, cap)),
+    ...(id === undefined ? [[next('log', { plan: name })]] : waysOn(name, id, cap, failedTasks(state))),
   ]
   return { why, next: ways, task: id }
 }
@@ -130,11 +131,19 @@ function whyFailed(state: PlanState): Stopped {
 const CAP = /\((policy\.limits\.(?:attempts|loops))\)/
 
 /** A cap ended it: trying again has as much room once more, and a changed file can give it more. */
-function waysOn(plan: string, task: TaskName, cap: string | undefined): readonly Hint[] {
+function waysOn(plan: string, task: TaskName, cap: string | undefined, failed: number): readonly Hint[] {
   const changed = advise`in the plan file, then ${quoted('run', { file: 'FILE' })}; ${RUNS_AGAIN}`
   if (cap !== undefined) return [[next('retry', { plan, task })], advise`raise ${cap} ${changed}`]
-  return [[next('retry', { plan, task })], [next('skip', { plan, task, reason: 'why' })], advise`fix it ${changed}`]
+  return [
+    ...(failed < 2 ? [] : [advise`${next('resume', { plan })} runs all ${failed} failed tasks again`]),
+    [next('retry', { plan, task })],
+    [next('skip', { plan, task, reason: 'why' })],
+    advise`fix it ${changed}`,
+  ]
 }
+
+const failedTasks = ({ order }: PlanState): number =>
+  order.filter(({ status, handled }) => status === 'failed' && !handled).length
 
 /** The last that ended and has somewhere to lead to: it would have gone back once more. */
 function wentRound({ order }: PlanState): TaskState | undefined {
@@ -340,7 +349,7 @@ function waitingOf(state: PlanState, task: TaskState, { asks, since, hash, ...ga
   const releases = releasesOf(state, task)
   return {
     task: definition.id,
-    asks,
+    asks: spokenAsks(definition, asks),
     since,
     ...(hash === null ? {} : { hash }),
     shown,
