@@ -21,7 +21,7 @@ const why = (journal: Journal, one: string) =>
 const stopped = ({ state, clock }: Journal) => whatStopped(state, clock.now())
 const busy = { class: 'transient', retryable: true, message: 'busy' } as const
 
-const changed = advise`in the plan file, then ${quoted('run', { file: 'FILE' })}; only what failed, was undone or changed runs again, with what comes after it`
+const changed = advise`in the plan file, then ${quoted('run', { file: 'FILE' })}; completed tasks are kept; failed, undone and changed tasks, and the tasks after them, run again`
 
 describe('a recovery under way', () => {
   const recover = [

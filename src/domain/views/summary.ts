@@ -107,7 +107,8 @@ export function whatStopped(state: PlanState, now: Millis): Stopped | null {
 }
 
 /** What becomes of work that is done, when a failed plan goes on. */
-export const RUNS_AGAIN = 'only what failed, was undone or changed runs again, with what comes after it'
+export const RUNS_AGAIN =
+  'completed tasks are kept; failed, undone and changed tasks, and the tasks after them, run again'
 
 function whyFailed(state: PlanState): Stopped {
   const { name } = state.definition

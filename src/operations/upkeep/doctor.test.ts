@@ -34,7 +34,7 @@ test('an old Node, a clock before this program, a store that cannot be made', as
   expect(await part('clock', { now: () => 0 })).toMatchObject([{ status: 'problem' }])
   const made = await part('sqlite', { makeStore: async () => ({ ok: false, message: 'too old', hint: 'newer' }) })
   expect(made).toEqual([
-    { part: 'sqlite', status: 'problem', message: 'no store can be made: too old', repair: 'newer' },
+    { part: 'sqlite', status: 'problem', message: 'no database can be created: too old', repair: 'newer' },
   ])
 })
 
@@ -43,7 +43,7 @@ test('without a sandbox it is a warning that says how to get one', async () => {
     {
       part: 'sandbox',
       status: 'warning',
-      message: 'commands cannot be shut in: there is no sandbox',
+      message: 'commands cannot be sandboxed: there is no sandbox',
       repair: 'install it',
     },
   ])
