@@ -28,7 +28,7 @@ const OF_THEIR_OWN = [
 ]
 /** Flows of many commands, which need no process for each. */
 const FLOWS =
-  'test/e2e/{adopt,audit,budgets,cli-bad-input,cli-flows,cli-found,consent,examples,fork,go-on,hand-edits,import,models,people,planning,planstore,replanning,replay,revisions,rollback,sessions,told-in-time}.test.ts'
+  'test/e2e/{adopt,advice,audit,budgets,cli-bad-input,cli-flows,cli-found,consent,examples,fork,go-on,hand-edits,import,models,people,planning,planstore,replanning,replay,revisions,rollback,sessions,told-in-time}.test.ts'
 const TOP = ['test/*.test.ts', FLOWS]
 const HARD = ['test/attack/**/*.test.ts', 'sim/**/*.test.ts']
 

@@ -145,9 +145,21 @@ const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code
 
 function fromCommander(error: Error): CliError {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
-  const near = /\(Did you mean (.+?)\?\)/.exec(rest.join('\n'))
+  const near = /\(Did you mean (one of )?(.+?)\?\)/.exec(rest.join('\n'))
   const command = 'command' in error && typeof error.command === 'string' ? error.command : 'planfold'
-  return usage(first, near === null ? `see \`${command} --help\`` : `did you mean '${near[1]}'?`)
+  if (near !== null)
+    return usage(
+      first,
+      `did you mean ${near[1] === undefined ? `'${near[2]}'` : near[2]!.replace(/, ([^,]+)$/, ' or $1')}?`,
+    )
+  const value = /^command-argument value '(.*)' is invalid for argument '(.+?)'\. (?:Allowed choices are )?(.+)$/s.exec(
+    first,
+  )
+  if (value === null) return usage(first, `see \`${command} --help\``)
+  const [, given, name, wanted] = value
+  return first.includes('Allowed choices are ')
+    ? usage(`unknown ${name} '${given}'`, `one of ${wanted}`)
+    : usage(`'${given}' is not valid as ${name}. ${wanted}`, `see \`${command} --help\``)
 }
 
 /** What SQLite says when the file under it cannot be used; anything else it says is a bug of ours. */

@@ -10,6 +10,8 @@ import {
   lookUpTaskWords,
   lookUpWords,
   type Missing,
+  openPlans,
+  openTasksNamed,
   type PlanOrTask,
   type PlanTarget,
   suggestTargets,
@@ -35,7 +37,9 @@ export async function findTask(
   second: string | undefined,
   noun = 'task',
 ): Promise<TaskTarget> {
-  return await demandTarget(engine, await lookUpTaskWords(engine, first, second), noun)
+  const looked = await lookUpTaskWords(engine, first, second)
+  if (second === undefined) await demandPlanOfTask(engine, looked)
+  return await demandTarget(engine, looked, noun)
 }
 
 /** The same, where the task may be left out. */
@@ -45,7 +49,24 @@ export async function findPlanOrTask(
   second: string | undefined,
   options: LookupOptions = {},
 ): Promise<PlanOrTask> {
-  return await demandTarget(engine, await lookUpWords(engine, first, second, options))
+  const looked = await lookUpWords(engine, first, second, options)
+  if (second === undefined) await demandPlanOfTask(engine, looked)
+  return await demandTarget(engine, looked)
+}
+
+/** One word that is no plan, but a task of unfinished ones: with several of them, the plan must be written too. */
+async function demandPlanOfTask(engine: Engine, looked: Lookup<unknown>): Promise<void> {
+  if (looked.ok || looked.missing.what !== 'plan') return
+  const { reference } = looked.missing
+  const tasks = await openTasksNamed(engine, reference)
+  const [first] = tasks
+  if (first === undefined) return
+  const names = tasks.slice(0, 6).map(({ name }) => name)
+  const unfinished = (await openPlans(engine)).length
+  throw usage(
+    `${unfinished} plans are unfinished, and '${reference}' is a task of ${names.join(', ')}${tasks.length > 6 ? ', …' : ''}`,
+    `write the plan before the task: ${first.name} ${reference}`,
+  )
 }
 
 export async function demandSession(engine: Engine, session: string, word: string | undefined): Promise<void> {
@@ -74,7 +95,9 @@ async function complaintOf(engine: Engine, missing: Missing, noun: string): Prom
       if (removedBy === null)
         return notFound(
           `plan '${plan.name}' has no ${noun} '${reference}'`,
-          guess ?? `planfold show ${plan.name} lists its tasks`,
+          noun === 'task'
+            ? (guess ?? `planfold show ${plan.name} lists its tasks`)
+            : 'planfold inbox lists all questions',
         )
       return notFound(
         `plan '${plan.name}' has no task '${reference}' any more: revision ${removedBy} removed it`,

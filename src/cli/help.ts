@@ -3,7 +3,7 @@
 
 import { type Command, Help } from 'commander'
 import { suggest } from '../domain/phrases.ts'
-import { usage } from './exit.ts'
+import { type CliError, usage } from './exit.ts'
 
 /** Each line of the first page: the commands, and their line where it is not the description of the one command. */
 export const FIRST_PAGE: readonly (readonly [commands: string, line?: string])[] = [
@@ -114,6 +114,10 @@ export function addHelp(program: Command): void {
         ? firstPage(command, helper)
         : `${Help.prototype.formatHelp.call(helper, command, helper)}\nGlobal options (--json, --dir, --as, …): planfold --help\n`,
   })
+  program.addHelpText('beforeAll', ({ command }) => {
+    demandKnownCommand(command)
+    return ''
+  })
   program.helpCommand(false)
   program
     .command('help')
@@ -138,6 +142,33 @@ function showHelp(program: Command, words: readonly string[]): void {
   const both = command === null ? '' : `The command \`${name}\`: planfold ${name} --help\n`
   program.configureOutput().writeOut?.(`${topicPage(program, name!, topic)}${both}`)
 }
+
+/** Commander shows the help of the parent for `planfold nosuch --help`; that looks as if there were a command without a help of its own. */
+function demandKnownCommand(program: Command): void {
+  const [word] = program.args
+  if (program.parent !== null || word === undefined || word.startsWith('-')) return
+  if (!program.commands.some(command => command.name() === word)) throw unknownCommand(program, word)
+}
+
+/** Words that people try for something that has another name. */
+const OTHER_WORDS: { readonly [word: string]: string } = {
+  search: '`planfold list --text WORD` searches plans, `planfold log --grep WORD` events and output',
+}
+
+export function unknownCommand(parent: Command, word: string): CliError {
+  const known = parent.createHelp().visibleCommands(parent)
+  const near = suggest(
+    word,
+    known.map(command => command.name()),
+  )
+  const other = parent.parent === null && Object.hasOwn(OTHER_WORDS, word) ? OTHER_WORDS[word] : undefined
+  const guess = near === null ? `see \`${pathOf(parent)} --help\`` : `did you mean '${near}'?`
+  return usage(`unknown command '${word}'`, other ?? guess)
+}
+
+/** As in `planfold checkpoints`. */
+export const pathOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 
 /** The command that is named, as in `checkpoints diff`; null when there is none. */
 function commandAt(program: Command, words: readonly string[]): Command | null {
@@ -166,13 +197,8 @@ function firstPage(program: Command, helper: Help): string {
 }
 
 /** The name with its arguments, as in `show [plan] [task]`. */
-function termOf(command: Command): string {
-  const words = command.registeredArguments.map(argument => {
-    const name = `${argument.name()}${argument.variadic ? '...' : ''}`
-    return argument.required ? `<${name}>` : `[${name}]`
-  })
-  return [command.name(), ...words].join(' ')
-}
+const termOf = (command: Command): string =>
+  `${command.name()} ${command.usage().replace('[options]', '').trim()}`.trim()
 
 function topicPage(program: Command, name: string, { about, commands, text }: Topic): string {
   const lines = commands.map((command): readonly [string, string] => [

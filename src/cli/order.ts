@@ -57,7 +57,12 @@ export function printAccepted(context: Context, accepted: Accepted): void {
 export const acceptedLines = ({ name, events }: Accepted): string | readonly string[] =>
   events.length === 0
     ? 'no changes'
-    : visibleEvents(events).map(event => escapeForTerminal(sentence(event, wordsFor(name))))
+    : visibleEvents(events).map(event =>
+        // An order starts no process: the plan goes on when somebody runs it.
+        event.type === 'plan.resumed'
+          ? 'the plan is no longer paused'
+          : escapeForTerminal(sentence(event, wordsFor(name))),
+      )
 
 export async function remarkHowToGoOn(context: Context, composed: Composed, plan: PlanId): Promise<void> {
   await tellPeople(composed, plan)
@@ -108,7 +113,9 @@ const otherHash = (on: string | null, seen: string): CliError =>
     EXIT.refused,
     'conflict',
     on === null
-      ? 'the request has no hash'
+      ? 'this request has no hash, so there is nothing to compare with --hash'
       : `the request has the hash ${on.slice(0, 12)}, not ${seen.slice(0, 12)}: it asks about something else`,
-    'look at it again with `planfold inbox`, then decide; nothing was changed',
+    on === null
+      ? 'look at it with `planfold inbox`, then decide without --hash; nothing was changed'
+      : 'look at it again with `planfold inbox`, then decide; nothing was changed',
   )

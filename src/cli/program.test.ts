@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
+import { AGENT_NAMES } from '../domain/plan-rules/agent-request.ts'
 import { completionScript, SHELLS } from './commands/upkeep/completion.ts'
 import type { Act } from './context.ts'
 import { complaintOf, EXIT } from './exit.ts'
@@ -38,7 +39,7 @@ describe('the words of the command line', () => {
 
   it('refuse what means nothing, with a suggestion where one is near', async () => {
     const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-      [['statu'], /Did you mean status/],
+      [['statu'], /^unknown command 'statu'$/],
       [['list', '--limt', '3'], /Did you mean --limit/],
       [['list', '--limit', '0'], /whole number, 1 or more/],
       [['list', '--limit', '-5'], /whole number, 1 or more/],
@@ -66,6 +67,44 @@ describe('the words of the command line', () => {
         .catch((thrown: unknown) => thrown)
       expect(complaintOf(error)?.hint, argv.join(' ')).toBe(hint)
     }
+  })
+
+  it('are refused with what was probably meant', async () => {
+    const wrong: readonly (readonly [readonly string[], string, string])[] = [
+      [['show', 'hello', '--al'], "unknown option '--al'", 'did you mean --all or --as?'],
+      [['show', 'hello', '--alll'], "unknown option '--alll'", "did you mean '--all'?"],
+      [['agents', 'test', 'vim'], "unknown agent 'vim'", `one of ${AGENT_NAMES.join(', ')}.`],
+      [['statu'], "unknown command 'statu'", "did you mean 'status'?"],
+      [['template', 'lst'], "unknown command 'lst'", "did you mean 'list'?"],
+      [['template', 'frobnicate'], "unknown command 'frobnicate'", 'see `planfold template --help`'],
+      [
+        ['search', 'foo'],
+        "unknown command 'search'",
+        '`planfold list --text WORD` searches plans, `planfold log --grep WORD` events and output',
+      ],
+    ]
+    for (const [argv, message, hint] of wrong) {
+      const error = await program()
+        .parseAsync(argv, { from: 'user' })
+        .catch((thrown: unknown) => thrown)
+      expect(complaintOf(error), argv.join(' ')).toMatchObject({ exit: EXIT.usage, message, hint })
+    }
+  })
+
+  it('of a command about a task need the task, and the plan only where it is needed', async () => {
+    const commands = 'heartbeat done fail approve reject push-back retry release skip choose'.split(' ')
+    for (const name of commands) {
+      const command = program().commands.find(one => one.name() === name)!
+      expect(command.usage(), name).toBe(`[options] [plan] <task>${name === 'choose' ? ' [option]' : ''}`)
+    }
+    const error = await program()
+      .parseAsync(['retry'], { from: 'user' })
+      .catch((thrown: unknown) => thrown)
+    expect(complaintOf(error)).toMatchObject({
+      exit: EXIT.usage,
+      message: "missing required argument 'task'",
+      hint: 'see `planfold retry --help`',
+    })
   })
 
   it('have one meaning for --as: who acts', () => {
@@ -136,6 +175,18 @@ describe('help', () => {
   it('lists every exit code', async () => {
     const text = await helpOf('help', 'exit-codes')
     expect(Object.values(EXIT).filter(code => !new RegExp(`^ {2}${code} `, 'm').test(text))).toEqual([])
+  })
+
+  it('is not that of all commands where there is no such command', async () => {
+    for (const [word, hint] of [
+      ['sessions', 'see `planfold --help`'],
+      ['agent', "did you mean 'agents'?"],
+    ] as const) {
+      const error = await helpOf(word, '--help').catch((thrown: unknown) => complaintOf(thrown))
+      expect(error).toMatchObject({ exit: EXIT.usage, message: `unknown command '${word}'`, hint })
+    }
+    // Of a plan that is looked at by default, the help is that of the command.
+    await expect(helpOf('checkpoints', 'hello', '--help')).rejects.toMatchObject({ code: 'commander.helpDisplayed' })
   })
 
   it('refuses a word that is neither a command nor a topic', async () => {

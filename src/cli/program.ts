@@ -18,7 +18,7 @@ import { addServing } from './commands/service/service-commands.ts'
 import { addGoingBack, addTime } from './commands/undo/undo-commands.ts'
 import { addKeeping } from './commands/upkeep/upkeep-commands.ts'
 import type { Act } from './context.ts'
-import { addHelp } from './help.ts'
+import { addHelp, pathOf, unknownCommand } from './help.ts'
 
 export function buildProgram(version: string, act: Act): Command {
   const program = new Command('planfold')
@@ -53,14 +53,15 @@ export function buildProgram(version: string, act: Act): Command {
   addBudget(program, act)
   addSecrets(program, act)
   addKeeping(program, act)
-  nameInErrors(program, 'planfold')
+  nameInErrors(program)
   return program
 }
 
 /** A usage error names its command, so that the hint can point to the help of that command. */
-function nameInErrors(command: Command, name: string): void {
+function nameInErrors(command: Command): void {
   command.exitOverride(error => {
-    throw Object.assign(error, { command: name })
+    if (error.code === 'commander.unknownCommand') throw unknownCommand(command, command.args[0] ?? '')
+    throw Object.assign(error, { command: pathOf(command) })
   })
-  for (const part of command.commands) nameInErrors(part, `${name} ${part.name()}`)
+  for (const part of command.commands) nameInErrors(part)
 }

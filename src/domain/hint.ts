@@ -12,6 +12,8 @@ export type StepOf<N extends StepName> = Extract<Step, { readonly next: N }>
 /** One word of what a refusal lists as allowed, said as the face says it in the list. */
 export interface Allowed {
   readonly may: string
+  /** The name of the plan; left out where it is plain which one is meant. */
+  readonly plan?: string
 }
 
 /** How a step is said: each face has its own way. */

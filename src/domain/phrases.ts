@@ -30,7 +30,8 @@ const pluralOf = (noun: string): string => (/[^aeiou]y$/.test(noun) ? `${noun.sl
 
 export function suggest(word: string, known: Iterable<string>): string | null {
   let best: string | null = null
-  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1
+  // One letter is as near to any other: only in capitals or not it may be meant.
+  let bestDistance = word.length < 2 ? 1 : Math.max(1, Math.floor(word.length / 3)) + 1
   let looked = 0
   const wanted = word.toLowerCase()
   for (const candidate of known) {

@@ -40,8 +40,10 @@ export async function decideGate(
   const summary = await engine.ask({ type: 'summary', plan })
   const waiting = summary?.waiting.find(each => each.task === task)
   const on = waiting?.hash ?? null
-  if (bind && !isSeen(hash, on)) return { status: 'other-hash', on }
-  const seen = bind ? on : ((hash ?? null) as Sha256 | null)
+  // What does not ask has no hash to compare: that it does not ask is the answer.
+  const isBound = bind && waiting !== undefined
+  if (isBound && !isSeen(hash, on)) return { status: 'other-hash', on }
+  const seen = isBound ? on : ((hash ?? null) as Sha256 | null)
   // Yes to "did it happen?" says that it did.
   const isDone = said.verdict === 'approved' && waiting?.asks.type === 'unknown-outcome'
   const verdict = isDone ? 'done' : said.verdict

@@ -536,7 +536,11 @@ describe('without a sandbox', () => {
     const first = await world.plan(one('weak', ['echo ran']), {}, hidden)
     expect(first.out).toContain('this machine has no sandbox')
     expect(first.out).not.toContain('│ ran')
-    const id = /planfold answer weak (\w+) run=yes/.exec(first.out)?.[1] ?? ''
+    const id = /^ +planfold answer weak (\w+) run=yes {3}\(or: no\)$/m.exec(first.out)?.[1] ?? ''
+    expect(first.out).toContain('Next: answer it, then planfold resume weak\n')
+    expect((await world.run(['status', 'weak'], {}, hidden)).out).toContain(
+      'Next: answer it, then planfold resume weak\n',
+    )
     expect((await world.run(['answer', 'weak', id, 'run=yes'], {}, hidden)).code).toBe(0)
     const weak = await world.run(['resume', 'weak'], {}, hidden)
     expect(weak.code, weak.out).toBe(0)

@@ -24,6 +24,10 @@ test('a step is a command, set off where it stands in a sentence', () => {
     [[next('undo', { ...p, conflicts: 'theirs' })], 'planfold undo p --take-theirs all'],
     [advise`say ${quoted('unsafe-work', { choice: 'keep' })}`, 'say `--keep-done`'],
     [advise`you can: ${[{ may: 'run' }, ', ', { may: 'archive' }]}`, 'you can: run, prune --archive'],
+    [
+      advise`you can: ${[{ may: 'run', plan: 'p' }, ', ', { may: 'retry', plan: 'p' }, ', ', { may: 'skip', plan: 'p' }, ', ', { may: 'force-cancel', plan: 'p' }]}`,
+      "you can: planfold run p, planfold retry p TASK, planfold skip p TASK -m 'why', planfold cancel p --force",
+    ],
   ]
   for (const [hint, text] of told) expect(hintText(hint)).toBe(text)
 })

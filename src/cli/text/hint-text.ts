@@ -35,15 +35,26 @@ export function withoutReason(step: Step): Step {
 }
 
 export function partText(part: Step | Allowed): string {
-  if ('may' in part) return allowedText(part.may)
+  if ('may' in part) return allowedText(part)
   const command = commandText(part)
   return part.quoted === true ? `\`${command}\`` : command
 }
 
 /** What a refusal lists as allowed, as it is typed. */
-const allowedText = (word: string): string => ALLOWED[word] ?? word
+const allowedText = ({ may, plan }: Allowed): string => {
+  const [command, ...more] = (ALLOWED[may] ?? may).split(' ')
+  // Which plan is archived, its age says.
+  if (plan === undefined || may === 'archive') return [command, ...more.filter(word => word.startsWith('--'))].join(' ')
+  return ['planfold', command, shellWord(plan), ...more].join(' ')
+}
 
-const ALLOWED: { readonly [word: string]: string } = { archive: 'prune --archive', 'force-cancel': 'cancel --force' }
+const ALLOWED: { readonly [word: string]: string } = {
+  archive: 'prune --archive',
+  'force-cancel': 'cancel --force',
+  retry: 'retry TASK',
+  skip: "skip TASK -m 'why'",
+  revise: 'revise FILE',
+}
 
 type Words = readonly (string | undefined)[]
 type OfPlan = { readonly plan?: string }
@@ -134,10 +145,13 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
   reject: ofTask('reject'),
   'push-back': ofTask('push-back'),
   choose: ({ plan, task, option, reason }) => ['choose', plan, task, option, ...because(reason)],
-  answer: ({ plan, task, fields }) => ['answer', plan, task, ...fields],
+  answer: ({ plan, task, fields }) => ['answer', plan, task, ...fields.map(fieldWord)],
   accept: ({ plan, proposal, reason }) => ['accept', plan, proposal, ...because(reason)],
   decline: ({ plan, proposal, reason }) => ['decline', plan, proposal, ...because(reason)],
 }
+
+/** As it is typed; where the value is left to whoever answers, nothing is quoted. */
+const fieldWord = (field: string): string => (field.endsWith('=…') ? field : shellWord(field))
 
 const CONFLICTS = { mine: 'keep-mine', theirs: 'take-theirs', merge: 'merge' } as const
 

@@ -1,6 +1,6 @@
 // Sentences about what waits for a person: gates, questions, troubles, verdicts, and the commands that answer them.
 
-import type { Step } from '../../domain/hint.ts'
+import { next, type Step } from '../../domain/hint.ts'
 import type { Millis, PlanId } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
@@ -10,10 +10,17 @@ import type { Verdict } from '../../domain/result.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import { breakerLine } from '../../domain/views/board.ts'
-import { gateAnswers, type InboxAnswer, proposalAnswers, questionAnswers } from '../../domain/views/gate-answers.ts'
+import {
+  formOf,
+  gateAnswers,
+  type InboxAnswer,
+  proposalAnswers,
+  questionAnswers,
+} from '../../domain/views/gate-answers.ts'
 import {
   askedSentence,
   editedLines,
+  isOutOfTime,
   proposalSentence,
   questionSentence,
   votesSentence,
@@ -97,7 +104,9 @@ export function inboxLines(
   return [
     `${paint.yellow(id)}  ${paint.bold(say(name))}  ${askedWords(item)} ${paint.dim(`(${[ago(since, now), ...assignees(item)].join(', ')})`)}`,
     ...standing(item, now).map(line => `${indent}${paint.yellow(line)}`),
-    ...(title === null ? [] : [`${indent}${say(title)}`]),
+    ...(title === null || (item.asks.type === 'question' && item.asks.question === title)
+      ? []
+      : [`${indent}${say(title)}`]),
     ...inboxParticulars(item).map(line => `${indent}${briefLine(line)}`),
     ...verdictLines(checks).map(line => `${indent}${line}`),
     ...evidence.slice(0, INBOX_MAX).map(left => paint.dim(`${indent}${briefLine(leftWords(left))}`)),
@@ -143,12 +152,12 @@ function proposalWords(asks: Extract<InboxItem['asks'], { readonly type: 'propos
   ]
 }
 
-function inboxParticulars({ asks }: InboxItem): readonly string[] {
+function inboxParticulars({ asks, name }: InboxItem): readonly string[] {
   switch (asks.type) {
     case 'approval':
       return asks.show.slice(0, INBOX_MAX).map(shown => `see ${say(shown)}`)
     case 'unknown-outcome':
-      return [whyNotAgain(asks)]
+      return [whyNotAgain(asks), ...(isOutOfTime(asks) ? [`allow more time: ${commandText(moreTime(name))}`] : [])]
     case 'work':
       return [
         ...(asks.instruction === null ? [] : [say(asks.instruction)]),
@@ -256,18 +265,23 @@ export function waitingLines(
     .slice(0, WAITING_MAX)
     .flatMap(each => [
       `  ${paint.yellow('answer')}   ${asked(each)}`,
-      ...detailLines(each).map(line => `           ${paint.dim(line)}`),
+      ...[...(formOf(each.asks) ?? []).map(field => briefLine(fieldWords(field))), ...detailLines(each)].map(
+        line => `           ${paint.dim(line)}`,
+      ),
       ...answerCommands(name, each).map(line => `           ${line}`),
+      ...(isOutOfTime(each.asks) ? [`           before a retry, allow more time: ${commandText(moreTime(name))}`] : []),
     ])
   if (waiting.length > WAITING_MAX)
     lines.push(paint.dim(`           … and ${waiting.length - WAITING_MAX} more: planfold inbox`))
-  for (const { id, what, by, text, more } of questions.slice(0, WAITING_MAX)) {
+  for (const { id, what, by, text, form = [] } of questions.slice(0, WAITING_MAX)) {
     const [sentence, ways] =
       what === 'question'
-        ? [questionSentence({ by, text, task: null }, brief), questionAnswers(name, id, more)]
-        : [proposalSentence({ by, rationale: text }, brief), proposalAnswers(name, id)]
-    lines.push(`  ${paint.yellow('answer')}   ${sentence}`)
-    lines.push(...ways.map(({ step }) => `           ${shortCommand(step)}`))
+        ? [questionSentence({ by, text, task: null }, brief), formCommands(name, id, form)]
+        : [
+            proposalSentence({ by, rationale: text }, brief),
+            proposalAnswers(name, id).map(({ step }) => shortCommand(step)),
+          ]
+    lines.push(`  ${paint.yellow('answer')}   ${sentence}`, ...ways.map(line => `           ${line}`))
   }
   if (questions.length > WAITING_MAX)
     lines.push(paint.dim(`           … and ${questions.length - WAITING_MAX} more: planfold inbox`))
@@ -277,6 +291,15 @@ export function waitingLines(
     )
   return lines
 }
+
+/** How a question with this form is answered: with the first of what can be chosen, and what else there is. */
+export function formCommands(plan: string, id: string, form: readonly Field[]): readonly string[] {
+  const others = form.length === 1 ? (form[0]!.choices ?? []).slice(1) : []
+  const or = others.length === 0 ? '' : `   (or: ${others.map(choice => brief(choice)).join(', ')})`
+  return questionAnswers(plan, id, form).map(({ step }) => `${shortCommand(step)}${or}`)
+}
+
+const moreTime = (plan: string): Step => next('budget-add', { plan, what: 'time', amount: '10m' })
 
 /** What there is to know before it is answered. */
 export function detailLines({ asks, evidence = [], votes, expiresAt, escalated = [] }: Waiting): readonly string[] {
@@ -300,7 +323,7 @@ export const asked = ({ task, asks }: Pick<Waiting, 'task' | 'asks'>): string =>
 
 /** The commands that answer it, with what they mean where the command alone does not say it. */
 function answerCommands(plan: string, { task, asks, back }: Waiting): readonly string[] {
-  const ways = gateAnswers(asks.type, { plan, task, mayGoBack: back !== undefined })
+  const ways = gateAnswers(asks.type, { plan, task, mayGoBack: back !== undefined, form: formOf(asks) })
   switch (asks.type) {
     case 'unknown-outcome':
       return meantCommands(ways)

@@ -18,7 +18,7 @@ import { brief } from '../terminal/one-line.ts'
 import { type Paint, symbol, tint } from '../terminal/paint.ts'
 import { commandText, hintText } from './hint-text.ts'
 import { waitingLines } from './inbox-text.ts'
-import { shownState } from './plan-state.ts'
+import { type PlanFacts, shownState } from './plan-state.ts'
 import { scopeWaitLines, setBackLines, shortageLines } from './wait-text.ts'
 
 export interface EndingOf {
@@ -39,7 +39,7 @@ export async function tellEnd(context: Context, composed: Composed, plan: PlanId
     const retried = board
       .filter(isRetried)
       .map(card => ({ task: card.name, attempts: card.attempt, visits: card.visits }))
-    const next = nextCommand(summary, how)
+    const next = nextCommand(summary, board, how)
     context.stdout.write(
       envelope({
         data: {
@@ -88,7 +88,7 @@ export function endingLines(
   if (summary.status === 'failed') lines.push(`  output   ${outputCommand(summary)}`)
   if (summary.endedAt === null) lines.push(...waitingLines(summary, paint), ...scopeWaitLines(how.held ?? [], paint))
   else lines.push(`  handoff  planfold handoff ${summary.name}`)
-  const next = nextCommand(summary, how)
+  const next = nextCommand(summary, board, how)
   if (how.left !== null)
     lines.push(
       `  still running in pid ${how.left.pid} on ${how.left.host}. Next: planfold log ${summary.name} --follow`,
@@ -128,28 +128,51 @@ function outputCommand({ name, failed, stopped }: Summary): string {
 const stoppedIn = ({ endedAt }: Summary, { rollback = null }: EndingOf): string | null =>
   endedAt === null ? null : rollback
 
-/** Paused, and a person is asked whether more may be spent. */
-export const isOverBudget = ({ status, asked = [] }: Pick<Summary, 'status' | 'asked'>): boolean =>
-  status === 'paused' && asked.some(({ more }) => more !== undefined)
+/** Paused until a person has answered: whether more may be spent, or whether commands may run without a sandbox. */
+export const isPausedToAsk = ({ status, asked = [] }: Pick<Summary, 'status' | 'asked'>): boolean =>
+  status === 'paused' && asked.some(({ pauses }) => pauses === true)
 
-export function nextCommand(summary: Summary, how: EndingOf): string | null {
+export function nextCommand(summary: Summary, board: readonly Card[], how: EndingOf): string | null {
   if (how.left !== null) return null
   // It asks there what becomes of the rollback.
   if (stoppedIn(summary, how) !== null) return 'planfold inbox'
   if (summary.status === 'failed') {
     return retryCommand(summary)
   }
-  const first = isOverBudget(summary) ? 'answer it, then ' : ''
+  const claim = claimNext(summary, board, { isDriven: false, held: how.held ?? [] })
+  if (claim !== null) return claim
+  const first = isPausedToAsk(summary) ? 'answer it, then ' : ''
   return summary.endedAt === null ? `${first}planfold resume ${summary.name}` : null
 }
 
-/** Where a budget was too small, trying again alone would fail again. */
+/** Where only work of others is waited for, `resume` would change nothing. Null where something else is waited for, or nothing. */
+export function claimNext(
+  summary: Pick<Summary, 'name' | 'status' | 'waiting' | 'claimable' | 'progress' | 'asked' | 'rollback'>,
+  board: readonly Card[],
+  { isDriven, held }: Required<Pick<PlanFacts, 'isDriven' | 'held'>>,
+): string | null {
+  const { name, claimable, waiting, rollback } = summary
+  if (waiting.length > 0 || held.length > 0 || rollback !== undefined) return null
+  if (shownState({ summary, board, isDriven, held }).word !== 'waiting') return null
+  if (claimable > 0) return `planfold claim ${name}`
+  const claimed = board.find(({ claimedBy }) => claimedBy !== null)
+  return claimed === undefined
+    ? null
+    : `wait for the report; if ${brief(claimed.claimedBy ?? '')} is gone: planfold release ${name} ${claimed.name}`
+}
+
+/** Where a budget was too small, trying again alone would fail again. What failed in several places is tried again by `resume`. */
 export function retryCommand({ name, failed, stopped }: Summary): string | null {
   const task = failed[0]?.task ?? stopped?.task
   if (task === undefined) return null
   const more = stepsIn(failed.find(one => one.task === task)?.hint ?? '').find(step => step.next === 'budget-add')
-  return `${more === undefined ? '' : `${commandText(more)}, then `}planfold retry ${name} ${task}`
+  const isOne = failed.filter(({ handled }) => !handled).length < 2
+  return `${more === undefined ? '' : `${commandText(more)}, then `}${isOne ? `planfold retry ${name} ${task}` : `planfold resume ${name}`}`
 }
+
+/** `12/14 done`; a task that was skipped counts, because nothing is left to do for it. */
+export const doneWords = ({ progress: { done, total, counts } }: Pick<Summary, 'progress'>): string =>
+  `${done}/${total} ${counts.skipped > 0 ? 'done or skipped' : 'done'}`
 
 /** `12 completed · 1 skipped`. */
 export function counted({ progress }: Pick<Summary, 'progress'>): string {

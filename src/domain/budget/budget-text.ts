@@ -4,6 +4,9 @@ import type { EventOf } from '../event.ts'
 import { numberOf, spoken } from '../phrases.ts'
 import { type Amounts, BUDGET_KEYS, type BudgetKey, type BudgetReason, type Shortfall } from './amounts.ts'
 
+/** Why a task was cut off; a journal has it as it is written here. */
+export const OUT_OF_TIME = 'the time of its budget is used up'
+
 /** "1.5 USD", "12,000 tokens", "20m". */
 export function keyText(key: BudgetKey, amount: number): string {
   switch (key) {

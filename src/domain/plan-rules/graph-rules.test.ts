@@ -62,6 +62,11 @@ describe('the graph', () => {
     expect(checkGraph(plan('p', task('a', { needs: ['a'] })))[0]?.path).toEqual(['a', 'a'])
   })
 
+  it('a task is not told to need itself', () => {
+    const [fault] = checkGraph(plan('p', task('build', { needs: ['built'] })))
+    expect(fault).toMatchObject({ code: 'unknown-reference', hint: 'name a task of this plan' })
+  })
+
   it('regression 20: a dangling reference is refused with the nearest name, in needs and in outcome edges', () => {
     const definition = plan(
       'p',

@@ -375,7 +375,7 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
       faults.length < SUGGESTIONS_MAX
         ? suggest(
             name,
-            siblings.map(sibling => sibling.id),
+            siblings.flatMap(({ id }) => (key === 'needs' && id === task ? [] : [id])),
           )
         : null
     const outside = key === 'needs' && siblings !== definition.tasks && byName.has(name)

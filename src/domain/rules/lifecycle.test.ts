@@ -60,7 +60,7 @@ describe('a plan', () => {
     expect(refusal).toEqual({
       code: 'illegal-transition',
       message: 'cannot start: only a draft can be started (status: running)',
-      hint: advise`you can: ${[{ may: 'pause' }, ', ', { may: 'cancel' }, ', ', { may: 'revise' }]}`,
+      hint: advise`you can: ${[{ may: 'pause', plan: 'p' }, ', ', { may: 'cancel', plan: 'p' }, ', ', { may: 'revise', plan: 'p' }]}`,
       allowed: ['pause', 'cancel', 'revise'],
     })
   })

@@ -128,8 +128,8 @@ export function pause(draft: DecisionDraft, command: CommandOf<'pause'>): Refusa
   const isToStay = (draft.state.shortage !== null || draft.state.overBudget) && cause === undefined
   if (draft.state.status === 'paused' && !isToStay && (!force || draft.state.halted)) return undefined
   const isOpen = draft.state.status === 'active' || draft.state.status === 'paused'
-  if (!isOpen || draft.state.compensating !== null)
-    return illegal(draft.state, 'pause', 'only a running plan can be paused')
+  if (!isOpen) return illegal(draft.state, 'pause', 'only a running plan can be paused')
+  if (draft.state.compensating !== null) return illegal(draft.state, 'pause', 'its tasks are being undone')
   const said = { ...(force ? { force } : {}), ...(cause === undefined ? {} : { cause }) }
   emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused', ...said })
   return undefined
@@ -223,13 +223,13 @@ export function illegal(state: PlanState, verb: string, message: string): Refusa
     failed: ['run', 'retry', 'skip', 'archive'],
     cancelled: ['archive'],
   }
+  const plan = state.definition.name
+  // To archive old plans is allowed, and helps nobody who wanted something of this one.
+  const ways = allowed[state.status].filter(word => word !== 'archive').map(word => [{ may: word, plan }])
   return refuse(
     'illegal-transition',
     `cannot ${VERBS[verb] ?? verb}: ${message} (status: ${state.status === 'active' ? 'running' : state.status})`,
-    advise`you can: ${joinHints(
-      allowed[state.status].map(word => [{ may: word }]),
-      ', ',
-    )}`,
+    ways.length === 0 ? 'run its plan file again' : advise`you can: ${joinHints(ways, ', ')}`,
     allowed[state.status],
   )
 }

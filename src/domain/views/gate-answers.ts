@@ -22,11 +22,16 @@ interface AskedTask {
 }
 
 interface AskedGate extends AskedTask {
+  /** Of a question. */
+  readonly form?: readonly Field[] | undefined
   /** There is something before it that could be done again. */
   readonly mayGoBack: boolean
 }
 
-export function gateAnswers(type: GateAsks['type'], { plan, task, mayGoBack }: AskedGate): readonly InboxAnswer[] {
+export function gateAnswers(
+  type: GateAsks['type'],
+  { plan, task, mayGoBack, form }: AskedGate,
+): readonly InboxAnswer[] {
   const of = { plan, task }
   const why = { ...of, reason: 'why' }
   const reject = (means: string): InboxAnswer => ({ answer: 'reject', means, step: next('reject', why) })
@@ -80,7 +85,7 @@ export function gateAnswers(type: GateAsks['type'], { plan, task, mayGoBack }: A
       ]
     case 'question':
       return [
-        { answer: 'answer', means: 'fill in the form', step: next('answer', { ...of, fields: ['NAME=VALUE'] }) },
+        { answer: 'answer', means: 'fill in the form', step: next('answer', { ...of, fields: examplesOf(form) }) },
         reject('no answer: fail the task'),
       ]
     case 'recovery':
@@ -95,6 +100,12 @@ export function gateAnswers(type: GateAsks['type'], { plan, task, mayGoBack }: A
   }
 }
 
+/** The form that a gate asks to be filled in. */
+export const formOf = (asks: {
+  readonly type: string
+  readonly form?: readonly Field[]
+}): readonly Field[] | undefined => (asks.type === 'question' ? asks.form : undefined)
+
 /** Of work that has somebody's name on it. */
 export const workAnswers = (of: AskedTask): readonly InboxAnswer[] => [
   { answer: 'claim', means: 'claim it', step: next('claim', of) },
@@ -103,13 +114,14 @@ export const workAnswers = (of: AskedTask): readonly InboxAnswer[] => [
 ]
 
 export const questionAnswers = (plan: string, id: string, form: readonly Field[] = []): readonly InboxAnswer[] => [
-  { answer: 'answer', means: 'fill in the form', step: next('answer', { plan, task: id, fields: [exampleOf(form)] }) },
+  { answer: 'answer', means: 'fill in the form', step: next('answer', { plan, task: id, fields: examplesOf(form) }) },
 ]
 
-/** One of the choices, where there is nothing else to say. */
-function exampleOf([field, ...others]: readonly Field[]): string {
-  const [first] = field?.type === 'choice' && others.length === 0 ? (field.choices ?? []) : []
-  return field === undefined || first === undefined ? 'NAME=VALUE' : `${field.name}=${first}`
+/** What must be said, each field by its name: the first of its choices, or where the value goes. */
+function examplesOf(form: readonly Field[] = []): readonly string[] {
+  const needed = form.filter(field => field.optional !== true && field.default === undefined)
+  const fields = needed.length > 0 ? needed : form.slice(0, 1)
+  return fields.length === 0 ? ['NAME=VALUE'] : fields.map(field => `${field.name}=${field.choices?.[0] ?? 'VALUE'}`)
 }
 
 export const proposalAnswers = (plan: string, id: string): readonly InboxAnswer[] => [

@@ -1,9 +1,10 @@
 // The words of gates, the same in every face: what a gate will do, the sentence with which a gate, a question or a trouble asks, the
 // question put directly, and what there is to know about it.
 
+import { OUT_OF_TIME } from '../budget/budget-text.ts'
 import type { EditedPaths, GateAsks } from '../event.ts'
 import type { TaskName } from '../id.ts'
-import type { GateAction } from '../plan.ts'
+import type { GateAction, TaskDefinition } from '../plan.ts'
 import type { InboxItem } from './inbox.ts'
 
 export type Say = (text: string) => string
@@ -39,6 +40,12 @@ export function askedSentence({ task, asks }: Pick<InboxItem, 'task' | 'asks'>, 
     default:
       return asks satisfies never
   }
+}
+
+/** A question that was written without its text is that of the title, else it names its fields: nobody is asked nothing. */
+export function spokenAsks<A extends GateAsks>({ title }: Pick<TaskDefinition, 'title'>, asks: A): A {
+  if (asks.type !== 'question' || asks.question !== '') return asks
+  return { ...asks, question: title ?? asks.form.map(({ label, name }) => label ?? name).join(', ') }
 }
 
 /** The task is left out when it is null. */
@@ -103,8 +110,14 @@ export function gateWords(action: GateAction, who: string): string {
 }
 
 /** Why a task of unknown outcome is not simply run again. */
-export const whyNotAgain = ({ evidence }: Extract<GateAsks, { readonly type: 'unknown-outcome' }>): string =>
-  `its effect is ${evidence.effect}, so it is not run again automatically`
+export const whyNotAgain = (asks: UnknownOutcome): string =>
+  `its effect is ${asks.evidence.effect}, so it is not run again automatically${isOutOfTime(asks) ? '; a retry needs a larger time budget first' : ''}`
+
+/** It was cut off because the time of its budget is used up: without more, a retry would be stopped at once. */
+export const isOutOfTime = (asks: GateAsks | InboxItem['asks']): boolean =>
+  asks.type === 'unknown-outcome' && asks.evidence.reason === OUT_OF_TIME
+
+type UnknownOutcome = Extract<GateAsks, { readonly type: 'unknown-outcome' }>
 
 /** How many of those who must have approved, and who they are. */
 export function votesSentence(given: readonly { readonly by: string }[], wanted: number, say: Say): string {

@@ -10,6 +10,7 @@ import { isClaimable } from '../state/task-index.ts'
 import { PLAN_ENDED, type TaskStatus } from '../status.ts'
 import {
   adoptionAnswers,
+  formOf,
   gateAnswers,
   type InboxAnswer,
   proposalAnswers,
@@ -19,6 +20,7 @@ import {
   workAnswers,
 } from './gate-answers.ts'
 import { type Releases, releasesOf } from './gate-releases.ts'
+import { spokenAsks } from './gate-text.ts'
 import { tickedChecks } from './ticked-checks.ts'
 
 // Everything in a plan that waits for a person: gates, verdicts, unknown outcomes, failures nobody can mend, questions and proposals
@@ -158,7 +160,9 @@ export function itemOf(state: PlanState, task: TaskState): InboxItem | null {
   const since = gate?.since ?? task.readiedAt ?? state.updatedAt
   const asked = { plan: name, task: definition.id }
   const answers =
-    asks.type === 'work' ? workAnswers(asked) : gateAnswers(asks.type, { ...asked, mayGoBack: hasBefore(task) })
+    asks.type === 'work'
+      ? workAnswers(asked)
+      : gateAnswers(asks.type, { ...asked, mayGoBack: hasBefore(task), form: formOf(asks) })
   return {
     ...unasked(state, since),
     key: [state.id, definition.id, visit, attempt, asks.type, ...(gate === null ? [] : [since, gate.hash ?? ''])].join(
@@ -214,7 +218,8 @@ function asksOf(
   state: PlanState,
   task: TaskState,
 ): Extract<InboxAsks, { readonly type: GateAsks['type'] | 'work' }> | null {
-  if (task.gate !== null) return PLAN_ENDED.has(state.status) ? null : { ...task.gate.asks, on: task.gate.hash }
+  if (task.gate !== null)
+    return PLAN_ENDED.has(state.status) ? null : { ...spokenAsks(task.definition, task.gate.asks), on: task.gate.hash }
   const { assignee, instruction, outputs } = task.definition
   if (state.status !== 'active' || state.rollback !== null || assignee === undefined || !isClaimable(state, task))
     return null

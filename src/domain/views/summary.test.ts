@@ -108,6 +108,23 @@ describe('a plan that stands still says what stopped it and what to do next', ()
     })
   })
 
+  it('when a command used more than it may: nothing has gone round', () => {
+    const journal = begun(task('a'))
+    const hint = 'raise `policy.limits.memory` in the plan'
+    journal.fail('a', {
+      ...{ class: 'resource', code: 'sandbox:memory', retryable: true, hint },
+      message: 'it used more than 1 GiB of memory (policy.limits.memory), and was ended',
+    })
+    expect(stopped(journal)).toMatchObject({
+      next: [
+        hint,
+        [next('retry', { plan: 'p', task: 'a' })],
+        [next('skip', { plan: 'p', task: 'a', reason: 'why' })],
+        advise`fix it ${changed}`,
+      ],
+    })
+  })
+
   it('when going round too often ended it: what went round, and nothing that no outcome led to', () => {
     const journal = begun(
       task('a', { visits: 9 }),

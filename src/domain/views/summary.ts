@@ -15,6 +15,7 @@ import { claimableTasks, isClaimable, perVersion } from '../state/task-index.ts'
 import { BLOCKS, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../status.ts'
 import { recoveryLine } from './board.ts'
 import { type Releases, releasesOf } from './gate-releases.ts'
+import { spokenAsks } from './gate-text.ts'
 import { tickedChecks } from './ticked-checks.ts'
 
 // How far a plan has come. Success rates are computed from the one vocabulary of statuses, here and nowhere else: of attempts for
@@ -122,19 +123,28 @@ function whyFailed(state: PlanState): Stopped {
   const ways: readonly Hint[] = [
     ...(cap === undefined ? [] : [advise`see why it loops: ${next('log', { plan: name })}`]),
     ...(hint === undefined ? [] : [id === undefined ? hint : aimHint(hint, { plan: name, task: id })]),
-    ...(id === undefined ? [[next('log', { plan: name })]] : waysOn(name, id, cap)),
+    ...(id === undefined ? [[next('log', { plan: name })]] : waysOn(name, id, cap, failedTasks(state))),
   ]
   return { why, next: ways, task: id }
 }
 
-const CAP = /\((policy\.limits\.\w+)\)/
+/** The limits of the plan as a whole. A limit of one command is a failure of its task, and has a hint of its own. */
+const CAP = /\((policy\.limits\.(?:attempts|loops))\)/
 
 /** A cap ended it: trying again has as much room once more, and a changed file can give it more. */
-function waysOn(plan: string, task: TaskName, cap: string | undefined): readonly Hint[] {
+function waysOn(plan: string, task: TaskName, cap: string | undefined, failed: number): readonly Hint[] {
   const changed = advise`in the plan file, then ${quoted('run', { file: 'FILE' })}; ${RUNS_AGAIN}`
   if (cap !== undefined) return [[next('retry', { plan, task })], advise`raise ${cap} ${changed}`]
-  return [[next('retry', { plan, task })], [next('skip', { plan, task, reason: 'why' })], advise`fix it ${changed}`]
+  return [
+    ...(failed < 2 ? [] : [advise`${next('resume', { plan })} runs all ${failed} failed tasks again`]),
+    [next('retry', { plan, task })],
+    [next('skip', { plan, task, reason: 'why' })],
+    advise`fix it ${changed}`,
+  ]
 }
+
+const failedTasks = ({ order }: PlanState): number =>
+  order.filter(({ status, handled }) => status === 'failed' && !handled).length
 
 /** The last that ended and has somewhere to lead to: it would have gone back once more. */
 function wentRound({ order }: PlanState): TaskState | undefined {
@@ -254,8 +264,10 @@ interface Asked {
   readonly text: string
   readonly task: TaskName | null
   readonly since: Millis
-  /** May more be spent? The plan is paused for it, and this is how it is answered. */
-  readonly more?: readonly Field[]
+  /** Of a question: what it is answered with. */
+  readonly form?: readonly Field[]
+  /** Nothing of the plan begins before the answer. */
+  readonly pauses?: true
 }
 
 /** Something a person must decide. */
@@ -338,7 +350,7 @@ function waitingOf(state: PlanState, task: TaskState, { asks, since, hash, ...ga
   const releases = releasesOf(state, task)
   return {
     task: definition.id,
-    asks,
+    asks: spokenAsks(definition, asks),
     since,
     ...(hash === null ? {} : { hash }),
     shown,
@@ -353,14 +365,15 @@ function waitingOf(state: PlanState, task: TaskState, { asks, since, hash, ...ga
 
 function askedIn({ questions, proposals, endedAt }: PlanState): Pick<Summary, 'asked'> {
   const asked: readonly Asked[] = [
-    ...questions.map(({ id, by, text, task, since, budget, form }) => ({
+    ...questions.map(({ id, by, text, task, since, budget, sandbox, form }) => ({
       id,
       what: 'question' as const,
       by,
       text,
       task,
       since,
-      ...(budget === undefined ? {} : { more: form }),
+      form,
+      ...(budget === undefined && sandbox !== true ? {} : { pauses: true as const }),
     })),
     ...proposals.map(({ id, by, rationale: text, task, since }) => ({
       id,

@@ -2,6 +2,7 @@
 // comes back is a value; a runner that throws anyway is a bug of ours, told as a failure that is never retried.
 
 import { BUDGET_CODE } from '../../domain/budget/budget-rules.ts'
+import { OUT_OF_TIME } from '../../domain/budget/budget-text.ts'
 import { attemptKey } from '../../domain/budget/ledger.ts'
 import type { Interrupted } from '../../domain/command.ts'
 import { advise, clipHint, type Hint, joinHints, quoted } from '../../domain/hint.ts'
@@ -204,8 +205,6 @@ const outOfTime = (exceeded: 'ask' | 'fail', plan: string): Failed | Interrupted
         hint: advise`add time, then try again: ${quoted('budget-add', { plan, what: 'time', amount: '10m' })}; or write \`exceeded: ask\` in the plan file and be asked`,
         retryable: false,
       })
-
-const OUT_OF_TIME = 'the time of its budget is used up'
 
 /** Tells the loop what is lacking, and answers with what the journal shall say of the attempt. */
 function toldOf({ onShortage }: HoldOptions, ended: Interrupted | CutOff): Interrupted {

@@ -65,3 +65,23 @@ test('a policy that cannot be used is a problem, because no plan starts under it
     { status: 'problem', message: "no plan can start: there is no policy '/nowhere/policy.yaml'" },
   ])
 })
+
+test('a network test that did not run says why, and asks for node only where node is missing', async context => {
+  const standing = await real.check()
+  if (!standing.ok) return context.skip(`no sandbox here: ${standing.failure.message}`)
+  const running = (...argv: string[]): Sandbox => ({
+    check: real.check,
+    wrap: request => real.wrap({ ...request, argv }),
+  })
+  expect(await part('network', { sandbox: running('/bin/sh', '-c', 'echo no room >&2; exit 3') })).toEqual([
+    {
+      part: 'network',
+      status: 'warning',
+      message: 'the network test inside the sandbox did not run: its command ended with exit code 3: no room',
+      repair: 'fix what the message names, and try again',
+    },
+  ])
+  expect(await part('network', { sandbox: running('/nonexistent/node') })).toMatchObject([
+    { repair: 'put the folder of the node program on PATH, so that it can be seen inside' },
+  ])
+})

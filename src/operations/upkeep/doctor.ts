@@ -155,7 +155,11 @@ async function sandboxFindings(rooms: DoctorRooms): Promise<readonly Finding[]> 
   if ('fault' in trial)
     return [
       holds,
-      warning('network', `no connection could be tried from inside the sandbox: ${trial.fault}`, NODE_INSIDE),
+      warning(
+        'network',
+        `the network test inside the sandbox did not run: ${trial.fault}`,
+        trial.lacks === 'node' ? NODE_INSIDE : 'fix what the message names, and try again',
+      ),
     ]
   if (trial.reached)
     return [

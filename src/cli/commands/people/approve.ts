@@ -186,8 +186,7 @@ export interface ChooseOptions extends GateOptions {
 
 /** `words`: plan, task and option, or task and option of the only open plan. Without an option they are listed. */
 export async function choose(context: Context, words: readonly string[], options: ChooseOptions): Promise<number> {
-  const open = await optionMissing(context, words)
-  if (open !== null) throw open
+  if (await listOptions(context, words)) return EXIT.done
   const [first = '', second] = words.slice(0, -1)
   const choices: EditChoices = {
     ...each(options.keep, 'keep'),
@@ -202,21 +201,21 @@ export async function choose(context: Context, words: readonly string[], options
   }))
 }
 
-/** Two words are a plan and its task where there is such a task; else a task and its option. */
-async function optionMissing(context: Context, words: readonly string[]): Promise<CliError | null> {
+/** Where no option is said. Two words are a plan and its task where there is such a task; else a task and its option. */
+async function listOptions(context: Context, words: readonly string[]): Promise<boolean> {
   const [first = '', second, option] = words
-  if (option !== undefined) return null
+  if (option !== undefined) return false
   return await withState(context, { create: false }, async ({ engine }) => {
     if (second !== undefined) {
       const found = await engine.ask({ type: 'find', reference: first })
       const card = found === null ? null : await engine.ask({ type: 'task', plan: found.plan, task: second })
-      if (card === null) return null
+      if (card === null) return false
     }
     const { plan, name, task } = await findTask(engine, first, second)
     const summary = await engine.ask({ type: 'summary', plan })
     const asks = summary?.waiting.find(waiting => waiting.task === task)?.asks
     if (asks?.type !== 'decision' && asks?.type !== 'edits')
-      return new CliError(
+      throw new CliError(
         EXIT.refused,
         'illegal-transition',
         `task '${task}' does not wait for a choice`,
@@ -230,15 +229,13 @@ async function optionMissing(context: Context, words: readonly string[]): Promis
       asks.type === 'decision'
         ? asks.options.map(optionWords)
         : edits.map(({ answer, means }) => `${answer}: ${hintText(means)}`)
-    printNote(context, [`options of '${task}':`, ...words.map(line => `  ${line}`)].join('\n'))
-    return new CliError(
-      EXIT.usage,
-      'usage',
-      `missing option for '${task}': choose ${ids.join(' or ')}`,
-      `planfold choose ${name} ${task} ${shellWord(ids[0] ?? 'OPTION')} -m 'why'`,
-      [],
-      { options: asks.type === 'decision' ? asks.options : ids.map(id => ({ id })) },
+    answer(
+      context,
+      { plan, name, task, options: asks.type === 'decision' ? asks.options : ids.map(id => ({ id })) },
+      () => [`options of '${task}':`, ...words.map(line => `  ${line}`)],
     )
+    printNote(context, `Next: planfold choose ${name} ${task} ${shellWord(ids[0] ?? 'OPTION')} -m 'why'`)
+    return true
   })
 }
 

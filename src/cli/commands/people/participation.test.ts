@@ -241,7 +241,9 @@ it('a failed plan says how it is opened again, and can be revised then', async (
     })
   const refused = await revising()
   expect(refused.exit).toBe('ended')
-  expect(refused.stdout).toContain('planfold run FILE goes on with it')
+  expect(refused.stdout).toBe(
+    'run the changed file: planfold run FILE updates the plan and continues it; completed tasks stay completed',
+  )
   expect((await place.say(context => retry(context, 'p', 'a', {}))).exit).toBe(0)
   expect((await revising()).exit).toBe(0)
   expect((await runs()).exit).toBe(0)

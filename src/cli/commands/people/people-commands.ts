@@ -12,9 +12,22 @@ import type { ReportOptions } from './report.ts'
 
 const TASK = 'name of the task'
 
+/**
+ * One word is a task of the only unfinished plan, two are a plan and its task. Commander reads required arguments first, so both are
+ * optional to it; the usage line says what people must write, and a missing task is refused before the command begins.
+ */
+const withTask = (command: Command, words: string): Command =>
+  command
+    .usage(`[options] ${words}`)
+    .argument('[plan]', OPTIONAL_PLAN)
+    .argument('[task]', TASK)
+    .hook('preAction', () => {
+      if (command.args.length === 0) command.error("error: missing required argument 'task'")
+    })
+
 export function addDeciding(program: Command, act: Act): void {
   const taskCommand = (name: string, description: string): Command =>
-    program.command(name).description(description).argument('<plan>', OPTIONAL_PLAN).argument('[task]', TASK)
+    withTask(program.command(name).description(description), '[plan] <task>')
 
   program
     .command('claim')
@@ -135,11 +148,10 @@ Examples:
       act(async context => (await import('./approve.ts')).pushBack(context, plan, task, options)),
     )
 
-  program
-    .command('choose')
-    .description('choose an option of a decision, or what to do with files you edited')
-    .argument('<plan>', OPTIONAL_PLAN)
-    .argument('[task]', TASK)
+  withTask(
+    program.command('choose').description('choose an option of a decision, or what to do with files you edited'),
+    '[plan] <task> [option]',
+  )
     .argument('[option]', 'the option; leave it out to list the options. For edits: keep, take or merge')
     .option('-m, --message <text>', 'why')
     .option(...seen)

@@ -134,12 +134,16 @@ describe('choose without an option', () => {
     await ran(CHOICE)
     for (const words of [['shop', 'db'], ['db']]) {
       const said = await place.say(context => choose(context, words, {}))
-      expect(said.exit, words.join(' ')).toBe('usage')
-      expect(said.stderr).toContain(
-        '  postgres: PostgreSQL; + solid; - heavy; costs 20 USD a month\n  sqlite: + small\n',
-      )
-      expect(said.stderr).toContain("missing option for 'db': choose postgres or sqlite")
+      expect(said, words.join(' ')).toEqual({
+        exit: 0,
+        stdout: "options of 'db':\n  postgres: PostgreSQL; + solid; - heavy; costs 20 USD a month\n  sqlite: + small\n",
+        stderr: "Next: planfold choose shop db postgres -m 'why'\n",
+      })
     }
+    expect((await data(context => choose(context, ['db'], {}))).options).toMatchObject([
+      { id: 'postgres' },
+      { id: 'sqlite' },
+    ])
     expect(await place.say(context => choose(context, ['shop', 'use'], {}))).toMatchObject({
       exit: 'illegal-transition',
     })

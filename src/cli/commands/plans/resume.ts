@@ -26,6 +26,7 @@ const RESCUE_MS = 5_000
 const HOW_TO_START = '`planfold list --session ID` shows its plans; `planfold run PLAN` starts one'
 
 export async function resume(context: Context, word: string | undefined, options: ResumeOptions): Promise<number> {
+  demandOneChoice(word, options)
   return await withState(context, { create: false }, async composed => {
     tellWarnings(context, composed)
     if (options.watch === true) return await watchOver(context, composed)
@@ -52,6 +53,20 @@ export async function resume(context: Context, word: string | undefined, options
     const goOn = isStopped ? {} : { goOn: { rationale: `resume ${name}` } }
     return await startAndDrive(context, composed, { plan, name, since, ...goOn }, options)
   })
+}
+
+/** What says which plans are meant is said once; more than one would be ignored without a word. */
+function demandOneChoice(word: string | undefined, { all, session, watch }: ResumeOptions): void {
+  const said = [
+    ...(word === undefined ? [] : [`a plan ('${word}')`]),
+    ...(all === true ? ['--all'] : []),
+    ...(session === undefined ? [] : ['--session']),
+    ...(watch === true ? ['--watch'] : []),
+  ]
+  const [first, second] = said
+  // With --watch, --all says the same once more.
+  if (second === undefined || (said.length === 2 && all === true && watch === true)) return
+  throw usage(`${first} and ${second} cannot be used together`, 'use one of them')
 }
 
 /** One after the other; the worst end is the exit code. A plan that another process drives is passed over. */

@@ -58,6 +58,23 @@ it('says what is wrong: no such session, a plan and a session at once, nothing u
   expect(await wrong(context => resume(context, 'one', { session: 'desk' }))).toBe('usage')
 })
 
+it('resumes nothing where two options say which plans are meant', async () => {
+  await start('one', 'desk')
+  await here.say(context => pause(context, 'one', {}))
+  for (const [word, options, message] of [
+    [undefined, { all: true, session: 'nobody' }, '--all and --session cannot be used together'],
+    ['one', { all: true }, "a plan ('one') and --all cannot be used together"],
+    ['one', { watch: true }, "a plan ('one') and --watch cannot be used together"],
+    [undefined, { session: 'desk', watch: true }, '--session and --watch cannot be used together'],
+  ] as const)
+    expect(await here.say(context => resume(context, word, options))).toEqual({
+      exit: 'usage',
+      stdout: '',
+      stderr: message,
+    })
+  expect((await here.say(context => status(context, 'one'))).stdout).toMatch(/paused/)
+})
+
 it('does not start a draft that nobody named', async () => {
   await here.write('idea.yaml', 'planfold: 1\nname: idea\ntasks: [{ id: work }]\n')
   await here.say(context => importPlan(context, 'idea.yaml'))

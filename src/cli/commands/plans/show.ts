@@ -12,7 +12,7 @@ import type { Budget, Option, PlanDefinition, TaskDefinition } from '../../../do
 import { allTasks } from '../../../domain/state/task-index.ts'
 import { ENDED } from '../../../domain/status.ts'
 import type { Briefing, Card, Removed } from '../../../domain/views/board.ts'
-import { gateAnswers } from '../../../domain/views/gate-answers.ts'
+import { formOf, gateAnswers } from '../../../domain/views/gate-answers.ts'
 import { type AgentSpend, spendWords } from '../../../domain/views/pages/agent-lines.ts'
 import type { Summary, Waiting } from '../../../domain/views/summary.ts'
 import type { Engine } from '../../../engine/engine.ts'
@@ -30,7 +30,15 @@ import { type Paint, planSymbol, planWord, symbol, tint } from '../../terminal/p
 import { cut, table } from '../../terminal/table.ts'
 import { briefingLines, leftLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
-import { asked, optionWords, shortCommand, showQuestion, verdictLines, waitingLines } from '../../text/inbox-text.ts'
+import {
+  asked,
+  fieldWords,
+  optionWords,
+  shortCommand,
+  showQuestion,
+  verdictLines,
+  waitingLines,
+} from '../../text/inbox-text.ts'
 import { rollbackLine } from '../../text/rollback-result.ts'
 import { taskWord } from '../../text/run-summary.ts'
 
@@ -208,13 +216,19 @@ async function askedLines(
   const { consentLines } = await import('../../text/consent-text.ts')
   const lines = await consentLines(context, engine, waiting, { all })
   const { task, asks, hash, back } = waiting
-  const [first, ...others] = gateAnswers(asks.type, { plan, task, mayGoBack: back !== undefined })
+  const [first, ...others] = gateAnswers(asks.type, {
+    plan,
+    task,
+    mayGoBack: back !== undefined,
+    form: formOf(asks),
+  })
   const { step } = first!
   const isSeen = step.next === 'approve' && hash !== undefined && lines.length > 0
   const seen = isSeen ? ` --hash ${hash.slice(0, 12)}` : ''
   return [
     '',
     paint.yellow(asked(waiting)),
+    ...(formOf(asks) ?? []).map(field => `  ${fieldWords(field)}`),
     ...verdictLines(waiting.evidence ?? []).map(line => `  ${line}`),
     ...lines.map(line => `  ${line}`),
     paint.dim(`Next: ${shortCommand(step)}${seen}`),

@@ -20,7 +20,7 @@ import { halfMadeLines } from '../../text/briefing-text.ts'
 import { troubleLines, waitingLines } from '../../text/inbox-text.ts'
 import { shownState } from '../../text/plan-state.ts'
 import { rollbackLine, stoppedRollback } from '../../text/rollback-result.ts'
-import { counted, failedLines, isOverBudget } from '../../text/run-summary.ts'
+import { claimNext, counted, doneWords, failedLines, isPausedToAsk } from '../../text/run-summary.ts'
 import { scopeWaitLines, setBackLines, shortageLines } from '../../text/wait-text.ts'
 
 import { planTable } from './list.ts'
@@ -117,7 +117,7 @@ function statusLines(
   if (underWay !== null) lines.push(underWay)
   if (summary.title !== null) lines.push(`  ${brief(summary.title)}`)
   if (summary.place !== null) lines.push(`  works in ${brief(summary.place)}`)
-  lines.push(`  tasks    ${summary.progress.done}/${summary.progress.total} done: ${counted(summary)}`)
+  lines.push(`  tasks    ${doneWords(summary)}: ${counted(summary)}`)
   lines.push(`  revision ${summary.revision}, created ${ago(summary.createdAt, now)}${tookOf(summary, now)}`)
   const claimed = board.filter(({ claimedBy }) => claimedBy !== null)
   const running = summary.running.filter(name => claimed.every(card => card.name !== name))
@@ -129,14 +129,14 @@ function statusLines(
   lines.push(...shortageLines(summary, paint))
   lines.push(...troubleLines(summary, now, paint))
   lines.push(...waitingLines(summary, paint))
-  const isForClaims = word === 'waiting' && summary.waiting.length === 0 && held.length === 0
+  const claim = claimNext(summary, board, { isDriven: holder?.alive === true, held })
   if (holder?.alive === true) lines.push(`  process  pid ${holder.pid} on ${brief(holder.host)}`)
-  else if (!isHalted && isForClaims && summary.rollback === undefined) lines.push(...claimNext(summary, claimed))
+  else if (!isHalted && claim !== null) lines.push(`  Next: ${claim}`)
   else if (!isHalted && (canMove(summary.status) || summary.rollback !== undefined))
     lines.push(
       summary.status === 'draft'
         ? `  Next: planfold run ${summary.name}`
-        : `  Next: ${summary.waiting.length > 0 || isOverBudget(summary) ? 'answer it, then ' : ''}planfold resume ${summary.name}`,
+        : `  Next: ${summary.waiting.length > 0 || isPausedToAsk(summary) ? 'answer it, then ' : ''}planfold resume ${summary.name}`,
     )
   return lines
 }
@@ -157,15 +157,6 @@ async function halfMade(
     if (briefing !== null) lines.push(...halfMadeLines(briefing, { plan: name, visit: card.visit }, paint))
   }
   return lines
-}
-
-/** Where only work of others is waited for, `resume` would change nothing. */
-function claimNext({ name, claimable }: Held, [claimed]: readonly Card[]): readonly string[] {
-  if (claimable > 0) return [`  Next: planfold claim ${name}`]
-  if (claimed === undefined) return []
-  return [
-    `  Next: wait for the report; if ${brief(claimed.claimedBy ?? '')} is gone: planfold release ${name} ${claimed.name}`,
-  ]
 }
 
 async function rollbackStopped(engine: Engine, { id, endedAt }: Held, { paint }: Context): Promise<string | null> {

@@ -4,6 +4,7 @@
 import type { Composed } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import { unmetIn } from '../../../domain/views/convergence.ts'
+import type { Engine } from '../../../engine/engine.ts'
 import {
   type ConvergeStep,
   type Converging,
@@ -20,6 +21,8 @@ import { drive } from '../../drive.ts'
 import { CliError, EXIT, refused } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { isFile } from '../../plan-file.ts'
+import { shownState } from '../../text/plan-state.ts'
+import { claimNext } from '../../text/run-summary.ts'
 import { setMoving, unsafeOf } from '../plans/run.ts'
 
 export interface ConvergeOptions {
@@ -78,7 +81,7 @@ async function rounds(
       plan,
       { rounds: options.rounds, script: options.with },
     )
-    return tellEnd(context, { plan, name }, done)
+    return await tellEnd(context, composed, { plan, name }, done, options)
   } finally {
     clearTimeout(timer)
   }
@@ -104,7 +107,13 @@ function verdictLine({ paint }: Context, { criterion, holds, evidence = '' }: Co
   return `  ${mark} ${escapeForTerminal(criterion)}${first === '' ? '' : paint.dim(` (${escapeForTerminal(first)})`)}`
 }
 
-function tellEnd(context: Context, target: PlanTarget, done: PlanConverged<number>): number {
+async function tellEnd(
+  context: Context,
+  { engine }: Composed,
+  target: PlanTarget,
+  done: PlanConverged<number>,
+  options: ConvergeOptions,
+): Promise<number> {
   const { name } = target
   switch (done.status) {
     case 'converged': {
@@ -130,15 +139,15 @@ function tellEnd(context: Context, target: PlanTarget, done: PlanConverged<numbe
     }
     case 'rests':
       if (done.rest === EXIT.waits) {
-        const again = `planfold converge ${name}`
-        const data = {
-          converged: false,
-          unmet: null,
-          code: 'waits',
-          why: 'it waits for a person or an agent',
-          hint: again,
-        }
-        tell(context, target, data, [`${name} is waiting; planfold status ${name} shows for what. Next: ${again}`])
+        const { words, first } = await waitOf(engine, target)
+        const hint = `${first}, then planfold converge ${name}`
+        const data = { converged: false, unmet: null, code: 'waits', why: words, hint }
+        tell(context, target, data, [
+          `${name} is ${words}. Next: ${hint}`,
+          ...(options.with === undefined
+            ? []
+            : ['  --with is for the tasks that converge adds; it does nothing for this one']),
+        ])
       }
       return done.rest
     case 'unfit':
@@ -148,6 +157,20 @@ function tellEnd(context: Context, target: PlanTarget, done: PlanConverged<numbe
     default:
       return done satisfies never
   }
+}
+
+/** What it waits for, and what to do about that first. */
+async function waitOf(
+  engine: Engine,
+  { plan, name }: PlanTarget,
+): Promise<{ readonly words: string; readonly first: string }> {
+  const held = (await engine.ask({ type: 'next', plan }))?.held ?? []
+  const summary = await engine.ask({ type: 'summary', plan })
+  const board = (await engine.ask({ type: 'board', plan })) ?? []
+  if (summary === null) throw new Error(`the plan ${plan} has gone`)
+  const isDriven = summary.holder?.alive === true
+  const { words } = shownState({ summary, board, isDriven, held })
+  return { words, first: claimNext(summary, board, { isDriven, held }) ?? `see planfold status ${name}` }
 }
 
 function tell(

@@ -126,7 +126,7 @@ export async function currentOf(
     const message = `plan '${name}' has ended: ${current.status}`
     const hint =
       current.status === 'failed'
-        ? 'planfold run FILE goes on with it as the file says then: what is done stays done, what failed or changed runs'
+        ? 'run the changed file: planfold run FILE updates the plan and continues it; completed tasks stay completed'
         : 'run the changed file: planfold run FILE makes a new plan of it'
     throw new CliError(EXIT.refused, 'ended', message, hint)
   }

@@ -131,7 +131,8 @@ Examples:
   planfold revise release --remove docs,notes -m 'not needed'
 
 Tasks are matched by id, else by title. Recorded results win: a file cannot mark a task as completed, and completed tasks stay
-completed. A failed task that you change runs again.`,
+completed. A failed task that you change runs again. A plan that has failed is changed by running the changed file:
+planfold run FILE.`,
     )
     .action((plan: string, file: string | undefined, options: ReviseOptions) =>
       act(async context => (await import('./revise.ts')).revise(context, plan, file, options)),
