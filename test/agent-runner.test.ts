@@ -117,7 +117,7 @@ it('a login is lent to nobody without a sandbox, nor where the policy forbids it
   const lent = { ok: true, value: { files: ['.agent/auth.json'], hosts: [] } } as const
   const failure = { class: 'policy', message: 'the organisation lends no login', retryable: false } as const
   for (const [login, message] of [
-    [lent, 'a login is lent to an agent only inside of one'],
+    [lent, 'an agent may use your login only inside one'],
     [{ ok: false, failure } as const, 'lends no login'],
   ] as const) {
     const { outcomes, asked, left } = await planWith({ login })

@@ -92,7 +92,7 @@ export const GOALS: readonly GoalCase[] = [
     kind: 'flaky-test',
     among: ['backup.sh', 'tests/run.sh'],
     test: 'make test',
-    asks: /How will one see that it is done/,
+    asks: /How can you tell that it is done/,
     assumes: /a flaky test/,
   },
   {
@@ -172,7 +172,7 @@ export const GOALS: readonly GoalCase[] = [
     kind: 'security',
     first: 'backup.sh',
     test: 'make test',
-    asks: /How will one see that it is done/,
+    asks: /How can you tell that it is done/,
     assumes: /nothing about this is told outside/,
   },
   {
@@ -210,7 +210,7 @@ export const GOALS: readonly GoalCase[] = [
     kind: 'contradiction',
     among: ['src/format.ts'],
     test: 'npm test',
-    asks: /Which of the two holds/,
+    asks: /Which of the two applies/,
     assumes: /contradicts itself/,
   },
 ]

@@ -71,7 +71,7 @@ describe('the shapes of the founding documents', () => {
     const parsed = parsePlan(text, { fallbackName: 'shape', check: checkGraph })
     expect(parsed.ok ? parsed.dialect : parsed.diagnostics.map(one => printDiagnostic(one))).toBe(dialect)
     // A key that the document uses is one that is understood.
-    const strange = parsed.ok ? parsed.warnings.filter(({ message }) => message.endsWith('says nothing here')) : []
+    const strange = parsed.ok ? parsed.warnings.filter(({ message }) => message.endsWith('has no effect here')) : []
     const unknown = used.filter(word => strange.some(({ message }) => message.startsWith(`'${word}'`)))
     expect(unknown).toEqual([])
   })

@@ -424,7 +424,7 @@ export async function carryOut(
       if (driven.status === 'held') {
         if (by === null) {
           by = driven.holder
-          printNote(context, `pid ${by.pid} on ${by.host} drives the plan and carries it out; waiting`)
+          printNote(context, `pid ${by.pid} on ${by.host} runs the plan and does it; waiting`)
         }
         await waited()
       }

@@ -155,7 +155,7 @@ export function refuseSketch({ path, told }: PlanFile): void {
     EXIT.usage,
     'sketch',
     `${path} is a sketch, not a plan: ${why}${more}`,
-    `look at it with \`planfold validate ${path}\`; put values in the place of what is left open`,
+    `look at it with \`planfold validate ${path}\`; replace the placeholders by values`,
   )
 }
 
@@ -205,9 +205,9 @@ function unreadable(path: string, error: unknown): unknown {
     case 'ENOENT':
       return usage(`there is no file '${path}'`, 'check the path; `planfold init` writes an example plan')
     case 'EISDIR':
-      return usage(`'${path}' is a folder`, 'name a plan document in it')
+      return usage(`'${path}' is a folder`, 'name a plan file in it')
     case 'EACCES':
-      return usage(`'${path}' may not be read`, 'check who may read it')
+      return usage(`'${path}' cannot be read`, 'check its permissions')
     case 'ERR_INVALID_ARG_VALUE':
       return usage(`'${path}' is not a path`)
     default:

@@ -33,7 +33,7 @@ export function mirrorFolder(
   if (told === '') return null
   const folder = resolve(composed.root, told)
   if (!isAbsolute(told) && !isBelow(existing(folder), realpathSync(composed.root)))
-    throw usage(`the mirror '${told}' would stand outside the workspace`, 'name the folder with its whole path')
+    throw usage(`the mirror '${told}' would be outside the workspace`, 'name the folder with its full path')
   return folder
 }
 

@@ -45,7 +45,7 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
   if (draft.state.revision === 0) return refuse('not-found', 'there is no such plan')
   // A turn that was on its way when it was archived still tells who was told of its end.
   if (draft.state.archived && command.type !== 'archive' && command.type !== 'turn')
-    return refuse('illegal-transition', 'the plan is archived', 'run its document again: that makes a new plan')
+    return refuse('illegal-transition', 'the plan is archived', 'run its plan file again: that creates a new plan')
   if (draft.state.rollback !== null && WAITS.has(command.type) && !isForced(command))
     return refuse(
       'conflict',

@@ -36,7 +36,10 @@ test('an agent may lower the budget of a drafting, and does not allow itself mor
   const draft = async (more: object) => await me.write({ action: 'create', goal: 'Greet two people', ...more })
   const model = 'anthropic/scripted'
   const refused: readonly (readonly [object, string])[] = [
-    [{ model, budget: { calls: 21 } }, 'may not allow a drafting 21 calls, only 20 calls; nothing was sent'],
+    [
+      { model, budget: { calls: 21 } },
+      'may not allow a budget for drafting of 21 calls, only 20 calls; nothing was sent',
+    ],
     [{ model, budget: { cost: '3 EUR' } }, 'budget.cost: is not in USD'],
     [{ budget: { calls: 2 } }, 'leave out `budget`, or name a `model`'],
   ]
@@ -219,7 +222,7 @@ describe('what is said', () => {
     for (const [input, said] of [
       [{ action: 'note', text: 'x', taks: 'prices' }, 'taks'],
       [{ action: 'note', text: ' ' }, '`text` is missing'],
-      [{ action: 'edit', tasks: [{ id: 'free', title: 'x' }], remove: ['free'] }, 'stands in tasks and in remove'],
+      [{ action: 'edit', tasks: [{ id: 'free', title: 'x' }], remove: ['free'] }, 'is in tasks and in remove'],
       [{ action: 'create', template: 'nope-nope-nope' }, 'the templates are: '],
     ] as const) {
       const refused = await me.write(input).catch((error: unknown) => ({ error: true, text: String(error) }))

@@ -174,6 +174,6 @@ export function prepareRevision(
 
 const NO_DRAFT = refuse(
   'not-allowed',
-  'ids are generated only for a draft: to a run, another id is another task',
+  'ids can only be generated for a draft: in a started plan, another id means another task',
   'keep the ids, or make a new plan with generated ones',
 )

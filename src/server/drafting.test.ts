@@ -254,7 +254,7 @@ describe('a draft that is commented', () => {
   test('only while it is a draft, with a goal, and with words', async () => {
     const made = await post('/plans', { planfold: 1, name: 'no-goal', tasks: [{ id: 'a' }] })
     const comments = [{ text: 'else' }]
-    expect((await post(`/plans/${made.body.id}/redraft`, { comments })).body.detail).toContain('what the draft is for')
+    expect((await post(`/plans/${made.body.id}/redraft`, { comments })).body.detail).toContain('the draft has no goal')
     expect((await post(`/plans/${made.body.id}/redraft`, { comments: [] })).status).toBe(422)
     await post(`/plans/${made.body.id}/execute`, {})
     expect(await post(`/plans/${made.body.id}/redraft`, { comments })).toMatchObject({

@@ -139,7 +139,7 @@ describe('planfold fork', () => {
     expect(await refused('--from', 'biuld')).toMatch(/^2 .*no task, checkpoint or entry 'biuld'/)
     expect(await refused('--from', 'build', '--model', 'm')).toMatch(/^3 .*nothing in this plan asks a model/)
     expect(await refused('--from', 'check', '--input', 'build.x=1')).toMatch(/^3 .*'build' has ended there/)
-    expect(await refused('--from', 'check', '--input', 'x')).toMatch(/^2 .*says no value/)
+    expect(await refused('--from', 'check', '--input', 'x')).toMatch(/^2 .*has no value/)
     expect(shell('ls .planfold')).not.toContain('work')
     expect(tree()).toBe(before)
   })

@@ -430,7 +430,7 @@ describe('a rollback that is cut off', () => {
     const driver = here.start('run', 'plan.yaml')
     await driver.until('holding')
     const going = here.start('rollback', 'slow', '--yes')
-    await going.until('drives the plan and carries it out; waiting')
+    await going.until('runs the plan and does it; waiting')
     await driver.until('undoing')
     await here.write('.planfold/go', '')
     const [drove, waited] = [await driver.ended, await going.ended]

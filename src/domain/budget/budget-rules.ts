@@ -257,7 +257,7 @@ export function raiseBudget(draft: DecisionDraft, { add, task, by }: CommandOf<'
   const { state } = draft
   // A plan that failed for want of it gets more before its task is tried again.
   if (PLAN_ENDED.has(state.status) && state.status !== 'failed')
-    return refuse('illegal-transition', 'the plan has ended', 'run its document again: that makes a new plan')
+    return refuse('illegal-transition', 'the plan has ended', 'run its plan file again: that creates a new plan')
   if (task !== undefined && !state.tasks.has(task)) return unknownTask(draft, task)
   const level: Level = task ?? ''
   const budget = budgetAt(state, level)

@@ -133,8 +133,8 @@ export function refusesSending(state: PlanState, what: keyof DataRules): Failure
   return what === 'logins'
     ? failure(
         'policy',
-        `${who} lends no login to an agent (data.logins: deny)`,
-        'take the leave to use a login back: then its model is asked with your key, and counted',
+        `${who} does not allow agents to use your login (data.logins: deny)`,
+        'do not let the agent use your login: its model is then called with your key, and counted',
       )
-    : failure('policy', `${who} lets nothing be sent to ${what} (data.${what}: deny)`, 'do without it')
+    : failure('policy', `${who} allows nothing to be sent to ${what} (data.${what}: deny)`, 'do without it')
 }

@@ -174,7 +174,7 @@ export async function restoreFiles(
       refusal: refuse(
         'conflict',
         `${conflicts.slice(0, 10).join(', ')}${conflicts.length > 10 ? ` and ${conflicts.length - 10} more` : ''} changed since; nothing was restored`,
-        'take the kept version (what stands there is kept then), or merge both',
+        'use the backed-up version (the current one is backed up then), or merge both',
         conflicts,
       ),
     }

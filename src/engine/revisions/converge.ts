@@ -89,7 +89,7 @@ export async function append(
   const { round, verdicts, isAppended } = convergenceOf(await entriesAfter(rooms.store, state.id, 0))
   const unmet = unmetIn(verdicts)
   if (round === 0 || isAppended || unmet.length === 0)
-    return { ok: false, refusal: refuse('not-ready', 'nothing is known to be missing', 'judge it first') }
+    return { ok: false, refusal: refuse('not-ready', 'no failed checks are known', 'run the checks first') }
   const fixed = withFixes(definition, round, unmet, command)
   const rationale = `converge, round ${round}: failed: ${unmet.map(({ criterion }) => `'${criterion}'`).join(', ')}`
   return {

@@ -183,7 +183,7 @@ function changed(definition: PlanDefinition, order: OrderOf<'change'>): PlanDefi
   if (strange !== undefined) {
     const near = suggest(strange, CHANGEABLE)
     const hint = near === null ? 'see the format of plans' : `did you mean '${near}'?`
-    return refuse('invalid', `'${strange.slice(0, 60)}' is nothing of a task that can be changed`, hint)
+    return refuse('invalid', `'${strange.slice(0, 60)}' is not a field of a task that can be changed`, hint)
   }
   const tasks = changedIn(definition.tasks, name, set, extra)
   return tasks === null ? unknown(definition, name) : { ...definition, tasks }

@@ -176,7 +176,7 @@ export function objection(worked: Worked, plan: string): Refusal | null {
   const { target, why, run } = refused[0]!
   return refuse(
     'conflict',
-    `${target} cannot be taken back: ${why}`,
+    `${target} cannot be undone: ${why}`,
     advise`${run.length === 0 ? '' : `run ${run.map(line => `\`${line}\``).join(', ')}; `}or leave git alone: ${next('rollback', { plan, keepGit: true })}`,
   )
 }

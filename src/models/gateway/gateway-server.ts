@@ -189,7 +189,7 @@ class GatewayServer implements Gateway {
       return linger(request, response)
     }
     const body = parsed(text)
-    if (!isObject(body)) return no('request', 'the body of the request is no JSON object')
+    if (!isObject(body)) return no('request', 'the body of the request is not a JSON object')
     await this.#forward({ route, query: passedQuery(query), headers: request.headers, body }, response)
   }
 

@@ -55,7 +55,7 @@ const refused = (refusal: Refusal): Ticked => ({ status: 'refused', refusal })
 
 function unknownCriterion(task: string, word: string, all: readonly string[]): Refusal {
   const hint = all.length === 0 ? 'it has none' : `one of: ${all.join('; ')}`
-  return refuse('unknown-reference', `'${task}' has no criterion '${word}'`, hint)
+  return refuse('unknown-reference', `'${task}' has no acceptance check '${word}'`, hint)
 }
 
 /** What a task must meet, and what somebody has ticked of it; null where there is no such task. */

@@ -146,5 +146,5 @@ export async function setGoal(
     if (set.ok) return { ok: true, id }
     if (set.refusal.code !== 'conflict') return set
   }
-  return { ok: false, refusal: refuse('limit', `no free name was found for the goal '${stem}'`, 'name it otherwise') }
+  return { ok: false, refusal: refuse('limit', `no free name was found for the goal '${stem}'`, 'choose another name') }
 }

@@ -73,7 +73,7 @@ export async function redraftPlan<Problem>(
   if (draft.goal === undefined)
     return {
       status: 'refused',
-      refusal: refuse('invalid', 'nothing says what the draft is for', 'give it a goal, or edit it'),
+      refusal: refuse('invalid', 'the draft has no goal', 'give it a goal, or edit it'),
     }
   const comments = [...commentsOn(draft), ...said]
   const proposed = await propose({ goal: draft.goal, comments, draft, choice: { ...plannerOf(draft), ...choice } })

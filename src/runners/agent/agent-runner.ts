@@ -415,7 +415,7 @@ const UNBOXED_LOGIN: Failure = {
   ...failure(
     'policy',
     'there is no sandbox here, and an agent may use your login only inside one',
-    'install bubblewrap, or take the leave to use a login back',
+    'install bubblewrap, or do not let the agent use your login',
   ),
   code: 'agent:no-sandbox',
 }

@@ -76,6 +76,6 @@ describe('a secret folder', () => {
   test('that is a link is refused', async () => {
     mkdirSync(join(folder, 'real'))
     symlinkSync(join(folder, 'real'), join(folder, 'link'))
-    await expect(makeSecretFolder(join(folder, 'link'))).rejects.toThrow(/no folder/)
+    await expect(makeSecretFolder(join(folder, 'link'))).rejects.toThrow(/is not a folder/)
   })
 })

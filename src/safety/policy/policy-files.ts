@@ -46,7 +46,7 @@ export async function refusesModels(place: SettingsPlace): Promise<Failure | nul
   if (by === undefined) return null
   return failure(
     'policy',
-    `${layerWords(by, 'data')} lets nothing be sent to models (data.models: deny)`,
+    `${layerWords(by, 'data')} allows nothing to be sent to models (data.models: deny)`,
     'do without one',
   )
 }

@@ -123,10 +123,10 @@ async function original(context: Context, engine: Engine, meant: PlanTarget, out
   const done = await exportOriginal(engine, meant)
   if (done.status === 'no-text')
     throw notFound(
-      `revision ${done.revision} of '${meant.name}' was not made of a text`,
+      `revision ${done.revision} of '${meant.name}' was not created from a file`,
       done.last === null
         ? `print it instead: planfold export ${meant.name}`
-        : `the last text is that of revision ${done.last}: planfold revisions show ${meant.name} ${done.last} --original`,
+        : `the last revision with a file is ${done.last}: planfold revisions show ${meant.name} ${done.last} --original`,
     )
   return await give(context, done.document, out)
 }

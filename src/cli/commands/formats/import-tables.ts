@@ -126,7 +126,7 @@ async function importRow(
       task,
     })
     if (!submitted.ok) {
-      printNote(context, `${made.name}: made, but its history was not written down: ${submitted.refusal.message}`)
+      printNote(context, `${made.name}: created, but its history could not be recorded: ${submitted.refusal.message}`)
       return { ...made, row: id, ok: true, notes, notesFailed: submitted.refusal.message }
     }
     notes++

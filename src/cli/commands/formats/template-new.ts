@@ -55,7 +55,7 @@ async function readSettings(
 /** `key=value`; the value may hold further `=`. */
 export function halves(word: string, option: string): readonly [name: string, value: string] {
   const at = word.indexOf('=')
-  if (at < 1) throw usage(`'${word}' says no value`, `write ${option} name=value`)
+  if (at < 1) throw usage(`'${word}' has no value`, `write ${option} name=value`)
   return [word.slice(0, at), word.slice(at + 1)]
 }
 
@@ -92,7 +92,10 @@ function fromList(parameter: Parameter, text: string): Json {
     try {
       return JSON.parse(text) as Json
     } catch {
-      throw usage(`'${parameter.name}' looks like a list, but is no JSON`, `write --set '${parameter.name}=["a", "b"]'`)
+      throw usage(
+        `'${parameter.name}' looks like a list, but is not JSON`,
+        `write --set '${parameter.name}=["a", "b"]'`,
+      )
     }
   }
   const of = { ...parameter, type: parameter.of ?? 'string' } as Parameter

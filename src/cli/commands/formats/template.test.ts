@@ -174,7 +174,7 @@ describe('template new', () => {
     expect(await data(...base, '--set-file', 'files=files.txt')).toEqual(twice)
     expect(twice.text).toContain('title: Better\n')
     expect(twice.tasks).toBe(8)
-    expect((await planfold(...base, '--set', 'files=[')).stderr).toContain('is no JSON')
+    expect((await planfold(...base, '--set', 'files=[')).stderr).toContain('is not JSON')
     expect((await planfold(...base, '--set', 'files=../up')).stderr).toContain('not a path inside the workspace')
     expect((await planfold(...base, '--set-file', 'files=gone.txt')).stderr).toContain("there is no file 'gone.txt'")
   })

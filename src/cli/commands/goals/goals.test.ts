@@ -144,5 +144,5 @@ test('a recorded drafting is replayed without a request, and the same plan comes
 test('a plan that no model drafted has nothing to replay', async () => {
   await planned(['Rename `greet` to `salute`'], {})
   const said = await place.say(context => plan(context, [], { replay: 'rename-greet-to-salute' }))
-  expect(said.stderr).toContain("'rename-greet-to-salute' keeps no recording")
+  expect(said.stderr).toContain("'rename-greet-to-salute' has no recording")
 })

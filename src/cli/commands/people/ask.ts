@@ -109,7 +109,7 @@ const PLAIN: readonly Field[] = [{ name: 'answer', type: 'text' }]
 
 export async function ask(context: Context, words: readonly string[], options: AskOptions): Promise<number> {
   if (options.field !== undefined && options.form !== undefined)
-    throw usage('--field and --form say two different things', 'give the form as fields or as a file')
+    throw usage('--field and --form cannot be used together', 'use one of them')
   const form =
     options.form === undefined ? (options.field?.map(fieldOf) ?? PLAIN) : await formFrom(context, options.form)
   return await withState(context, { create: false }, async composed => {

@@ -18,7 +18,7 @@ export function valuesFor(form: readonly Field[], words: readonly string[]): Jso
     const at = word.indexOf('=')
     const name = at < 1 ? word : word.slice(0, at)
     const field = form.find(one => one.name === name)
-    if (at < 1) throw usage(`'${word}' answers nothing`, `write NAME=VALUE, with ${names(form)}`)
+    if (at < 1) throw usage(`'${word}' is not an answer`, `write NAME=VALUE, with ${names(form)}`)
     if (field === undefined) {
       const near = suggest(
         name,

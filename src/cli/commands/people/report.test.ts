@@ -75,7 +75,7 @@ it('a tick that means no criterion reports nothing, and says which there are', a
   for (const tick of ['2 pages were looked at', '3', ''])
     expect(await says({ status: 'done', output: ['tests=2'], tick: [tick] })).toMatchObject({
       exit: 'unknown-reference',
-      stderr: `'build' has no criterion '${tick}'`,
+      stderr: `'build' has no acceptance check '${tick}'`,
     })
   expect((await says({ status: 'failed', message: 'no time', retryable: true }, ['feature', 'build'])).exit).toBe(0)
 })
@@ -92,7 +92,7 @@ it('what does not fit the status, and who has claimed nothing or too much, is to
       { status: 'done' },
     ),
   ).toEqual([
-    'a report of a failure says what went wrong',
+    'a failure report needs a message',
     '--outcome does not go with --status failed',
     '--mode does not go with --status done',
     '--retryable does not go with --status done',

@@ -74,7 +74,7 @@ export async function report(
 /** Before anything is opened: what is said must fit the status. */
 function checkOptions({ status, message, outcome, retryable, mode }: ReportOptions): void {
   if (status === 'failed' && message === undefined)
-    throw usage('a report of a failure says what went wrong', "add -m 'what went wrong'")
+    throw usage('a failure report needs a message', "add -m 'what went wrong'")
   const others = status === 'failed' ? { '--outcome': outcome } : { '--retryable': retryable, '--mode': mode }
   const [odd] = Object.entries(others).find(([, value]) => value !== undefined) ?? []
   if (odd !== undefined)

@@ -307,8 +307,8 @@ tasks: [{ id: a, run: [echo, a] }, { id: m, optional: true, model: { use: local/
     await ran(plan('closed'), out)
     expect(asked).toEqual([])
     const journal = await asJson(context => log(context, 'closed', undefined, {}))
-    expect(journal.stdout).toContain('lets nothing be sent to webhooks (data.webhooks: deny)')
-    expect(journal.stdout).toContain('lets nothing be sent to models (data.models: deny)')
+    expect(journal.stdout).toContain('allows nothing to be sent to webhooks (data.webhooks: deny)')
+    expect(journal.stdout).toContain('allows nothing to be sent to models (data.models: deny)')
   })
 
   it('by git is compared with the network of the layers, because it goes past the sandbox', async () => {

@@ -173,7 +173,7 @@ export async function change(
 ): Promise<number> {
   const person = await personOf(context)
   if (what === 'command') {
-    if (options.project === true) throw usage('rules about commands hold in all workspaces', 'leave --project out')
+    if (options.project === true) throw usage('rules about commands apply in all workspaces', 'leave --project out')
     return await changeCommand(context, how, words, person)
   }
   if (what === 'no-sandbox') {

@@ -40,7 +40,7 @@ export async function set(context: Context, name: string, options: SourceOptions
 
 export async function remove(context: Context, name: string): Promise<number> {
   if (!done(await removeSecret(placeOf(context), name)))
-    throw notFound(`you have named no secret '${name}'`, 'see what there is: planfold secrets list')
+    throw notFound(`the secret '${name}' is not configured`, 'see what there is: planfold secrets list')
   answer(context, { name, changed: true }, () => `forgot where ${escapeForTerminal(name)} comes from`)
   return EXIT.done
 }
@@ -48,7 +48,10 @@ export async function remove(context: Context, name: string): Promise<number> {
 function sourceOf({ cwd }: Context, { env, file, command }: SourceOptions): SecretSource {
   const said = [env, file, command].filter(one => one !== undefined)
   if (said.length !== 1)
-    throw usage('say one source', 'planfold secrets set NAME --env VARIABLE, --file PATH or --command PROGRAM …')
+    throw usage(
+      'name exactly one source',
+      'planfold secrets set NAME --env VARIABLE, --file PATH or --command PROGRAM …',
+    )
   if (env !== undefined) return { env }
   if (file !== undefined) return { file: file.startsWith('~/') ? file : resolve(cwd, file) }
   return { command: command ?? [] }

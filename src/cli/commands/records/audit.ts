@@ -41,7 +41,8 @@ const PAGE = 200
 const SEAL_MAX_BYTES = 4 * 1024 * 1024
 
 export async function verify(context: Context, word: string | undefined, options: VerifyOptions): Promise<number> {
-  if (word !== undefined && options.all === true) throw usage('a plan and --all were both given', 'give one of them')
+  if (word !== undefined && options.all === true)
+    throw usage('a plan and --all cannot be used together', 'use one of them')
   if ((options.seal === undefined) !== (options.keyFile === undefined))
     throw usage('--seal and --key-file belong together', 'planfold audit verify --seal FILE --key-file KEY')
   return await withState(context, { create: false, reading: true }, async composed => {
@@ -180,7 +181,7 @@ export async function seal(context: Context, word: string | undefined, options: 
         EXIT.refused,
         'damaged',
         `the event log of '${name}' is damaged and is not sealed: ${fault.message}`,
-        'keep this state folder as it is, and compare it with a copy',
+        'keep this data folder as it is, and compare it with a copy',
       )
     const made = makeSeal(key, { plan, name, version, head })
     const out = options.out === undefined ? null : resolve(context.cwd, options.out)

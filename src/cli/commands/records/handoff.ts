@@ -66,7 +66,7 @@ async function demandOutside(folder: string, stateDir: string): Promise<void> {
     EXIT.refused,
     'not-allowed',
     `'${folder}' belongs to ${inGit ? 'git' : 'the state of Planfold'}; nothing is written there`,
-    'choose a folder of its own: --out handoff',
+    'choose another folder: --out handoff',
   )
 }
 
@@ -109,7 +109,7 @@ async function demandOurs(path: string, text: string): Promise<void> {
     EXIT.refused,
     'exists',
     `'${path}' was not written by a handoff`,
-    'choose a folder of its own, or write over it with --force',
+    'choose another folder, or overwrite it with --force',
   )
 }
 

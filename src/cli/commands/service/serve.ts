@@ -308,7 +308,7 @@ async function tlsOf(
 /** `--database` names the state folder, or the planfold.db in it. */
 function databaseOf(context: Context, { database }: ServeOptions): string | undefined {
   if (database === undefined) return undefined
-  if (context.settings.dir !== undefined) throw usage('--database and --dir say the same', 'give one of them')
+  if (context.settings.dir !== undefined) throw usage('--database and --dir cannot be used together', 'use one of them')
   const path = resolve(context.cwd, database)
   const isFile = basename(path) === 'planfold.db'
   const folder = isFile ? dirname(path) : path

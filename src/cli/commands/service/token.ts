@@ -104,7 +104,7 @@ export async function tokenLink(context: Context, name: string | undefined): Pro
       throw new CliError(
         EXIT.refused,
         'no-auth',
-        'the service was started with --no-auth: it takes no link',
+        'the server was started with --no-auth, so no login link is needed',
         `open ${running.address}`,
       )
     const code = newCode(randomBytes)

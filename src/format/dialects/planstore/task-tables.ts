@@ -84,7 +84,7 @@ function read(source: Source): Reading {
     if (json?.ok === false)
       return refused(
         [...at, key],
-        `the column '${key}' is no JSON: ${json.diagnostics[0]?.message ?? ''}`,
+        `the column '${key}' is not JSON: ${json.diagnostics[0]?.message ?? ''}`,
         'correct the row',
       )
     columns[key] = json === null ? value : json.document.value

@@ -101,7 +101,7 @@ describe('a plan of nodes', () => {
   test('a key nobody knows is kept and told, with the word that was probably meant', () => {
     const parsed = good(parsePlan('plan_id: x\nnodes:\n  - id: a\n    depend_on: [b]\n  - id: b\n'))
     expect(parsed.warnings.map(one => printDiagnostic(one))).toEqual([
-      "plan:4:5: warning: 'depend_on' is kept, but says nothing here\n  hint: did you mean 'depends_on'?",
+      "plan:4:5: warning: 'depend_on' is kept, but has no effect here\n  hint: did you mean 'depends_on'?",
     ])
     expect(parsed.definition.tasks[0]?.extra).toEqual({ depend_on: ['b'] })
   })
