@@ -280,6 +280,7 @@ export function waitingLines(
         : [proposalSentence({ by, rationale: text }, brief), proposalAnswers(name, id)]
     lines.push(`  ${paint.yellow('answer')}   ${sentence}`)
     lines.push(...ways.map(({ step }) => `           ${shortCommand(step)}`))
+    if (more !== undefined) lines.push(`           or add another amount: planfold budget add ${name} …`)
   }
   if (questions.length > WAITING_MAX)
     lines.push(paint.dim(`           … and ${questions.length - WAITING_MAX} more: planfold inbox`))
