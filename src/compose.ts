@@ -449,12 +449,12 @@ function whenAsked<T extends { readonly [K in keyof T]: (...args: never[]) => Pr
 
 /** A runner that is loaded with its first attempt. */
 const ABOUT_AGENTS: RunnerAbout = {
-  does: 'starts a coding agent, and judges its work by the criteria of the task',
+  does: 'starts a coding agent, and checks its work with the acceptance checks of the task',
   effects: ['model', 'unsafe'],
   risks: [
-    'what it is told leaves the machine, and its model costs money; a sandbox keeps it to its write scope and network',
+    'its prompt leaves the machine, and its model costs money; a sandbox limits it to its write scope and network',
   ],
-  dryRun: 'the agent and what it is told',
+  dryRun: 'the agent and its prompt',
 }
 
 function whenAttempted(action: ActionType, about: RunnerAbout, open?: () => Promise<Runner>): Runner {

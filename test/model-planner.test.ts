@@ -84,7 +84,7 @@ describe('a good draft', () => {
         needs: ['reproduce'],
         write: ['src/format.ts'],
         risks: ['cells without a quote change'],
-        rollback: 'the files it wrote are set back',
+        rollback: 'the files it wrote are reverted',
         estimateMs: 20 * 60_000,
         accept: [{ type: 'check', command: { argv: ['npm', 'test'] }, text: 'all tests pass' }],
       })
@@ -205,7 +205,7 @@ describe('a bad draft', () => {
     [
       'a task that needs nobody knows what',
       { text: JSON.stringify({ ...DRAFT, tasks: [FIX] }) },
-      /'reproduce', which is no task/,
+      /'reproduce', which is not a task/,
     ],
     [
       'a check that pushes',
@@ -400,7 +400,7 @@ describe('limits', () => {
     expect(await failureOf(place.plan(GOAL, { tell }))).toMatchObject({ code: 'model:overloaded' })
     const { proposal } = await place.plan(GOAL, { tell })
     expect([proposal.model?.calls, place.server.requests.length]).toEqual([3, 4])
-    expect(told).toEqual(['1 answer of an earlier drafting of this goal, which was cut short, is not paid again'])
+    expect(told).toEqual(['1 answer from an earlier, interrupted drafting of this goal is not paid for again'])
     await place.plan(GOAL, { tell })
     expect([place.server.requests.length, told.length]).toEqual([7, 1])
   })

@@ -261,7 +261,7 @@ const REGRESSIONS: readonly Regression[] = [
       const { read, write } = await agentOf(service)
       await unchanged(name, async () => {
         const said = await write({ action: 'edit', plan: name, tasks: [{ id: 'x' }, { id: 'x' }] })
-        expect(said).toMatchObject({ error: true, text: expect.stringContaining("'x' stands twice in tasks") })
+        expect(said).toMatchObject({ error: true, text: expect.stringContaining("'x' is listed twice in tasks") })
       })
       const made = await write({ action: 'create', name: 'twice-mcp', tasks: [{ id: 'x' }, { id: 'x' }] })
       expect(made).toMatchObject({ error: true, text: expect.stringContaining("'x'") })

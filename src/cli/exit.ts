@@ -121,7 +121,7 @@ const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code
   StoreGone: {
     exit: EXIT.refused,
     code: 'gone',
-    hint: 'put the state folder back from a copy, or start anew; what was done since it vanished is in no journal',
+    hint: 'restore the data folder from a copy, or start again; what happened since it vanished was not recorded',
   },
   CommitUnknown: {
     exit: EXIT.refused,

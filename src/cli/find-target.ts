@@ -101,7 +101,7 @@ async function complaintOf(engine: Engine, missing: Missing, noun: string): Prom
         )
       return notFound(
         `plan '${plan.name}' has no task '${reference}' any more: revision ${removedBy} removed it`,
-        `planfold show ${plan.name} ${reference} tells how it stood`,
+        `planfold show ${plan.name} ${reference} shows its last state`,
       )
     }
     case 'task-name':

@@ -1,4 +1,4 @@
-// The help pages: a first page with the commands of a first day, topics for all others, and `planfold help <word>`.
+// The help pages: a first page with the basic commands, topics for all others, and `planfold help <word>`.
 // What a command does is written once, in its description; the pages only choose and order.
 
 import { type Command, Help } from 'commander'
@@ -137,10 +137,10 @@ function showHelp(program: Command, words: readonly string[]): void {
       near === null ? 'see `planfold --help`' : `did you mean '${near}'?`,
     )
   }
-  if (topic !== null) program.configureOutput().writeOut?.(topicPage(program, name!, topic))
+  if (topic === null) return command!.outputHelp()
   // `undo` is a topic and a command.
-  if (topic !== null && command !== null) program.configureOutput().writeOut?.('\n')
-  command?.outputHelp()
+  const both = command === null ? '' : `The command \`${name}\`: planfold ${name} --help\n`
+  program.configureOutput().writeOut?.(`${topicPage(program, name!, topic)}${both}`)
 }
 
 /** Commander shows the help of the parent for `planfold nosuch --help`; that looks as if there were a command without a help of its own. */
@@ -189,7 +189,7 @@ function firstPage(program: Command, helper: Help): string {
   const example = 'Example: planfold init && planfold run plan.yaml'
   return [
     `Usage: planfold <command>\n\n${program.description()}\n`,
-    section('Commands of a first day:', lines),
+    section('Basic commands:', lines),
     section('More commands, by topic (planfold help <topic>):', topics),
     section('Options for every command:', options),
     `Details: planfold help <command>\n${example}\n`,

@@ -209,7 +209,7 @@ function unreadable(path: string, error: unknown): unknown {
     case 'EACCES':
       return usage(`'${path}' may not be read`, 'check who may read it')
     case 'ERR_INVALID_ARG_VALUE':
-      return usage(`'${path}' is no path`)
+      return usage(`'${path}' is not a path`)
     default:
       return error
   }
@@ -294,7 +294,7 @@ async function taskFiles(context: Context, home: string, isTask: (text: string) 
   const all = await readdir(resolve(context.cwd, home)).catch(() => null)
   if (all === null) return null
   const names = all.filter(name => /\.md$/i.test(name))
-  if (names.length > FILES_MAX) throw usage(`'${home}' holds more than ${FILES_MAX} files`, 'import a part of it')
+  if (names.length > FILES_MAX) throw usage(`'${home}' contains more than ${FILES_MAX} files`, 'import a part of it')
   names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
   const files: { name: string; text: string }[] = []
   const leftOut: string[] = []

@@ -206,7 +206,7 @@ export class Mirror {
     if (this.#isTold) return
     this.#isTold = true
     const why = error instanceof Error ? error.message : String(error)
-    printNote(this.#context, `the mirror in ${this.#folder} could not be written: ${why}; the plan goes on`)
+    printNote(this.#context, `the mirror in ${this.#folder} could not be written: ${why}; the plan continues`)
   }
 }
 

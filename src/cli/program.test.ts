@@ -158,7 +158,7 @@ describe('help', () => {
     expect(empty).toEqual([])
   })
 
-  it('shows the first page, a topic, a command, or both where a word is both', async () => {
+  it('shows the first page, a topic or a command; where a word is both, the topic, and how to see the command', async () => {
     expect(await helpOf('help')).toMatch(
       /^Usage: planfold <command>\n[\s\S]*\n {2}run <plan-or-file> {3}run a plan file/,
     )
@@ -167,7 +167,9 @@ describe('help', () => {
       /^Usage: planfold run [\s\S]*\nGlobal options .*: planfold --help\n[\s\S]*\nExamples:/,
     )
     expect(await helpOf('help', 'checkpoints', 'diff')).toMatch(/^Usage: planfold checkpoints diff /)
-    expect(await helpOf('help', 'undo')).toMatch(/^undo: [\s\S]*\nUsage: planfold undo /)
+    expect(await helpOf('help', 'undo')).toMatch(
+      /^undo: [\s\S]*\nDetails: planfold help <command>\nThe command `undo`: planfold undo --help\n$/,
+    )
   })
 
   it('lists every exit code', async () => {

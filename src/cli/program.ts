@@ -26,7 +26,7 @@ export function buildProgram(version: string, act: Act): Command {
     .usage('<command>')
     .version(version, '-V, --version', 'print the version')
     .option('--json', 'print the result as JSON: { "planfold": 1, "data": … }')
-    .option('--dir <folder>', 'use this state folder (default: the nearest .planfold)')
+    .option('--dir <folder>', 'folder where Planfold keeps its data (default: the nearest .planfold)')
     .option('--as <name>', 'act as this user (default: git user.email, else your login)')
     .option('--no-color', 'disable colors')
     .option('-q, --quiet', 'print only results and errors')

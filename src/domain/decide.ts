@@ -135,7 +135,7 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
       if (command.text.trim() === '') return refuse('invalid', 'the note is empty', 'write something')
       if (command.task !== undefined && !draft.state.tasks.has(command.task)) return unknownTask(draft, command.task)
       if (command.place !== undefined && !isPlace(command.place))
-        return refuse('invalid', 'the place of the note says nothing', 'name a field, a line from 1, or both')
+        return refuse('invalid', 'the place of the note is empty', 'name a field, a line from 1, or both')
       emit(draft, {
         type: 'note.added',
         text: command.text,

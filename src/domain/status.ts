@@ -51,3 +51,7 @@ export const PLAN_ENDED: ReadonlySet<PlanStatus> = new Set(['completed', 'failed
 
 export const isPlanStatus = (text: string): text is PlanStatus => (PLAN_STATUSES as readonly string[]).includes(text)
 export const isTaskStatus = (text: string): text is TaskStatus => (TASK_STATUSES as readonly string[]).includes(text)
+
+/** The status of a plan as people read it, where no more is known of it than its status. */
+export const planWord = (status: PlanStatus): string =>
+  status === 'blocked' ? 'waiting' : status === 'active' ? 'running' : status

@@ -334,8 +334,9 @@ export type RollbackPreview =
   | {
       readonly ok: true
       readonly kind: 'rollback' | 'undo'
-      /** Of an undo that takes an adoption back: the name of the fork. */
+      /** Of an undo: the fork whose adoption is undone; or that what was undone last is done again. */
       readonly adopted?: string
+      readonly redoes?: true
       /** Where to, in words, when a task was named: `after build`, `before pack`. */
       readonly label?: string
       /** The entry it goes to, and the checkpoint it is known by. */

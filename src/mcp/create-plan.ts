@@ -63,7 +63,7 @@ export async function mustRun({ engine }: Room): Promise<void> {
   const halt = await engine.killSwitch.halted()
   if (halt === null) return
   throw new ToolError(
-    `error: everything was halted by ${clean(halt.by)}: ${clean(halt.reason)}; nothing was changed\nhint: stop working; a person lifts it, and then you can go on`,
+    `error: everything was halted by ${clean(halt.by)}: ${clean(halt.reason)}; nothing was changed\nhint: stop working; a person lifts it, and then you can continue`,
   )
 }
 

@@ -103,7 +103,9 @@ async function budgetLines({ engine }: Room, plan: PlanId): Promise<readonly str
 
 function pageNumber(page = '0'): number {
   if (/^\d{1,9}$/.test(page)) return Number(page)
-  throw new ToolError(`error: '${clean(page)}' is no page of this plan\nhint: take \`page\` from the previous answer`)
+  throw new ToolError(
+    `error: '${clean(page)}' is not a page of this plan\nhint: take \`page\` from the previous answer`,
+  )
 }
 
 /** What to do next, or why nothing may be done. */

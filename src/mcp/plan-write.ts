@@ -184,7 +184,7 @@ async function expectRevision({ engine }: Room, plan: PlanId, expected: number):
   const revision = (await engine.ask({ type: 'summary', plan }))?.revision
   if (revision === expected) return
   const message = `the plan is at revision ${revision}, not ${expected}: somebody changed it since you read it`
-  throw new Refused(refuse('conflict', message, 'read the plan below before you go on'), plan)
+  throw new Refused(refuse('conflict', message, 'read the plan below before you continue'), plan)
 }
 
 async function edit(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {

@@ -160,7 +160,7 @@ describe('changes', () => {
     const me = await agent()
     await me.write(CREATE)
     for (const [input, said] of [
-      [{ tasks: [{ id: 'x' }, { id: 'x' }] }, "'x' stands twice in tasks"],
+      [{ tasks: [{ id: 'x' }, { id: 'x' }] }, "'x' is listed twice in tasks"],
       [{ order: ['test', 'fux'] }, "order: the plan has no task 'fux'\nhint: did you mean 'fix'?"],
       [{ remove: ['gone'] }, "remove: the plan has no task 'gone'"],
       [{}, '`tasks` is missing'],

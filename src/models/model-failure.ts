@@ -56,7 +56,7 @@ export function failureOfCall(error: unknown, model: string, now: number): Failu
   if (statusCode !== undefined || /JSON|Validation|InvalidResponse|NoContent|NoOutput/.test(nameOf(found)))
     return modelFailure(
       'model:malformed',
-      `${model} answered with something that is no answer: ${said}`,
+      `${model} sent an invalid answer: ${said}`,
       'is the address right, and the type of the provider?',
     )
   return modelFailure(

@@ -200,7 +200,7 @@ describe.each(NAMES)('%s', use => {
     ],
     ['an empty answer', { text: '' }, { code: 'model:malformed', retryable: true }],
     [
-      'something that is no answer',
+      'something that is not an answer',
       { raw: { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>hi</h1>' } },
       { code: 'model:malformed', retryable: true },
     ],

@@ -64,7 +64,7 @@ describe('settings', () => {
     symlinkSync(inside, outside)
     for (const file of [inside, outside]) {
       const models = place.again({ PLANFOLD_MODELS: file })
-      expect((await models.list()).faults[0]?.message).toContain('lies in the workspace')
+      expect((await models.list()).faults[0]?.message).toContain('is in the workspace')
       expect(await code(models.open({ use: 'anthropic/scripted', purpose: 'test' }))).toBe('model:settings')
     }
     expect(place.server.requests).toEqual([])

@@ -101,7 +101,7 @@ export function replayWire(recording: ModelRecording): Wire {
         throw new ModelError(
           modelFailure(
             'model:not-recorded',
-            `the recording of ${recording.model} does not hold this request (it holds ${recording.exchanges.length}, ${used.length} were asked)`,
+            `the recording of ${recording.model} does not contain this request (it has ${recording.exchanges.length}, ${used.length} were used)`,
             'ask the same as when it was recorded, or call the model',
           ),
         )

@@ -35,7 +35,7 @@ function folderFault(folder: string): string | null {
     parseRelativePath(folder)
     return null
   } catch (error) {
-    if (error instanceof Refused) return 'is no folder inside the workspace'
+    if (error instanceof Refused) return 'is not a folder inside the workspace'
     throw error
   }
 }
@@ -46,7 +46,7 @@ function fileFault(file: string): string | null {
     const rule = protectedBy(components, null)
     return rule === null ? null : `is protected (${rule})`
   } catch (error) {
-    if (error instanceof Refused) return 'is no path inside the workspace'
+    if (error instanceof Refused) return 'is not a path inside the workspace'
     throw error
   }
 }

@@ -14,10 +14,10 @@ const faults = (tasks: string, rest = ''): readonly string[] => {
 
 describe('refused before it runs', () => {
   test.each([
-    ['/srv', "'a' runs in '/srv', which is no folder inside the workspace"],
-    ['../other', "'a' runs in '../other', which is no folder inside the workspace"],
-    ['src/../../x', "'a' runs in 'src/../../x', which is no folder inside the workspace"],
-    ['~/x', "'a' runs in '~/x', which is no folder inside the workspace"],
+    ['/srv', "'a' runs in '/srv', which is not a folder inside the workspace"],
+    ['../other', "'a' runs in '../other', which is not a folder inside the workspace"],
+    ['src/../../x', "'a' runs in 'src/../../x', which is not a folder inside the workspace"],
+    ['~/x', "'a' runs in '~/x', which is not a folder inside the workspace"],
   ])('a folder that is not in the workspace: %s', (cwd, message) => {
     expect(faults(`  - { id: a, run: [ls],\n     cwd: ${cwd} }\n`)).toEqual([expect.stringContaining(`5 ${message}`)])
   })
@@ -67,7 +67,7 @@ describe('refused before it runs', () => {
       "4 'a' edits '.git/hooks/post-commit', which is protected (.git) (name a file inside the workspace)",
     ])
     expect(faults(edit('.github/workflows/ci.yml'))).toEqual([expect.stringContaining('is protected')])
-    expect(faults(edit('../x'))).toEqual([expect.stringContaining('is no path inside the workspace')])
+    expect(faults(edit('../x'))).toEqual([expect.stringContaining('is not a path inside the workspace')])
   })
 
   test('a namespace that there is not', () => {

@@ -24,7 +24,7 @@ import type { CallerEngine } from './run-plan.ts'
 export type TemplateLookup =
   | { readonly status: 'found'; readonly shelved: Shelved; readonly template: Template }
   | { readonly status: 'unknown'; readonly near: string | null; readonly names: readonly string[] }
-  /** It is there, and is no template. */
+  /** It is there, and is not a template. */
   | {
       readonly status: 'unusable'
       readonly shelved: Shelved

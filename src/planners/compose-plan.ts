@@ -88,7 +88,7 @@ function composeTasks(parts: PlanParts): readonly TaskDefinition[] {
   if (judged.kind === 'flaky-test' && test !== null) first.push(add(repeatTests(test, 'repeat-before', prepared)))
   const agreed = add({
     id: 'safe-point' as TaskName,
-    title: 'Remember how everything is now',
+    title: 'Save the current state',
     rationale: 'Whatever the work does, the plan can go back to here.',
     needs: first,
     action: { type: 'checkpoint', name: 'before-work' },
@@ -127,7 +127,7 @@ function composeTasks(parts: PlanParts): readonly TaskDefinition[] {
     const approved = add({
       id: `approve-${word}` as TaskName,
       title: `May it ${WORDS[word]}?`,
-      rationale: `The goal says '${said}'. That cannot be taken back, so a person decides right before it.`,
+      rationale: `The goal says '${said}'. That is irreversible, so a person decides right before it.`,
       needs: [last],
       action: { type: 'gate', gate: 'approval', show: ['diff'] },
     })
@@ -143,7 +143,7 @@ function composeTasks(parts: PlanParts): readonly TaskDefinition[] {
       ),
       outputs: { done: { from: 'report', type: 'text' } },
       accept: [{ type: 'prose', text: 'it did what was approved, and nothing else' }],
-      risks: ['cannot be taken back'],
+      risks: ['irreversible'],
       estimateMs: 15 * MINUTE,
     })
   }
@@ -192,7 +192,7 @@ function baseline(ends: readonly EndCheck[], needs: readonly TaskName[]): TaskDe
     id: BASELINE as TaskName,
     title: 'Record what fails today',
     kind: 'validate',
-    rationale: `The definition of done must fail before the work: ${ends.map(({ text }) => text).join('; ')}. If it holds already, there is nothing to do.`,
+    rationale: `The definition of done must fail before the work: ${ends.map(({ text }) => text).join('; ')}. If it passes already, there is nothing to do.`,
     needs,
     action: { type: 'run', command: { script: live(ends.map(({ script }) => script).join(' &&\n')) } },
     effect: 'idempotent',
@@ -284,7 +284,7 @@ function workTask(parts: PlanParts, step: WorkStep, before: TaskName): TaskDefin
     ...(step.reports === undefined || isCommand ? {} : { outputs: reported(step.reports) }),
     ...(accept.length === 0 ? {} : { accept }),
     ...(step.risks === undefined ? {} : { risks: step.risks }),
-    ...(step.scope === 'nothing' ? {} : { rollback: 'the files it wrote are set back to the safe point' }),
+    ...(step.scope === 'nothing' ? {} : { rollback: 'the files it wrote are reverted to the safe point' }),
     estimateMs: (isCommand ? 1 : step.minutes) * MINUTE,
   }
 }

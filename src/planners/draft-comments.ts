@@ -42,7 +42,7 @@ export function readComments(
     const kind = task === null ? null : (known.tasks.get(task) ?? null)
     if (task !== null && DROPS.test(text)) {
       if (kind === 'gate' && task.startsWith('approve-'))
-        unfollowed.push({ comment, why: 'an approval before something that cannot be taken back stays' })
+        unfollowed.push({ comment, why: 'the approval before an irreversible task cannot be removed' })
       else if (kind === null) unfollowed.push({ comment, why: `the draft has no task '${task}'` })
       else dropped.add(task)
       continue
@@ -61,7 +61,7 @@ export function readComments(
     if (task === null || kind === 'external') remarks.set(task, [...(remarks.get(task) ?? []), text])
     else if (kind === null) unfollowed.push({ comment, why: `the draft has no task '${task}'` })
     else if (!isFollowed)
-      unfollowed.push({ comment, why: 'nobody reads instructions there: edit the plan to change this task' })
+      unfollowed.push({ comment, why: 'this task has no instructions, so a comment cannot change it: edit the plan' })
   }
   return { dropped, also, not, testCommand, remarks, instructions, unfollowed }
 }

@@ -101,12 +101,12 @@ function renamed({ goal, texts, not }: EndInput): readonly EndCheck[] {
   const others = kept.map(path => ` -e ${shellQuoted(`^\\./${path.replace(/[.[\]*^$\\]/g, '\\$&')}:`)}`).join('')
   return [
     kept.length === 0
-      ? { script: `! ${search}`, text: `${names.old} is used nowhere any more` }
+      ? { script: `! ${search}`, text: `${names.old} no longer occurs` }
       : {
           script: `! ${search} | grep -v${others}`,
-          text: `${names.old} is used nowhere any more but in ${kept.join(', ')}`,
+          text: `${names.old} no longer occurs, except in ${kept.join(', ')}`,
         },
-    { script: `grep -rqIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.new))} .`, text: `${names.new} is there` },
+    { script: `grep -rqIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.new))} .`, text: `${names.new} occurs` },
   ]
 }
 

@@ -22,7 +22,7 @@ export type GoalKind =
 
 export interface JudgedGoal {
   readonly kind: GoalKind
-  /** The word or fact it was told by: `told by 'crash'`, `because there is no source file yet`. */
+  /** The word or fact it was recognised by: `keyword 'crash'`, `there is no source file yet`. */
   readonly because: string
   /** Its language when it is not English. */
   readonly language: string | null
@@ -43,10 +43,10 @@ export function judgeGoal(goal: GoalWords, repository: { readonly sourceFiles: n
   const language = languageOfText(goal.text)
   const rest = { language, constraints: constraintsIn(goal.text), irreversible: irreversibleIn(goal.text), conflict }
   if (conflict !== null)
-    return { kind: 'contradiction', because: `told by '${conflict[0]}' against '${conflict[1]}'`, ...rest }
+    return { kind: 'contradiction', because: `'${conflict[0]}' contradicts '${conflict[1]}'`, ...rest }
   const { kind, because } = kindOf(goal)
   if (repository.sourceFiles === 0 && kind !== 'docs' && kind !== 'research')
-    return { kind: 'empty-repository', because: 'because there is no source file yet', ...rest }
+    return { kind: 'empty-repository', because: 'there is no source file yet', ...rest }
   return { kind, because, ...rest }
 }
 
@@ -103,29 +103,29 @@ const WISHFUL =
 
 function kindOf(goal: GoalWords): { readonly kind: GoalKind; readonly because: string } {
   const { wanted, limits, frames, errors, files, symbols, quoted, terms } = goal
-  if (frames.length > 0) return { kind: 'bug', because: 'told by the stack trace in it' }
+  if (frames.length > 0) return { kind: 'bug', because: 'it contains a stack trace' }
   // A limit says something about what is wanted, too.
   const words = terms.length + limits.length
   const isNamed = files.length + symbols.length + quoted.length > 0
   const wishful = WISHFUL.exec(wanted)
   if (wishful !== null && !isNamed && words <= 6)
-    return { kind: 'vague', because: `because '${wishful[0]}' can mean many things` }
+    return { kind: 'vague', because: `'${wishful[0]}' can mean many things` }
   for (const [kind, pattern] of KINDS) {
     const found = pattern.exec(wanted)
     if (found === null) continue
     // `make it better` and `add something` name nothing that could be done.
     if (kind === 'feature' && !isNamed && words < 3) continue
-    return { kind, because: `told by '${short(found[0])}'` }
+    return { kind, because: `keyword '${short(found[0])}'` }
   }
   // `The parser must not crash` is all limit, and says what is wrong today.
   const forbidden = limits.filter(({ isBehaviour }) => isBehaviour).map(({ text }) => text)
   for (const [kind, pattern] of KINDS.filter(([kind]) => FAULTS.includes(kind))) {
     const found = pattern.exec(forbidden.join('\n'))
-    if (found !== null) return { kind, because: `told by '${short(found[0])}'` }
+    if (found !== null) return { kind, because: `keyword '${short(found[0])}'` }
   }
-  if (errors.length > 0) return { kind: 'bug', because: 'told by the error message in it' }
-  if (isNamed || words >= 4) return { kind: 'feature', because: 'because it says how something should be' }
-  return { kind: 'vague', because: 'because no word in it says what is to be done' }
+  if (errors.length > 0) return { kind: 'bug', because: 'it contains an error message' }
+  if (isNamed || words >= 4) return { kind: 'feature', because: 'it describes how something should be' }
+  return { kind: 'vague', because: 'no word in it says what to do' }
 }
 
 const short = (text: string): string => (text.length > 60 ? `${text.slice(0, 57)}…` : text).replace(/\s+/g, ' ').trim()

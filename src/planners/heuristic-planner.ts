@@ -84,7 +84,7 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     risks,
     questions: unsure.questions.map(question => question.text),
     irreversible: judged.irreversible.map(({ word, said }) => ({ task: word, why: `the goal says '${said}'` })),
-    estimate: { workMs: workOf(definition), cost: 'nothing for planning; what agents spend on the work is theirs' },
+    estimate: { workMs: workOf(definition), cost: 'planning is free; the costs of agents are not included' },
     analysis,
     unfollowed: [...followed.unfollowed, ...unread(followed, comments, all)],
   }
@@ -296,7 +296,7 @@ async function missingNames(
   return unknown
     .filter(name => !rest.some(text => text?.includes(name) === true))
     .slice(0, MISSING_MAX)
-    .map(name => `\`${name}\` is not in this repository${isNew ? '; it is taken for something to be made' : ''}`)
+    .map(name => `\`${name}\` is not in this repository${isNew ? '; it is assumed to be something to be created' : ''}`)
 }
 
 const BESIDE_MAX = 500
@@ -317,7 +317,7 @@ function unread(
     if (comment.task !== null && !ids.has(comment.task))
       return [{ comment, why: `the draft has no task '${comment.task}'` }]
     if (comment.task === null && !isRead && instructions.has(comment))
-      return [{ comment, why: 'no task of this plan has instructions: edit the plan to change it' }]
+      return [{ comment, why: 'no task of this plan has instructions, so a comment cannot change it: edit the plan' }]
     return []
   })
 }
@@ -342,23 +342,25 @@ const QUESTIONS_MAX = 4
 
 /** What is taken for granted, and what is asked. Whatever has no check for its end is asked about. */
 function judgementOf({ goal, judged, toolchain, analysis, ends, texts, missing }: Judging): Unsure {
-  const assumptions: string[] = [`this is about: ${KIND_WORDS[judged.kind]} (${judged.because})`, ...missing]
+  const assumptions: string[] = [`this is ${KIND_WORDS[judged.kind]} (${judged.because})`, ...missing]
   const questions: PlanQuestion[] = []
   const { test } = toolchain.commands
   const [top] = analysis.files
   if (judged.conflict !== null)
     questions.push({
-      text: `The goal says '${judged.conflict[0]}' and also '${judged.conflict[1]}'. Which of the two holds?`,
+      text: `The goal says '${judged.conflict[0]}' and also '${judged.conflict[1]}'. Which of the two applies?`,
     })
   if (judged.language !== null) {
     assumptions.push(`the goal is written in ${judged.language}; only names and a few words of it were understood`)
     questions.push({
-      text: `The goal seems to be ${judged.language}. It was taken for: ${KIND_WORDS[judged.kind]}. Is that right, and what else does it say?`,
+      text: `The goal seems to be ${judged.language}. It was recognised as: ${KIND_WORDS[judged.kind]}. Is that right, and what else does it say?`,
     })
   }
   switch (judged.kind) {
     case 'vague':
-      questions.push({ text: 'What should be different afterwards, and for whom? Name one thing that bothers today.' })
+      questions.push({
+        text: 'What should be different afterwards, and for whom? Name one thing that bothers you today.',
+      })
       break
     case 'empty-repository':
       assumptions.push('the project begins here, and nothing exists elsewhere that should be brought in')
@@ -401,8 +403,8 @@ function judgementOf({ goal, judged, toolchain, analysis, ends, texts, missing }
     default:
       break
   }
-  if (top?.reason.startsWith('weakly') === true)
-    questions.push({ text: 'Which file or part is meant? Nothing in the goal points at one.', otherwise: top.path })
+  if (top?.reason.startsWith('weak guess') === true)
+    questions.push({ text: 'Which file or part is meant? The goal names none that exists here.', otherwise: top.path })
   else if (top !== undefined) assumptions.push(`the place is ${top.path} (${top.reason})`)
   const changes = WORK_STEPS[judged.kind].some(({ scope }) => scope === 'both' || scope === 'tests')
   if (changes && test === null && judged.kind !== 'empty-repository')
@@ -413,7 +415,7 @@ function judgementOf({ goal, judged, toolchain, analysis, ends, texts, missing }
   // Asked last: it is asked only where nothing above asks what is meant.
   if (ends.length === 0 && questions.length === 0)
     questions.push({
-      text: 'How will one see that it is done? Name a command, or what you will look at.',
+      text: 'How can you tell that it is done? Name a command, or what you will look at.',
       otherwise: test === null ? 'whoever asked looks at it' : 'the new test passes, and all others',
     })
   return { assumptions, questions: questions.slice(0, QUESTIONS_MAX) }
@@ -433,13 +435,13 @@ const KIND_WORDS: { readonly [kind in JudgedGoal['kind']]: string } = {
   security: 'a security problem',
   feature: 'something new',
   'empty-repository': 'a new project',
-  vague: 'a wish that is not clear yet',
+  vague: 'a request that is not clear yet',
   contradiction: 'a goal that contradicts itself',
 }
 
 const risksOf = ({ kind, irreversible }: JudgedGoal): readonly string[] => [
   ...new Set(WORK_STEPS[kind].flatMap(({ risks = [] }) => risks)),
-  ...irreversible.map(({ word, said }) => `'${said}' cannot be taken back (task ${word}, after an approval)`),
+  ...irreversible.map(({ word, said }) => `'${said}' is irreversible (task ${word}, after an approval)`),
 ]
 
 function rationaleOf(
@@ -450,10 +452,14 @@ function rationaleOf(
 ): string {
   const [top] = files
   return [
-    `Taken for ${KIND_WORDS[judged.kind]}, ${judged.because}.`,
-    top === undefined ? '' : `The work most likely begins at ${top.path}: ${top.reason}.`,
+    `Recognised as ${KIND_WORDS[judged.kind]} (${judged.because}).`,
+    top === undefined
+      ? ''
+      : top.reason.startsWith('weak guess')
+        ? `The place is a guess: ${top.path}. The goal names no file that exists here.`
+        : `The work most likely begins at ${top.path} (${top.reason}).`,
     ends.length === 0
-      ? 'The goal says nothing that a command could check, so the plan asks.'
+      ? 'The goal says nothing that a command could check, so the plan asks a person.'
       : `It is done when ${ends.map(({ text }) => text).join(' and ')}; the baseline shows that this fails today.`,
     similar.length === 0
       ? ''

@@ -111,7 +111,7 @@ async function begin({ models, look }: Rooms, request: PlanRequest, calls: numbe
   const { model } = opened
   if (model.earlier > 0)
     request.tell?.(
-      `${numberOf(model.earlier, 'answer')} of an earlier drafting of this goal, which was cut short, ${model.earlier === 1 ? 'is' : 'are'} not paid again`,
+      `${numberOf(model.earlier, 'answer')} from an earlier, interrupted drafting of this goal ${model.earlier === 1 ? 'is' : 'are'} not paid for again`,
     )
   const known = await look({ goal, repository })
   const { analysis, kind, definition: usual } = known
@@ -148,7 +148,7 @@ async function keepingPaid<T>({ model, callsMax }: Drafting, work: () => Promise
     if (!isPlanned || error.failure.code !== 'model:cap' || calls >= callsMax) throw error
     const { failure } = error
     const spent = `${priceText(cost)} and ${tokensOf(usage)} tokens in ${calls} ${calls === 1 ? 'call' : 'calls'}`
-    const message = `${failure.message}. Spent so far: ${spent}. The answers are kept: a drafting of the same goal takes them up and does not pay for them again`
+    const message = `${failure.message}. Spent so far: ${spent}. The answers are kept: drafting the same goal again reuses them and does not pay for them again`
     throw new PlanningFailure({ ...failure, message })
   }
 }
@@ -390,7 +390,7 @@ function costText({
   usage,
   cost,
 }: { readonly name: string } & ReturnType<PlanningModel['spent']>): string {
-  return `${priceText(cost)} and ${tokensOf(usage)} tokens in ${calls} calls of ${name} for planning; what agents spend on the work is theirs`
+  return `${priceText(cost)} and ${tokensOf(usage)} tokens in ${calls} calls of ${name} for planning; the costs of agents are not included`
 }
 
 const priceText = (cost: ModelCost): string => (cost.known ? `${cost.usd} USD` : 'an unknown price')

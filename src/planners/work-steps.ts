@@ -312,7 +312,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       id: 'work',
       title: 'Do what was decided',
       instruction: 'Do what the approved specification says, and nothing beyond it.',
-      why: 'The change itself, once somebody has said which of the two holds.',
+      why: 'The change itself, once somebody has decided which of the two applies.',
     }),
   ],
 }

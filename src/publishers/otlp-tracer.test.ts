@@ -59,7 +59,9 @@ describe('traces', () => {
   test('that were meant to be sent, and are not, are told of by the name of the variable alone', () => {
     for (const address of ['no address', 'collector:4318', 'file:///etc/passwd', 'http://', '//user:secret@x'])
       for (const name of ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) {
-        expect(otlpFault({ [name]: address })).toMatch(new RegExp(`^${name} is no http address.*127\\.0\\.0\\.1:4318$`))
+        expect(otlpFault({ [name]: address })).toMatch(
+          new RegExp(`^${name} is not an http address.*127\\.0\\.0\\.1:4318$`),
+        )
         expect(otlpFault({ [name]: address })).not.toContain('secret')
         expect(otlpFault({ [name]: address, OTEL_SDK_DISABLED: 'true' })).toBeNull()
       }

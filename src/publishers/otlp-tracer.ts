@@ -47,7 +47,7 @@ export function otlpFault(environment: Environment): string | null {
   if (environment.OTEL_SDK_DISABLED === 'true' || environment.OTEL_TRACES_EXPORTER === 'none') return null
   const found = named(environment)
   if (found === null || endpointOf(found) !== null) return null
-  return `${found.by} is no http address, so no traces are sent; write it like http://127.0.0.1:4318`
+  return `${found.by} is not an http address, so no traces are sent; write it like http://127.0.0.1:4318`
 }
 
 interface Named {

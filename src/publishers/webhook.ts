@@ -67,10 +67,10 @@ export function signatureOf(secret: string, body: string | Uint8Array): string {
 /** Why it is no address that may be told; else the address. */
 function addressOf(address: string): URL | string {
   const url = URL.canParse(address) ? new URL(address) : null
-  if (url === null) return 'the webhook is no address'
+  if (url === null) return 'the webhook is not an address'
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return `a webhook is http or https, not ${url.protocol}`
   if (url.username !== '' || url.password !== '')
-    return 'the address of the webhook holds a password; keep secrets out of plans'
+    return 'the address of the webhook contains a password; keep secrets out of plans'
   return url
 }
 

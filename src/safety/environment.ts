@@ -29,14 +29,14 @@ export function environmentFailure(wanted: { readonly [name: string]: string }):
   for (const [name, value] of Object.entries(wanted)) {
     const shown = JSON.stringify(name.slice(0, 100))
     if (!/^[A-Za-z_][A-Za-z0-9_]{0,254}$/.test(name)) {
-      return failure('policy', `${shown} is no name for an environment variable`, 'use letters, digits and _')
+      return failure('policy', `${shown} is not a valid name for an environment variable`, 'use letters, digits and _')
     }
     if (isDangerous(name)) {
       const hint = 'it changes which code other programs run; set it inside a script, where the gate shows it'
       return failure('policy', `a plan may not set the environment variable ${shown}`, hint)
     }
     if (value.includes('\0')) {
-      return failure('policy', `the value of ${shown} holds a NUL byte`, 'pass binary values through a file')
+      return failure('policy', `the value of ${shown} contains a NUL byte`, 'pass binary values through a file')
     }
     if (Buffer.byteLength(value) > VALUE_MAX_BYTES) {
       const hint = 'pass large values through a file'
@@ -48,7 +48,7 @@ export function environmentFailure(wanted: { readonly [name: string]: string }):
 
 /** Why a plan may not set this variable, as the end of a sentence; null when it may. */
 export function variableFault(name: string): string | null {
-  if (!/^[A-Za-z_][A-Za-z0-9_]{0,254}$/.test(name)) return 'is no name for an environment variable'
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,254}$/.test(name)) return 'is not a valid name for an environment variable'
   if (OURS.test(name)) return 'Planfold sets itself'
   return isDangerous(name) ? 'changes which code other programs run' : null
 }

@@ -12,18 +12,18 @@ export const PATTERN_MAX = 1024
 export function patternError(pattern: string): string | null {
   if (pattern === '') return 'is empty'
   if (pattern.length > PATTERN_MAX) return `is longer than ${PATTERN_MAX} characters`
-  if (/\p{Cc}/u.test(pattern)) return 'holds control characters'
-  if (pattern.includes('\\')) return 'holds a backslash; write forward slashes'
+  if (/\p{Cc}/u.test(pattern)) return 'contains control characters'
+  if (pattern.includes('\\')) return 'contains a backslash; write forward slashes'
   if (pattern.startsWith('/') || pattern.startsWith('~') || /^[a-z]:/i.test(pattern)) {
     return 'is not relative to the workspace'
   }
   if (pattern.startsWith('!')) return 'is negated; list what may be written instead'
-  if (/[{}]/.test(pattern)) return 'holds braces; write one pattern per alternative'
+  if (/[{}]/.test(pattern)) return 'contains braces; write one pattern per alternative'
   const components = componentsOf(pattern)
   if (components.includes('..')) return 'leaves the workspace with ..'
   if (components.includes('')) return 'has an empty component'
   if (components.some(component => component.includes('**') && component !== '**')) {
-    return 'has ** inside a component; ** stands alone between slashes'
+    return 'has ** inside a component; ** must be alone between slashes'
   }
   return null
 }

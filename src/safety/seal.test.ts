@@ -62,7 +62,7 @@ describe('the file with the key', () => {
     for (const path of [inside, join(folder, 'link')])
       expect(await readKeyFile(path, outside())).toMatchObject({
         ok: false,
-        message: expect.stringContaining('lies in'),
+        message: expect.stringContaining("' is in "),
       })
     for (const mode of [0o640, 0o604, 0o620])
       expect(await readKeyFile(write(`m${mode}`, key, mode), outside())).toMatchObject({

@@ -90,7 +90,7 @@ describe('a goal for which a request names a model', () => {
       [{ goal, planner: 'heuristic', model: MODEL }, 422, "is not used by the planner 'heuristic'"],
       [{ goal, planner: 'oracle' }, 422, "there is no planner 'oracle'"],
       [{ goal, planner: 'agent' }, 501, 'the planner needs the name of an agent'],
-      [{ goal, model: 7 }, 422, 'is no name'],
+      [{ goal, model: 7 }, 422, 'is not a name'],
     ]
     for (const [body, status, detail] of refused) {
       const said = await post('/plans', body)

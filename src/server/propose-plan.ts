@@ -101,7 +101,7 @@ export function readChoice(body: unknown): ReadChoice | Problem {
   const said = Object.entries(rest).filter(([key]) => CHOICE_KEYS.includes(key))
   const faults = said
     .filter(([, value]) => typeof value !== 'string' || value === '' || value.length > NAME_MAX)
-    .map(([path]) => ({ path, message: 'is no name', hint: `write a name of at most ${NAME_MAX} characters` }))
+    .map(([path]) => ({ path, message: 'is not a name', hint: `write a name of at most ${NAME_MAX} characters` }))
   if (faults.length > 0) return invalidRequest('body', faults)
   const names = Object.fromEntries(said) as { [key: string]: string }
   if (budget === undefined) return names

@@ -94,7 +94,7 @@ function answerConnect(socket: Duplex): void {
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
 
-const NO_PROXY = problem(405, 'method', 'CONNECT is answered nowhere here: this is no proxy', {
+const NO_PROXY = problem(405, 'method', 'CONNECT is answered nowhere here: this is not a proxy', {
   hint: 'call the service itself',
   headers: { allow: '' },
 })

@@ -55,7 +55,7 @@ describe('a number of a query', () => {
     const { body: plan } = await ask('POST', '/plans', document())
     const { body } = await ask('GET', `/plans/${plan.id}/entries?after=x`)
     expect(body.detail).toBe("'after' of the query: must be a whole number, 0 or more")
-    expect((await ask('GET', '/events?after=x')).body.detail).toBe("'after' of the query: is no id of an event")
+    expect((await ask('GET', '/events?after=x')).body.detail).toBe("'after' of the query: is not an event id")
     const page = await ask('GET', `/plans/${plan.id}/entries?limit=1`)
     expect(page.body.next).toBe('1')
   })

@@ -57,7 +57,7 @@ export function unseal(list: string, asked: Asked): readonly unknown[] | null {
     throw new BadCursor('this cursor was handed out by an older release; start again without one')
   if (digest !== digestOf(asked))
     throw new BadCursor(
-      'this cursor was handed out for another filter; go on with the filter of the page before, or start again without a cursor',
+      'this cursor was handed out for another filter; continue with the filter of the previous page, or start again without a cursor',
     )
   return place
 }

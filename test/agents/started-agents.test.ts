@@ -104,7 +104,7 @@ describe('an agent that Planfold starts', { timeout: 120_000 }, () => {
     // Cut short by its limit, it goes on with its conversation when the same is asked for again.
     const cut = await draftWithin('2 calls')
     expect(cut.code, cut.out).toBe(1)
-    expect(cut.out).toContain('the limit of this drafting is reached (2 calls; 2 calls, ')
+    expect(cut.out).toContain('the drafting limit is reached (2 calls; 2 calls, ')
     expect(cut.out).toContain("say it again with `--budget '3 calls'`")
     const run = await draftWithin('40 calls')
     expect(run.code, run.out).toBe(0)

@@ -202,7 +202,7 @@ describe('planfold audit', () => {
       writeFileSync(path, 'k'.repeat(32), { mode: 0o600 })
       const said = await here.planfold('audit', 'seal', 'release', '--key-file', path)
       expect(said).toMatchObject({ exit: 3, stdout: '' })
-      expect(said.stderr).toContain('lies in')
+      expect(said.stderr).toContain("' is in ")
     }
     const open = keyFile()
     chmodSync(open, 0o644)

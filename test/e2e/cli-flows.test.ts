@@ -127,7 +127,7 @@ tasks:
     )
     const run = await here.planfold('run', 'guarded.yaml')
     expect(run.exit).toBe(4)
-    expect(run.stdout).toContain('sound approved by engine: its check holds')
+    expect(run.stdout).toContain('sound approved by engine: its check passed')
     expect(run.stdout).not.toContain('sound waits for approval')
     expect(run.stdout).toContain('go waits for approval')
     const says = async (exit: number, stderr: string, ...argv: readonly string[]) =>
@@ -244,7 +244,7 @@ describe('the other commands', () => {
     await here.write('journal.jsonl', journal)
     expect(await here.planfold('import', 'journal.jsonl')).toMatchObject({
       exit: 2,
-      stderr: expect.stringContaining('exported journal'),
+      stderr: expect.stringContaining('exported event log'),
     })
     expect(await here.json('schema')).toMatchObject({ $id: expect.any(String) })
     expect((await here.planfold('completion', 'bash')).stdout).toContain('complete -o filenames -F _planfold planfold')

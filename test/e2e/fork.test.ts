@@ -83,7 +83,7 @@ describe('planfold fork', () => {
     expect(await here.json('show', 'other')).toMatchObject({ summary: { place: '.planfold/work/other' } })
     const compared = await here.planfold('compare', 'release', 'other')
     expect(compared.stdout).toMatch(/^made from +release$/m)
-    expect(compared.stdout).toMatch(/^build +completed +1 +\S+ +completed +brought *$/m)
+    expect(compared.stdout).toMatch(/^build +completed +1 +\S+ +completed +inherited *$/m)
     expect(compared.stdout).toMatch(/^out +[0-9a-f]{12} +[0-9a-f]{12}$/m)
     expect(compared.stdout).not.toMatch(/^d\/f/m)
     for (const name of ['release', 'other', 'release-fork'])

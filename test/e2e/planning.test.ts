@@ -39,7 +39,7 @@ describe.skipIf(!hasTerminal)('in a terminal', () => {
   test('the first screen of the README: a sentence, a plan, an approval, a result, an undo', async () => {
     const env = await project()
     const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
-    const [, screen = ''] = /```text\n([\s\S]*?)```/.exec(readme) ?? []
+    const [, screen = ''] = /```text\n(\$ planfold plan[\s\S]*?)```/.exec(readme) ?? []
     const [, first = '', second = ''] = screen.split(/^\$ planfold /m)
     const [said = '', ...lines] = first.split('\n')
     const [, goal = ''] = /^plan '(.*)'$/.exec(said) ?? []
@@ -47,7 +47,7 @@ describe.skipIf(!hasTerminal)('in a terminal', () => {
     const { sees, press, ended } = terminal({ folder: here.folder, env }, 'plan', goal)
     let keys = 0
     for (const line of lines.filter(one => one !== '' && one !== '…')) {
-      const [, told = '', key] = /^(.*?)(?:(?:\s+←|(?<=keep the draft:)) (\w))?$/.exec(line) ?? []
+      const [, told = '', key] = /^(.*?)(?:(?:\s+>|(?<=keep the draft:)) (\w))?$/.exec(line) ?? []
       await sees(told.replace(/ in [\d.]+s$/, ' in '))
       if (key === undefined) continue
       press(key)

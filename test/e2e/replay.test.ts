@@ -74,7 +74,7 @@ describe('planfold replay', () => {
     const said = await here.planfold('replay', 'one')
     expect(said).toMatchObject({ exit: 0, stderr: '' })
     expect(said.stdout).toMatch(/^✔ replay matches: \d+ entries of one/)
-    expect(said.stdout).toContain('5 attempts were answered from the event log, and nothing was run.')
+    expect(said.stdout).toContain('5 recorded attempts were reused; nothing was run.')
     expect(await here.json('replay', 'one')).toMatchObject({
       ok: true,
       fault: null,

@@ -392,7 +392,7 @@ describe('a rollback that is cut off', () => {
     await going.ended
     expect((await here.planfold('status', 'slow')).stdout).toContain('rollback under way: to entry')
     const resumed = await here.planfold('resume', 'slow')
-    expect(resumed.stdout).toContain("✖ slow was not rolled back: the compensation of 'make' failed: ")
+    expect(resumed.stdout).toContain("✖ slow was not rolled back: the undo step of 'make' failed: ")
     expect(resumed.stdout).toContain('nobody knows whether the compensation happened')
     expect(await here.read('made.txt')).toBe('made\n')
     await here.write('.planfold/go', '')
@@ -435,7 +435,7 @@ describe('a rollback that is cut off', () => {
     await here.write('.planfold/go', '')
     const [drove, waited] = [await driver.ended, await going.ended]
     expect(waited, waited.stdout + waited.stderr).toMatchObject({ exit: 0 })
-    expect(waited.stdout).toContain('compensation of make completed')
+    expect(waited.stdout).toContain('undo step of make completed')
     expect(waited.stdout).toContain('✔ slow: rolled back to before its first task')
     expect(drove.stdout).toContain('rolled back')
     expect(drove.exit).toBe(4)
@@ -463,7 +463,7 @@ tasks:
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 4 })
     const stopped = await here.planfold('rollback', 'failing', '--yes')
     expect(stopped.exit).toBe(1)
-    expect(stopped.stdout).toContain("✖ failing was not rolled back: the compensation of 'make' failed: exit 7")
+    expect(stopped.stdout).toContain("✖ failing was not rolled back: the undo step of 'make' failed: exit 7")
     expect(await here.files()).toContain('made.txt')
     expect((await here.planfold('status', 'failing')).stdout).toContain(
       "(the rollback was stopped: the compensation of 'make' failed: exit 7",
@@ -481,7 +481,7 @@ tasks:
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 4 })
     const said = await here.planfold('cancel', 'failing')
     expect(said.exit).toBe(1)
-    expect(said.stderr).toMatch(/^error: plan 'failing' was cancelled, but the compensation of 'make' failed: exit 7/)
+    expect(said.stderr).toMatch(/^error: plan 'failing' was cancelled, but the undo step of 'make' failed: exit 7/)
     expect(await here.json('status', 'failing')).toMatchObject({ status: 'cancelled' })
   })
 })
@@ -491,7 +491,7 @@ describe('planfold checkpoints', () => {
     worked()
     const list = await here.planfold('checkpoints', 'work')
     expect(list).toMatchObject({ exit: 0, stderr: '' })
-    expect(list.stdout).toMatch(/^checkpoint +entry +when +taken +wrote +holds\n/)
+    expect(list.stdout).toMatch(/^checkpoint +entry +when +created +wrote +saved\n/)
     expect(list.stdout).toMatch(/^cp-sed-\d{8}T\d{9}Z +\d+ .* after sed +1 /m)
     const timeless = (text: string): string => text.replace(/ +(just now|\d+[sm] ago) +/g, ' ')
     expect(timeless((await here.planfold('checkpoints', 'list', 'work')).stdout)).toBe(timeless(list.stdout))

@@ -294,7 +294,7 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     ])
     const { code, out } = await world.plan(text.replace('src/**', 'README.md'))
     expect(code).toBe(1)
-    expect(out).toContain("it wrote beyond what it may: '.vscode', 'extra.txt'")
+    expect(out).toContain("it wrote outside its write scope: '.vscode', 'extra.txt'")
     expect(existsSync(join(world.root, 'extra.txt')) || existsSync(join(world.root, '.vscode'))).toBe(false)
     const moved = () => execFileSync('find', [join(world.root, '.planfold/outside-scope')]).toString()
     expect(moved()).toContain('extra.txt')
@@ -315,7 +315,7 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     const deep = one('deep', ['mkdir -p src/a/.vscode', 'echo x > README.md']).replace('src/**', 'README.md, src/**')
     const { code, out } = await world.plan(deep)
     expect(code).toBe(1)
-    expect(out).toContain("it wrote beyond what it may: 'src/a/.vscode'")
+    expect(out).toContain("it wrote outside its write scope: 'src/a/.vscode'")
   })
 
   test('may write everything but instructions for agents, unless it names them, and then it is asked about', async () => {
@@ -326,7 +326,7 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     expect(old.code, old.out).toBe(1)
     expect(old.out).toContain('Read-only file system')
     const fresh = `${wide('fresh', 'mkdir docs; echo be evil > docs/CLAUDE.md')}  - { id: other, needs: fresh, run: ls, write: ["**"] }\n`
-    expect((await world.plan(fresh)).out).toContain("it wrote beyond what it may: 'docs/CLAUDE.md'")
+    expect((await world.plan(fresh)).out).toContain("it wrote outside its write scope: 'docs/CLAUDE.md'")
     const named = await world.plan(wide('named', 'echo be kinder > AGENTS.md').replace('"**"', '"**", AGENTS.md'))
     expect(named.out).toContain('named waits for approval before it starts')
     expect(readFileSync(join(world.root, 'AGENTS.md'), 'utf8')).toBe('be kind\n')
@@ -536,7 +536,11 @@ describe('without a sandbox', () => {
     const first = await world.plan(one('weak', ['echo ran']), {}, hidden)
     expect(first.out).toContain('this machine has no sandbox')
     expect(first.out).not.toContain('│ ran')
-    const id = /planfold answer weak (\w+) run=yes/.exec(first.out)?.[1] ?? ''
+    const id = /^ +planfold answer weak (\w+) run=yes {3}\(or: no\)$/m.exec(first.out)?.[1] ?? ''
+    expect(first.out).toContain('Next: answer it, then planfold resume weak\n')
+    expect((await world.run(['status', 'weak'], {}, hidden)).out).toContain(
+      'Next: answer it, then planfold resume weak\n',
+    )
     expect((await world.run(['answer', 'weak', id, 'run=yes'], {}, hidden)).code).toBe(0)
     const weak = await world.run(['resume', 'weak'], {}, hidden)
     expect(weak.code, weak.out).toBe(0)

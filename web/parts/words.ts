@@ -62,7 +62,7 @@ const ASKS: { readonly [type: string]: string } = {
   question: 'asks a question',
   recovery: 'failed and asks what to do',
   replan: 'failed and asks for a revision',
-  verdict: 'asks whether its criteria hold',
+  verdict: 'asks whether its checks are met',
   'unknown-outcome': 'asks what happened: its outcome is unknown',
   edits: 'asks what to do with edited files',
   'agent-question': 'asks a question',

@@ -60,8 +60,8 @@ export default function History({
     <section className="history" aria-label="History" tabIndex={0}>
       <div className="history-head">
         <p className="dim">
-          {count(version, 'entry', 'entries')}, the newest first. The journal is the only truth about a plan: nothing in
-          it changes.
+          {count(version, 'entry', 'entries')}, the newest first. The event log is the only truth about a plan: nothing
+          in it changes.
         </p>
         <span className="space" />
         {newer !== null && <PageLink name={name} before={newer > version ? undefined : newer} word="Newer" />}

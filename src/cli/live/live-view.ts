@@ -3,7 +3,6 @@
 import type { Composed } from '../../compose.ts'
 import { type Event, tasksOf } from '../../domain/event.ts'
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
-import type { Field } from '../../domain/plan.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { agentLineKind, lastSpend, shortSpend } from '../../domain/views/pages/agent-lines.ts'
 import type { Summary, Waiting } from '../../domain/views/summary.ts'
@@ -230,11 +229,11 @@ export class LiveReporter implements Reporter {
   async #askedLines(): Promise<readonly string[]> {
     const [first, ...others] = (this.#summary?.asked ?? []).filter(({ what }) => what === 'question')
     if (first === undefined) return []
-    const [question] = (await this.#composed.engine.ask({ type: 'questions', plan: this.#plan, id: first.id })) ?? []
     const { wrapped } = await import('../text/consent-text.ts')
+    const { formCommands } = await import('../text/inbox-text.ts')
     const more = others.length === 0 ? '' : ` (and ${others.length} more: planfold inbox)`
     const said = `◆ ${escapeForTerminal(`${first.task ?? this.#summary!.name} asks: ${first.text}`)}${more}`
-    const command = answerCommand(this.#summary!.name, first.id, question?.form ?? [])
+    const [command = ''] = formCommands(this.#summary!.name, first.id, first.form ?? [])
     return [...wrapped([said], this.#terminal.columns() - 2), `  ${withDir(this.#context, command)}`]
   }
 
@@ -345,14 +344,6 @@ export class LiveReporter implements Reporter {
     const window = { columns, rows: this.#terminal.rows() - 1, now: this.#summary.endedAt ?? now(), frame: this.#frame }
     return view(sight, window, paint)
   }
-}
-
-/** As the inbox names it: with the first of what can be chosen. */
-function answerCommand(plan: string, id: string, form: readonly Field[]): string {
-  const values = form.map(({ name, choices = ['VALUE'] }) => `${name}=${choices[0]}`)
-  const other = form.length === 1 ? (form[0]!.choices ?? []).slice(1) : []
-  const line = `planfold answer ${plan} ${id} ${values.length === 0 ? 'NAME=VALUE' : values.join(' ')}`
-  return escapeForTerminal(`${line}${other.length === 0 ? '' : `   (or: ${other.join(', ')})`}`)
 }
 
 const keyOf = ({ task, since, hash = '' as Sha256 }: Waiting): string => `${task}\n${since}\n${hash}`

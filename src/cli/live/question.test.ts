@@ -41,6 +41,15 @@ describe('a gate at the terminal', () => {
     })
   })
 
+  it('is asked by its title where it has one, and the title is said once', () => {
+    const [, head, next] = questionLines({ ...asking(APPROVAL), title: 'Friendly enough?' }, 80, paint(false))
+    expect(head).toBe('┃ review: Friendly enough?')
+    expect(next).toContain('[a]pprove')
+    expect(questionLines(asking(APPROVAL), 80, paint(false))[1]).toBe('┃ review: continue?')
+    const parked = questionLines({ ...asking(PARKED), title: 'Publish' }, 80, paint(false))
+    expect(parked.slice(1, 3)).toEqual(['┃ review: its outcome is unknown. Did it happen?', '┃ Publish'])
+  })
+
   it('can be put off, and a reason can be given up', () => {
     expect(type(asking(APPROVAL), ['r', 'x', '\u001b', 's'])).toEqual({ type: 'put-off' })
   })
@@ -102,7 +111,7 @@ describe('a gate at the terminal', () => {
       '┃ review: Where?',
       '┃ region (eu | us): The region',
       "┃ 'region' is not one of the choices: The region: give one of eu, us",
-      '┃ > asia  Enter goes on, Esc goes back',
+      '┃ > asia  Enter continues, Esc goes back',
     ])
     const nothing = type(asking(form), keys('f\r'))
     expect(nothing).toMatchObject({ question: { filling: { at: 0, fault: expect.stringContaining('not answered') } } })

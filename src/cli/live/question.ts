@@ -80,9 +80,12 @@ export function questionLines(question: Question, columns: number, paint: Paint)
   const { waiting, title, details, reason, filling } = question
   const say = (text: string): string => cut(escapeForTerminal(text), columns - 4)
   const whole = (text: string): readonly string[] => wrap(escapeForTerminal(text), columns - 4)
-  const lines = whole(`${waiting.task}: ${directQuestion(waiting.asks)}`).map(line => paint.bold(line))
+  // The title of an approval is the question that the author of the plan asks.
+  const isTitled = waiting.asks.type === 'approval' && title !== null
+  const head = isTitled ? title : directQuestion(waiting.asks)
+  const lines = whole(`${waiting.task}: ${head}`).map(line => paint.bold(line))
   if (filling !== undefined) return framed([...lines, ...fillingLines(waiting, filling, columns - 4, paint)], paint)
-  if (title !== null) lines.push(...whole(title))
+  if (title !== null && !isTitled) lines.push(...whole(title))
   for (const detail of particulars(waiting)) lines.push(...whole(detail))
   const { at, size } = question.pages ?? { at: 0, size: DETAILS_MAX }
   for (const detail of details.slice(at * size, (at + 1) * size)) lines.push(paint.dim(say(detail)))
@@ -111,7 +114,7 @@ const framed = (lines: readonly string[], paint: Paint): readonly string[] => [
 function fillingLines({ asks }: Waiting, filling: Filling, columns: number, paint: Paint): readonly string[] {
   if (asks.type !== 'question') return []
   const { answers, at, typed: text, fault } = filling
-  const keys = at === asks.form.length - 1 ? 'Enter sends, Esc goes back' : 'Enter goes on, Esc goes back'
+  const keys = at === asks.form.length - 1 ? 'Enter sends, Esc goes back' : 'Enter continues, Esc goes back'
   return [
     ...answerLines(answers).map(line => paint.dim(cut(line, columns))),
     ...wrap(fieldWords(asks.form[at]!), columns),

@@ -42,9 +42,7 @@ export function symbol(colours: Paint, status: TaskStatus | PlanStatus): string 
 export const planSymbol = (colours: Paint, status: PlanStatus): string =>
   symbol(colours, status === 'blocked' ? 'waiting' : status)
 
-/** The status of a plan in one word, where no more is known of it than its status. */
-export const planWord = (status: PlanStatus): string =>
-  status === 'blocked' ? 'waiting' : status === 'active' ? 'running' : status
+export { planWord } from '../../domain/status.ts'
 
 /** The colour of a status, the same in every view. */
 export function tint(colours: Paint, status: TaskStatus | PlanStatus): (text: string) => string {

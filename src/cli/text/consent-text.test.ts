@@ -71,7 +71,7 @@ describe('what somebody agrees to', () => {
       '  writes    not declared (can write anywhere)',
       '  network   example.com',
       '  hosts     example.com',
-      '  cost      no budget said',
+      '  cost      no budget set',
       '  also runs to undo it: ["sh","undo.sh"]',
       "  from the plan's author (not verified):",
       '    │ Harmless',

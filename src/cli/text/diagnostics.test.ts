@@ -52,7 +52,7 @@ it('shows the first errors whole and the others in a line each; warnings fit on 
   expect(many('error')).toHaveLength(5 * 4 + 15 + 1)
   expect(many('error').slice(-2)).toEqual([
     'plan.yaml:19:1: error: wrong',
-    'hints are shown for the first 5; --json shows all',
+    'hints are only shown for the first 5; --json shows all',
   ])
   expect(many('warning').length).toBeLessThanOrEqual(22)
 })

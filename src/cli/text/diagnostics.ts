@@ -24,7 +24,7 @@ export function printDiagnostics(
   const left = diagnostics.length - shown
   if (left > 0) return [...lines, paint.dim(`… and ${left} more; ${how}`)]
   return diagnostics.length > WHOLE_MAX && diagnostics.some(({ hint }, at) => at >= WHOLE_MAX && hint !== undefined)
-    ? [...lines, paint.dim(`hints are shown for the first ${WHOLE_MAX}; ${how}`)]
+    ? [...lines, paint.dim(`hints are only shown for the first ${WHOLE_MAX}; ${how}`)]
     : lines
 }
 

@@ -84,7 +84,7 @@ function inWords({ action, asks, gate, releases, alsoWaits, needs, task: name }:
   switch (action) {
     case 'gate':
       return [
-        `${gate ?? ''}${releases.length === 0 ? '' : `, which releases ${releases.join(', ')}`}`,
+        `${gate ?? ''}${releases.length === 0 ? '' : `, then ${releases.join(', ')} can start`}`,
         ...alsoWaits.map(each => `${each.task} also waits for ${each.for.join(', ')}`),
       ].join('; ')
     case 'external':
@@ -96,7 +96,7 @@ function inWords({ action, asks, gate, releases, alsoWaits, needs, task: name }:
     case 'verify':
       return 'runs the final checks'
     default:
-      return `'${action}' is carried out by a later release; this one refuses to start the plan`
+      return `'${action}' is not supported by this release; it refuses to start the plan`
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import type { TaskName } from '../../domain/id.ts'
-import type { Waiting } from '../../domain/views/summary.ts'
+import type { Summary, Waiting } from '../../domain/views/summary.ts'
 import { paint } from '../terminal/paint.ts'
 import { summaryOf } from './cards.fixture.ts'
 import { waitingLines } from './inbox-text.ts'
@@ -34,6 +34,17 @@ it('a decision, a question and a failure have answers of their own', () => {
       "planfold skip demo a -m 'why'",
       no,
     ])
+})
+
+it('a question that pauses the plan is answered with the command as it is printed', () => {
+  const form = [{ name: 'run', label: 'yes or no', type: 'choice', choices: ['yes', 'no'] }] as const
+  const one = { id: 'q1', what: 'question', by: 'planfold', text: 'run them?', task: null, since: 0, form } as const
+  const waiting = (asked: Summary['asked']) => waitingLines(summaryOf([], { asked }), paint(false)).at(-1)
+  expect(waiting([one])).toBe('           planfold answer demo q1 run=yes   (or: no)')
+  const more = [...form, { name: 'why', label: 'why', type: 'text' }] as const
+  expect(waiting([{ ...one, form: more }])).toBe('           planfold answer demo q1 run=yes why=VALUE')
+  const odd = [{ ...form[0], choices: ['x; rm y'] }]
+  expect(waiting([{ ...one, form: odd }])).toBe("           planfold answer demo q1 'run=x; rm y'")
 })
 
 it('of edits, each answer says what it means', () => {

@@ -273,14 +273,18 @@ export function waitingLines(
     ])
   if (waiting.length > WAITING_MAX)
     lines.push(paint.dim(`           … and ${waiting.length - WAITING_MAX} more: planfold inbox`))
-  for (const { id, what, by, text, more } of questions.slice(0, WAITING_MAX)) {
+  for (const { id, what, by, text, form = [], pauses } of questions.slice(0, WAITING_MAX)) {
     const [sentence, ways] =
       what === 'question'
-        ? [questionSentence({ by, text, task: null }, brief), questionAnswers(name, id, more)]
-        : [proposalSentence({ by, rationale: text }, brief), proposalAnswers(name, id)]
-    lines.push(`  ${paint.yellow('answer')}   ${sentence}`)
-    lines.push(...ways.map(({ step }) => `           ${shortCommand(step)}`))
-    if (more !== undefined) lines.push(`           or add another amount: planfold budget add ${name} …`)
+        ? [questionSentence({ by, text, task: null }, brief), formCommands(name, id, form)]
+        : [
+            proposalSentence({ by, rationale: text }, brief),
+            proposalAnswers(name, id).map(({ step }) => shortCommand(step)),
+          ]
+    lines.push(`  ${paint.yellow('answer')}   ${sentence}`, ...ways.map(line => `           ${line}`))
+    // The question about a budget offers one amount.
+    if (pauses === true && form[0]?.name === 'more')
+      lines.push(`           or add another amount: planfold budget add ${name} …`)
   }
   if (questions.length > WAITING_MAX)
     lines.push(paint.dim(`           … and ${questions.length - WAITING_MAX} more: planfold inbox`))
@@ -289,6 +293,13 @@ export function waitingLines(
       `  ${paint.yellow('claim')}    ${claimable} ${claimable === 1 ? 'task is' : 'tasks are'} ready to claim: planfold claim ${name}`,
     )
   return lines
+}
+
+/** How a question with this form is answered: with the first of what can be chosen, and what else there is. */
+export function formCommands(plan: string, id: string, form: readonly Field[]): readonly string[] {
+  const others = form.length === 1 ? (form[0]!.choices ?? []).slice(1) : []
+  const or = others.length === 0 ? '' : `   (or: ${others.map(choice => brief(choice)).join(', ')})`
+  return questionAnswers(plan, id, form).map(({ step }) => `${shortCommand(step)}${or}`)
 }
 
 const moreTime = (plan: string): Step => next('budget-add', { plan, what: 'time', amount: '10m' })

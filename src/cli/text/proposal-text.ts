@@ -44,10 +44,10 @@ export function proposalLines(
       (['test', 'lint', 'build'] as const).map(name => `${name}: ${commandText(analysis.commands[name])}`),
     ),
     ...section('Estimate', [
-      `${spoken(estimate.elapsedMs)} as it would run, ${spoken(estimate.totalMs)} one task after the other; cost: ${proposal.estimate.cost}`,
+      `${spoken(estimate.elapsedMs)} in parallel, ${spoken(estimate.totalMs)} sequentially (rough estimate); cost: ${proposal.estimate.cost}`,
     ]),
     ...section(
-      'Cannot be taken back',
+      'Irreversible',
       irreversible.length === 0
         ? ['nothing in this plan']
         : irreversible.map(({ task, why }) => `${task}: ${why}; a person approves it first`),
@@ -57,7 +57,7 @@ export function proposalLines(
     ...section('Risks', risks),
     ...section('Asked before work begins', questions),
     ...section(
-      'Comments that could not be followed',
+      'Comments that were not applied',
       unfollowed.map(
         ({ comment, why }) => `${comment.task === null ? '' : `${comment.task}: `}${comment.text} (${why})`,
       ),

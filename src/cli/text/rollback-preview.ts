@@ -49,7 +49,7 @@ export function previewLines(context: Context, asked: Asked): readonly string[] 
       : [line('decisions', `lost: ${preview.decisionsLost.map(decisionWords).join(', ')}`, paint.yellow)]),
     ...(preview.compensate.length === 0
       ? []
-      : [line('run', `compensations, one after the other: ${preview.compensate.join(', ')}`)]),
+      : [line('run', `undo steps, one after the other: ${preview.compensate.join(', ')}`)]),
     ...preview.git.flatMap(({ do: step, target, from, to, why, run }) => [
       line(
         'git',
@@ -73,11 +73,13 @@ export function previewLines(context: Context, asked: Asked): readonly string[] 
 
 function headOf({ paint, now }: Context, asked: Asked): string {
   const { name, preview } = asked
-  const { kind, checkpoint, to, adopted } = preview
+  const { kind, checkpoint, to, adopted, redoes } = preview
   if (kind === 'undo') {
     const what =
       adopted === undefined
-        ? `undo the last rollback of ${name}`
+        ? redoes === true
+          ? `redo what was undone last in ${name}`
+          : `undo the last rollback of ${name}`
         : `undo the adoption of ${escapeForTerminal(adopted)} in ${name}`
     return `${paint.bold(what)} ${paint.dim(`(back to entry ${to})`)}`
   }

@@ -72,7 +72,7 @@ describe('the end of a run', () => {
       '  output   planfold log demo last --output',
       '  handoff  planfold handoff demo',
       '  Next: planfold retry demo last',
-      '  or fix the plan file and run it again; only what failed, was undone or changed runs again, with what comes after it',
+      '  or fix the plan file and run it again; completed tasks are kept; failed, undone and changed tasks, and the tasks after them, run again',
     ])
   })
 
@@ -83,7 +83,7 @@ describe('the end of a run', () => {
       '  output   planfold log demo d --output',
       '  handoff  planfold handoff demo',
       '  Next: planfold retry demo d',
-      '  or fix the plan file and run it again; only what failed, was undone or changed runs again, with what comes after it',
+      '  or fix the plan file and run it again; completed tasks are kept; failed, undone and changed tasks, and the tasks after them, run again',
     ])
     const how = { ...NOBODY, rollback: 'somebody worked there' }
     const lines = endingLines(capped, [], how, 0, paint(false))

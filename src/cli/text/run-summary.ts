@@ -128,9 +128,9 @@ function outputCommand({ name, failed, stopped }: Summary): string {
 const stoppedIn = ({ endedAt }: Summary, { rollback = null }: EndingOf): string | null =>
   endedAt === null ? null : rollback
 
-/** Paused, and a person is asked whether more may be spent. */
-export const isOverBudget = ({ status, asked = [] }: Pick<Summary, 'status' | 'asked'>): boolean =>
-  status === 'paused' && asked.some(({ more }) => more !== undefined)
+/** Paused until a person has answered: whether more may be spent, or whether commands may run without a sandbox. */
+export const isPausedToAsk = ({ status, asked = [] }: Pick<Summary, 'status' | 'asked'>): boolean =>
+  status === 'paused' && asked.some(({ pauses }) => pauses === true)
 
 export function nextCommand(summary: Summary, board: readonly Card[], how: EndingOf): string | null {
   if (how.left !== null) return null
@@ -141,7 +141,7 @@ export function nextCommand(summary: Summary, board: readonly Card[], how: Endin
   }
   const claim = claimNext(summary, board, { isDriven: false, held: how.held ?? [] })
   if (claim !== null) return claim
-  const first = isOverBudget(summary) ? 'answer it, then ' : ''
+  const first = isPausedToAsk(summary) ? 'answer it, then ' : ''
   return summary.endedAt === null ? `${first}planfold resume ${summary.name}` : null
 }
 

@@ -12,7 +12,7 @@ import type { AnalyzeOptions } from './lint-input.ts'
 const scopes: NonNullable<AnalyzeOptions['scopes']> = {
   fault: pattern => (pattern.includes('{') ? 'holds braces' : null),
   fileFault: file => (file.includes('..') ? 'leaves the workspace' : null),
-  folderFault: folder => (folder.startsWith('/') ? 'is no folder inside the workspace' : null),
+  folderFault: folder => (folder.startsWith('/') ? 'is not a folder inside the workspace' : null),
   holds: (patterns, file) => patterns.some(pattern => file.startsWith(pattern.replace(/\*+$/, ''))),
 }
 const environment: NonNullable<AnalyzeOptions['environment']> = {

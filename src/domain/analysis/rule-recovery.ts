@@ -93,7 +93,7 @@ export function* options({ graph }: Look): Iterable<Finding> {
       task: id,
       key: 'gate',
       message: `choosing ${idle.map(option => `'${option.id}'`).join(' or ')} at '${id}' leads nowhere of its own`,
-      hint: 'add an edge: on: { <option>: <task> }; else only what needs the gate goes on',
+      hint: 'add an edge: on: { <option>: <task> }; else only the tasks that need the gate continue',
     }
   }
 }

@@ -26,7 +26,7 @@ export function* patterns({ graph, options }: Ground): Iterable<Finding> {
           code: 'scope-unusable',
           severity: 'error',
           message: `'${task.id}' wants to write '${short(pattern)}', which ${fault}`,
-          hint: 'a scope that cannot be captured cannot be set back: name files or folders of the workspace',
+          hint: 'Planfold can only restore files inside the workspace: use a path below it',
         }
       } else if (literal.length === 0 && /^(\.\/)?\*/.test(pattern)) {
         yield {

@@ -40,7 +40,7 @@ export function* deadlines({ graph, path, options: { now } }: Look): Iterable<Fi
         code: 'deadline-missed',
         severity: 'warning',
         message: `'${task.id}' is due ${task.deadline}, but started now it would end ${spoken(now + ends - deadline)} too late`,
-        hint: 'start earlier, shorten what stands before it, or move the deadline',
+        hint: 'start earlier, shorten the tasks before it, or move the deadline',
       }
     }
   }

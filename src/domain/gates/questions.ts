@@ -16,7 +16,7 @@ export function ask(draft: DecisionDraft, command: CommandOf<'ask'>): Refusal | 
   if (PLAN_ENDED.has(state.status)) return illegal(state, 'ask', 'the plan has ended')
   if (command.task !== undefined && !state.tasks.has(command.task)) return unknownTask(draft, command.task)
   if (state.questions.some(({ id }) => id === command.id)) return undefined
-  if (command.text.trim() === '') return refuse('invalid', 'the question says nothing', 'say what you want to know')
+  if (command.text.trim() === '') return refuse('invalid', 'the question is empty', 'write what you want to know')
   const fault = formFault(command.form)
   if (fault !== null) return refuse('invalid', fault, 'correct the form, then ask')
   if (state.questions.length >= QUESTIONS_MAX)

@@ -23,7 +23,7 @@ describe('what an agent task asks for', () => {
     )
     expect(messages).toEqual([
       "'self' is reserved for an agent of our own; this release has none",
-      "'gpt' is no agent that can be started by its name",
+      "'gpt' is not a known agent",
       'this names no agent',
       'this names no agent',
       'this names no agent',

@@ -62,7 +62,7 @@ export function agentFault(spec: Json): AgentFault | null {
       key: strange,
       message: RESERVED.has(strange)
         ? `'${strange}' is reserved; this release does not carry it out`
-        : `'${strange}' is no key of an agent`,
+        : `'${strange}' is not a key of 'agent'`,
       hint: 'write { use, model, turns } or { command: [program, argument] }',
     }
   const { use, command } = spec
@@ -85,7 +85,7 @@ function nameFault(name: string, key: string | null): AgentFault | null {
   if (isAgentName(name) || name.includes('${{')) return null
   if (name === 'self')
     return { key, message: "'self' is reserved for an agent of our own; this release has none", hint: NAMES_HINT }
-  return { key, message: `'${name.slice(0, 60)}' is no agent that can be started by its name`, hint: NAMES_HINT }
+  return { key, message: `'${name.slice(0, 60)}' is not a known agent`, hint: NAMES_HINT }
 }
 
 export const isAgentName = (name: string): name is AgentName => (AGENT_NAMES as readonly string[]).includes(name)

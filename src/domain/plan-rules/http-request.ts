@@ -88,11 +88,12 @@ export const textWithNames = (text: SecretText): string =>
 
 /** What is wrong with a header, as the end of a sentence; null when nothing is. */
 export function headerFault(name: string, value: SecretText): string | null {
-  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/.test(name)) return 'has a name that is no name of a header'
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/.test(name)) return 'has a name that is not a valid header name'
   if (RESERVED.has(name.toLowerCase()) || /^(proxy|sec)-/i.test(name)) return 'is set by Planfold itself'
   const texts = typeof value === 'string' ? [value] : value.filter(part => typeof part === 'string')
   // Anything else could end the header, and begin another one.
-  if (texts.some(text => /[^\t\x20-\x7e\x80-\xff]/.test(text))) return 'holds a character that cannot stand in a header'
+  if (texts.some(text => /[^\t\x20-\x7e\x80-\xff]/.test(text)))
+    return 'contains a character that is not allowed in a header'
   return null
 }
 

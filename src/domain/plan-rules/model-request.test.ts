@@ -56,10 +56,10 @@ test('the shape of an answer is a JSON Schema, and names the outputs', () => {
 })
 
 test.each<[Json, string]>([
-  ['text', "'text' is no type"],
+  ['text', "'text' is not a type"],
   [[], 'a list has one type'],
   [{}, 'at least one value'],
-  [{ 'two words': 'string' }, 'no name of a value'],
+  [{ 'two words': 'string' }, 'is not a valid name for a value'],
   [3, 'write a type'],
 ])('%j is no shape', (shape, message) => {
   expect(answerFault(shape)).toContain(message)

@@ -55,7 +55,7 @@ export function answerFault(shape: Json, depth = 0): string | null {
   if (depth > DEPTH_MAX) return 'it is too deep'
   if (typeof shape === 'string') {
     if (TYPES.has(shape) || choicesOf(shape) !== null) return null
-    return `'${shape.slice(0, 60)}' is no type; write string, number, integer, boolean, json, or choices such as 'low | high'`
+    return `'${shape.slice(0, 60)}' is not a type; write string, number, integer, boolean, json, or choices such as 'low | high'`
   }
   if (Array.isArray(shape))
     return shape.length === 1 ? answerFault(shape[0] as Json, depth + 1) : 'a list has one type, such as [string]'
@@ -63,7 +63,7 @@ export function answerFault(shape: Json, depth = 0): string | null {
   const keys = Object.keys(shape)
   if (keys.length === 0) return 'a map names at least one value'
   for (const key of keys) {
-    if (!KEY.test(key)) return `'${key.slice(0, 60)}' is no name of a value`
+    if (!KEY.test(key)) return `'${key.slice(0, 60)}' is not a valid name for a value`
     const fault = answerFault(shape[key] as Json, depth + 1)
     if (fault !== null) return fault
   }

@@ -51,7 +51,7 @@ export function structureFaults(definition: PlanDefinition): readonly GraphFault
     if (depth > SUBPLAN_DEPTH_MAX) {
       faults.push({
         code: 'limit',
-        message: `subplans stand in each other more than ${SUBPLAN_DEPTH_MAX} deep`,
+        message: `subplans are nested more than ${SUBPLAN_DEPTH_MAX} deep`,
         hint: 'flatten them, or make another plan',
         task: prefix.slice(0, -1) as TaskName,
         key: 'subplan',

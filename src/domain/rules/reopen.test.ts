@@ -184,7 +184,7 @@ describe('work that may not happen twice', () => {
       code: 'not-ready',
       message:
         "'mail' is completed and would be done a second time, because it or what it needs changed, failed or was undone; its effect is unsafe to repeat",
-      hint: advise`say which: ${quoted('unsafe-work', { choice: 'keep' })} leaves it done and goes on behind it, ${quoted('unsafe-work', { choice: 'repeat' })} does it once more`,
+      hint: advise`say which: ${quoted('unsafe-work', { choice: 'keep' })} keeps its result and continues after it, ${quoted('unsafe-work', { choice: 'repeat' })} runs it again`,
       allowed: ['keep-done', 'repeat'],
     })
     expect(journal.state).toMatchObject({ status: 'failed', revision: 1 })

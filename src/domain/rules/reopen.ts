@@ -66,7 +66,7 @@ export function refuseUnsafe(state: PlanState, command: CommandOf<'revise'>): Re
   return refuse(
     'not-ready',
     `${namedTasks(unsafe)} ${isOne ? 'is' : 'are'} completed and would be done a second time, because ${isOne ? 'it' : 'they'} or what ${isOne ? 'it needs' : 'they need'} changed, failed or was undone; ${isOne ? 'its effect is' : 'their effects are'} unsafe to repeat`,
-    advise`say which: ${quoted('unsafe-work', { choice: 'keep' })} leaves it done and goes on behind it, ${quoted('unsafe-work', { choice: 'repeat' })} does it once more`,
+    advise`say which: ${quoted('unsafe-work', { choice: 'keep' })} keeps its result and continues after it, ${quoted('unsafe-work', { choice: 'repeat' })} runs it again`,
     ['keep-done', REPEAT],
   )
 }

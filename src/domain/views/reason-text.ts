@@ -12,6 +12,8 @@ export function reasonText(reason: string, verb = ''): string {
       .replace(VISITS, 'used all of its $1 runs')
       .replace(TAKEN_BACK, 'reverted what $1 wrote')
       .replace(SET_BACK, 'its files $1 reverted')
+      .replace(CHECKS, (_, its, checks) => `${its} ${checks} passed`)
+      .replace(COMPENSATION, (_, the = '', task) => `${the}undo step of ${task} failed`)
   )
 }
 
@@ -30,6 +32,8 @@ const REASONS: { readonly [reason: string]: string } = {
 
 const TAKEN_BACK = /^what (.+) wrote was taken back$/
 const SET_BACK = /its files (were|were not) set back/
+const CHECKS = /^(its|its \d+) (check|checks) holds?$/
+const COMPENSATION = /\b(the )?compensation of (\S+) failed/g
 const VISITS = /had all of its (\d+) visits/g
 
 type Chosen = Pick<EventOf<'recovery.chosen'>, 'choice' | 'reason' | 'to'>

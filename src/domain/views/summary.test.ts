@@ -21,7 +21,7 @@ const why = (journal: Journal, one: string) =>
 const stopped = ({ state, clock }: Journal) => whatStopped(state, clock.now())
 const busy = { class: 'transient', retryable: true, message: 'busy' } as const
 
-const changed = advise`in the plan file, then ${quoted('run', { file: 'FILE' })}; only what failed, was undone or changed runs again, with what comes after it`
+const changed = advise`in the plan file, then ${quoted('run', { file: 'FILE' })}; completed tasks are kept; failed, undone and changed tasks, and the tasks after them, run again`
 
 describe('a recovery under way', () => {
   const recover = [
@@ -104,6 +104,23 @@ describe('a plan that stands still says what stopped it and what to do next', ()
         advise`see why it loops: ${next('log', { plan: 'p' })}`,
         [next('retry', { plan: 'p', task: 'a' })],
         advise`raise policy.limits.attempts ${changed}`,
+      ],
+    })
+  })
+
+  it('when a command used more than it may: nothing has gone round', () => {
+    const journal = begun(task('a'))
+    const hint = 'raise `policy.limits.memory` in the plan'
+    journal.fail('a', {
+      ...{ class: 'resource', code: 'sandbox:memory', retryable: true, hint },
+      message: 'it used more than 1 GiB of memory (policy.limits.memory), and was ended',
+    })
+    expect(stopped(journal)).toMatchObject({
+      next: [
+        hint,
+        [next('retry', { plan: 'p', task: 'a' })],
+        [next('skip', { plan: 'p', task: 'a', reason: 'why' })],
+        advise`fix it ${changed}`,
       ],
     })
   })

@@ -108,7 +108,8 @@ export function whatStopped(state: PlanState, now: Millis): Stopped | null {
 }
 
 /** What becomes of work that is done, when a failed plan goes on. */
-export const RUNS_AGAIN = 'only what failed, was undone or changed runs again, with what comes after it'
+export const RUNS_AGAIN =
+  'completed tasks are kept; failed, undone and changed tasks, and the tasks after them, run again'
 
 function whyFailed(state: PlanState): Stopped {
   const { name } = state.definition
@@ -128,7 +129,8 @@ function whyFailed(state: PlanState): Stopped {
   return { why, next: ways, task: id }
 }
 
-const CAP = /\((policy\.limits\.\w+)\)/
+/** The limits of the plan as a whole. A limit of one command is a failure of its task, and has a hint of its own. */
+const CAP = /\((policy\.limits\.(?:attempts|loops))\)/
 
 /** A cap ended it: trying again has as much room once more, and a changed file can give it more. */
 function waysOn(plan: string, task: TaskName, cap: string | undefined, failed: number): readonly Hint[] {
@@ -263,8 +265,10 @@ interface Asked {
   readonly text: string
   readonly task: TaskName | null
   readonly since: Millis
-  /** May more be spent? The plan is paused for it, and this is how it is answered. */
-  readonly more?: readonly Field[]
+  /** Of a question: what it is answered with. */
+  readonly form?: readonly Field[]
+  /** Nothing of the plan begins before the answer. */
+  readonly pauses?: true
 }
 
 /** Something a person must decide. */
@@ -367,14 +371,15 @@ function waitingOf(state: PlanState, task: TaskState, { asks, since, hash, ...ga
 
 function askedIn({ questions, proposals, endedAt }: PlanState): Pick<Summary, 'asked'> {
   const asked: readonly Asked[] = [
-    ...questions.map(({ id, by, text, task, since, budget, form }) => ({
+    ...questions.map(({ id, by, text, task, since, budget, sandbox, form }) => ({
       id,
       what: 'question' as const,
       by,
       text,
       task,
       since,
-      ...(budget === undefined ? {} : { more: form }),
+      form,
+      ...(budget === undefined && sandbox !== true ? {} : { pauses: true as const }),
     })),
     ...proposals.map(({ id, by, rationale: text, task, since }) => ({
       id,

@@ -167,7 +167,7 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'plan.resumed':
       return `plan resumed${underPolicy(event.policy)}`
     case 'plan.cancelled':
-      return `cancelling the plan${event.force ? ' without compensation' : ''}${reasonUnless('cancelled', event.reason)}`
+      return `cancelling the plan${event.force ? ' without undo steps' : ''}${reasonUnless('cancelled', event.reason)}`
     case 'plan.finished':
       return `plan ${event.status}${reasonUnless(event.status, event.reason)}`
     case 'plan.reopened':
@@ -236,13 +236,13 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'files.restored':
       return `${names(event.files)} restored by ${event.by}`
     case 'compensation.started':
-      return `compensating ${event.task}`
+      return `running the undo step of ${event.task}`
     case 'compensation.finished':
-      return `compensation of ${event.task} ${event.result.status === 'failed' ? `failed: ${event.result.failure.message}` : 'completed'}`
+      return `undo step of ${event.task} ${event.result.status === 'failed' ? `failed: ${event.result.failure.message}` : 'completed'}`
     case 'compensation.retried':
-      return `compensation of ${event.task} failed and will be retried: ${event.result.failure.message}`
+      return `undo step of ${event.task} failed and will be retried: ${event.result.failure.message}`
     case 'plan.compensating':
-      return `plan failing: ${event.reason}; running compensations`
+      return `plan failing: ${event.reason}; running undo steps`
     case 'checkpoint.taken':
       return `checkpoint ${event.name}${event.standing.lacks === undefined ? '' : ` without files: ${event.standing.lacks}`}`
     case 'git.committed':
@@ -379,7 +379,7 @@ function names(tasks: readonly string[]): string {
   return tasks.length <= 5 ? tasks.join(', ') : `${tasks.slice(0, 4).join(', ')} and ${tasks.length - 4} more`
 }
 
-const seconds = (ms: number | undefined): string => (ms === undefined ? '' : ` in ${(ms / 1000).toFixed(1)} s`)
+const seconds = (ms: number | undefined): string => (ms === undefined ? '' : ` in ${(ms / 1000).toFixed(1)}s`)
 
 function again(event: { readonly visit: number; readonly attempt: number; readonly goneBack?: number }): string {
   const runs = countedVisits({ visit: event.visit, goneBack: event.goneBack ?? 0 })

@@ -341,7 +341,7 @@ describe('timeline', () => {
     'plan.resumed': [{ type: 'plan.resumed' }, 'plan resumed'],
     'plan.cancelled': [
       { type: 'plan.cancelled', reason: 'enough', force: true },
-      'cancelling the plan without compensation: enough',
+      'cancelling the plan without undo steps: enough',
     ],
     'plan.finished': [{ type: 'plan.finished', status: 'completed', reason: 'all done' }, 'plan completed: all done'],
     'plan.reopened': [{ type: 'plan.reopened', reason: 'retry of a' }, 'plan reopened: retry of a'],
@@ -363,7 +363,7 @@ describe('timeline', () => {
     ],
     'attempt.succeeded': [
       { type: 'attempt.succeeded', ...attempt, result: { status: 'succeeded', durationMs: 1_250 } },
-      'a completed in 1.3 s',
+      'a completed in 1.3s',
     ],
     'attempt.failed': [
       { type: 'attempt.failed', ...attempt, result: { status: 'failed', failure } },
@@ -398,19 +398,19 @@ describe('timeline', () => {
     ],
     'compensation.started': [
       { type: 'compensation.started', task: a, action: { type: 'edit', edits: [] } },
-      'compensating a',
+      'running the undo step of a',
     ],
     'compensation.finished': [
       { type: 'compensation.finished', task: a, result: { status: 'failed', failure } },
-      'compensation of a failed: it said no',
+      'undo step of a failed: it said no',
     ],
     'compensation.retried': [
       { type: 'compensation.retried', task: a, result: { status: 'failed', failure }, at: 5 },
-      'compensation of a failed and will be retried: it said no',
+      'undo step of a failed and will be retried: it said no',
     ],
     'plan.compensating': [
       { type: 'plan.compensating', reason: "task 'a' failed" },
-      "plan failing: task 'a' failed; running compensations",
+      "plan failing: task 'a' failed; running undo steps",
     ],
     'checkpoint.taken': [
       { type: 'checkpoint.taken', name: 'good' as CheckpointName, why: 'asked', standing: { lacks: 'no disk' } },

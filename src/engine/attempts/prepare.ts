@@ -197,7 +197,7 @@ async function made(
         failure: {
           class: 'policy',
           message,
-          hint: 'narrow `write` so that everything in it can be set back',
+          hint: 'narrow `write` so that everything in it can be restored',
           retryable: false,
         },
       },

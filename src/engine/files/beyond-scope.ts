@@ -36,7 +36,7 @@ export function moveBeyond(
   return {
     class: 'policy',
     code: 'sandbox:write',
-    message: `it wrote beyond what it may: ${named.join(', ')}${more}`,
+    message: `it wrote outside its write scope: ${named.join(', ')}${more}`,
     hint: `what it wrote there was moved to ${to}; add it to \`write\` if the task may write it`,
     retryable: false,
   }

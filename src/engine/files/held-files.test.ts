@@ -71,7 +71,7 @@ it('nor while a task of the plan itself is between two attempts', async () => {
     ok: false,
     refusal: {
       code: 'not-ready',
-      message: "task 'b' of plan 'p' is between two attempts and will set back 'sc/x'; nothing was changed",
+      message: "task 'b' of plan 'p' is between two attempts and will restore 'sc/x'; nothing was changed",
       hint: advise`let it end first (${quoted('resume', { plan: 'p' })}), or give it up: ${quoted('skip', { plan: 'p', task: 'b' })}`,
     },
   })

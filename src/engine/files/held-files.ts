@@ -62,7 +62,7 @@ function heldByOwn(path: string, { name, task }: ScopeHolder, isRunning: boolean
   const [what, hint] = isRunning
     ? ['is running and may write', 'wait until it has ended, or pause the plan']
     : [
-        'is between two attempts and will set back',
+        'is between two attempts and will restore',
         advise`let it end first (${quoted('resume', { plan: name })}), or give it up: ${quoted('skip', { plan: name, task })}`,
       ]
   return refuse('not-ready', `task '${task}' of plan '${name}' ${what} '${path}'; nothing was changed`, hint)

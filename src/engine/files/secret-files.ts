@@ -35,7 +35,7 @@ export async function withoutSecretFiles(
       type: 'failed',
       failure: failure(
         'policy',
-        `${named(found)} changed while it ran and ${found.length === 1 ? 'holds' : 'hold'} a secret it was given; nothing was replaced there`,
+        `${named(found)} changed while it ran and ${found.length === 1 ? 'contains' : 'contain'} a secret it was given; nothing was replaced there`,
         'if the task wrote it, delete it there and give out a new secret; say with `write` which files the task may change',
       ),
     }

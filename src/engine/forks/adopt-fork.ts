@@ -298,7 +298,7 @@ async function settle(
       ? 'it was asked to be kept'
       : (await storeForkFiles(rooms, fork, files))
         ? await removeForkFolder(rooms, fork, files.snapshot, ask)
-        : 'what stands in it could not be recorded in the journal of the fork'
+        : 'its content could not be recorded in the event log of the fork'
     : 'the fork has not ended'
   const fate: ForkAdopted = {
     into: into.id,

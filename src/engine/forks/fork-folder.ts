@@ -45,7 +45,7 @@ async function removeFolder(
   if (top === null) return 'it is not a folder that a fork made'
   if ((await statOf(top)) === null) await undoRemoval(top, fork.id)
   if ((await statOf(top)) === null) return await forget(rooms, fork, top)
-  if ((await statOf(top))?.isDirectory() !== true) return 'it is no folder any more'
+  if ((await statOf(top))?.isDirectory() !== true) return 'it is no longer a folder'
   if (snapshot === undefined || own.snapshots === undefined) return 'its files could not be stored'
   if (isGone(own)) return 'part of it was taken away'
   // Before anything is judged: whatever changes from here on is found at the end.
@@ -121,7 +121,7 @@ async function worktreeAt(
   const worktree = listed.ok ? listed.value : null
   if (hasGit === (worktree !== null)) return { worktree }
   const what = hasGit
-    ? 'it holds a .git, but git does not list it as the worktree of this fork'
+    ? 'it contains a .git, but git does not list it as the worktree of this fork'
     : 'git lists it as the worktree of this fork, but its .git is gone'
   return {
     unclear: `${what}, so nobody can say what of it is committed; repair it with \`git worktree repair\`, or remove it yourself`,
@@ -232,11 +232,11 @@ function loneWords(lone: readonly Lone[]): string {
   const sentences: string[] = []
   if (others.length > 0)
     sentences.push(
-      `it holds the only copy of ${listed(others.map(({ path, why }) => `${JSON.stringify(path)} (${why})`))}, which no snapshot captures; commit or copy what you need, then remove it there`,
+      `it contains the only copy of ${listed(others.map(({ path, why }) => `${JSON.stringify(path)} (${why})`))}, which no snapshot captures; commit or copy what you need, then remove it there`,
     )
   if (ignored.length > 0)
     sentences.push(
-      `it holds the only copy of ${named(ignored)}, which no snapshot captures because the ignore rules match; --remove-ignored removes ignored files with it`,
+      `it contains the only copy of ${named(ignored)}, which no snapshot captures because the ignore rules match; --remove-ignored removes ignored files with it`,
     )
   return sentences.join('; ')
 }

@@ -229,7 +229,7 @@ function hashOf(path: string): Sha256 {
   const hash = createHash('sha256')
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
-    if (!fstatSync(file).isFile()) throw new Error('it is no file any more')
+    if (!fstatSync(file).isFile()) throw new Error('it is no longer a file')
     const chunk = Buffer.allocUnsafe(CHUNK)
     for (;;) {
       const read = readSync(file, chunk, 0, CHUNK, null)

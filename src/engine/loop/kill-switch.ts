@@ -37,7 +37,7 @@ export function refuseHalted(rooms: Rooms, { rights }: Caller, order: Order['typ
       ? 'stop working; somebody who may will lift it, and then you can claim again'
       : rights.has('administer')
         ? advise`to lift that: ${next('lift-halt')}`
-        : 'stop working; somebody who may will lift it, and then you can go on'
+        : 'stop working; an authorised person will lift it, then you can continue'
   return refuse('not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, hint)
 }
 

@@ -460,7 +460,7 @@ export class PlanLoop {
   #shortageOf(error: unknown): Shortage | null {
     return error instanceof CommitUnknown || isFailStop(error)
       ? null
-      : shortageOf(this.#rooms, error, 'Writing the journal')
+      : shortageOf(this.#rooms, error, 'Writing the event log')
   }
 
   /** Nothing was written. A pause is small, and may still have room; what is in flight is said again later. */

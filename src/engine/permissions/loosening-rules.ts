@@ -183,7 +183,7 @@ function looserPolicy(before: PlanDefinition, after: PlanDefinition): string | n
   const host = reachedBeyond(networkOf(before, {}), networkOf(after, {}))
   if (host !== null) return `the plan could reach more of the network (${host})`
   if (STRICT[is.sandbox ?? 'preferred'] < STRICT[was.sandbox ?? 'preferred'])
-    return 'commands would be shut in less (policy.sandbox)'
+    return 'commands would be sandboxed less strictly (policy.sandbox)'
   const limits = (['attempts', 'loops', 'tasks'] as const).some(key => isRaised(was.limits?.[key], is.limits?.[key]))
   const room = (['memoryBytes', 'processes'] as const).find(key => !isKept(was.limits?.[key], is.limits?.[key]))
   if (room !== undefined) return `commands could use more ${room === 'processes' ? room : 'memory'} (policy.limits)`

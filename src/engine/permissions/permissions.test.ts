@@ -90,7 +90,7 @@ describe('rights', () => {
       return done.ok ? null : done.refusal.hint
     }
     expect(JSON.stringify(await hintFor('admin'))).toContain('lift-halt')
-    expect(await hintFor('operator')).toBe('stop working; somebody who may will lift it, and then you can go on')
+    expect(await hintFor('operator')).toBe('stop working; an authorised person will lift it, then you can continue')
   })
 })
 

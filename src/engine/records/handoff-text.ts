@@ -6,7 +6,7 @@ import { next, plainStep, type Step, type Wording, wordHint } from '../../domain
 import type { Millis } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { CommandLine, Criterion } from '../../domain/plan.ts'
-import type { TaskStatus } from '../../domain/status.ts'
+import { planWord, type TaskStatus } from '../../domain/status.ts'
 import { type HandedTask, type Handoff, isLeftOpen } from '../../domain/views/handoff.ts'
 import { placeText } from '../../domain/views/reason-text.ts'
 import { markdownCode as code, inCell, markdownText as text } from '../../safety/text/markdown.ts'
@@ -27,17 +27,17 @@ export function readmeText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: Wordi
   return document(`${facts.title ?? name}`, [
     goal === null ? [] : [`> ${text(goal)}`],
     [statusLine(facts)],
-    section('Left open', [...open.map(openLine), ...waitingLines(facts)], 'Nothing.'),
-    section('Decided', facts.decisions.map(decisionLine)),
+    section('Still open', [...open.map(openLine), ...waitingLines(facts)], 'Nothing.'),
+    section('Decisions', facts.decisions.map(decisionLine)),
     section('Where things are', [
-      `- Journal: ${numberOf(facts.version, 'entry')}, the last ${code(facts.head)}; ${code(word(next('audit', { plan: name })))}`,
+      `- Event log: ${numberOf(facts.version, 'entry')}, the last ${code(facts.head)}; ${code(word(next('audit', { plan: name })))}`,
       `- What tasks printed: ${code(word(next('log', { plan: name, task: 'TASK', output: true })))}`,
       ...(files.length === 0
         ? []
         : [
-            `- Files: ${count(files.length, 'task')} wrote ${count(
+            `- Files: ${count(files.length, 'task')} made ${count(
               sum(files, ({ paths }) => paths),
-              'path',
+              'file change',
             )}`,
           ]),
       ...tasks.flatMap(task => artifactLines(task, linkTo)),
@@ -46,7 +46,7 @@ export function readmeText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: Wordi
       ...(facts.place === null ? [] : [`- Works in ${code(facts.place)}`]),
       ...(facts.origin === null ? [] : [`- Made from plan ${code(facts.origin)}`]),
     ]),
-    section('Go on', goOn(facts, open, word)),
+    section('Next steps', goOn(facts, open, word)),
   ])
 }
 
@@ -55,7 +55,7 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: W
   const again = tasks.filter(({ retries, visits }) => retries > 0 || visits > 1)
   return document(`Postmortem: ${facts.title ?? facts.name}`, [
     [statusLine(facts)],
-    section('Asked', [
+    section('Request', [
       ...(facts.goal === null ? [] : [`- Goal: ${text(facts.goal)}`]),
       `- By ${text(facts.askedBy)}, ${time(facts.createdAt)}`,
       ...facts.done.map(each => `- Done when: ${criterion(each)}`),
@@ -65,8 +65,8 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: W
       ),
     ]),
     table(
-      'Done',
-      ['task', 'status', 'attempts', 'visits', 'work', 'files', 'log'],
+      'Tasks',
+      ['task', 'status', 'attempts', 'runs', 'work', 'files', 'log'],
       tasks.map(({ task, title, status, attempts, visits, workMs, paths, log }) => [
         `${code(task)}${title === null ? '' : ` ${text(title, 200)}`}`,
         status,
@@ -78,7 +78,7 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: W
       ]),
     ),
     section(
-      'Judged',
+      'Checks',
       tasks.flatMap(({ task, verdicts }) =>
         verdicts.map(({ criterion: what, holds, evidence }) => {
           const word = holds === true ? 'passed' : holds === false ? 'failed' : 'was left to a person'
@@ -86,18 +86,18 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: W
         }),
       ),
     ),
-    section('Decided', facts.decisions.map(decisionLine)),
+    section('Decisions', facts.decisions.map(decisionLine)),
     ...judgedSections(facts),
     section(
-      'Failed, and why',
+      'Failures',
       facts.setbacks.map(one => setbackLine(one, word)),
       'Nothing failed.',
     ),
     section(
-      'Tried again',
+      'Retries',
       again.map(
         ({ task, attempts, visits, status }) =>
-          `- ${code(task)}: ${count(attempts, 'attempt')} in ${count(visits, 'visit')}, ${status} in the end`,
+          `- ${code(task)}: ${count(attempts, 'attempt')} in ${count(visits, 'run')}, ${status} in the end`,
       ),
     ),
     section(
@@ -109,19 +109,19 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: W
             : kind === 'adopt'
               ? `the work of the fork ${code(to)} was adopted`
               : `to ${code(to)}`
-        const kept = saved === null ? '' : `; what stood there is kept as ${code(saved)}`
+        const kept = saved === null ? '' : `; the replaced versions are kept as ${code(saved)}`
         return `- ${time(at)}, entry ${version}, ${text(by)}: ${what}, ${how}, ${count(paths, 'path')}${kept}${message === null ? '' : `: ${text(message)}`}`
       }),
     ),
     section(
-      'Compensated',
+      'Undo steps',
       facts.compensations.map(
         ({ at, task, status, message }) =>
           `- ${time(at)} ${code(task)}: ${status}${message === null ? '' : `: ${text(message)}`}`,
       ),
     ),
-    section('How long', times(facts)),
-    section('Left open', [...tasks.filter(isLeftOpen).map(openLine), ...waitingLines(facts)], 'Nothing.'),
+    section('Duration', times(facts)),
+    section('Still open', [...tasks.filter(isLeftOpen).map(openLine), ...waitingLines(facts)], 'Nothing.'),
     section(
       'Notes',
       facts.notes.map(
@@ -130,7 +130,7 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: W
       ),
     ),
     section('Where things are', [
-      `- Journal: ${numberOf(facts.version, 'entry')}, the last ${code(facts.head)}`,
+      `- Event log: ${numberOf(facts.version, 'entry')}, the last ${code(facts.head)}`,
       ...tasks.flatMap(({ task, changes, beside = [] }) => {
         const doubt = `; ${beside.map(one => code(one)).join(', ')} ran at the same time, so it may be their work`
         return changes === null
@@ -148,7 +148,7 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: W
 function judgedSections(facts: Handoff): readonly (readonly string[])[] {
   return [
     section(
-      'Asked meanwhile',
+      'Questions',
       facts.questions.map(({ at, by, task, text: asked, answer }) => {
         const where = task === null ? '' : ` at ${code(task)}`
         const said = answer === null ? 'not answered' : `${text(answer.by)}: ${text(JSON.stringify(answer.answers))}`
@@ -156,7 +156,7 @@ function judgedSections(facts: Handoff): readonly (readonly string[])[] {
       }),
     ),
     section(
-      'Proposed',
+      'Proposals',
       facts.proposals.map(({ id, at, by, rationale, fate }) => {
         const how =
           fate === null
@@ -168,16 +168,16 @@ function judgedSections(facts: Handoff): readonly (readonly string[])[] {
       }),
     ),
     section(
-      'Recovered, or not',
+      'Recovery',
       facts.recoveries.map(({ at, task, choice, reason }) => `- ${time(at)} ${code(task)}: ${choice}: ${text(reason)}`),
     ),
     section(
-      'Called',
+      'Escalations',
       facts.escalations.map(
         ({ at, task, why, to }) => `- ${time(at)} ${code(task)}: ${text(to ?? 'somebody')} was called (${why})`,
       ),
     ),
-    facts.aborted === null ? [] : section('Given up', [`- ${text(facts.aborted)}`]),
+    facts.aborted === null ? [] : section('Aborted', [`- ${text(facts.aborted)}`]),
   ]
 }
 
@@ -188,14 +188,14 @@ function document(title: string, parts: readonly (readonly string[])[]): string 
 
 function section(title: string, rows: readonly string[], none?: string): readonly string[] {
   if (rows.length === 0) return none === undefined ? [] : [`## ${title}`, '', none]
-  const more = rows.length > ROWS_MAX ? [`- … and ${rows.length - ROWS_MAX} more, in the journal`] : []
+  const more = rows.length > ROWS_MAX ? [`- … and ${rows.length - ROWS_MAX} more, in the event log`] : []
   return [`## ${title}`, '', ...rows.slice(0, ROWS_MAX), ...more]
 }
 
 function table(title: string, heads: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const line = (cells: readonly string[]): string => `| ${cells.map(inCell).join(' | ')} |`
   const lines = [line(heads), `|${heads.map(() => '---').join('|')}|`, ...rows.slice(0, ROWS_MAX).map(line)]
-  const more = rows.length > ROWS_MAX ? ['', `… and ${rows.length - ROWS_MAX} more tasks, in the journal`] : []
+  const more = rows.length > ROWS_MAX ? ['', `… and ${rows.length - ROWS_MAX} more tasks, in the event log`] : []
   return rows.length === 0 ? [] : [`## ${title}`, '', ...lines, ...more]
 }
 
@@ -205,7 +205,7 @@ function statusLine({ name, status, reason, tasks, startedAt, endedAt }: Handoff
   const told = Array.from(counts, ([each, number]) => `${number} ${each}`).join(', ')
   const took = startedAt === null || endedAt === null ? '' : ` in ${duration(endedAt - startedAt)}`
   const why = reason === null || reason === '' || status === 'completed' ? '' : ` (${text(reason)})`
-  return `Plan ${code(name)}: **${status}**${took}${why}. ${tasks.length === 0 ? 'It has no tasks yet' : `${count(tasks.length, 'task')}: ${told}`}.`
+  return `Plan ${code(name)}: **${planWord(status)}**${took}${why}. ${tasks.length === 0 ? 'It has no tasks yet' : `${count(tasks.length, 'task')}: ${told}`}.`
 }
 
 function openLine({ task, title, status, reason }: HandedTask): string {
@@ -248,7 +248,7 @@ function setbackLine(
   { at, task, visit, attempt, class: kind, message, hint }: Handoff['setbacks'][number],
   word: Wording,
 ): string {
-  const which = visit > 1 ? `visit ${visit}, attempt ${attempt}` : `attempt ${attempt}`
+  const which = visit > 1 ? `run ${visit}, attempt ${attempt}` : `attempt ${attempt}`
   return `- ${time(at)} ${code(task)} (${which}), ${kind}: ${text(message)}${hint === null ? '' : ` — ${text(wordHint(hint, word))}`}`
 }
 
@@ -271,29 +271,29 @@ function checkpointLines({ name, checkpoints, automatic }: Handoff, word: Wordin
 }
 
 const refLines = ({ refs }: Handoff): readonly string[] =>
-  refs.map(({ ref, commit }) => `- ${code(ref)}: ${commit === null ? 'taken away again' : code(commit)}`)
+  refs.map(({ ref, commit }) => `- ${code(ref)}: ${commit === null ? 'removed again' : code(commit)}`)
 
 function goOn({ name, status }: Handoff, open: readonly HandedTask[], word: Wording): readonly string[] {
   const failed = open.find(each => each.status === 'failed')
   const ways: readonly (readonly [Step, string])[] = [
     ...(status === 'failed' && failed !== undefined
-      ? ([[next('retry', { plan: name, task: failed.task }), 'try it again']] as const)
+      ? ([[next('retry', { plan: name, task: failed.task }), 'run it again']] as const)
       : []),
     ...(status === 'completed' || status === 'failed' || status === 'cancelled'
       ? []
       : ([
-          [next('resume', { plan: name }), 'go on'],
+          [next('resume', { plan: name }), 'continue'],
           [next('inbox'), 'what waits for a person'],
         ] as const)),
     [next('log', { plan: name }), 'what happened'],
-    [next('rollback', { plan: name, dryRun: true }), 'what going back would do'],
+    [next('rollback', { plan: name, dryRun: true }), 'what a rollback would do'],
   ]
   return ways.map(([step, means]) => `- ${code(word(step))}: ${means}`)
 }
 
 function times({ createdAt, startedAt, endedAt, lastAt, workMs }: Handoff): readonly string[] {
   return [
-    `- Made ${time(createdAt)}`,
+    `- Created ${time(createdAt)}`,
     ...(startedAt === null ? [] : [`- Started ${time(startedAt)}`]),
     endedAt === null ? `- Last entry ${time(lastAt)}` : `- Ended ${time(endedAt)}`,
     ...(startedAt === null

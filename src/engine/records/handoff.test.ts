@@ -62,10 +62,10 @@ describe('what is handed on', () => {
 
     const [readme, postmortem] = [readmeText(facts), postmortemText(facts)]
     expect(readme).toContain('Plan `release`: **failed**')
-    expect(readme).toMatch(/## Left open\n\n- `publish`: failed, denied/)
-    expect(readme).toContain('- `retry release publish`: try it again')
-    expect(postmortem).toMatch(/## Failed, and why\n\n- \S+ `build` \(attempt 1\), transient: no network — try later/)
-    expect(postmortem).toContain('- `build`: 3 attempts in 2 visits, completed in the end')
+    expect(readme).toMatch(/## Still open\n\n- `publish`: failed, denied/)
+    expect(readme).toContain('- `retry release publish`: run it again')
+    expect(postmortem).toMatch(/## Failures\n\n- \S+ `build` \(attempt 1\), transient: no network — try later/)
+    expect(postmortem).toContain('- `build`: 3 attempts in 2 runs, completed in the end')
     expect(postmortem).toContain('`review` rejected: too short')
     expect(postmortem).toContain('ask bo about the key')
     expect(postmortem).toContain(`Artifact \`build.app\`: \`${numberedSha(8)}\``)

@@ -37,7 +37,7 @@ export async function assess(
   if (done.length === 0 || task === undefined)
     return {
       ok: false,
-      refusal: refuse('not-ready', 'the plan does not say when it is done', "write criteria under 'done:'"),
+      refusal: refuse('not-ready', 'the plan does not say when it is done', "write checks under 'done:'"),
     }
   const resolved = await resolveAttempt(state, task)
   if (!resolved.ok) return { ok: false, refusal: refuse('invalid', resolved.message, resolved.hint) }

@@ -83,7 +83,7 @@ function checkpointAt(
 /** Each name stands for one checkpoint, and for nothing else that can be gone to. */
 export async function refuseName(rooms: Rooms, state: PlanState, name: string): Promise<Refusal | null> {
   if (!isCheckpointName(name))
-    return refuse('invalid', `'${name}' is no name for a checkpoint`, 'use letters, digits, dots and dashes')
+    return refuse('invalid', `'${name}' is not a valid name for a checkpoint`, 'use letters, digits, dots and dashes')
   if (/^\d+$/.test(name) || name.startsWith('cp-'))
     return refuse(
       'invalid',

@@ -95,6 +95,7 @@ export async function workOut(
       ok: true,
       kind,
       adopted: place.adopted,
+      redoes: place.redoes,
       label: place.label,
       to,
       checkpoint,
@@ -161,7 +162,7 @@ export function objection(worked: Worked, plan: string): Refusal | null {
   if (unsure.length > 0)
     return refuse(
       'conflict',
-      `it is unknown whether the compensation of ${unsure.map(({ task }) => `'${task}'`).join(', ')} ran`,
+      `it is unknown whether the undo step of ${unsure.map(({ task }) => `'${task}'`).join(', ')} ran`,
       'check it, undo manually what is left, then use --force: it is not run again',
       unsure.map(({ task }) => task),
     )
@@ -188,6 +189,8 @@ interface HistoryPoint {
   readonly checkpoint: Checkpoint | null
   /** The fork whose adoption is taken back. */
   readonly adopted?: string
+  /** What was undone last is done again. */
+  readonly redoes?: true
   /** In words, when a task was named. */
   readonly label?: string
 }
@@ -206,14 +209,17 @@ function placeOf(entries: readonly Entry[], reference: string | undefined): Hist
 }
 
 function beforeLastRollback(entries: readonly Entry[]): HistoryPoint | Refusal {
-  let begun: number | null = null
+  let begun: { readonly version: number; readonly kind: Rollback['kind'] } | null = null
   let last: HistoryPoint | null = null
   for (const { version, events } of entries) {
     for (const event of events) {
-      if (event.type === 'rollback.started') begun = version
+      if (event.type === 'rollback.started') begun = { version, kind: event.kind }
       if (event.type !== 'rollback.finished' || begun === null) continue
       const adopted = event.adopted === undefined ? {} : { adopted: event.adopted }
-      last = { to: begun - 1, checkpoint: null, ...adopted }
+      // An undo of an undo is a redo, and what undoes that is an undo once more.
+      const redoes: Pick<HistoryPoint, 'redoes'> =
+        begun.kind === 'undo' && last?.redoes === undefined ? { redoes: true } : {}
+      last = { to: begun.version - 1, checkpoint: null, ...adopted, ...redoes }
     }
   }
   return (

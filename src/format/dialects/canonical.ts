@@ -14,7 +14,7 @@ const ITSELF = new (class extends Trace {
 
 export const canonical: Dialect = {
   name: 'planfold',
-  about: 'the plan document itself, as YAML or JSON',
+  about: "Planfold's own plan files (YAML or JSON)",
   recognises: ({ map }) => map !== null && Object.hasOwn(map, 'planfold'),
   read: source => {
     const { read } = source
@@ -22,7 +22,10 @@ export const canonical: Dialect = {
     const { value, place } = read.document
     if (!isMap(value)) {
       const hint = "begin with 'planfold: 1' and a list of 'tasks'"
-      return { ok: false, diagnostics: [place({ path: [], message: 'a plan is a map of keys', hint })] }
+      return {
+        ok: false,
+        diagnostics: [place({ path: [], message: 'a plan file must be a mapping (key: value)', hint })],
+      }
     }
     return { ok: true, plan: value, trace: ITSELF, warnings: [], sketch: [], ended: new Map(), underWay: new Set() }
   },

@@ -177,7 +177,7 @@ export class Fields {
         severity: 'warning',
         path: [...this.to, 'extra', key],
         atKey: true,
-        message: `'${key.slice(0, 60)}' is kept, but says nothing here`,
+        message: `'${key.slice(0, 60)}' is kept, but has no effect here`,
         hint: near === null || near === key ? "it is printed back under 'extra'" : `did you mean '${near}'?`,
       })
       this.mark(['extra', key], [key])

@@ -171,7 +171,7 @@ describe('what is printed', () => {
   test('task-yaml refuses more than one task', () => {
     expect(print('task-yaml', plan('planfold: 1\ntasks:\n  - id: a\n')).refused).toBe(undefined)
     expect(print('task-yaml', plan('planfold: 1\ntasks:\n  - id: a\n  - id: b\n')).refused).toMatchObject({
-      message: 'task-yaml holds one task, and this plan has 2',
+      message: 'task-yaml files have one task, and this plan has 2',
     })
   })
 

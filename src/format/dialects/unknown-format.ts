@@ -50,7 +50,11 @@ export function listFault(map: JsonObject): DocumentFault | null {
     if (value.length === 0) return { path: [key], message: `a plan needs at least one ${one}`, hint }
     const index = value.findIndex(item => !isMap(item))
     if (index !== -1)
-      return { path: [key, index], message: `a ${one} is a map of keys, not ${kindOf(value[index])}`, hint }
+      return {
+        path: [key, index],
+        message: `a ${one} must be a mapping (key: value), not ${kindOf(value[index])}`,
+        hint,
+      }
   }
   const wrong = [...LISTS.keys()].some(key => Object.hasOwn(map, key)) ? null : misspeltList(map)
   if (wrong === null) return null
@@ -102,7 +106,7 @@ function brokenLine({ lines, read }: Source): Diagnostic | null {
     if (fault !== undefined)
       return { severity: 'error', line, column: fault.column, message: `this line is broken: ${fault.message}`, hint }
   }
-  return { severity: 'error', line: written[0]!.line, column: 1, message: 'these lines of JSON are no issues', hint }
+  return { severity: 'error', line: written[0]!.line, column: 1, message: 'these lines of JSON are not issues', hint }
 }
 
 /** A heading makes it Markdown, unless there are keys as in YAML: there it is a comment. */

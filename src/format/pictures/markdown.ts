@@ -231,7 +231,7 @@ function criterion(one: Criterion): string {
 }
 
 function judged(one: Criterion): string {
-  if (one.type === 'prose') return `${text(one.text)} *(needs a verdict)*`
+  if (one.type === 'prose') return `${text(one.text)} *(a person confirms)*`
   const words = one.text === undefined ? '' : `${text(one.text)}: `
   return one.type === 'check'
     ? `${words}${command(one.command)} *(command)*`

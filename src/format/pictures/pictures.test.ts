@@ -176,7 +176,7 @@ describe('Markdown', () => {
     for (const part of [
       '# Release\n\n> It is out\n',
       '- **Progress:** 3 of 5 tasks\n',
-      '## Done when\n\n- People use it *(needs a verdict)*\n',
+      '## Done when\n\n- People use it *(a person confirms)*\n',
       '### 2. [DONE] build/lint\n\n- **Status:** completed\n- **Does:** runs `true`\n',
       '### 4. [WAITING] review\n',
       '- **Leads:** rejected → `build/lint`\n',

@@ -7,7 +7,7 @@ const bomb = `a0: &a0 [x, x, x, x, x, x, x, x, x]\n${Array.from({ length: 9 }, (
 
 /** What is refused, and the sentence that says so. */
 const refused: readonly (readonly [what: string, text: string, message: RegExp])[] = [
-  ['an alias bomb', `${head}memory:\n${bomb.replace(/^/gm, '  ')}\ntasks: [{id: a}]`, /aliases stand for too much/],
+  ['an alias bomb', `${head}memory:\n${bomb.replace(/^/gm, '  ')}\ntasks: [{id: a}]`, /aliases expand to too much/],
   ['too many aliases', `${head}memory: [&a x, ${Array(10_000).fill('*a').join(', ')}]`, /more than 100 aliases/],
   [
     'a quadratic merge',
@@ -64,8 +64,8 @@ const refused: readonly (readonly [what: string, text: string, message: RegExp])
   ['a cost that is no number', `${head}tasks: [{id: a, budget: {cost: NaN USD}}]`, /not an amount of money/],
   ['an empty file', '', /document is empty/],
   ['only a comment', '# nothing\n', /document is empty/],
-  ['a list', '- a\n- b\n', /a plan is a map/],
-  ['a word', 'hello', /a plan is a map/],
+  ['a list', '- a\n- b\n', /a plan file must be a mapping/],
+  ['a word', 'hello', /a plan file must be a mapping/],
   ['two documents', `${head}tasks: [{id: a}]\n---\n${head}tasks: [{id: a}]`, /more than one document/],
   ['a huge line of brackets', `${head}${'[],'.repeat(300_000)}`, /./],
   [

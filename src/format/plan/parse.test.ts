@@ -145,15 +145,13 @@ describe('a document becomes a definition', () => {
     expect(definition.tasks[0]?.action).toMatchObject({ type: 'http', spec: { method: 'POST', key: 'auto' } })
     expect(warnings).toEqual([])
     const faults = (text: string) => complaints(task(text)).map(said => said.replace(/^\d+:\d+ /, ''))
-    expect(faults('http: {url: "ftp://x"}')).toEqual([
-      "'ftp://x' is no address of a web server (write https://host/path)",
-    ])
-    expect(faults('http: "https://user:word@x/"')[0]).toContain('the address holds a user or a password')
+    expect(faults('http: {url: "ftp://x"}')).toEqual(["'ftp://x' is not a web address (write https://host/path)"])
+    expect(faults('http: "https://user:word@x/"')[0]).toContain('the address contains a user or a password')
     expect(faults('http: {url: "https://x", headers: {host: y}}')[0]).toContain(
       "the header 'host' is set by Planfold itself",
     )
     expect(faults('http: {url: "https://x", headers: {x: "a\\nb"}}')[0]).toContain(
-      'a character that cannot stand in a header',
+      'a character that is not allowed in a header',
     )
     expect(faults('http: {url: "https://x", json: 1}')[0]).toContain("a GET request has no 'json'")
     expect(faults('http: {url: "https://x", method: POST, json: 1, body: x}')[0]).toContain('are both a body')
@@ -166,7 +164,7 @@ describe('a document becomes a definition', () => {
     )
     expect(
       faults('http: {url: "https://x", headers: {a: "${{ secrets.API + outputs.x }}"}}\nsecrets: [API]')[0],
-    ).toContain('a secret stands alone in its braces')
+    ).toContain('a secret must be alone in its braces')
     expect(faults('http: "https://x"\noutputs: { a: { file: a }, b: { file: b } }')[0]).toContain('goes into one file')
   })
 
@@ -174,7 +172,9 @@ describe('a document becomes a definition', () => {
     const count = 'db: { url: "sqlite:app.db", query: "select count(*) as n from users where active = ?", values: [1] }'
     expect(parsed(task(count)).definition.tasks[0]?.action).toMatchObject({ type: 'db', spec: { values: [1] } })
     const faults = (text: string) => complaints(task(text)).map(said => said.replace(/^\d+:\d+ /, ''))
-    expect(faults('db: {url: "postgres://x/y", query: select 1}')[0]).toContain("'postgres://x/y' is no database")
+    expect(faults('db: {url: "postgres://x/y", query: select 1}')[0]).toContain(
+      "'postgres://x/y' is not a database address",
+    )
     expect(faults('db: {url: "sqlite:a.db"}')[0]).toContain("'db' says nothing to do")
     expect(faults('db: {url: "sqlite:a.db", query: select 1, execute: delete from x}')[0]).toContain('two things to do')
     expect(faults('db: {url: "sqlite:a.db", query: "select ${{ inputs.x }}"}')[0]).toContain(
@@ -197,8 +197,8 @@ describe('a document becomes a definition', () => {
     expect(warnings).toEqual([])
     expect(complaints(task('model: { use: llama3, answer: { severity: text } }'))).toEqual([
       "4:5 a 'model' task needs an 'instruction' (write what the model is asked under `instruction:`)",
-      "4:19 'llama3' is no name of a model (write PROVIDER/NAME, for instance local/llama3)",
-      expect.stringContaining("the answer has no shape: 'text' is no type"),
+      "4:19 'llama3' is not the name of a model (write PROVIDER/NAME, for instance local/llama3)",
+      expect.stringContaining("'answer' is not valid: 'text' is not a type"),
     ])
   })
 
@@ -228,7 +228,7 @@ describe('a document becomes a definition', () => {
       "5:26 'ftp://b.example': the scheme 'ftp' is not known here (write http, https or tcp)",
     ])
     expect(complaints(task('run: [ls]\nnetwork: { allow: ["user@b.example"], unknown: ask }'))).toEqual([
-      "5:24 'user@b.example' names a user (leave out what stands before the @)",
+      "5:24 'user@b.example' names a user (leave out the part before the @)",
     ])
   })
 
@@ -287,7 +287,7 @@ describe('what is wrong is told in place, with what to do', () => {
     [
       'a duration without a unit',
       task('timeout: 5'),
-      ["4:14 'timeout' must be text, not 5 (write a number and a unit: 5m)"],
+      ["4:14 'timeout' has no unit: 5 (write a number and a unit: 5m)"],
     ],
     [
       'a duration of nothing',
@@ -456,7 +456,7 @@ describe('what is wrong is told in place, with what to do', () => {
     ].join('\n')
     expect(complaints(text, { check: checkGraph })).toEqual([
       "6:5 the key 'run' is there twice (remove one of the two)",
-      "7:14 'timeout' must be text, not 5 (write a number and a unit: 5m)",
+      "7:14 'timeout' has no unit: 5 (write a number and a unit: 5m)",
       "9:5 unknown key 'titel' (did you mean 'title'?)",
       "12:9 task 'b' needs 'gone', which does not exist (name a task of this plan)",
       "13:18 a task has no 'output' in expressions (did you mean 'outputs'?)",

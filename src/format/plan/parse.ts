@@ -202,7 +202,11 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
   const { warnings, ...told } = about
   if (document.value === null || typeof document.value !== 'object' || Array.isArray(document.value)) {
     return refuse(document, [
-      { path: [], message: 'a plan is a map of keys', hint: "begin with 'planfold: 1' and a list of 'tasks'" },
+      {
+        path: [],
+        message: 'a plan file must be a mapping (key: value)',
+        hint: "begin with 'planfold: 1' and a list of 'tasks'",
+      },
     ])
   }
   if (Object.hasOwn(document.value, 'planfold-template')) {

@@ -322,7 +322,7 @@ describe('what is wrong with them is told in place', () => {
     [
       'a duration without a unit',
       HEAD('policy: { escalate: { after: 30, to: lead } }'),
-      ["2:30 'after' must be text, not 30 (write a number and a unit: 30m)"],
+      ["2:30 'after' has no unit: 30 (write a number and a unit: 30m)"],
     ],
     ['an escalation to nobody', HEAD('policy: { escalate: { after: 30m } }'), ["2:21 'to' is missing (add 'to:')"]],
     ['a role nobody has', HEAD('policy: { roles: { lead: [] } }'), ["2:26 'lead' is empty (name at least one)"]],
@@ -354,7 +354,7 @@ describe('what is wrong with them is told in place', () => {
     [
       'a webhook with a password in it',
       HEAD('notify: [{ webhook: "https://me:secret@a.example" }]'),
-      ['2:21 the address holds a name or a password (remove it: everybody who sees the plan would see it)'],
+      ['2:21 the address contains a user name or a password (remove it: everybody who sees the plan would see it)'],
     ],
     [
       'a webhook that is none',
@@ -474,7 +474,7 @@ describe('what is wrong with them is told in place', () => {
     [
       'a default that is no answer',
       ONE('gate: { type: question, question: x, form: [{ name: a, type: number, default: no }] }'),
-      ["4:83 the default is no answer: 'a' must be a number (give a number)"],
+      ["4:83 the default is not a valid answer: 'a' must be a number (give a number)"],
     ],
     [
       'a number that cannot be',

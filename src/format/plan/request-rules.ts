@@ -65,13 +65,13 @@ function* urlFaults(url: string, path: Path): Generator<DocumentFault> {
   if (parsed === null || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:'))
     yield {
       path,
-      message: `'${url.slice(0, 100)}' is no address of a web server`,
+      message: `'${url.slice(0, 100)}' is not a web address`,
       hint: 'write https://host/path',
     }
   else if (parsed.username !== '' || parsed.password !== '')
     yield {
       path,
-      message: 'the address holds a user or a password',
+      message: 'the address contains a user or a password',
       hint: 'name a secret, and send it in a header: authorization: Bearer ${{ secrets.NAME }}',
     }
 }
@@ -81,7 +81,7 @@ export function* dbRules(task: Raw, path: Path): Generator<DocumentFault> {
   if (!isMap(db)) return
   const at = (...keys: readonly string[]): Path => [...path, 'db', ...keys]
   if (typeof db.url === 'string' && !isComputed(db.url) && databaseFile(db.url) === null)
-    yield { path: at('url'), message: `'${db.url.slice(0, 100)}' is no database`, hint: 'write sqlite:FILE' }
+    yield { path: at('url'), message: `'${db.url.slice(0, 100)}' is not a database address`, hint: 'write sqlite:FILE' }
   if (typeof db.url === 'string' && isComputed(db.url))
     yield { path: at('url'), message: 'the file of a database is not computed', hint: 'write sqlite:FILE' }
   const said = ['query', 'execute', 'migrate'].filter(key => db[key] !== undefined)
@@ -138,7 +138,7 @@ export function* secretPlaces(task: Raw, path: Path): Generator<DocumentFault> {
             "an http task puts it into 'headers' or 'body'; a command finds it in its environment, as $NAME",
           ]
         : name === undefined
-          ? ['a secret stands alone in its braces', 'write ${{ secrets.NAME }}']
+          ? ['a secret must be alone in its braces', 'write ${{ secrets.NAME }}']
           : !named.includes(name)
             ? [`the task does not name the secret '${name.slice(0, 60)}'`, `add 'secrets: [${name.slice(0, 60)}]'`]
             : null

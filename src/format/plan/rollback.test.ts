@@ -195,7 +195,7 @@ describe('what is wrong with them is told in place', () => {
       'a name no checkpoint can have',
       ONE('checkpoint: "before deploy"'),
       [
-        '4:17 "before deploy" cannot be a name (use letters, digits and - _ . between them, at most 100 characters, for instance retry-core)',
+        '4:17 "before deploy" cannot be a name (use letters and digits, with - _ . allowed inside, at most 100 characters, for instance retry-core)',
       ],
     ],
     [
@@ -241,7 +241,7 @@ describe('what is wrong with them is told in place', () => {
     const { definition, warnings } = parsed(HEAD('git: { message: "{kind}: {title}" }'))
     expect(definition.git).toEqual({ message: '{kind}: {title}' })
     expect(warnings.map(({ line, message, hint }) => [line, message, hint])).toEqual([
-      [2, "'{kind}' is taken as it stands", "the words of a commit message are '{type}' and '{title}'"],
+      [2, "'{kind}' is used literally", "the words of a commit message are '{type}' and '{title}'"],
     ])
   })
 })

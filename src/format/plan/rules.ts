@@ -118,7 +118,7 @@ function* fieldRules(field: Raw, path: Path): Generator<DocumentFault> {
   if (!filled.ok)
     yield {
       path: [...path, 'default'],
-      message: `the default is no answer: ${filled.refusal.message}`,
+      message: `the default is not a valid answer: ${filled.refusal.message}`,
       hint: filled.refusal.hint ?? 'write an answer that fits the field',
     }
 }
@@ -324,7 +324,7 @@ function* messageWords(git: unknown): Generator<DocumentFault> {
   const strange = [...text.matchAll(/\{(\w+)\}/g)].map(([, word]) => word).find(word => !MESSAGE_WORDS.has(word!))
   if (strange === undefined) return
   const hint = "the words of a commit message are '{type}' and '{title}'"
-  yield later(['git', 'message'], `'{${strange}}' is taken as it stands`, hint)
+  yield later(['git', 'message'], `'{${strange}}' is used literally`, hint)
 }
 
 const MESSAGE_WORDS: ReadonlySet<string> = new Set(['type', 'title'])
@@ -343,7 +343,7 @@ function* modelRules(task: Raw, path: Path): Generator<DocumentFault> {
   if (typeof use === 'string' && !/\/|\$\{\{/.test(use))
     yield {
       path: isMap(task.model) ? [...path, 'model', 'use'] : [...path, 'model'],
-      message: `'${use.slice(0, 60)}' is no name of a model`,
+      message: `'${use.slice(0, 60)}' is not the name of a model`,
       hint: 'write PROVIDER/NAME, for instance local/llama3',
     }
   const answer = isMap(task.model) ? task.model.answer : undefined
@@ -351,7 +351,7 @@ function* modelRules(task: Raw, path: Path): Generator<DocumentFault> {
   if (fault !== null)
     yield {
       path: [...path, 'model', 'answer'],
-      message: `the answer has no shape: ${fault}`,
+      message: `'answer' is not valid: ${fault}`,
       hint: 'write answer: { severity: low | high, files: [string] }',
     }
 }
@@ -380,7 +380,7 @@ function* onlyForOthers(task: Raw, path: Path): Generator<DocumentFault> {
   yield {
     path: [...path, 'instruction'],
     atKey: true,
-    message: `'instruction' is for whoever claims a task, but this one is carried out by '${action}'`,
+    message: `'instruction' is for the agent or person who claims a task, but this one is run by '${action}'`,
     hint: "call it 'description', or remove the action",
   }
 }

@@ -38,7 +38,7 @@ export const data = z
 
 export const sandbox = z.enum(['required', 'preferred', 'off']).meta({
   description:
-    'Commands are shut in: always, or where this machine can, or not at all. Plans that came from elsewhere always are.',
+    'Run commands in the sandbox: required, preferred (where this machine can) or off. Foreign plans always need it.',
 })
 
 /** What a layer around a plan demands. Who may decide is for the plan to say: it knows the people. */

@@ -187,7 +187,7 @@ export function quote(value: string): string {
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
 }
 
-const NAME_HINT = `use letters, digits and - _ . between them, at most ${NAME_MAX} characters, for instance retry-core`
+const NAME_HINT = `use letters and digits, with - _ . allowed inside, at most ${NAME_MAX} characters, for instance retry-core`
 const NOT_SHA256 = { ok: false, message: 'this is not a SHA-256', hint: 'write its 64 hexadecimal digits' } as const
 
 /** The rules of git: no part is empty, hidden or called `.lock`, and no sign means something else in a revision. */
@@ -216,7 +216,7 @@ function readAddress(text: string): Read<string> {
   if (parsed === null || !/^https?:$/.test(parsed.protocol))
     return no(`${quote(text)} is not a web address`, 'write it like https://example.org/hook')
   if (parsed.username !== '' || parsed.password !== '')
-    return no('the address holds a name or a password', 'remove it: everybody who sees the plan would see it')
+    return no('the address contains a user name or a password', 'remove it: everybody who sees the plan would see it')
   return { ok: true, value: text }
 }
 

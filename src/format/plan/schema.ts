@@ -331,7 +331,7 @@ export const plan = z
         }),
         outputs: z.enum(['tell', 'remake']).optional().meta({
           description:
-            'Declared output files of completed tasks that are gone when the plan is taken up: only tell, or run the tasks again.',
+            'Declared output files of completed tasks that are missing when the plan is resumed: only report, or run the tasks again.',
         }),
       })
       .optional()

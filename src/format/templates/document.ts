@@ -305,7 +305,7 @@ function declare(
     if (typeof given === 'number') return given
     const read = type === 'duration' ? readDuration(given) : null
     if (read?.ok === true) return read.value
-    wrong(key, `'${given}' is no bound of a ${type}`, read?.hint ?? 'write a number')
+    wrong(key, `'${given}' is not a valid limit for a ${type}`, read?.hint ?? 'write a number')
     return undefined
   }
   const [min, max] = [limit('min'), limit('max')]

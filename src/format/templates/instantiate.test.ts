@@ -156,8 +156,8 @@ describe('substitutions', () => {
       { id: 'b', run: ['echo', '$${{ x }}', '; rm -rf /'], accept: [{ check: ['echo', '$${{ x }}', '; rm -rf /'] }] },
     ])
     expect(faults(plan, { command: [] })).toEqual([
-      "8:10 'params.command' is no command",
-      "9:23 'params.command' is no command",
+      "8:10 'params.command' is not a command",
+      "9:23 'params.command' is not a command",
     ])
   })
 })

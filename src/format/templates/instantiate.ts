@@ -249,7 +249,7 @@ class Builder {
     if (Array.isArray(value) && value.length > 0) return value.map(word => escapeExpressions(asText(word as Json)))
     this.#complain({
       path: spot.from,
-      message: `'${source}' is no command`,
+      message: `'${source}' is not a command`,
       hint: 'a command is a list of words, the program first: ["npm", "test"]',
     })
     return ABSENT

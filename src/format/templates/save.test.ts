@@ -95,7 +95,7 @@ describe('a plan saved as a template', () => {
       const made = saveTemplate(definition(), name, parameters)
       return made.ok ? null : made.message
     }
-    expect(message('ship', [['x', 'nowhere']])).toBe("'nowhere' stands nowhere in the plan as a whole word")
+    expect(message('ship', [['x', 'nowhere']])).toBe("'nowhere' does not occur in the plan as a whole word")
     expect(message('ship', [['x', ' ']])).toBe("the value of 'x' is empty")
     expect(
       message('ship', [

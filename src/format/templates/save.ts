@@ -40,7 +40,7 @@ export function saveTemplate(definition: PlanDefinition, name: string, parameter
     if (!saver.used.has(parameter))
       return {
         ok: false,
-        message: `'${clip(value)}' stands nowhere in the plan as a whole word`,
+        message: `'${clip(value)}' does not occur in the plan as a whole word`,
         hint: `check the value of '${parameter}'; names of tasks and scripts are left as they are`,
       }
   }
@@ -235,7 +235,7 @@ function faultOf(name: string, parameters: Given): { readonly message: string; r
   if (!isTemplateName(name))
     return {
       message: `'${clip(name)}' cannot be the name of a template`,
-      hint: 'use small letters, digits and - between them, at most 50',
+      hint: 'use lowercase letters and digits, with - allowed inside, at most 50',
     }
   const names = parameters.map(([parameter]) => parameter)
   const twice = names.find((parameter, index) => names.indexOf(parameter) !== index)

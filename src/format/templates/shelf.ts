@@ -57,7 +57,7 @@ export async function readTemplateFile({ name, path }: Shelved): Promise<Shelved
   const read = readTemplate(text)
   if (!read.ok) {
     const [first] = read.diagnostics
-    const message = first === undefined ? `${path} is no template` : first.message
+    const message = first === undefined ? `${path} is not a template` : first.message
     return { ok: false, message, hint: first?.hint ?? '', text, diagnostics: read.diagnostics }
   }
   if (read.template.name === name) return read
@@ -97,7 +97,7 @@ async function readText(path: string): Promise<string | Wrong> {
   const there = await lstat(path)
   const most = `a template is a file of at most ${DOCUMENT_MAX_BYTES / 1024 / 1024} MB`
   if (!there.isFile() || there.size > DOCUMENT_MAX_BYTES)
-    return { ok: false, message: `${path} is no template`, hint: most }
+    return { ok: false, message: `${path} is not a template`, hint: most }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
   } catch (error) {

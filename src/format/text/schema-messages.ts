@@ -241,10 +241,15 @@ function wrongType(schema: z.ZodType, path: Path, given: unknown, wanted: string
   }
   // What is no scalar is not shown; it could call itself anything.
   const typed = source.written(path) ?? (typeof given === 'object' ? '' : String(given))
-  const message = `${name(path)} must be ${wanted}, not ${kind(given, typed)}`
   const words = wordsAt(schema, path)
-  const hint = words.length > 0 ? choiceHint('', words) : betterType(schema, path, given, wanted, typed)
-  return { path, message, hint: formHints(schema, path)[0] ?? hint }
+  const hint =
+    formHints(schema, path)[0] ??
+    (words.length > 0 ? choiceHint('', words) : betterType(schema, path, given, wanted, typed))
+  const message =
+    typeof given === 'number' && hint.includes('a number and a unit')
+      ? `${name(path)} has no unit: ${typed}`
+      : `${name(path)} must be ${wanted}, not ${kind(given, typed)}`
+  return { path, message, hint }
 }
 
 function betterType(schema: z.ZodType, path: Path, given: unknown, wanted: string, typed: string): string {

@@ -84,7 +84,7 @@ export function readAmount(text: string): Read<number> {
   const amount = Number(match[1]) * (match[2] === undefined ? 1 : AMOUNT_UNITS[match[2] as keyof typeof AMOUNT_UNITS])
   const rounded = Math.round(amount)
   if (Math.abs(amount - rounded) > 1e-6)
-    return no(`'${text}' is no whole number`, 'write a whole number: 1500, 500k, 2M')
+    return no(`'${text}' is not a whole number`, 'write a whole number: 1500, 500k, 2M')
   if (rounded < 1) return no(`'${text}' would allow nothing`, 'write 1 or more, or leave the key out')
   if (rounded > AMOUNT_MAX) return no(`'${text}' is more than the limit of ${AMOUNT_MAX}`, 'write a smaller amount')
   return { ok: true, value: rounded }

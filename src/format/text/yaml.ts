@@ -69,7 +69,7 @@ class TreeReader {
       return this.#refuse(node, `the document is nested deeper than ${DEPTH_MAX} levels`, 'flatten it')
     if (++this.#nodes > NODES_MAX) return this.#stop(node, 'the document has too many parts', 'split the plan up')
     if (this.#copying > 0 && ++this.#copies > COPIES_MAX)
-      return this.#stop(node, 'the aliases stand for too much', 'write the values out')
+      return this.#stop(node, 'the aliases expand to too much', 'write the values out')
     if (isAlias(node)) return this.#follow(node, depth)
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node)
     if (isScalar(node)) return this.#scalar(node)
@@ -366,7 +366,7 @@ function explain(error: YAMLError): Trouble {
 const HINTS: { readonly [code: string]: string } = {
   BLOCK_AS_IMPLICIT_KEY: "put quotes around a value that contains ': '",
   MULTILINE_IMPLICIT_KEY: "a key is missing its ':', or a value needs quotes",
-  BAD_INDENT: 'line things up with the key above; close every bracket',
+  BAD_INDENT: 'check the indentation: align it with the key above; close every bracket',
   BAD_SCALAR_START: 'put quotes around a value that begins with @ or `',
   MISSING_CHAR: 'something is not closed: a quote, a bracket or a colon is missing',
   BAD_ALIAS: "put quotes around a value that begins with '*' or '&'",

@@ -11,7 +11,7 @@ export const LEVELS = ['debug', 'info', 'warning', 'error'] as const
 const place = z
   .string()
   .refine(text => /^\d{1,15}$/.test(text), {
-    message: 'is no cursor of this list',
+    message: 'is not a cursor of this list',
     params: { hint: 'hand back `next` of the page before' },
   })
   .transform(Number)
@@ -116,7 +116,7 @@ const stream = z.strictObject({
   after: z
     .string()
     .refine(text => /^\d{1,15}(\.\d{1,9})?$/.test(text), {
-      message: 'is no id of an event',
+      message: 'is not an event id',
       params: { hint: 'use the id of the last event you saw, for instance 12 or 12.3; 0 is the beginning' },
     })
     .optional()

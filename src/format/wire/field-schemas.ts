@@ -30,7 +30,7 @@ const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]
 export const instant = z
   .string()
   .refine(text => ISO.test(text) && !Number.isNaN(Date.parse(text)), {
-    message: 'is no time',
+    message: 'is not a time',
     params: { hint: 'write it with its zone, for instance 2026-11-15T08:30:00Z' },
   })
   .transform(text => Date.parse(text))

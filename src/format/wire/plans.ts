@@ -131,7 +131,7 @@ export const told = z
   .string()
   .max(40)
   .refine(text => /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/.test(text) && isDate(text), {
-    message: 'is no time',
+    message: 'is not a time',
     params: { hint: 'write it like 2026-01-24T10:00:00Z' },
   })
 const isDate = (text: string): boolean => !Number.isNaN(Date.parse(text.slice(0, 10)))

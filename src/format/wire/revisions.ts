@@ -103,7 +103,7 @@ export const redraft = wire(
     rationale: z.string(),
     unfollowed: z
       .array(z.strictObject({ task: z.string().nullable(), text: z.string(), why: z.string() }))
-      .meta({ description: 'What was said and could not be followed.' }),
+      .meta({ description: 'Comments that were not applied.' }),
   }),
   'Redraft',
 )

@@ -230,7 +230,7 @@ describe('the budget', () => {
     const ask = async (at = gateway) => (await send(at, question('anthropic', 'Go on.')).done).status
     expect(await Promise.all([ask(), ask(), ask()])).toEqual([200, 200, 200])
     expect(asked).toEqual([
-      expect.stringMatching(/^the limit of this drafting is reached \(2 calls; .*Allow 3 calls in all\?$/),
+      expect.stringMatching(/^the drafting limit is reached \(2 calls; .*Allow 3 calls in all\?$/),
     ])
     expect([await ask(), allowance.caps]).toEqual([402, { calls: 3 }])
     expect(parkings).toMatchObject([

@@ -101,7 +101,7 @@ export class CappedSpending implements Spending {
     const limit = `${cap} ${key === 'usd' ? 'USD' : key}`
     return (this.#said[key] ?? NONE) <= cap
       ? `the limit of your settings for one task is reached (${limit}; ${spent})`
-      : `the limit of this drafting is reached (${limit}; ${spent})`
+      : `the drafting limit is reached (${limit}; ${spent})`
   }
 
   #change(signal: AbortSignal | undefined): Promise<void> {

@@ -17,7 +17,7 @@ export async function loginOf(place: UserRulesPlace, agent: AgentName): Promise<
   if (login === undefined)
     return no(
       'logic',
-      `the login of ${agent} cannot be lent`,
+      `${agent} cannot use your login`,
       `it can be of ${LOGIN_AGENTS.join(', ')}; give ${agent} a model with \`agent: { use: ${agent}, model: PROVIDER/NAME }\``,
     )
   const layers = await readPolicyLayers(place)

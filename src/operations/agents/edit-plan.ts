@@ -151,13 +151,13 @@ function inOrder(tasks: readonly JsonObject[], known: readonly string[]): JsonOb
 function twice(where: string, names: readonly string[]): Refusal | null {
   const name = names.find((one, at) => names.indexOf(one) !== at)
   if (name === undefined) return null
-  return refuse('invalid', `'${name}' stands twice in ${where}`, 'name each task once')
+  return refuse('invalid', `'${name}' is listed twice in ${where}`, 'name each task once')
 }
 
 function both(remove: readonly string[], changed: ReadonlySet<string>): Refusal | null {
   const name = remove.find(one => changed.has(one))
   if (name === undefined) return null
-  return refuse('invalid', `'${name}' stands in tasks and in remove`, 'change it or remove it')
+  return refuse('invalid', `'${name}' is in tasks and in remove`, 'change it or remove it')
 }
 
 function unknown(where: string, names: readonly string[], known: readonly (string | TaskName)[]): Refusal | null {

@@ -24,7 +24,7 @@ export function refuseBudget(
   const [key, of] = over
   return refuse(
     'not-allowed',
-    `${actor} may not allow a drafting ${keyText(of, budget[key] ?? 0)}, only ${keyText(of, CALLS_DEFAULT[of])}; nothing was sent`,
+    `${actor} may not allow a budget for drafting of ${keyText(of, budget[key] ?? 0)}, only ${keyText(of, CALLS_DEFAULT[of])}; nothing was sent`,
     'ask for less, or let somebody draft it who may decide',
   )
 }

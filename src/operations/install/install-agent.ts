@@ -164,7 +164,7 @@ async function realAsFarAsThere(path: string): Promise<string> {
   const found = await ignoring(['ENOENT', 'ENOTDIR'], () => lstat(path))
   if (found !== null) {
     const real = await ignoring(['ENOENT', 'ELOOP'], () => realpath(path))
-    if (real === null) throw new Unfit('is a link that leads nowhere')
+    if (real === null) throw new Unfit('is a broken symbolic link')
     return real
   }
   const above = await realAsFarAsThere(dirname(path))

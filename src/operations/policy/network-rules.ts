@@ -58,11 +58,7 @@ export async function setCommandRule(
   const refused = refuseTask(place)
   if (refused !== null) return refused
   if (rule.length === 0 || rule.length > COMMAND_WORDS_MAX || rule.includes(''))
-    return no(
-      'logic',
-      'which command?',
-      `name its words, at most ${COMMAND_WORDS_MAX}; ** stands for any further words`,
-    )
+    return no('logic', 'which command?', `name its words, at most ${COMMAND_WORDS_MAX}; ** matches any further words`)
   if (into === 'allow') {
     const layers = await readPolicyLayers(place)
     if (!layers.ok) return layers

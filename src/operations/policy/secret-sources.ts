@@ -29,7 +29,10 @@ export async function setSecret(place: SecretsPlace, name: string, source: Secre
   const refused = refuseTask(place)
   if (refused !== null) return refused
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,99}$/.test(name))
-    return { ok: false, failure: failure('logic', `'${name}' is no name for a secret`, 'use letters, digits and _') }
+    return {
+      ok: false,
+      failure: failure('logic', `'${name}' is not a valid name for a secret`, 'use letters, digits and _'),
+    }
   return await changeSecretSource(place, name, source)
 }
 

@@ -83,7 +83,7 @@ const NO_AGENT: Pick<Finding, 'status' | 'message' | 'repair'> = {
 /** Only a program that embeds Planfold brings any. */
 const NO_RUNNER: typeof NO_AGENT = {
   status: 'problem',
-  message: 'no program has brought a runner of its own',
+  message: 'no custom runner is registered; only a program that embeds Planfold can register one',
   repair: null,
 }
 

@@ -34,7 +34,7 @@ test('an old Node, a clock before this program, a store that cannot be made', as
   expect(await part('clock', { now: () => 0 })).toMatchObject([{ status: 'problem' }])
   const made = await part('sqlite', { makeStore: async () => ({ ok: false, message: 'too old', hint: 'newer' }) })
   expect(made).toEqual([
-    { part: 'sqlite', status: 'problem', message: 'no store can be made: too old', repair: 'newer' },
+    { part: 'sqlite', status: 'problem', message: 'no database can be created: too old', repair: 'newer' },
   ])
 })
 
@@ -43,7 +43,7 @@ test('without a sandbox it is a warning that says how to get one', async () => {
     {
       part: 'sandbox',
       status: 'warning',
-      message: 'commands cannot be shut in: there is no sandbox',
+      message: 'commands cannot be sandboxed: there is no sandbox',
       repair: 'install it',
     },
   ])
@@ -63,5 +63,25 @@ test('a policy that cannot be used is a problem, because no plan starts under it
   const named = { environment: { ...environment, PLANFOLD_ORGANISATION_POLICY: '/nowhere/policy.yaml' } }
   expect(await part('policy', named)).toMatchObject([
     { status: 'problem', message: "no plan can start: there is no policy '/nowhere/policy.yaml'" },
+  ])
+})
+
+test('a network test that did not run says why, and asks for node only where node is missing', async context => {
+  const standing = await real.check()
+  if (!standing.ok) return context.skip(`no sandbox here: ${standing.failure.message}`)
+  const running = (...argv: string[]): Sandbox => ({
+    check: real.check,
+    wrap: request => real.wrap({ ...request, argv }),
+  })
+  expect(await part('network', { sandbox: running('/bin/sh', '-c', 'echo no room >&2; exit 3') })).toEqual([
+    {
+      part: 'network',
+      status: 'warning',
+      message: 'the network test inside the sandbox did not run: its command ended with exit code 3: no room',
+      repair: 'fix what the message names, and try again',
+    },
+  ])
+  expect(await part('network', { sandbox: running('/nonexistent/node') })).toMatchObject([
+    { repair: 'put the folder of the node program on PATH, so that it can be seen inside' },
   ])
 })

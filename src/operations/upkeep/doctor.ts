@@ -7,6 +7,7 @@ import { accessSync, constants, existsSync, lstatSync, mkdtempSync, rmSync, stat
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Hint } from '../../domain/hint.ts'
+import { numberOf } from '../../domain/phrases.ts'
 import type { Models } from '../../models/model.ts'
 import type { Variables } from '../../safety/environment.ts'
 import { findProgram, foreignFolders, helperPath } from '../../safety/find-program.ts'
@@ -110,8 +111,12 @@ async function sqliteFinding({ makeStore }: DoctorRooms): Promise<Finding> {
   }
   try {
     const made = await makeStore(join(folder, '.planfold'))
-    if (made.ok) return fine('sqlite', 'SQLite: a store could be made and opened')
-    return problem('sqlite', `no store can be made: ${made.message}`, made.hint ?? 'install Planfold again: npm ci')
+    if (made.ok) return fine('sqlite', 'SQLite: a database could be created and opened')
+    return problem(
+      'sqlite',
+      `no database can be created: ${made.message}`,
+      made.hint ?? 'install Planfold again: npm ci',
+    )
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -143,21 +148,25 @@ async function sandboxFindings(rooms: DoctorRooms): Promise<readonly Finding[]> 
   const standing = await sandbox.check()
   if (!standing.ok) {
     const { message, hint = 'install bubblewrap 0.8 or newer' } = standing.failure
-    return [warning('sandbox', `commands cannot be shut in: ${message}`, hint)]
+    return [warning('sandbox', `commands cannot be sandboxed: ${message}`, hint)]
   }
-  const holds = fine('sandbox', `bubblewrap ${standing.version} (${standing.program}) holds`)
+  const holds = fine('sandbox', `bubblewrap ${standing.version} (${standing.program}) works`)
   const trial = await tryConnection(sandbox, environment)
   if ('fault' in trial)
     return [
       holds,
-      warning('network', `no connection could be tried from inside the sandbox: ${trial.fault}`, NODE_INSIDE),
+      warning(
+        'network',
+        `the network test inside the sandbox did not run: ${trial.fault}`,
+        trial.lacks === 'node' ? NODE_INSIDE : 'fix what the message names, and try again',
+      ),
     ]
   if (trial.reached)
     return [
       holds,
       problem('network', 'a program in the sandbox reached a port of this machine', 'do not run plans of others here'),
     ]
-  return [holds, fine('network', 'a connection out of the sandbox failed, as it must')]
+  return [holds, fine('network', 'the network is blocked inside the sandbox, as intended')]
 }
 
 const NODE_INSIDE = 'put the folder of the node program on PATH, so that it can be seen inside'
@@ -184,7 +193,7 @@ function diskFinding({ stateDir }: DoctorRooms): Finding {
     if (free < FREE_GOOD_BYTES) return warning('disk', said, 'free some space before long plans')
     return fine('disk', said)
   } catch (error) {
-    return problem('disk', `${folder} cannot be looked at: ${wordsOf(error)}`, 'check the disk and who may enter')
+    return problem('disk', `${folder} cannot be checked: ${wordsOf(error)}`, 'check the disk and who may enter')
   }
 }
 
@@ -199,7 +208,7 @@ const HEADER_BYTES = 100
 const CUT_OFF: Tried<number | null> = {
   ok: false,
   message: 'planfold.db is empty or cut off, so what it held is lost',
-  hint: 'put a copy of the folder in its place, or remove planfold.db to begin anew',
+  hint: 'put a copy of the folder in its place, or remove planfold.db to start again',
 }
 
 const COPY_FIRST: Hint = [
@@ -212,8 +221,8 @@ async function stateFindings({ stateDir, now, readStore }: DoctorRooms): Promise
   const early = time < EARLIEST ? 'the clock shows a time before this program was made' : null
   const database = join(stateDir, 'planfold.db')
   if (!existsSync(database)) {
-    const clock = early === null ? fine('clock', 'the clock is plausible') : problem('clock', early, SET_CLOCK)
-    return [clock, fine('state', `there is no state at ${stateDir} yet`)]
+    const clock = early === null ? fine('clock', 'the clock is OK') : problem('clock', early, SET_CLOCK)
+    return [clock, fine('state', `no data in ${stateDir} yet`)]
   }
   // SQLite takes an empty file for a store in which nothing was ever written.
   const isCut = sizeOf(database) < HEADER_BYTES && sizeOf(`${database}-wal`) === 0
@@ -223,11 +232,11 @@ async function stateFindings({ stateDir, now, readStore }: DoctorRooms): Promise
     early !== null
       ? problem('clock', early, SET_CLOCK)
       : written > time + AHEAD_MS
-        ? problem('clock', `the state was last written ${shownAhead(written - time)} after now`, SET_CLOCK)
-        : fine('clock', 'the clock is not behind the last entry')
-  if (read.ok) return [clock, fine('state', `the state at ${stateDir} can be read`)]
+        ? problem('clock', `the data was last written ${shownAhead(written - time)} after now`, SET_CLOCK)
+        : fine('clock', 'the clock is OK: it is not behind the last entry of the event log')
+  if (read.ok) return [clock, fine('state', `the data in ${stateDir} can be read`)]
   const repair = read.hint ?? COPY_FIRST
-  return [clock, problem('state', `the state at ${stateDir} cannot be read: ${read.message}`, repair)]
+  return [clock, problem('state', `the data in ${stateDir} cannot be read: ${read.message}`, repair)]
 }
 
 function sizeOf(file: string): number {
@@ -252,10 +261,10 @@ function permissionFinding({ stateDir }: DoctorRooms): Finding {
     const stat = lstatSync(stateDir, { throwIfNoEntry: false })
     if (stat === undefined) return folderFinding(nearest(stateDir))
     if (stat.isSymbolicLink() && !existsSync(stateDir))
-      return problem('permissions', `${stateDir} is a link that leads nowhere`, 'remove the link')
+      return problem('permissions', `${stateDir} is a broken symbolic link`, 'remove the link')
     const folder = statSync(stateDir)
     if (!folder.isDirectory())
-      return problem('permissions', `${stateDir} is no folder`, 'move it away; a folder is made in its place')
+      return problem('permissions', `${stateDir} is not a folder`, 'move it away; a folder is made in its place')
     const mine = process.getuid?.()
     if (mine !== undefined && mine !== folder.uid)
       return problem(
@@ -266,23 +275,19 @@ function permissionFinding({ stateDir }: DoctorRooms): Finding {
     const written = folderFinding(stateDir)
     if (written.status !== 'ok') return written
     if ((folder.mode & 0o022) !== 0)
-      return problem(
-        'permissions',
-        `others may write into ${stateDir} (mode ${shownMode(folder.mode)})`,
-        only(stateDir),
-      )
+      return problem('permissions', `others can write to ${stateDir} (mode ${shownMode(folder.mode)})`, only(stateDir))
     if ((folder.mode & 0o055) !== 0)
-      return warning('permissions', `others may look into ${stateDir} (mode ${shownMode(folder.mode)})`, only(stateDir))
+      return warning('permissions', `others can read ${stateDir} (mode ${shownMode(folder.mode)})`, only(stateDir))
     const above = statSync(dirname(stateDir))
     if ((above.mode & 0o002) !== 0 && (above.mode & 0o1000) === 0)
       return warning(
         'permissions',
-        `everybody may write into ${dirname(stateDir)}, and so put another folder in place of the state`,
+        `everybody can write to ${dirname(stateDir)}, and so replace the data folder`,
         `chmod o-w ${dirname(stateDir)}`,
       )
     return written
   } catch (error) {
-    return problem('permissions', `${stateDir} cannot be looked at: ${wordsOf(error)}`, 'check owner and mode')
+    return problem('permissions', `${stateDir} cannot be checked: ${wordsOf(error)}`, 'check owner and mode')
   }
 }
 
@@ -301,9 +306,15 @@ const shownMode = (mode: number): string => (mode & 0o777).toString(8)
 async function modelFindings({ models }: DoctorRooms): Promise<readonly Finding[]> {
   const { file, faults, models: named } = await models.list()
   const where = file === null ? 'no settings file' : file
-  if (faults.length > 0)
-    return faults.map(({ message, hint }) => problem('models', `settings of models: ${message}`, hint))
-  return [fine('models', `settings of models: ${named.length} named (${where})`)]
+  if (faults.length > 0) return faults.map(({ message, hint }) => problem('models', `model settings: ${message}`, hint))
+  return [
+    fine(
+      'models',
+      named.length === 0 && file === null
+        ? 'no model settings'
+        : `model settings: ${numberOf(named.length, 'model')} (${where})`,
+    ),
+  ]
 }
 
 /** The folder itself, or the nearest one above it that is there. */

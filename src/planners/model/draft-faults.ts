@@ -25,7 +25,7 @@ export function draftFaults(draft: Draft, intake: Intake, ground: Ground): reado
     faults.push(...taskFaults(task, ground))
   }
   for (const { id, needs = [] } of tasks)
-    for (const need of needs) if (!names.has(need)) faults.push(`'${id}' needs '${need}', which is no task`)
+    for (const need of needs) if (!names.has(need)) faults.push(`'${id}' needs '${need}', which is not a task`)
   for (const check of done) faults.push(...checkFaults('done', check, ground))
   if (done.length === 0) faults.push('`done` is empty: say how one sees that the plan is done')
   if (researched(intake).length > 0 && !tasks.some(({ kind }) => kind === 'research'))

@@ -93,7 +93,7 @@ function undoOf({ how, undo, write = [] }: DraftTask): Pick<TaskDefinition, 'com
     ...(words !== ''
       ? { rollback: oneLine(words, LINE_MAX) }
       : write.length > 0
-        ? { rollback: 'the files it wrote are set back' }
+        ? { rollback: 'the files it wrote are reverted' }
         : {}),
   }
 }

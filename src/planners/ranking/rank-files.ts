@@ -102,7 +102,7 @@ function reasonOf(features: FileFeatures, isBeside: boolean, changes: number): s
     .slice(0, 3)
     .map(key => REASONS[key]!)
   const all = isBeside ? ['named like a file above', ...said.slice(0, 2)] : said
-  return all.length === 0 ? 'weakly: nothing in the goal points at it' : all.join('; ')
+  return all.length === 0 ? 'weak guess: nothing in the goal names it' : all.join('; ')
 }
 
 /** With fewer changes in all, nothing changes often. */
@@ -110,15 +110,15 @@ const OFTEN_MIN = 5
 
 const REASONS: { readonly [K in keyof FileFeatures]?: string } = {
   named: 'the goal names it',
-  declares: 'defines a name of the goal',
-  mentions: 'holds a name of the goal as written',
-  words: 'holds words of the goal',
-  path: 'words of the goal in its path',
-  scope: 'belongs to the part the goal begins with',
-  defines: 'defines things named like the goal',
-  passage: 'one passage speaks of the goal',
+  declares: 'defines a name from the goal',
+  mentions: 'contains a name exactly as in the goal',
+  words: 'contains words from the goal',
+  path: 'its path contains words from the goal',
+  scope: 'belongs to the part the goal starts with',
+  defines: 'defines names similar to the goal',
+  passage: 'one passage matches the goal',
   history: 'changed for similar reasons before',
-  tested: 'tests about this belong to it',
+  tested: 'its tests match the goal',
   lively: 'changes often',
 }
 
@@ -144,7 +144,7 @@ async function readWithin(
   return {
     read: files.map(({ path, bytes: size }) => ({ path, bytes: size, text: found.get(path) ?? null })),
     limits:
-      left === 0 ? [] : [`${left} of ${files.length} files were judged by path and history only: too much to read`],
+      left === 0 ? [] : [`${left} of ${files.length} files were ranked only by path and history: too much to read`],
   }
 }
 

@@ -162,7 +162,7 @@ async function takeUp(
     const taken = await ask(context.request(method, { sessionId: session, ...place }))
     return { ...taken, sessionId: session }
   } catch (error) {
-    log.note(`conversation ${session} could not be taken up (${messageOf(error)}); a new one is begun`)
+    log.note(`conversation ${session} could not be resumed (${messageOf(error)}); a new one was started`)
     return null
   }
 }

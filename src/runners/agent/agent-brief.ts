@@ -30,7 +30,7 @@ export function agentBrief(attempt: Attempt, options: BriefOptions): string {
       [[attempt.task, title].filter(word => word !== undefined).join(': '), description ?? ''].filter(Boolean),
     ),
     ...section('What it was given', inputsText(attempt)),
-    ...section('You are done when all of this holds. We check it ourselves; your word for it is not enough', criteria),
+    ...section('You are done when all of this is true. Planfold checks it itself', criteria),
     ...section('What you may write', writeText(options)),
     ...section('What people decided so far', facts.decisions),
     ...section('Why it was sent back to you', attempt.feedback === undefined ? [] : [attempt.feedback]),
@@ -43,12 +43,12 @@ export function agentBrief(attempt: Attempt, options: BriefOptions): string {
 }
 
 const PLAN_TOOLS =
-  'With the tools plan_read and plan_write you can read the plan, note what you found, and ask a person. You cannot decide gates. Do not report this task: when you end your turn, it is judged.'
+  'With the tools plan_read and plan_write you can read the plan, note what you found, and ask a person. You cannot decide gates. Do not report this task: its checks run when you end your turn.'
 
 const resumedText = ({ changed }: AgentFacts): string =>
   changed.paths.length === 0
-    ? 'You were interrupted. No file is changed since your task began; go on from here.'
-    : 'You were interrupted. What you had written is still there, as far as it is listed below; look at it before you go on.'
+    ? 'You were interrupted. No file was changed since your task began; continue from here.'
+    : 'You were interrupted. What you had written is still there, as far as it is listed below; look at it before you continue.'
 
 function writeText({ write, isBoxed }: BriefOptions): readonly string[] {
   const scope =
@@ -57,7 +57,7 @@ function writeText({ write, isBoxed }: BriefOptions): readonly string[] {
     scope,
     'never: .git, settings of agents, editors and shells, build services, instruction files such as AGENTS.md, and the folder of Planfold',
     isBoxed
-      ? 'Other paths are read-only for you, and there is no network beyond what the plan allows. Do not work around it: what you make elsewhere is taken away, and the attempt fails.'
+      ? 'Other paths are read-only for you, and there is no network beyond what the plan allows. Do not work around it: files that you create elsewhere are removed, and the attempt fails.'
       : 'Do not write anywhere else.',
   ]
 }

@@ -330,7 +330,7 @@ async function carryOut(
           log.note(askLine(verdict.what))
           const answer = await agent.permit(verdict, AbortSignal.any([stop.signal, over.signal]))
           if (answer === 'late') {
-            log.note('nobody answered yet; it is ended, and taken up when somebody has')
+            log.note('nobody answered yet; the agent is stopped, and resumes when somebody has')
             park(`nobody has answered yet whether the agent may ${verdict.what}`)
           }
           if (answer === 'late' || answer === 'over') return null
@@ -414,7 +414,7 @@ const UNBOXED: Failure = {
 const UNBOXED_LOGIN: Failure = {
   ...failure(
     'policy',
-    'there is no sandbox here, and a login is lent to an agent only inside of one',
+    'there is no sandbox here, and an agent may use your login only inside one',
     'install bubblewrap, or take the leave to use a login back',
   ),
   code: 'agent:no-sandbox',
@@ -447,7 +447,7 @@ function faultOf(ended: {
     class: 'transient',
     code: 'agent:ended',
     message: `${title}: ${message}${because}`,
-    hint: 'see what it printed; its conversation is taken up in the next attempt',
+    hint: 'see what it printed; the next attempt resumes its conversation',
     retryable: true,
   })
   if (turn !== null) {

@@ -80,13 +80,7 @@ export async function draftWithAgent(request: DraftingRequest): Promise<Draft> {
 async function draftIn(request: Drafting): Promise<Draft> {
   const { agent, sandbox, place, submitted, tell = () => {} } = request
   if (!isAgentName(agent))
-    return no(
-      failure(
-        'logic',
-        `'${agent}' is no agent that can be started by its name`,
-        `write one of ${AGENT_NAMES.join(', ')}`,
-      ),
-    )
+    return no(failure('logic', `'${agent}' is not a known agent`, `write one of ${AGENT_NAMES.join(', ')}`))
   const standing = await sandbox.check()
   if (!standing.ok) return no(standing.failure)
   const { attempts: before } = place
@@ -97,7 +91,7 @@ async function draftIn(request: Drafting): Promise<Draft> {
   // It was cut short behind its last word: nobody need be asked again.
   const found = before === 0 ? null : await submitted()
   if (found !== null) {
-    tell(`${agent} submitted this plan in a drafting that was cut short; it was not asked again`)
+    tell(`${agent} submitted this plan before the drafting was interrupted; it was not asked again`)
     return await finished(found)
   }
   const person = new Person(request.more)
@@ -129,12 +123,15 @@ async function draftIn(request: Drafting): Promise<Draft> {
   }
 }
 
-const goesOn = (agent: string): string => `${agent} goes on with the conversation in which it was cut short`
+const goesOn = (agent: string): string => `${agent} resumes the conversation that was interrupted`
 const beginsAnew = (agent: string): string =>
-  `${agent} cannot take up the conversation in which it was cut short, and begins anew; what that cost counts`
+  `${agent} cannot resume the conversation that was interrupted, and starts again; what it cost so far counts`
 
 const usedUp = ({ reason, hint }: GatewayParked, agent: string): Failure => ({
-  ...failure('policy', `${reason}. What ${agent} did so far is kept: a drafting of the same goal by it goes on there`),
+  ...failure(
+    'policy',
+    `${reason}. What ${agent} did so far is kept: drafting the same goal with it again continues there`,
+  ),
   code: 'model:cap',
   ...(hint === undefined ? {} : { hint }),
 })

@@ -138,7 +138,7 @@ test('it is lent only when it is there, private, and outside of the workspace', 
   writeFileSync(own, LOGIN, { mode: 0o644 })
   expect(await lend()).toMatchObject({ ok: false, failure: { message: expect.stringContaining('by others') } })
   const inside = await lendLogin({ ...place, root: place.own }, () => {})
-  expect(inside).toMatchObject({ ok: false, failure: { message: expect.stringContaining('lies in the workspace') } })
+  expect(inside).toMatchObject({ ok: false, failure: { message: expect.stringContaining('is in the workspace') } })
 })
 
 test('every login has a way to start its agent, without anything of the gateway, and addresses that are rules', () => {

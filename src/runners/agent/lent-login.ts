@@ -54,7 +54,8 @@ export async function lendLogin(place: LoginPlace, note: (text: string) => void)
   const texts = new Map<string, string>()
   for (const [at, file] of files.entries()) {
     const path = join(own, file)
-    if (isLink(path)) return no(`your login '${path}' is a link, and is not lent`, 'replace it by the file itself')
+    if (isLink(path))
+      return no(`your login '${path}' is a link, and is not passed to the agent`, 'replace it by the file itself')
     const read = await readPrivateFile(path, { what: 'your login', outside: outsideOf(place), elsewhere: ELSEWHERE })
     if (read.ok) texts.set(file, read.value)
     else if (!read.missing) return no(read.fault.message, read.fault.hint)
@@ -103,7 +104,7 @@ async function copyBack(place: LoginPlace, file: string, before: string, now: st
   return await answering('copying your login back', () => writePrivateFile(path, now, use))
 }
 
-const ELSEWHERE = 'a login is lent only from where no task can write'
+const ELSEWHERE = 'your login must be where no task can write'
 const FILE_MAX_BYTES = 1024 * 1024
 /** Shorter values are words, not keys. */
 const SECRET_MIN = 20

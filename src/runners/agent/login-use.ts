@@ -45,7 +45,7 @@ export async function openLogin(
     if (held !== undefined) await tools.budget?.settle(held.id, {})
     return { outcome: { type: 'failed', failure: lent.failure, begun: false } }
   }
-  note(`it is lent your login (${files.map(file => `~/${file}`).join(', ')}); what it uses is not counted here`)
+  note(`it uses your login (${files.map(file => `~/${file}`).join(', ')}); what it uses is not counted here`)
   const used = new UseListener()
   let isClosed = false
   return {

@@ -58,10 +58,10 @@ export async function judgePermission(tool: AskedTool, place: JudgingPlace): Pro
   if (paths.length > 0) return { allowed: true, why: 'inside the scope of the task' }
   // Gemini asks about commands without saying which.
   if (commands.length > 0 || (tool.kind === 'execute' && place.isBoxed))
-    return { allowed: true, why: 'the sandbox holds it' }
+    return { allowed: true, why: 'the sandbox limits it' }
   return READING.has(tool.kind ?? '')
     ? { allowed: true, why: 'it only reads' }
-    : ask(`use a tool that says nothing we can judge: ${JSON.stringify(tool.rawInput ?? null).slice(0, 500)}`)
+    : ask(`use a tool whose input Planfold cannot check: ${JSON.stringify(tool.rawInput ?? null).slice(0, 500)}`)
 }
 
 /** A tool of the server that we gave it, as agents spell it. */
@@ -73,7 +73,7 @@ const ask = (what: string): PermissionVerdict => ({ allowed: 'ask', what, about:
 
 /** Why it may not be written there, as the end of a sentence; null when it may. Judged by where it leads, as it stands now. */
 async function beyondScope(path: string, place: JudgingPlace): Promise<string | null> {
-  if (path.includes('\0')) return 'that is no path'
+  if (path.includes('\0')) return 'that is not a path'
   const raw = isAbsolute(path) ? path : `${place.root}/${path}`
   const root = await realTarget(place.root)
   const home = await realTarget(place.home)

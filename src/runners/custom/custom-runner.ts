@@ -24,10 +24,10 @@ export function customRunner(runners: readonly CustomRunner[]): Runner {
   return {
     action: 'runner',
     about: {
-      does: 'is carried out by a runner that the program brings along',
+      does: 'runs a custom runner, registered by a program that embeds Planfold',
       effects: ['unsafe'],
-      risks: ['it does what its code does; say with `effect` what may be done after a crash'],
-      dryRun: 'what the runner shows, else what it is told',
+      risks: ['it does what its code does; declare with `effect` whether it is safe to repeat after a crash'],
+      dryRun: 'what the runner shows, else its input',
     },
     async preview(attempt, tools) {
       const request = runnerRequest(attempt.action)

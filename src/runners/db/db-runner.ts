@@ -21,10 +21,10 @@ export function dbRunner(): Runner {
   return {
     action: 'db',
     about: {
-      does: 'asks or changes a SQLite database of the workspace',
+      does: 'queries or changes a SQLite database in the workspace',
       effects: ['pure', 'idempotent', 'unsafe'],
       risks: [
-        'execute and migrate change data after a person has agreed, all or nothing; what is committed goes back only by `compensate`',
+        'execute and migrate change data after a person approved, in one transaction; only `compensate` can undo what was committed',
       ],
       dryRun: 'the statements and their values',
     },

@@ -86,7 +86,7 @@ export function editRunner(): Runner {
     about: {
       does: 'edits files',
       effects: ['workspace'],
-      risks: ['a file changes; the version before is kept, and comes back with a rollback'],
+      risks: ['a file changes; the previous version is kept, and a rollback restores it'],
       dryRun: 'the changes as a diff',
     },
     async preview(attempt, tools) {

@@ -109,7 +109,7 @@ export class Download {
     if (size === 'large' || size === 'secret') {
       response.destroy()
       await this.forget()
-      return size === 'large' ? tooLarge(host, limits) : no(`the answer of ${host} holds a secret of the task`)
+      return size === 'large' ? tooLarge(host, limits) : no(`the answer of ${host} contains a secret of the task`)
     }
     if (!response.complete || (total !== null && size !== total)) {
       if (size > (total ?? size)) await this.forget()

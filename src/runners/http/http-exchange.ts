@@ -71,8 +71,12 @@ export async function exchange(sending: Sending, options: ExchangeOptions): Prom
     const said = options.redact(address)
     const isTelling = typeof url !== 'string' && (said !== address || options.redact(url.href) !== url.href)
     if (isTelling) {
-      options.reach.refuse(method, said, 'the address holds a secret of the task')
-      return no('policy', `${from(base)}an address that holds a secret of the task`, 'look at what the server answers')
+      options.reach.refuse(method, said, 'the address contains a secret of the task')
+      return no(
+        'policy',
+        `${from(base)}an address that contains a secret of the task`,
+        'look at what the server answers',
+      )
     }
     const target = typeof url === 'string' ? null : targetOf(url, method)
     if (typeof url === 'string' || target === null) {
@@ -110,7 +114,7 @@ export async function exchange(sending: Sending, options: ExchangeOptions): Prom
       if (body !== null && sending.isBodyConfidential)
         return no(
           'policy',
-          `${where} leads to ${shown(location)}, and the body holds a secret`,
+          `${where} leads to ${shown(location)}, and the body contains a secret`,
           'send it there yourself, if that is right',
         )
       headers = without(headers, name => CREDENTIALS.includes(name) || sending.confidential.has(name))

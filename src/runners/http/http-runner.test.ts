@@ -288,7 +288,7 @@ describe('secrets', () => {
     }
     const allow = [...local(first.port), ...local(other.port)]
     const { outcome } = await send(spec as unknown as Json, { allow, secrets: { API: SECRET } })
-    expect(failureOf(outcome).message).toContain('the body holds a secret')
+    expect(failureOf(outcome).message).toContain('the body contains a secret')
     expect(other.heard).toEqual([])
   })
 
@@ -299,7 +299,7 @@ describe('secrets', () => {
     expect(failureOf(none.outcome).message).toBe("the task does not name the secret 'API'")
     const bad = await send(spec, { allow: local(port), secrets: { API: 'abcdefgh\r\nx: y' } })
     expect(failureOf(bad.outcome).message).toBe(
-      "the header 'authorization' holds a character that cannot stand in a header",
+      "the header 'authorization' contains a character that is not allowed in a header",
     )
     expect(heard).toEqual([])
   })
@@ -555,7 +555,7 @@ describe('a download', () => {
     const spec = { url: `http://127.0.0.1:${port}/`, headers: { 'x-key': [{ secret: 'API' }] } } as unknown as Json
     const options = { allow: local(port), definition: { outputs }, place, secrets: { API: secret } }
     const { outcome } = await send(spec, options)
-    expect(failureOf(outcome).message).toContain('holds a secret of the task')
+    expect(failureOf(outcome).message).toContain('contains a secret of the task')
     expect(existsSync(join(place.root, 'data'))).toBe(false)
     expect(readdirSync(join(place.tools.stateDir, 'scratch', 'downloads'))).toEqual([])
   })

@@ -10,7 +10,7 @@ export function httpRunner(options: HttpRunnerOptions = {}): Runner {
     about: {
       does: 'sends a request to a server',
       effects: ['pure', 'workspace', 'idempotent', 'unsafe'],
-      risks: ['POST, PUT and PATCH without a key are sent once, after a person has agreed; so is DELETE'],
+      risks: ['POST, PUT and PATCH without a key, and DELETE, are sent once, after a person approved'],
       dryRun: 'the request, with secrets by their names',
     },
     async preview({ action }) {

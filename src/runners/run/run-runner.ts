@@ -240,7 +240,7 @@ export function runRunner(options: RunOptions): Runner {
     about: {
       does: 'runs a command or a script',
       effects: ['workspace', 'unsafe'],
-      risks: ['a command does what its program does; a sandbox keeps it to its write scope and network'],
+      risks: ['a command does what its program does; a sandbox limits it to its write scope and network'],
       dryRun: 'the command, with values filled in',
     },
     async preview(attempt) {

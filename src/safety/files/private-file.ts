@@ -50,12 +50,12 @@ export async function readPrivateFile(
   }
   for (const { folder, is } of outside)
     if (isInside(real, await realpath(folder).catch(() => folder)))
-      return no(`${what} '${path}' lies in ${is}, and is not used`, elsewhere)
+      return no(`${what} '${path}' is in ${is}, and is not used`, elsewhere)
   const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
   if (file === null) return no(`${what} '${path}' cannot be read`, `look at it: ls -l ${path}`)
   try {
     const stat = await file.stat()
-    if (!stat.isFile() || stat.size > FILE_MAX_BYTES) return no(`'${path}' is no settings file`, 'move it away')
+    if (!stat.isFile() || stat.size > FILE_MAX_BYTES) return no(`'${path}' is not a settings file`, 'move it away')
     if (typeof process.getuid === 'function' && stat.uid !== process.getuid())
       return no(`${what} '${path}' belongs to somebody else`, 'make one of your own')
     if ((stat.mode & 0o077) !== 0)
@@ -83,7 +83,7 @@ export async function writePrivateFile(
   const demandOutside = async (path: string): Promise<void> => {
     for (const { folder, is } of outside)
       if (isInside(path, folder) || isInside(path, await realpath(folder).catch(() => folder)))
-        refuse('policy', `the file '${file}' lies in ${is}, and is not used`, elsewhere)
+        refuse('policy', `the file '${file}' is in ${is}, and is not used`, elsewhere)
   }
   await demandOutside(file)
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })

@@ -14,8 +14,8 @@ export function parseRelativePath(text: string): readonly string[] {
   if (Buffer.byteLength(text) > PATH_MAX_BYTES) no(`is longer than ${PATH_MAX_BYTES} bytes`)
   if (/\p{Cs}/u.test(text)) no('is not valid Unicode')
   // Control characters and those that turn the direction of text: what is shown at a gate must be what is opened.
-  if (/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u.test(text)) no('holds control characters')
-  if (text.includes('\\')) no('holds a backslash')
+  if (/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u.test(text)) no('contains control characters')
+  if (text.includes('\\')) no('contains a backslash')
   if (text.startsWith('/')) no('is absolute')
   if (text.startsWith('~')) no('begins with ~')
   if (/^[a-z]:/i.test(text)) no('names a drive')

@@ -34,7 +34,8 @@ export function readSecretFileNow(path: string): SecretRead {
   }
   try {
     const stat = fstatSync(file)
-    if (!stat.isFile() || stat.size > SECRET_MAX_BYTES) return unusable(`'${path}' is no file of ours`, 'move it away')
+    if (!stat.isFile() || stat.size > SECRET_MAX_BYTES)
+      return unusable(`'${path}' is not a file that Planfold wrote`, 'move it away')
     if (typeof process.getuid === 'function' && stat.uid !== process.getuid())
       return unusable(`'${path}' belongs to somebody else`, 'move it away; a new one is made')
     if ((stat.mode & OTHERS) !== 0)
@@ -92,7 +93,7 @@ export async function makeSecretFolder(path: string): Promise<void> {
   makeFolder(path, PRIVATE_FOLDER)
   const stat = await lstat(path)
   if (!stat.isDirectory())
-    throw Object.assign(new Error(`'${path}' is no folder`), { code: 'ENOTDIR', syscall: 'lstat' })
+    throw Object.assign(new Error(`'${path}' is not a folder`), { code: 'ENOTDIR', syscall: 'lstat' })
   if ((stat.mode & OTHERS) !== 0) await chmod(path, PRIVATE_FOLDER)
 }
 
@@ -133,8 +134,8 @@ export async function readKeyFile(
     if (isInside(real, await realpath(folder).catch(() => folder)))
       return {
         ok: false,
-        message: `the key file '${path}' lies in ${is}`,
-        hint: 'whoever can change the journal could read it there: keep it somewhere else',
+        message: `the key file '${path}' is in ${is}`,
+        hint: 'somebody who can change the event log could read it there: keep it somewhere else',
       }
   }
   // What is looked at is what is read: the same open file.
@@ -143,7 +144,7 @@ export async function readKeyFile(
     return { ok: false, message: `the key file '${path}' cannot be read`, hint: 'check who may read it' }
   try {
     const stat = await file.stat()
-    if (!stat.isFile()) return { ok: false, message: `'${path}' is no file`, hint: MAKE_ONE }
+    if (!stat.isFile()) return { ok: false, message: `'${path}' is not a file`, hint: MAKE_ONE }
     if ((stat.mode & OTHERS) !== 0)
       return {
         ok: false,

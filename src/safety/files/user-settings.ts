@@ -34,7 +34,11 @@ export function userSettings<T>({ name, none, read, risk }: SettingsFormat<T>): 
   const elsewhere = `set XDG_CONFIG_HOME to a folder elsewhere: a task that writes there could ${risk}`
   const file = ({ environment }: SettingsPlace): string =>
     settingsFile(environment, name) ??
-    refuse('logic', 'you have no folder for settings', 'set HOME or XDG_CONFIG_HOME to a folder of yours')
+    refuse(
+      'logic',
+      'there is no folder for your settings (~/.config/planfold)',
+      'set HOME or XDG_CONFIG_HOME to a folder of yours',
+    )
   return {
     file,
     async read(place) {

@@ -137,7 +137,7 @@ describe('what is not', () => {
   it('a host with NUL in it never gets further than the parser', async () => {
     const { say, told } = await opened({ allow: ['*'], lookup: nowhere })
     expect(await say('CONNECT evil.example\0.example.org:443 HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400/)
-    expect(told).toMatchObject([{ allowed: false, why: 'it is no request that can be understood' }])
+    expect(told).toMatchObject([{ allowed: false, why: 'the request cannot be understood' }])
   })
 
   it('https in a plain request, other schemes and requests without a host are refused', async () => {

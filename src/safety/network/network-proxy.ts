@@ -181,8 +181,8 @@ class FilteringProxy implements NetworkProxy {
       if ('code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) return void socket.destroy()
       const status =
         'code' in error && error.code === 'HPE_HEADER_OVERFLOW' ? '431 Header Too Large' : '400 Bad Request'
-      this.#unusable('', '', 'it is no request that can be understood')
-      this.#hangUp(socket, message(status, 'this is no request that the proxy understands'))
+      this.#unusable('', '', 'the request cannot be understood')
+      this.#hangUp(socket, message(status, 'the proxy does not understand this request'))
     })
   }
 

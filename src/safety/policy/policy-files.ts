@@ -92,7 +92,7 @@ async function organisationLayer(place: SettingsPlace, { path, isOptional }: Nam
       : refuse('policy', `there is no policy '${path}'`, `unset ${ORGANISATION_VARIABLE}, or make it`)
   for (const { folder, is } of outsideOf(place))
     if (isInside(found, await realpath(folder).catch(() => folder)))
-      refuse('policy', `the policy '${path}' lies in ${is}, and is not used`, 'keep it where no task can write')
+      refuse('policy', `the policy '${path}' is in ${is}, and is not used`, 'keep it where no task can write')
   demandOwner(path, await stat(found))
   demandOwner(dirname(path), await stat(dirname(found)))
   return parsed(path, await contentOf(found), 'organisation')
@@ -105,7 +105,7 @@ async function projectLayer(path: string): Promise<ReadLayer | null> {
     throw error
   })
   if (found === null) return null
-  if (!found.isFile()) refuse('policy', `'${path}' is no plain file`, 'replace it by the file itself')
+  if (!found.isFile()) refuse('policy', `'${path}' is not a regular file`, 'replace it by the file itself')
   return parsed(path, await contentOf(path), 'project')
 }
 
@@ -125,7 +125,8 @@ async function contentOf(path: string): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const found = await file.stat()
-    if (!found.isFile() || found.size > FILE_MAX_BYTES) refuse('policy', `'${path}' is no policy`, 'move it away')
+    if (!found.isFile() || found.size > FILE_MAX_BYTES)
+      refuse('policy', `'${path}' is not a policy file`, 'move it away')
     return await file.readFile('utf8')
   } finally {
     await file.close()

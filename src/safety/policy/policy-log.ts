@@ -54,4 +54,8 @@ async function linesIn(place: SettingsPlace): Promise<readonly string[]> {
 
 const fileOf = ({ environment }: SettingsPlace): string =>
   settingsFile(environment, FILE) ??
-  refuse('logic', 'you have no folder for settings', 'set HOME or XDG_CONFIG_HOME to a folder of yours')
+  refuse(
+    'logic',
+    'there is no folder for your settings (~/.config/planfold)',
+    'set HOME or XDG_CONFIG_HOME to a folder of yours',
+  )

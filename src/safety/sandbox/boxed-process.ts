@@ -68,13 +68,13 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
     if (found === null || refused !== null) return void cut()
     const { inMemory, limits } = wrapped
     const isLimited = controlGroup?.enter(found) === true
-    lifeline?.write('go\n')
     const met = controlGroup !== null && isLimited ? { met: controlGroup.excess } : {}
     stopWatch = watchResources({ first: found, inMemory, limits, ...met }, failure => {
       excess = failure
       kill(found)
       cut()
     })
+    lifeline?.write('go\n')
   }
   let line = ''
   status?.on('data', (chunk: Buffer) => {
@@ -111,6 +111,42 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
     })
   })
   return { child, exited, first: () => first }
+}
+
+export interface Tried {
+  /** What it wrote to its standard output. */
+  readonly said: string
+  readonly exit: number | null
+  /** Why it did not end well, in words; null when it did. */
+  readonly fault: string | null
+}
+
+/** Runs a command of our own that tries the sandbox, to its end. */
+export async function tryBoxed(wrapped: Wrapped, maxMs: number): Promise<Tried> {
+  let said = ''
+  let complained = ''
+  let isLate = false
+  const { child, exited } = spawnBoxed(wrapped, { stdin: 'ignore' })
+  if (child.pid === undefined) {
+    child.once('error', () => {})
+    return { said, exit: null, fault: 'it cannot be started' }
+  }
+  const timer = setTimeout(() => {
+    isLate = true
+    child.kill('SIGKILL')
+  }, maxMs)
+  child.stdout?.on('data', chunk => {
+    said += String(chunk)
+  })
+  child.stderr?.on('data', chunk => {
+    complained = `${complained}${String(chunk)}`.slice(0, SAID_MAX)
+  })
+  const { exit, signal, failure, excess } = await exited
+  clearTimeout(timer)
+  const ended = signal === null ? `its command ended with exit code ${exit}` : `its command was ended by ${signal}`
+  const [first = ''] = complained.trim().split('\n')
+  const why = isLate ? `its command took more than ${maxMs / 1000} seconds` : `${ended}${first && `: ${first}`}`
+  return { said, exit, fault: exit === 0 ? null : (failure?.message ?? excess?.message ?? why) }
 }
 
 function spawnWall(wrapped: Wrapped, { stdin }: { readonly stdin: 'ignore' | 'pipe' }): ChildProcess {

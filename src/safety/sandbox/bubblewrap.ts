@@ -102,7 +102,13 @@ async function wrapped(program: string, request: SandboxRequest) {
     const root = realpathSync(request.root)
     const workspace = workspaceMounts(request)
     const own = homeOf(env.HOME, root)
-    const beside = folderAround(root, own)
+    const toolchains = toolchainMounts({
+      path: env.PATH ?? '',
+      home: env.HOME ?? '/nonexistent',
+      readable: request.readable ?? [],
+      not: [root, realOr(request.stateDir)],
+    })
+    const beside = folderAround(root, own, toolchains.shown)
     const homes = beside === null ? [own] : [own, beside]
     const proxied = typeof network === 'object'
     const doors = network === 'host' ? [] : (request.doors ?? [])
@@ -126,10 +132,7 @@ async function wrapped(program: string, request: SandboxRequest) {
             ? ['--bind', realpathSync(request.home), folder]
             : ['--size', String(HOME_MAX_BYTES), '--tmpfs', folder],
         ),
-      ...toolchainMounts(env.PATH ?? '', env.HOME ?? '/nonexistent', [root, realOr(request.stateDir)]),
-      ...(request.readable ?? [])
-        .filter(folder => !isSystem(folder) && !isWithin(folder, root))
-        .flatMap(folder => ['--ro-bind', folder, folder]),
+      ...toolchains.mounts,
       ...workspace.mounts,
       ...(proxied ? ['--ro-bind', network.proxyFolder, PROXY_INSIDE] : []),
       ...doors.flatMap(({ folder, port }) => ['--ro-bind', folder, doorInside(port)]),
@@ -204,9 +207,10 @@ function homeOf(home: string | undefined, root: string): string {
 }
 
 /** Where a write beside the workspace would seem to succeed, on a disk of its own in memory; null where it fails anyway. */
-function folderAround(root: string, home: string): string | null {
+function folderAround(root: string, home: string, shown: readonly string[]): string | null {
   const around = dirname(root)
-  return ['/', '/tmp', '/dev/shm', home].includes(around) || isSystem(around) ? null : around
+  const isReadOnly = isSystem(around) || shown.some(folder => isWithin(around, folder))
+  return ['/', '/tmp', '/dev/shm', home].includes(around) || isReadOnly ? null : around
 }
 
 /** Variables that name folders of the person mean nothing inside. */

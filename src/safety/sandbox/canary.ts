@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inheritedEnvironment, type Variables } from '../environment.ts'
 import type { Answer } from '../safety-refusal.ts'
-import { spawnBoxed } from './boxed-process.ts'
+import { tryBoxed } from './boxed-process.ts'
 import type { SandboxRequest, Wrapped } from './sandbox.ts'
 
 const CANARY_MAX_MS = 20_000
@@ -36,13 +36,15 @@ export async function canary(
     }
     const wrapped = await wrap(request)
     if (!wrapped.ok) return wrapped.failure.message
-    const said = await run(wrapped.value)
-    if (typeof said !== 'string') return said.fault
+    const { said, fault } = await tryBoxed(wrapped.value, CANARY_MAX_MS)
     const broken = said.split('\n').filter(line => line.startsWith('open: '))
     if (broken.length > 0) return broken.map(line => line.slice('open: '.length)).join(', ')
-    if (!said.includes('done') || !existsSync(join(root, 'out/written'))) return 'a command in it could not work'
+    if (fault !== null) return fault
+    if (!existsSync(join(root, 'out/written'))) return 'a command in it could not write where it may'
     if (existsSync(join(root, 'outside')) || existsSync(join(root, '.git/outside'))) return 'it wrote outside'
     return null
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
   } finally {
     listener.close()
     rmSync(folder, { recursive: true, force: true })
@@ -65,25 +67,6 @@ grep -q ":$(printf '%04X' "$2") " /proc/net/tcp 2>/dev/null && echo 'open: a por
 echo 1 > /proc/sys/kernel/core_pattern 2>/dev/null && echo 'open: /proc/sys is writable'
 echo done
 `
-
-async function run(wrapped: Wrapped): Promise<string | { readonly fault: string }> {
-  let said = ''
-  try {
-    const { child, exited } = spawnBoxed(wrapped, { stdin: 'ignore' })
-    if (child.pid === undefined) return { fault: 'it cannot be started' }
-    const timer = setTimeout(() => child.kill('SIGKILL'), CANARY_MAX_MS)
-    child.stdout?.on('data', chunk => {
-      said += String(chunk)
-    })
-    child.stderr?.on('data', () => {})
-    const exit = await exited
-    clearTimeout(timer)
-    if (exit.failure !== undefined) return { fault: exit.failure.message }
-    return said
-  } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) }
-  }
-}
 
 async function listening(server: Server): Promise<number> {
   return await new Promise((resolve, reject) => {

@@ -5,12 +5,14 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inheritedEnvironment, type Variables } from '../environment.ts'
-import { spawnBoxed } from './boxed-process.ts'
+import { tryBoxed } from './boxed-process.ts'
 import type { Sandbox, SandboxNetwork } from './sandbox.ts'
 
-export type ConnectionTrial = { readonly reached: boolean } | { readonly fault: string }
+export type ConnectionTrial = { readonly reached: boolean } | { readonly fault: string; readonly lacks?: 'node' }
 
 const TRIAL_MAX_MS = 20_000
+/** A shell says so of a program that is not there. */
+const NOT_FOUND = 127
 
 /** Says how it went; whoever listens outside is asked too, so that nobody has to be believed. */
 const CONNECT = `
@@ -52,18 +54,10 @@ export async function tryConnection(
       env: inheritedEnvironment(environment),
     })
     if (!wrapped.ok) return { fault: wrapped.failure.message }
-    let said = ''
-    const { child, exited } = spawnBoxed(wrapped.value, { stdin: 'ignore' })
-    const timer = setTimeout(() => child.kill('SIGKILL'), TRIAL_MAX_MS)
-    child.stdout?.on('data', chunk => {
-      said += String(chunk)
-    })
-    child.stderr?.on('data', () => {})
-    const exit = await exited
-    clearTimeout(timer)
+    const { said, exit, fault } = await tryBoxed(wrapped.value, TRIAL_MAX_MS)
     if (heard || said.includes('connected')) return { reached: true }
     if (said.includes('refused ')) return { reached: false }
-    return { fault: exit.failure?.message ?? 'the program in the sandbox could not try it' }
+    return { fault: fault ?? 'its command said nothing', ...(exit === NOT_FOUND ? { lacks: 'node' } : {}) }
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) }
   } finally {

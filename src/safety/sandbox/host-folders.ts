@@ -1,8 +1,9 @@
 // What of this machine a sandboxed command sees, all of it read-only: an allow list of system folders, and the toolchains that are on
 // PATH. Homes, sockets, other people's files and the rest of /etc are not there. Nothing of the list need exist.
 
-import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { realOrNull } from '../files/real-path.ts'
 import { isWithin } from '../find-program.ts'
 
 const SYSTEM = ['/usr', '/opt', '/nix/store', '/gnu/store']
@@ -42,28 +43,70 @@ export function systemMounts(): Mounts {
   return mounts
 }
 
-/** The toolchains that PATH leads into; `home` is the person's own. What lies below one of `not` is left out. */
-export function toolchainMounts(path: string, home: string, not: readonly string[]): Mounts {
+export interface Seen {
+  /** The PATH of the command. */
+  readonly path: string
+  /** That of the person. */
+  readonly home: string
+  /** Further folders of programs. */
+  readonly readable: readonly string[]
+  /** What lies in one of these is left out: the workspace, and Planfold's state. */
+  readonly not: readonly string[]
+}
+
+export interface Toolchains {
+  readonly mounts: Mounts
+  /** What is seen as a whole. */
+  readonly shown: readonly string[]
+}
+
+/** Inside, these are the sandbox's own. */
+const OWN = ['/proc', '/dev', '/tmp', '/etc', '/run']
+
+/**
+ * The toolchains that PATH leads into. Of a folder around the home, the workspace or a folder of the sandbox's own, only the programs
+ * directly in it are seen: mounted as a whole it would lie over those, and show whatever else a home holds.
+ */
+export function toolchainMounts({ path, home, readable, not }: Seen): Toolchains {
   const mounts: string[] = []
   const shown = new Set<string>()
+  const held = [...OWN, ...not, resolve(home), realOrNull(home) ?? home]
   const show = (folder: string, hidden: readonly string[] = []): void => {
-    if (shown.has(folder) || !exists(folder) || not.some(held => isWithin(folder, held))) return
+    if (shown.has(folder) || !exists(folder) || not.some(one => isWithin(folder, one))) return
     shown.add(folder)
     mounts.push('--ro-bind', folder, folder)
     for (const name of hidden) if (exists(join(folder, name))) mounts.push('--ro-bind', '/dev/null', join(folder, name))
   }
+  const showPrograms = (folder: string): void => {
+    const isAround = held.some(one => isWithin(one, folder))
+    for (const path of isAround ? programsIn(folder) : [folder]) show(path)
+  }
   for (const entry of new Set(path.split(':'))) {
     if (!entry.startsWith('/') || !exists(entry)) continue
-    for (const place of new Set([entry, realpathSync(entry)])) {
+    for (const place of new Set([resolve(entry), realpathSync(entry)])) {
       if (isSystem(place)) continue
       const known = TOOLCHAINS.find(([folder]) => isWithin(place, join(home, folder)))
       if (known !== undefined) show(join(home, known[0]), known[1])
-      else for (const folder of prefixOf(place, home)) show(folder)
+      else prefixOf(place, home).forEach(showPrograms)
     }
   }
   // Its programs only pass on to those in the other.
   if (shown.has(join(home, '.cargo'))) show(join(home, '.rustup'))
-  return mounts
+  for (const folder of readable) if (!isSystem(folder)) showPrograms(folder)
+  return { mounts, shown: [...shown] }
+}
+
+function programsIn(folder: string): readonly string[] {
+  const isProgram = (path: string): boolean => {
+    const stat = statOrNull(path)
+    return stat?.isFile() === true && (stat.mode & 0o111) !== 0
+  }
+  try {
+    const names = readdirSync(folder).filter(name => !name.startsWith('.'))
+    return names.map(name => join(folder, name)).filter(isProgram)
+  } catch {
+    return []
+  }
 }
 
 /** A folder of programs, and beside it what they load, as `make install` puts it; never a home or the root themselves. */
@@ -75,10 +118,12 @@ function prefixOf(place: string, home: string): readonly string[] {
 
 export const isSystem = (place: string): boolean => [...SYSTEM, ...ALIASES].some(folder => isWithin(place, folder))
 
-const exists = (path: string): boolean => {
+const exists = (path: string): boolean => statOrNull(path) !== null
+
+function statOrNull(path: string): Stats | null {
   try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined
+    return statSync(path, { throwIfNoEntry: false }) ?? null
   } catch {
-    return false
+    return null
   }
 }

@@ -31,7 +31,7 @@ export function machineLimits({ PLANFOLD_MEMORY_MAX, PLANFOLD_PROCESSES_MAX }: V
   if (memory?.ok === false) faults.push(`PLANFOLD_MEMORY_MAX: ${memory.message}`)
   const count = PLANFOLD_PROCESSES_MAX === undefined ? processes : Number(PLANFOLD_PROCESSES_MAX)
   const isCount = Number.isInteger(count) && count > 0 && count <= PROCESSES_MAX
-  if (!isCount) faults.push(`PLANFOLD_PROCESSES_MAX: '${PLANFOLD_PROCESSES_MAX}' is no number of processes`)
+  if (!isCount) faults.push(`PLANFOLD_PROCESSES_MAX: '${PLANFOLD_PROCESSES_MAX}' is not a number of processes`)
   return {
     limits: { memoryBytes: memory?.ok ? memory.value : memoryBytes, processes: isCount ? count : processes },
     faults,

@@ -5,14 +5,14 @@
 // Memory is what only these processes have: pages of their own, shared pages once, and what they wrote into folders that are in memory.
 // What is read from files is the kernel's, which takes it back when it needs it.
 
-import { readdirSync, readFileSync, statfsSync } from 'node:fs'
+import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import type { Failure } from '../../domain/result.ts'
 import type { SandboxLimits } from './sandbox.ts'
 
 export interface Watched {
   /** Process 1 of the sandbox, as this machine numbers it. */
   readonly first: number
-  /** Folders that are in memory, as the sandbox calls them. */
+  /** Folders that are in memory, as the sandbox calls them; one that turns out to be on a disk, or this machine's, does not count. */
   readonly inMemory: readonly string[]
   readonly limits: SandboxLimits
   /** What the kernel has met already, where it keeps the limits itself. */
@@ -30,6 +30,7 @@ const PAUSE_MAX_MS = 1_000
 /** Calls back once, with what was too much; returns how to stop. */
 export function watchResources(watched: Watched, onExcess: (failure: Failure) => void): () => void {
   const { limits } = watched
+  const folders = memoryOf(watched)
   let pauses = 0
   const look = (): Failure | null => {
     const inside = processesIn(watched.first)
@@ -37,7 +38,7 @@ export function watchResources(watched: Watched, onExcess: (failure: Failure) =>
     if (pauses-- > 0) return null
     const met = watched.met?.() ?? null
     if (met !== null) return excessOf(met, limits)
-    const { threads, bytes, how } = measure(watched, inside)
+    const { threads, bytes, how } = measure(watched, inside, folders)
     const free = Math.max(0, limits.memoryBytes - bytes)
     const pauseMs = Math.max(
       Math.min(PAUSE_MAX_MS, inside.length * PAUSE_MS[how]),
@@ -65,7 +66,7 @@ function processesIn(first: number): readonly string[] {
   }
 }
 
-function measure({ first, inMemory, limits }: Watched, inside: readonly string[]) {
+function measure({ first, limits }: Watched, inside: readonly string[], folders: readonly string[]) {
   const root = `/proc/${first}/root`
   let threads = 0
   let own = 0
@@ -74,7 +75,7 @@ function measure({ first, inMemory, limits }: Watched, inside: readonly string[]
     threads += field(status, 'Threads')
     own += (field(status, 'RssAnon') + field(status, 'RssShmem') + field(status, 'VmSwap')) * 1024
   }
-  const files = inMemory.reduce((sum, folder) => sum + usedIn(`${root}${folder}`), 0)
+  const files = folders.reduce((sum, folder) => sum + usedIn(folder), 0)
   // Pages that several have are in the sum several times. Only when it seems too much it is worth knowing better.
   if (own + files <= limits.memoryBytes) return { threads, bytes: own + files, how: 'rough' as const }
   return { threads, bytes: exact(root, inside, files), how: 'exact' as const }
@@ -94,6 +95,27 @@ function exact(root: string, inside: readonly string[], files: number): number {
 
 function field(text: string, name: string): number {
   return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0)
+}
+
+const TMPFS = 0x01021994
+
+/**
+ * The folders whose content is memory of this sandbox alone, each file system once. Anything may have been mounted over one of them: what
+ * is used of a disk is no memory, and what this machine has at the same place is not the sandbox's.
+ */
+export function memoryOf({ first, inMemory }: Pick<Watched, 'first' | 'inMemory'>): readonly string[] {
+  const found = new Map<number, string>()
+  for (const folder of inMemory) {
+    const inside = `/proc/${first}/root${folder}`
+    try {
+      const { dev } = statSync(inside)
+      if (statfsSync(inside).type !== TMPFS || dev === statSync(folder, { throwIfNoEntry: false })?.dev) continue
+      if (!found.has(dev)) found.set(dev, inside)
+    } catch {
+      // It is not there, or cannot be looked at.
+    }
+  }
+  return [...found.values()]
 }
 
 function usedIn(folder: string): number {

@@ -52,7 +52,7 @@ export async function changeSecretSource(
     if (JSON.stringify(before ?? null) === JSON.stringify(source)) return false
     const text = printSecretSettings(source === null ? others : { ...others, [name]: source })
     const read = readSecretSettings(text)
-    if (!read.ok) refuse('logic', read.diagnostics[0]?.message ?? 'this is no source', read.diagnostics[0]?.hint)
+    if (!read.ok) refuse('logic', read.diagnostics[0]?.message ?? 'this is not a source', read.diagnostics[0]?.hint)
     await FILE.write(place, text)
     return true
   })
@@ -80,7 +80,7 @@ export async function fetchSecrets(place: SecretsPlace, names: readonly string[]
           'use a longer one',
         )
       if (value.includes('\0') || Buffer.byteLength(value) > VALUE_MAX_BYTES)
-        return refuse('policy', `the secret '${name}' is too long, or holds a NUL byte`, 'pass its path instead')
+        return refuse('policy', `the secret '${name}' is too long, or contains a NUL byte`, 'pass its path instead')
       values[name] = value
     }
     return values

@@ -47,7 +47,7 @@ export function faulty(diagnostics: readonly Diagnostic[], about = ''): Problem 
   const [first] = diagnostics
   const more = diagnostics.length > 1 ? ` (and ${diagnostics.length - 1} more)` : ''
   const place = first === undefined ? '' : `line ${first.line}, column ${first.column}: `
-  return problem(422, 'invalid-plan', `${about}${place}${first?.message ?? 'this is no plan'}${more}`, {
+  return problem(422, 'invalid-plan', `${about}${place}${first?.message ?? 'this is not a plan'}${more}`, {
     hint: first?.hint,
     faults: diagnostics.map(({ path = '', message, hint, line, column }) => ({
       path,

@@ -247,6 +247,6 @@ export class Subscriber {
 
 const HINTS: { readonly [reason in Gap]: string } = {
   pruned: 'what you missed was pruned: read again what you show',
-  unknown: 'this journal knows no such id: read again what you show',
+  unknown: 'there is no such id in the event log: read everything again',
   damaged: 'an entry cannot be read: check the store where the service runs, and read again what you show',
 }

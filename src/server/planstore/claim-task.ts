@@ -69,7 +69,7 @@ export async function claimNext(call: Asking, ask: NextAsk) {
   const halt = await call.engine.killSwitch.halted()
   if (halt !== null)
     return problem(409, 'not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, {
-      hint: 'stop working; somebody who may will lift it, and then you can go on',
+      hint: 'stop working; an authorised person will lift it, then you can continue',
     })
   const again = call.once === undefined ? null : await claimedBefore(call, call.once)
   if (again !== null) return await claimTask(call, again.plan, again.task, ask)

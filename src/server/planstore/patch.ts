@@ -39,7 +39,7 @@ export function changedFields<F extends object>(body: F, shown: object, { fields
   const kept = (before.extra ?? {}) as JsonObject
   const inside = Object.entries(isMap(extra) ? extra : {}).filter(([key, value]) => !isSame(value, kept[key]))
   const faults = [
-    ...(isMap(extra) ? [] : [{ path: 'extra', message: 'is no map of keys', hint: 'write {"key": "value"}' }]),
+    ...(isMap(extra) ? [] : [{ path: 'extra', message: 'is not an object', hint: 'write {"key": "value"}' }]),
     ...news.flatMap(([path]) =>
       Object.hasOwn(before, path) && !fields.has(path)
         ? [{ path, message: 'cannot be changed', hint: 'leave it out, or make another one' }]

@@ -274,8 +274,7 @@ async function notReady(call: Asking, { plan, task }: TaskTarget): Promise<Probl
   const { name, status } = summary
   if (status !== 'draft' && status !== 'active' && status !== 'blocked')
     return problem(409, 'illegal-transition', `'${name}' is ${status}: no task of it can be run`, {
-      hint:
-        status === 'paused' ? `go on with it: POST /plans/${name}/resume` : `it has ended: POST /plans/${name}/clone`,
+      hint: status === 'paused' ? `continue it: POST /plans/${name}/resume` : `it has ended: POST /plans/${name}/clone`,
       allowed: status === 'paused' ? ['resume', 'cancel'] : ['clone'],
     })
   const missing = missingOf(card, board)

@@ -53,7 +53,7 @@ function unanswered(id: string, done: Exclude<InboxAnswered, { readonly status: 
     case 'no-answer': {
       const { answer, near, words } = done
       const hint = near === null ? `one of ${words.join(', ')}` : `did you mean '${near}'?`
-      return invalidRequest('body', [{ path: 'answer', message: `'${answer}' is no answer to this`, hint }])
+      return invalidRequest('body', [{ path: 'answer', message: `'${answer}' is not an answer to this request`, hint }])
     }
     case 'other-hash':
       return problem(409, 'conflict', 'it asks about something else by now', { hint: 'look at it again: GET /inbox' })

@@ -66,7 +66,7 @@ describe('a plan that cannot work', () => {
     ])
       expect({ status: started.status, faults: started.body.faults }).toMatchObject({
         status: 422,
-        faults: [{ path: 'tasks.b.cwd', message: expect.stringContaining('no folder inside the workspace') }],
+        faults: [{ path: 'tasks.b.cwd', message: expect.stringContaining('is not a folder inside the workspace') }],
       })
     expect((await ask('GET', '/plans/stored-faulty')).body.state).toBe('draft')
   })

@@ -551,7 +551,7 @@ async function make(call: MakeCall): Promise<Answer> {
   const done = dry_run === true ? showDraft : makePlan
   if (name === undefined) return await done(call, wanted)
   if (isPlanName(name)) return await done(call, { ...wanted, definition: { ...wanted.definition, name } })
-  const hint = 'use letters, digits and - _ . between them'
+  const hint = 'use letters and digits, with - _ . allowed inside'
   return invalidRequest('query', [{ path: 'name', message: 'cannot be a name', hint }])
 }
 

@@ -106,7 +106,7 @@ export function sessionIdFault(
     : invalidRequest(where.in, [{ path: where.key, message: 'cannot be the id of a session', hint: ID_HINT }])
 }
 
-const ID_HINT = 'use letters and digits, with dots, dashes, colons and the like between them, at most 128'
+const ID_HINT = 'use letters and digits, with dots, dashes, colons and the like allowed inside, at most 128'
 
 /** The options of an append to a stream: of what is asked, whoever asks it. */
 export function onceFor({ once }: Pick<Asking, 'once'>, what: Json) {

@@ -5,7 +5,7 @@ import type { Command } from '../../domain/command.ts'
 import { type PlanId, taskId } from '../../domain/id.ts'
 import { refuse } from '../../domain/refusal.ts'
 import { name, numberedPlanId, numberedSha, START, succeeded } from '../../testing/index.ts'
-import { ana, carryOut, given, must, ok, one, type Setup, two } from './harness.contract.ts'
+import { ana, given, must, ok, one, type Setup, two } from './harness.contract.ts'
 
 export function appendingContract(what: string, setup: Setup): void {
   describe(`${what}: appending`, () => {
@@ -58,28 +58,6 @@ export function appendingContract(what: string, setup: Setup): void {
       expect(entries[3]!.command).toEqual(command)
       expect(entries[3]!.events).toEqual(settled.events)
       expect(await store.read(id, { after: 2, limit: 1 })).toEqual([entries[2]])
-    })
-
-    it('a result is stored once, although command and event both carry it', async () => {
-      const { store } = await one(setup)
-      const id = await given(store, two('first'))
-      await carryOut(store, id, 0)
-      const result = succeeded({ outputs: { marker: 'only-once' } })
-      const bodies: string[] = []
-      const stringify = JSON.stringify
-      JSON.stringify = ((...values: Parameters<typeof stringify>) => {
-        const text = stringify(...values)
-        if (text?.includes('only-once')) bodies.push(text)
-        return text
-      }) as typeof stringify
-      try {
-        await must(store, id, { type: 'turn', settled: [{ task: name('a'), visit: 1, attempt: 1, result }] })
-      } finally {
-        JSON.stringify = stringify
-      }
-      expect(bodies).toHaveLength(1)
-      expect(bodies[0]!.split('only-once')).toHaveLength(2)
-      expect((await store.read(id)).at(-1)!.command).toMatchObject({ settled: [{ result }] })
     })
 
     it('a command that changes nothing writes nothing', async () => {

@@ -22,7 +22,7 @@ export const OFF_COURSE: readonly TaskStatus[] = ['waiting', 'blocked', 'failed'
 
 export const MIGRATIONS: readonly Migration[] = [
   {
-    number: 6,
+    number: 7,
     name: 'journal, query tables, leases, output, streams, keys, search, steps, reservations',
     statements: [
       `CREATE TABLE migrations (

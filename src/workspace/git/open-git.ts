@@ -127,7 +127,7 @@ async function ours(repository: Repository, plan: PlanId, path: string): Promise
   if (known === undefined) return false
   if (known.reason === reasonOf(plan) && known.branch === null) return true
   const hint = 'move it away: git worktree move, or choose another folder'
-  return refuse('policy', `there is another worktree in ${path}, which is no scratch of this plan`, hint)
+  return refuse('policy', `there is another worktree in ${path}, which does not belong to this plan`, hint)
 }
 
 // Questions to history: the commits a bisection searches, and how much two commits differ.
@@ -147,7 +147,7 @@ async function commitsBetween(
     const hint = repository.shallow
       ? 'the history is cut off here: git fetch --unshallow'
       : `take an older good commit: git merge-base ${good.slice(0, 12)} ${bad.slice(0, 12)}`
-    refuse('logic', 'the good commit is no ancestor of the bad one', hint)
+    refuse('logic', 'the good commit is not an ancestor of the bad one', hint)
   }
   const args = ['log', '-z', '--first-parent', '--reverse', '--no-patch', '--no-decorate', `--max-count=${COMMITS_MAX}`]
   const flat = fields(await repository.git([...args, '--format=%H%x00%s', bad, `^${good}`, '--']))

@@ -155,5 +155,5 @@ export async function gitDirAt(repository: Repository, path: string): Promise<st
 }
 
 function demandRef(ref: string): void {
-  if (!isRef(ref)) refuse('logic', `${JSON.stringify(ref.slice(0, 200))} is no full name of a ref`, 'check the record')
+  if (!isRef(ref)) refuse('logic', `${JSON.stringify(ref.slice(0, 200))} is not a full ref name`, 'check the record')
 }

@@ -117,7 +117,7 @@ async function demandCommitted(
   if (files.size === 0) return
   const hint =
     'commit them on the branch, copy them elsewhere, or name ignored ones that can be made again as expendable'
-  throw new InTheWay(`the worktree ${path} holds the only copy of ${told([...files.keys()])}`, hint, files)
+  throw new InTheWay(`the worktree ${path} contains the only copy of ${told([...files.keys()])}`, hint, files)
 }
 
 const knownOf = ({ code }: StatusLine): LoneFile =>

@@ -188,10 +188,14 @@ interface Places extends Pick<Repository, 'top' | 'gitDir' | 'commonDir' | 'pref
 
 export const isOid = (text: string): boolean => /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text)
 
-/** For names that come back from a journal: what is no object name must never reach a command line. */
+/** For names that come back from a journal: what is not an object name must never reach a command line. */
 export function demandOid(text: string): Oid {
   if (isOid(text)) return text
-  return refuse('logic', `${JSON.stringify(text.slice(0, 100))} is no object name`, 'the recorded operation is damaged')
+  return refuse(
+    'logic',
+    `${JSON.stringify(text.slice(0, 100))} is not an object name`,
+    'the recorded operation is damaged',
+  )
 }
 
 export const zeroOid = (like: Oid): Oid => '0'.repeat(like.length)

@@ -35,7 +35,7 @@ async function whoHas(
   const recorded = operations.find(each => each.type === 'branch.pushed' && commits.includes(each.commit))
   if (recorded?.type === 'branch.pushed') return `it was pushed to ${recorded.remote}`
   // Whoever has one of them has the oldest.
-  if (await isPushed(repository, oldest)) return 'a remote-tracking branch holds it'
+  if (await isPushed(repository, oldest)) return 'a remote-tracking branch contains it'
   for (const { name, url } of repository.settings.remotes) {
     if (!isFolder(url)) continue
     const theirs = await advertised(repository, url)
@@ -118,7 +118,7 @@ async function planRef(
     return { do: what, target: ref, from: tip, to, why, run }
   }
   const name = short(ref)
-  if (tip === before || before === after) return step('nothing', tip, 'it stands where it stood before')
+  if (tip === before || before === after) return step('nothing', tip, 'it is already where it was before')
   const gap = operations.findIndex((each, index) => index > 0 && each.before !== operations[index - 1]!.after)
   if (gap > 0) {
     const why = 'somebody else committed or moved it between our operations'
@@ -161,7 +161,7 @@ async function planRef(
     return step(
       'refuse',
       tip,
-      'commits of others stand on top of ours',
+      'there are commits of others on top of it',
       log,
       `git revert --no-edit ${base.slice(0, 12)}..${after.slice(0, 12)}`,
     )

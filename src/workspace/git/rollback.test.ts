@@ -118,7 +118,7 @@ describe('regression 23: rollback never destroys unrelated uncommitted work or u
     const operations = await work(made.git, 'one', 'two')
     const foreign = foreignCommit(made)
     const answer = await made.git.rollback(asked(operations))
-    expect(no(answer)).toMatch(/on top of ours.*nothing was changed.*git log/)
+    expect(no(answer)).toMatch(/on top of it.*nothing was changed.*git log/)
     expect(answer.done).toEqual([])
     expect(made.sh('rev-parse', BRANCH)).toBe(foreign)
     expect(made.sh('for-each-ref', 'refs/planfold/backup')).toBe('')

@@ -112,7 +112,11 @@ function start(argv: readonly string[], run: GitRun): Promise<GitOutput> {
       clearTimeout(timer)
       try {
         if (ended === 'late') {
-          refuse('transient', `git ${told(argv)} did not end in time`, 'look whether something holds the repository')
+          refuse(
+            'transient',
+            `git ${told(argv)} did not end in time`,
+            'check whether another program locks the repository',
+          )
         }
         if (ended === 'long' && run.cutOff !== 'keep') {
           refuse('resource', `git ${told(argv)} answered with more than ${max} bytes`, 'work on fewer paths at once')
@@ -154,7 +158,7 @@ export function complain(args: readonly string[], output: GitOutput): never {
   if (/\.lock'?: File exists/.test(said)) {
     const lock = /'([^']+\.lock)'/.exec(said)?.[1] ?? 'the lock file'
     const hint = `wait for the other git; if none runs, a killed one left ${lock} behind: remove that file`
-    refuse('transient', 'another git holds the repository, or one was killed there', hint)
+    refuse('transient', 'another git process locks the repository, or one was killed there', hint)
   }
   refuse('logic', what, 'nothing more was done; look at the repository with git status')
 }

@@ -68,7 +68,11 @@ export async function readSettings(cwd: string, env: { readonly [name: string]: 
     }
   }
   if (overrides.length > OVERRIDES_MAX) {
-    refuse('policy', 'the git configuration holds thousands of drivers', 'look at it: git config --list --show-origin')
+    refuse(
+      'policy',
+      'the git configuration contains thousands of drivers',
+      'look at it: git config --list --show-origin',
+    )
   }
   const told = [...remotes].map(([name, url]) => ({ name, url }))
   return { filters, remotes: told, autocrlf, user, overrides, includes, worktree }

@@ -138,7 +138,7 @@ function repositoryPath(repository: Repository, text: string): BytePath {
     refuse('policy', `the path ${JSON.stringify(text.slice(0, 100))} ${why}`, 'name a file inside the workspace')
   const path = pathBytes(text)
   if (path === '' || path.length > 4096) no('is empty or too long')
-  if (path.includes('\0')) no('holds a NUL byte')
+  if (path.includes('\0')) no('contains a NUL byte')
   for (const part of path.split('/')) {
     if (part === '' || part === '.' || part === '..') no('leaves its folder or has an empty part')
     if (fold(pathText(part as BytePath)) === '.git' || /^git~\d/i.test(part)) no('leads into the repository itself')
@@ -216,7 +216,7 @@ async function storeBytes(
     const text = bytesOf(path).toString('utf8')
     if (!Buffer.from(text).equals(bytesOf(path))) {
       const hint = 'rename the file, or take the attribute away'
-      refuse('logic', `${JSON.stringify(pathText(path))} must be converted, and its name is no text`, hint)
+      refuse('logic', `${JSON.stringify(pathText(path))} must be converted, and its name is not valid text`, hint)
     }
     const oid = await repository.line(['hash-object', '-w', '--stdin', `--path=${text}`], { stdin: bytes })
     stored.push({ path, mode, oid })

@@ -148,7 +148,9 @@ for (const [how, closes] of [
       ])
       expect(fs.readdirSync(ground.root)).not.toContain('.planfold-aside')
     } else {
-      const reason = /^a program still writes to what stood here, which lies in (?<lies>.*)$/.exec(back.left[0]!.reason)
+      const reason = /^a program still writes to the previous file, which is now in (?<lies>.*)$/.exec(
+        back.left[0]!.reason,
+      )
       expect(fs.readFileSync(join(ground.root, reason!.groups!.lies!), 'utf8')).toBe('plan and mine')
     }
   })

@@ -99,7 +99,7 @@ function inTheWay(
     const names = namesIn(root, path)
     if (names === LEFT.unreadable) return names
     if (names.some(name => !writeSet.has(`${path}/${name}`)))
-      return 'the folder holds files that are not of the write set'
+      return 'the folder contains files that are not in the write set'
   }
   if (have === null && want !== null) {
     for (let above = parentOf(path); above !== ''; above = parentOf(above)) {

@@ -99,7 +99,7 @@ interface Stepped {
 const AT_ONCE = 64
 const BREATHE_STEPS = 16
 const EDITED = 'edited during the rollback'
-const HOLDS_OTHERS = 'the folder holds other files'
+const HOLDS_OTHERS = 'the folder contains other files'
 const NO_FOLDER = 'its folder is gone'
 const NONE: ReadonlySet<BytePath> = new Set()
 const LOST = 'its stored content is missing or damaged'
@@ -294,7 +294,7 @@ class Steps {
       if (!('entry' in again) || !isSameKind(again.entry, standing.entry)) return await this.#store(step)
       this.#kept.push({ path: step.path, sha256 })
       fs.unlinkSync(this.#aside.at(name))
-    } else this.#leave(step.at, `what stood here lies in ${this.#asidePath}/${name}`)
+    } else this.#leave(step.at, `the previous file is in ${this.#asidePath}/${name}`)
   }
 
   #make(step: Numbered): void {
@@ -371,7 +371,10 @@ class Steps {
     if ('entry' in standing && standing.entry === null) return
     if (this.#left.has(step.at) && this.#putBack(step)) return
     if (open.has(name)) {
-      return this.#leave(step.at, `a program still writes to what stood here, which lies in ${this.#asidePath}/${name}`)
+      return this.#leave(
+        step.at,
+        `a program still writes to the previous file, which is now in ${this.#asidePath}/${name}`,
+      )
     }
     if ('entry' in standing && isSameKind(standing.entry, step.have)) await removeName(this.#aside.at(name))
     else await this.#store(step)

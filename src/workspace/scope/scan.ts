@@ -374,5 +374,5 @@ function sweep(folder: HeldFolder, name: BytePath): void {
 }
 
 function tooMuch(what: string): never {
-  refuse('logic', `the write scope holds ${what}; that is too much to capture`, 'narrow `write` of the task')
+  refuse('logic', `the write scope contains ${what}; that is too much to capture`, 'narrow `write` of the task')
 }

@@ -134,7 +134,7 @@ test('entries that contradict each other, and contents that are not stored, are 
         ['d', above],
         ['d/x', a],
       ]),
-    ).toMatchObject({ ok: false, failure: { message: expect.stringContaining('"d" is no folder') } })
+    ).toMatchObject({ ok: false, failure: { message: expect.stringContaining('"d" is not a folder') } })
   }
   const lost: TreeEntry = { type: 'file', mode: 0o644, size: 1, sha256: '0'.repeat(64) as Sha256 }
   expect(await snapshots.compose([['b', lost]])).toMatchObject({ ok: false, failure: { class: 'logic' } })

@@ -83,7 +83,7 @@ export function checkedParts(
     const names = path.split('/')
     const never = names.some((name, at) => isNeverCaptured(names.slice(0, at + 1).join('/'), name, state))
     if (!isSafeRelativePath(path) || never)
-      refuse('policy', `${JSON.stringify(text)} is no path of a snapshot`, 'name paths below the workspace')
+      refuse('policy', `${JSON.stringify(text)} is not a path in a snapshot`, 'name paths below the workspace')
     parts.set(path, entry)
   }
   for (const [path, entry] of parts) {
@@ -92,7 +92,7 @@ export function checkedParts(
       const part = parts.get(above)
       if (part === undefined || part?.type === 'directory') continue
       const [shown, folder] = [path, above].map(each => JSON.stringify(pathText(each)))
-      refuse('logic', `${shown} cannot stand there while ${folder} is no folder`, 'name the folder as one too')
+      refuse('logic', `${shown} cannot stand there while ${folder} is not a folder`, 'name the folder as one too')
     }
   }
   return parts

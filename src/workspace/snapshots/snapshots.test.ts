@@ -235,7 +235,7 @@ test('P33 nothing outside the write set is touched, not even in a folder that go
   makeTree(ground.root, tree({ mine: file('m') }))
   fs.writeFileSync(join(ground.root, 'made', 'mine'), 'm')
   const back = await rollback(before.manifest, changes)
-  expect(back.left).toEqual([{ path: 'made', reason: 'the folder holds files that are not of the write set' }])
+  expect(back.left).toEqual([{ path: 'made', reason: 'the folder contains files that are not in the write set' }])
   expect(shellList(ground.root)).toContain('made/mine')
   expect(fs.existsSync(join(ground.root, 'made', 'f'))).toBe(false)
   expect(fs.readdirSync(ground.root).sort()).toEqual(['.git', 'link', 'made', 'mine', 'src'])

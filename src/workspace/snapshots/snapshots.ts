@@ -149,7 +149,7 @@ class SnapshotsOfFolder implements door.Snapshots {
         const { blobs } = this.#options
         const from = await openSnapshot(blobs, snapshot, this.#recall())
         if (from.only !== null)
-          refuse('logic', 'this snapshot holds only some paths', 'begin with one of the whole workspace')
+          refuse('logic', 'this snapshot contains only some paths', 'begin with one of the whole workspace')
         const written = await materialise({ blobs, from, instead: checkedParts(instead, null), breathe }, folder)
         return { files: written.files, left: told(written.left) }
       }),

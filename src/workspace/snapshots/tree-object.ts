@@ -109,5 +109,5 @@ export function readRoot(bytes: Uint8Array): SnapshotRoot {
 }
 
 function notKnown(): never {
-  refuse('logic', 'this is no snapshot, or one of a version this program does not know', 'update planfold')
+  refuse('logic', 'this is not a snapshot, or it was written by a newer version', 'update planfold')
 }

@@ -316,7 +316,7 @@ export function isNeverCaptured(path: BytePath, name: BytePath, state: readonly 
 function tooMuch(): never {
   refuse(
     'resource',
-    `the workspace holds more than ${ENTRIES_MAX} files`,
+    `the workspace contains more than ${ENTRIES_MAX} files`,
     'name what need not be kept in .planfoldignore',
   )
 }

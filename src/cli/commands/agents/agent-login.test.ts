@@ -62,7 +62,7 @@ test('no task, no agent, and nobody whom the organisation forbids it lends a log
     expect(await allow('claude', said, { environment: { [name]: value } })).toMatchObject({ exit: 'policy' })
   expect(await allow('opencode', said)).toMatchObject({
     exit: 'invalid',
-    stderr: expect.stringContaining('cannot be lent'),
+    stderr: expect.stringContaining('cannot use your login'),
   })
   const policy = join(config, 'organisation/policy.yaml')
   mkdirSync(join(config, 'organisation'))

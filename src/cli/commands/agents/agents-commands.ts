@@ -16,8 +16,8 @@ export function addAgents(program: Command, act: Act): void {
     .addHelpText(
       'after',
       `
-An agent is started in the sandbox, with a home of its own; its model is asked through Planfold, which counts every token. An agent that
-you allow your own login speaks to its own servers instead, and nothing is counted.
+An agent runs in the sandbox, with its own home folder. Its model is called through Planfold, which counts every token. An agent that
+uses your own login calls its own servers instead, and nothing is counted.
 
 Examples:
   planfold agents
@@ -28,23 +28,21 @@ Examples:
 
   agents
     .command('list', { isDefault: true })
-    .description('list the agents, their versions and how each is spoken to')
+    .description('list the agents, their versions and the protocol of each')
     .action(() => act(async context => (await import('./agents.ts')).listAgents(context)))
 
   agents
     .command('test')
-    .description(
-      'let an agent repair a failing test in a folder of its own; its model follows a script, and costs nothing',
-    )
+    .description('test an agent: it fixes a failing test in a temporary folder, with a scripted model (free)')
     .addArgument(new Argument('<agent>', 'its name').choices(AGENT_NAMES))
     .action((agent: StartedAgent) => act(async context => (await import('./agents.ts')).tryAgent(context, agent)))
 
   agents
     .command('allow')
-    .description('lend an agent your own login (subscription), or take that back')
+    .description('let an agent use your own login (subscription), or stop that')
     .addArgument(new Argument('<agent>', 'its name').choices(AGENT_NAMES))
-    .option('--login', 'it gets your login inside its sandbox; asks first')
-    .option('--no-login', 'take it back: its model is asked through Planfold')
+    .option('--login', 'pass your login into its sandbox; asks first')
+    .option('--no-login', 'do not pass your login; its model is called through Planfold')
     .option('-y, --yes', 'do not ask')
     .action((agent: StartedAgent, options: AllowOptions) =>
       act(async context => (await import('./agent-login.ts')).allowLogin(context, agent, options)),
@@ -58,7 +56,7 @@ Examples:
     .option('--user', 'for you, in all projects')
     .option('-n, --dry-run', 'only show what would be written')
     .option('-y, --yes', 'do not ask before writing')
-    .option('--uninstall', 'take back what was installed')
+    .option('--uninstall', 'remove what was installed')
     .addHelpText(
       'after',
       `
@@ -75,23 +73,23 @@ Examples:
 
   program
     .command('hook')
-    .description('deny writes of an agent outside the task it claimed; called by the agent')
+    .description('block writes of an agent outside the task it claimed; called by the agent')
     .addArgument(new Argument('<event>', 'when the agent calls it').choices(['pre-tool-use']))
     .addHelpText(
       'after',
       `
 It reads the JSON of the agent on standard input: Claude Code, Codex (PreToolUse) or Gemini CLI (BeforeTool). It prints a
-denial, or nothing. It always exits with 0. \`planfold install claude\` adds it. Shell commands are not looked at.`,
+denial, or nothing. It always exits with 0. \`planfold install claude\` adds it. Shell commands are not checked.`,
     )
     .action(() => act(async context => (await import('./hook.ts')).preToolUse(context)))
 
   program
     .command('prime')
-    .description('print what an agent needs to know after a start or a compaction')
+    .description('print the context of the plan for an agent, at the start of its session or after compaction')
     .argument('[plan]', 'name or UUID of the plan (default: the one with your task, else the one that changed last)')
     .option('--max-tokens <number>', 'at most this many tokens (default: 1500)', count)
     .addOption(
-      new Option('--format <format>', 'text, or what a hook of an agent prints')
+      new Option('--format <format>', 'text, or the hook output that an agent expects')
         .choices(['text', 'claude-hook', 'codex-hook', 'gemini-hook'])
         .default('text'),
     )

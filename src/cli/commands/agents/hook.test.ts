@@ -161,7 +161,7 @@ test('nothing else ever stops the agent: no plan, no claim, broken input, a dama
   expect(await writes('docs/a.md')).toEqual(QUIET)
   await claimed(', write: [src/**]', 'somebody-else')
   expect(await writes('docs/a.md')).toEqual(QUIET)
-  const odd = { exit: 0, stdout: '', stderr: 'planfold hook: the input is not that of a tool\n' }
+  const odd = { exit: 0, stdout: '', stderr: 'planfold hook: expected the JSON of a tool call on standard input\n' }
   const broken = [
     '',
     '{',

@@ -14,7 +14,8 @@ export async function preToolUse(context: Context): Promise<number> {
   try {
     const input = await readHookInput(context)
     const paths = input === undefined ? null : writtenPaths(input)
-    if (input === undefined || paths === null) context.stderr.write('planfold hook: the input is not that of a tool\n')
+    if (input === undefined || paths === null)
+      context.stderr.write('planfold hook: expected the JSON of a tool call on standard input\n')
     else if (paths.length > 0) {
       const denied = await judge(context, input, paths)
       if (denied !== null) context.stdout.write(denial(input, denied))

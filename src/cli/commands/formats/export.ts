@@ -67,7 +67,7 @@ export function lostLines(format: string, lost: readonly string[]): readonly str
   const lines = [...groups].map(([key, names]) => {
     const more = names.length > NAMES_MAX ? `, … (${names.length} tasks)` : ''
     const whose = names.length === 0 ? '' : ` of ${names.slice(0, NAMES_MAX).join(', ')}${more}`
-    return `${format} has no words for: ${key}${whose}`
+    return `not exported (${format} cannot express it): ${key}${whose}`
   })
   const left = lines.length - LOST_MAX
   return left > 0 ? [...lines.slice(0, LOST_MAX), `… and ${left} more kinds`] : lines
@@ -81,12 +81,9 @@ export async function exportPlan(
   if (options.mirror !== undefined) return await exportMirror(context, word, options.mirror)
   const format = options.to ?? options.format ?? 'yaml'
   if (options.original === true && (options.to ?? options.format) !== undefined)
-    throw usage('--original gives the text as it was, and --to another one', 'choose one of the two')
+    throw usage('--original and --to cannot be used together', 'use one of them')
   if (format === 'journal' && options.out !== undefined)
-    throw usage(
-      'a journal is written here, line by line',
-      'send it where it belongs: planfold export --to journal > FILE',
-    )
+    throw usage('--to journal only writes to standard output', 'redirect it: planfold export --to journal > FILE')
   return await withState(context, { create: false }, async composed => {
     const meant = await findPlan(composed.engine, word, { looking: true })
     if (options.original === true) return await original(context, composed.engine, meant, options.out)
@@ -104,17 +101,17 @@ function unexported(format: string, done: Exclude<PlanExport, { readonly status:
   switch (done.status) {
     case 'no-format':
       return usage(
-        `there is no dialect '${format}'`,
+        `unknown format '${format}'`,
         done.near === null ? 'see `planfold formats`' : `did you mean '${done.near}'?`,
       )
     case 'read-only':
-      return usage(`${format} can only be read`, 'see `planfold formats` for those that are printed')
+      return usage(`${format} can only be imported`, '`planfold formats` shows which formats can be exported')
     case 'refused':
       return usage(done.message, done.hint)
     case 'unreadable':
       return usage(
         `as ${format}, this plan could not be read again: ${done.message ?? 'it is not understood'}`,
-        'choose another dialect: see `planfold formats`',
+        'choose another format: see `planfold formats`',
       )
     default:
       return done satisfies never

@@ -35,7 +35,7 @@ export async function formats(context: Context): Promise<number> {
     ...DIALECTS.map(({ name, about, print }) => ({ name, about, reads: true, prints: print !== undefined })),
   ]
   const { paint, terminal } = context
-  const rows = all.map(({ name, about, prints }) => [name, prints ? 'read, print' : 'read', about])
+  const rows = all.map(({ name, about, prints }) => [name, prints ? 'import, export' : 'import', about])
   answer(context, { formats: all }, () => table(paint, ['name', 'can', 'about'], rows, terminal?.columns() ?? null))
   return EXIT.done
 }

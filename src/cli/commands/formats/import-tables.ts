@@ -62,10 +62,10 @@ export async function importTables(
 ): Promise<number> {
   const { plansOf } = await import('../../../format/dialects/planstore/task-tables.ts')
   const rows = plansOf(map)
-  if (rows.length === 0) throw usage(`there is no plan in ${word}`, 'task_plans holds one row for each plan')
+  if (rows.length === 0) throw usage(`there is no plan in ${word}`, 'task_plans has one row for each plan')
   if (options.name !== undefined && rows.length > 1)
     throw usage(
-      `${word} holds ${numberOf(rows.length, 'plan')}, and --name names one`,
+      `${word} contains ${numberOf(rows.length, 'plan')}, and --name names one`,
       'leave --name out; each is named after its row',
     )
   return await withState(context, { create: true }, async composed => {

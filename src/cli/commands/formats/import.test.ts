@@ -115,8 +115,8 @@ describe('import', () => {
       exit: 0,
       stdout: 'backlog is a draft; start it with: planfold run backlog\n',
     })
-    expect(made.stderr).toContain('read as backlog-md: 4 tasks, 1 of them ended before')
-    expect(made.stderr).toContain('readme.md is no task; it is left out')
+    expect(made.stderr).toContain('read as backlog-md: 4 tasks, 1 of them already finished')
+    expect(made.stderr).toContain('readme.md is not a task; it is left out')
     expect(made.stderr).toContain('backlog/tasks/task-10 - Tell-the-drivers.md:1:1: warning: the status')
     expect(await give('backlog', { to: 'backlog-md', out: 'again/' })).toMatchObject({ exit: 0, stderr: '' })
     const names = readdirSync(join(SAMPLES, 'backlog-md'))
@@ -232,7 +232,7 @@ describe('import', () => {
     expect(await bring('empty')).toMatchObject({ exit: 2, stderr: expect.stringContaining('no task of Backlog.md') })
     expect(await bring('nowhere.json')).toMatchObject({ exit: 2, stderr: expect.stringContaining('there is no file') })
     await writeFile(join(folder, 'j.jsonl'), '{"position":1,"plan":"x"}\n')
-    expect(await bring('j.jsonl')).toMatchObject({ exit: 2, stderr: expect.stringContaining('an exported journal') })
+    expect(await bring('j.jsonl')).toMatchObject({ exit: 2, stderr: expect.stringContaining('an exported event log') })
     await writeFile(
       join(folder, 'twice.jsonl'),
       '{"id":"bd-1","title":"a","issue_type":"task"}\n\n{"id":"bd-1","title":"b","issue_type":"task"}\n',
@@ -294,9 +294,9 @@ describe('export', () => {
   it('groups what is lost by what it is, and names the first of many tasks', () => {
     const lost = ['plan: policy', ...Array.from({ length: 7 }, (_, at) => `task 't${at}': retry`), "task 'a:b': write"]
     expect(lostLines('beads', lost)).toEqual([
-      'beads has no words for: plan: policy',
-      'beads has no words for: retry of t0, t1, t2, t3, t4, … (7 tasks)',
-      'beads has no words for: write of a:b',
+      'not exported (beads cannot express it): plan: policy',
+      'not exported (beads cannot express it): retry of t0, t1, t2, t3, t4, … (7 tasks)',
+      'not exported (beads cannot express it): write of a:b',
     ])
     const many = Array.from({ length: 23 }, (_, at) => `plan: key${at}`)
     expect(lostLines('beads', many)).toHaveLength(21)
@@ -312,7 +312,7 @@ describe('export', () => {
     const said = await give('p', { to: 'beads' })
     expect(said).toMatchObject({
       exit: 0,
-      stderr: 'beads has no words for: run of a\nbeads has no words for: retry of a\n',
+      stderr: 'not exported (beads cannot express it): run of a\nnot exported (beads cannot express it): retry of a\n',
     })
     expect(
       said.stdout
@@ -331,7 +331,7 @@ describe('export', () => {
     })
     expect(await give('p', { to: 'task-tables' })).toMatchObject({
       exit: 2,
-      stderr: expect.stringContaining('can only be read'),
+      stderr: expect.stringContaining('can only be imported'),
     })
     expect(await give('p', { to: 'beads', original: true })).toMatchObject({ exit: 2 })
   })
@@ -341,7 +341,7 @@ describe('export', () => {
     await bring('p.yaml')
     expect(await give('p', { to: 'task-yaml', out: 'one.yaml' })).toMatchObject({
       exit: 2,
-      stderr: expect.stringContaining('task-yaml holds one task, and this plan has 2'),
+      stderr: expect.stringContaining('task-yaml files have one task, and this plan has 2'),
     })
     expect(existsSync(join(folder, 'one.yaml'))).toBe(false)
     expect(await give('p', { to: 'spec-kit' })).toMatchObject({

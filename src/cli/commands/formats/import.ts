@@ -24,7 +24,7 @@ export interface ImportOptions {
 export async function importPlan(context: Context, word: string, options: ImportOptions = {}): Promise<number> {
   const { name } = options
   if (name !== undefined && !isPlanName(name))
-    throw usage(`'${name}' cannot be the name of a plan`, 'use letters, digits and - _ . between them')
+    throw usage(`'${name}' cannot be the name of a plan`, 'use letters and digits, with - _ . allowed inside')
   const tables = await (await import('./import-tables.ts')).tablesIn(context, word, options.from)
   if (tables !== null) return await (await import('./import-tables.ts')).importTables(context, word, tables, options)
   const file = await readOne(context, word, options)
@@ -73,7 +73,7 @@ async function readOne(context: Context, word: string, options: ImportOptions): 
     if (dialect !== null && dialect.name !== 'backlog-md')
       throw usage(`'${word}' is a folder, and ${dialect.name} is one file`, 'name the file')
     const { file, leftOut } = await readPlanFolder(context, word, parse)
-    for (const name of leftOut) printNote(context, `${name} is no task; it is left out`)
+    for (const name of leftOut) printNote(context, `${name} is not a task; it is left out`)
     return file
   }
   const text = await readText(context, word)
@@ -88,7 +88,7 @@ async function dialectMeant(name: string | undefined): Promise<Dialect | null> {
   const found = findFormat(name)
   if (found.ok) return found.format
   const { near } = found
-  throw usage(`there is no dialect '${name}'`, near === null ? 'see `planfold formats`' : `did you mean '${near}'?`)
+  throw usage(`unknown format '${name}'`, near === null ? 'see `planfold formats`' : `did you mean '${near}'?`)
 }
 
 export interface Made {
@@ -120,14 +120,14 @@ export async function tellWarnings(context: Context, warnings: readonly FileDiag
 }
 
 export function tasks({ definition, told }: PlanFile): string {
-  const ended = told.ended.size === 0 ? '' : `, ${told.ended.size} of them ended before`
+  const ended = told.ended.size === 0 ? '' : `, ${told.ended.size} of them already finished`
   return `${numberOf(allTasks(definition).length, 'task')}${ended}`
 }
 
 function refuseJournal(word: string, text: string): void {
   if (!/^\uFEFF?\{"position":\d+,"plan":/.test(text.slice(0, 100))) return
   throw usage(
-    `${word} is an exported journal, not a plan`,
+    `${word} is an exported event log, not a plan`,
     'import a plan document; a plan with this content: planfold export PLAN --to yaml',
   )
 }

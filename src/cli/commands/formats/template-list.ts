@@ -37,7 +37,7 @@ export async function templateShow(context: Context, name: string, options: Show
     const head = [
       `${paint.bold(name)}${title === null ? '' : `: ${escapeForTerminal(title)}`}`,
       ...(about === null ? [] : [escapeForTerminal(about.trim())]),
-      ...(hides ? [paint.yellow('your own; it stands before the stock template of this name')] : []),
+      ...(hides ? [paint.yellow('your own; used instead of the built-in template of this name')] : []),
       '',
       ...(rows.length === 0
         ? ['It has no parameters.']
@@ -56,7 +56,11 @@ export async function templateList(context: Context): Promise<number> {
     const { paint, terminal } = context
     const rows = items.map(item => [
       item.name,
-      item.hides ? { text: 'own, hides the stock one', tint: paint.yellow } : item.origin,
+      item.hides
+        ? { text: 'own, replaces the built-in one', tint: paint.yellow }
+        : item.origin === 'stock'
+          ? 'built-in'
+          : item.origin,
       item.fault !== null
         ? { text: `cannot be used: ${item.fault}`, tint: paint.red }
         : (item.title ?? item.about ?? '').split('\n')[0]!,
@@ -64,7 +68,7 @@ export async function templateList(context: Context): Promise<number> {
     return [
       ...table(paint, ['template', 'from', 'what it is for'], rows, terminal?.columns() ?? null),
       '',
-      paint.dim(`${escapeForTerminal('planfold template show NAME')} tells its parameters`),
+      paint.dim(`${escapeForTerminal('planfold template show NAME')} shows its parameters`),
     ]
   })
   return EXIT.done

@@ -192,7 +192,7 @@ async function hand(context: Context, { definition, text, warnings }: Made, opti
 async function planName({ name, out }: NewOptions): Promise<string | undefined> {
   if (name !== undefined) {
     if (!isPlanName(name))
-      throw usage(`'${name}' cannot be the name of a plan`, 'use letters, digits and - _ . between them')
+      throw usage(`'${name}' cannot be the name of a plan`, 'use letters and digits, with - _ . allowed inside')
     return name
   }
   if (out === undefined || out === '-') return undefined

@@ -28,7 +28,7 @@ export async function findTemplate(
   throw notFound(`there is no template '${name}'`, hint)
 }
 
-/** Throws a Complaint with every fault at its place when the file is no template. */
+/** Throws a Complaint with every fault at its place when the file is not a template. */
 export async function readShelved(shelved: Shelved): Promise<Template> {
   const { readTemplateFile } = await import('../../../format/templates/shelf.ts')
   const read = await readTemplateFile(shelved)
@@ -46,7 +46,7 @@ export function faulty(path: string, text: string, diagnostics: readonly Diagnos
   const placed = diagnostics.map(locator(text, line => ({ file: path, line })))
   const [first] = placed
   const message =
-    first === undefined ? `${path} is no template` : `${path}:${first.line}:${first.column}: ${first.message}`
+    first === undefined ? `${path} is not a template` : `${path}:${first.line}:${first.column}: ${first.message}`
   return new CliError(EXIT.usage, 'invalid-template', message, first?.hint, placed)
 }
 

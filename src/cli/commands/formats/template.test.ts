@@ -104,7 +104,7 @@ describe('template list and show', () => {
     ])
     expect(items[0].fault).toContain('broken.yaml:3:7')
     const { stdout } = await planfold('template', 'list')
-    expect(stdout).toMatch(/^debug +own, hides the stock one/m)
+    expect(stdout).toMatch(/^debug +own, replaces the built-in one/m)
     expect(stdout).toMatch(/^broken +own +cannot be used/m)
   })
 

@@ -124,7 +124,7 @@ describe('over switches and inputs', () => {
     await place.write('cases', 'a\nb\nbad\nd\n')
     const said = await place.say(context => bisect(context, ['test', '{}', '!=', 'bad'], { inputs: 'cases' }))
     expect(said.stdout).toBe(
-      'nothing is bad after 1 try of 4\n3 were not tried: inputs are taken to be in order, good ones first, and bad from the first bad one on\n',
+      'nothing is bad (1 test of 4 candidates)\n3 were not tested: inputs are assumed to be in order, good ones first, and bad from the first bad one on\n',
     )
   })
 
@@ -133,7 +133,7 @@ describe('over switches and inputs', () => {
     const script = join(place.folder, 'check')
     const options = { inputs: 'cases' }
     const missing = await search([script, '{}'], options)
-    expect(missing).toMatchObject({ exit: 'probe-failed', stderr: expect.stringMatching(/could not be judged/) })
+    expect(missing).toMatchObject({ exit: 'probe-failed', stderr: expect.stringMatching(/could not be tested/) })
     fs.writeFileSync(script, '#!/bin/sh\necho "$1" >> tried\ntest "$1" = a\n', { mode: 0o755 })
     const { data } = await search([script, '{}'], options)
     expect(data.culprit).toMatchObject({ input: 'b' })

@@ -52,7 +52,7 @@ export async function bisect(context: Context, command: readonly string[], optio
       }
       const done = await search(room, { ...asked, scratch, again, keep })
       if (done.status === 'interrupted') {
-        printNote(context, `interrupted after ${numberOf(done.tries, 'try')}; the same command goes on from here`)
+        printNote(context, `interrupted after ${numberOf(done.tries, 'test')}; run the same command again to continue`)
         return EXIT.interrupted
       }
       if (done.status !== 'ended') throw haltedAs(done)
@@ -72,7 +72,7 @@ async function questionOf(context: Context, { git }: Composed, options: BisectOp
     const candidates = options.toggle.map(each => {
       const [name = '', ...value] = each.split('=')
       if (value.length === 0 || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-        throw usage(`'${each}' is no variable with a value`, 'write it like CACHE=on')
+        throw usage(`'${each}' is not NAME=VALUE`, 'write it like CACHE=on')
       return { type: 'toggle', name, value: value.join('=') } as const
     })
     return { over: 'toggles', candidates }
@@ -118,7 +118,7 @@ function tell(context: Context, { over, candidates }: BisectQuestion, done: Ende
     probes,
   }
   answer(context, data, () => [
-    ...endLines(context, end, `after ${numberOf(tries.length, 'try')} of ${candidates.length}`),
+    ...endLines(context, end, `(${numberOf(tries.length, 'test')} of ${numberOf(candidates.length, 'candidate')})`),
     ...assumed({ over, candidates }, tries),
   ])
 }
@@ -129,7 +129,7 @@ function endLines({ paint }: Context, end: Ended['end'], count: string): readonl
       return [`${paint.red('the first bad one')} ${count}:`, `  ${escapeForTerminal(candidateLabel(end.culprit))}`]
     case 'narrowed':
       return [
-        `the first bad one is among these ${count}; the others could not be judged:`,
+        `the first bad one is among these ${count}; they could not be tested:`,
         ...end.suspects.map(each => `  ${escapeForTerminal(candidateLabel(each))}`),
       ]
     case 'clean':
@@ -149,7 +149,7 @@ function assumed({ over, candidates }: BisectQuestion, tries: Ended['tries']): r
   const left = candidates.length - new Set(tries.map(({ index }) => index)).size
   return left === 0 || over === 'commits'
     ? []
-    : [`${numberOf(left, 'was', 'were')} not tried: ${over} are taken to be in order, ${ORDER[over]}`]
+    : [`${numberOf(left, 'was', 'were')} not tested: ${over} are assumed to be in order, ${ORDER[over]}`]
 }
 
 function haltedAs(done: Exclude<Bisected, { readonly status: 'ended' | 'interrupted' }>): CliError {
@@ -158,15 +158,15 @@ function haltedAs(done: Exclude<Bisected, { readonly status: 'ended' | 'interrup
       return new CliError(
         EXIT.refused,
         'conflict',
-        `the tries in '${done.name}' are not those of this search`,
+        `the tests in '${done.name}' do not belong to this search`,
         'the plan was changed; start over with --again',
       )
     case 'not-judged':
       return new CliError(
         EXIT.failed,
         'probe-failed',
-        `${done.task} could not be judged: ${done.why ?? 'it did not end'}`,
-        `see planfold log ${done.name} ${done.task} --output; when it can be run, the same command goes on`,
+        `${done.task} could not be tested: ${done.why ?? 'it did not end'}`,
+        `see planfold log ${done.name} ${done.task} --output; when it works, run the same command again`,
       )
     case 'git':
       return new CliError(EXIT.refused, 'git', done.failure.message, done.failure.hint)

@@ -125,7 +125,7 @@ describe('regression 23: rollback never destroys unrelated uncommitted work or u
     git('update-ref', 'refs/heads/plan/work', foreignCommit)
     const said = await back()
     expect(git('rev-parse', 'plan/work')).toBe(foreignCommit)
-    expect(`${said.stdout}${said.stderr}`).toMatch(/commits of others stand on top of ours/)
+    expect(`${said.stdout}${said.stderr}`).toMatch(/there are commits of others on top of it/)
   })
 
   test('what was pushed is refused with what to run; only with --force a revert is prepared on top, and nothing is pushed', async () => {

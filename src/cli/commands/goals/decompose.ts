@@ -141,7 +141,7 @@ function partLines(part: Told, at: number): readonly string[] {
     ...(kind === undefined ? [] : [`taken for: ${kind}`]),
     ...(tasks.length === 0 ? [] : [`tasks: ${tasks.join(', ')}`]),
     ...questions.map(question => `asks: ${question}`),
-    ...irreversible.map(({ task, why }) => `cannot be taken back: ${task} (${why}); a person approves it first`),
+    ...irreversible.map(({ task, why }) => `irreversible: ${task} (${why}); a person approves it first`),
   ]
   const place = goal === null ? '' : ` (${goal})`
   const plan =

@@ -8,7 +8,7 @@ const PART = /(\d[\d.,]*[a-zA-Z]?)\s*(USD|calls?|tokens?)(?=[\s,;]|$)/g
 
 export function readDraftingBudget(text: string): DraftingBudget {
   const bad = usage(
-    `'${text}' is no budget of a drafting`,
+    `'${text}' is not a budget for drafting`,
     "write '3 USD', '40 calls', '600k tokens', or several of them",
   )
   if (text.replace(PART, '').replace(/[\s,;]/g, '') !== '') throw bad

@@ -39,14 +39,7 @@ const RENAME = 'Rename `greet` to `salute`'
 test('a dry run shows the plan and leaves nothing behind', async () => {
   const said = await say('', RENAME, { dryRun: true })
   expect(said.exit).toBe(0)
-  for (const words of [
-    'Record what fails today',
-    'Why each step',
-    'Stages',
-    'Cannot be taken back',
-    'Assumed',
-    'Done when',
-  ])
+  for (const words of ['Record what fails today', 'Why each step', 'Stages', 'Irreversible', 'Assumed', 'Done when'])
     expect(said.stdout).toContain(words)
   expect(said.stdout).toContain('test: make test (Makefile')
   expect(existsSync(join(place.folder, '.planfold'))).toBe(false)
@@ -109,12 +102,12 @@ test('comments are kept at their tasks, and the next draft answers them as a dif
 
 test('a comment that cannot be followed is told', async () => {
   const said = await say('c' + 'baseline: be careful here\r\rq', 'Support a second name in greet')
-  expect(said.stdout).toContain('could not be followed: baseline: be careful here')
+  expect(said.stdout).toContain('comment not applied: baseline: be careful here')
   expect(said.stdout).toContain('no changes')
   const named = 'c' + 'nosuch: be careful\r' + 'rename: do not touch main.sh\r' + '\r' + 'q'
   const again = await say(named, RENAME)
   expect(again.stdout).toContain("the draft has no task 'nosuch'")
-  expect(again.stdout).toContain('could not be followed: nosuch: be careful (no task of this plan has instructions')
+  expect(again.stdout).toContain('comment not applied: nosuch: be careful (no task of this plan has instructions')
   // What the draft says about its own making is no change to what will be done.
   const difference = again.stdout.slice(again.stdout.indexOf('nothing has happened yet'))
   expect(difference).toContain('write: [lib/greet.sh, main.sh] → [lib/greet.sh]')
@@ -279,7 +272,7 @@ test('at its limit a person is asked for more; where nobody sits, the same comma
   const within = await say('y\r', 'Support a third name', { model, budget: '9 calls' }, policed)
   expect([within.exit, server.requests.length]).toEqual(['model:cap', 4])
   const bad = await say('', goal, { model, budget: '3 EUR' })
-  expect(bad.stderr).toContain('is no budget of a drafting')
+  expect(bad.stderr).toContain('is not a budget for drafting')
 })
 
 test('without a model that is set up it says how to name one; a failure keeps no draft', async () => {

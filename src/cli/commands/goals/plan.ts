@@ -349,7 +349,7 @@ async function comment(context: Context, composed: Composed, { plan, name, optio
   tellChange(context, name, await keepRedraft(engine, plan, drafted.redraft))
   for (const { comment: unread, why } of drafted.redraft.unfollowed) {
     const place = unread.task === null ? '' : `${unread.task}: `
-    print(context, escapeForTerminal(`could not be followed: ${place}${unread.text} (${why})`))
+    print(context, escapeForTerminal(`comment not applied: ${place}${unread.text} (${why})`))
   }
   for (const name of strangers)
     print(context, `the draft has no task '${name}': what was said about it is kept as a comment on the whole plan`)

@@ -21,7 +21,7 @@ export async function replay(context: Context, word: string): Promise<number> {
       throw new CliError(
         EXIT.refused,
         'no-recording',
-        `'${name}' keeps no recording of a drafting`,
+        `'${name}' has no recording of its drafting`,
         'only a plan that a model drafted has one, of up to 2 MB',
       )
     const { recording, revision, commit } = recorded

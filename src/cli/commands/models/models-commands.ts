@@ -8,11 +8,11 @@ import type { UsageOptions } from './models.ts'
 export function addModels(program: Command, act: Act): void {
   const models = program
     .command('models')
-    .description('list and test language models; show what they were asked and what it cost')
+    .description('list and test language models; show calls, tokens and cost')
     .addHelpText(
       'after',
       `
-Settings: PLANFOLD_MODELS, or planfold/models.yaml in your folder for settings; never a file of the workspace. Keys: there, or
+Settings: PLANFOLD_MODELS, or ~/.config/planfold/models.yaml; never a file in the workspace. Keys: there, or
 ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY. Default model: PLANFOLD_MODEL, or \`default:\` in the settings.
 
 Examples:
@@ -23,13 +23,13 @@ Examples:
 
   models
     .command('list', { isDefault: true })
-    .description('list the models of your settings, with address, key and price; sends nothing')
+    .description('list the models in your settings, with address, key and price; calls nothing')
     .action(() => act(async context => (await import('./models.ts')).listModels(context)))
 
   models
     .command('test')
-    .description('ask a model one small question')
-    .argument('[model]', 'PROVIDER/NAME (default: the default of your settings)')
+    .description('test a model with one small question')
+    .argument('[model]', 'PROVIDER/NAME (default: the default model in your settings)')
     .action((model: string | undefined) => act(async context => (await import('./models.ts')).tryModel(context, model)))
 
   models

@@ -193,7 +193,7 @@ tasks:
     expect(end).toMatchObject({ exit: 0, stdout: expect.stringContaining('planfold handoff p') })
     expect(await here.say(context => handoff(context, 'p', { out: 'handed' }))).toMatchObject({ exit: 0 })
     const postmortem = await here.read('handed/POSTMORTEM.md')
-    expect(postmortem).toContain('## Asked meanwhile')
+    expect(postmortem).toContain('## Questions')
     expect(postmortem).toMatch(/Which format\? — ana&#64;example\.com: .*plain/)
     expect(postmortem).toContain('approved: good')
     const link = /\]\((artifacts\/[^)]+)\)/.exec(await here.read('handed/README.md'))

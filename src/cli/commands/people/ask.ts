@@ -30,11 +30,11 @@ const FIELDS_MAX = 50
 export function fieldOf(word: string): Field {
   const parts = /^([^:=?]*)(\?)?(?::([^:=]*))?(?::([^=]*))?(?:=(.*))?$/s.exec(word)
   const [, name = '', optional, type = 'text', choices, usual] = parts ?? []
-  if (parts === null || !isFieldName(name)) throw usage(`'${word}' is no field`, HOW)
+  if (parts === null || !isFieldName(name)) throw usage(`'${word}' is not a field`, HOW)
   if (!isType(type)) {
     const near = suggest(type, TYPES)
     throw usage(
-      `'${type}' is no type of a field`,
+      `'${type}' is not a field type`,
       near === null ? `one of ${TYPES.join(', ')}` : `did you mean '${near}'?`,
     )
   }
@@ -67,7 +67,7 @@ async function formFrom(context: Context, path: string): Promise<readonly Field[
   const { value } = read.document
   if (!Array.isArray(value) || value.length === 0 || value.length > FIELDS_MAX)
     throw usage(
-      `${path} holds no form`,
+      `${path} contains no form`,
       `write a list of 1 to ${FIELDS_MAX} fields: [{"name": "count", "type": "number"}]`,
     )
   return value.map((field, at) => checked(field, `${path}: field ${at + 1}`))
@@ -75,10 +75,10 @@ async function formFrom(context: Context, path: string): Promise<readonly Field[
 
 function checked(value: unknown, where: string): Field {
   const no = (what: string): Error => usage(`${where}: ${what}`, `keys of a field: ${KEYS.join(', ')}`)
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw no('is no object')
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw no('is not an object')
   const field = value as Readonly<Record<string, unknown>>
   const strange = Object.keys(field).find(key => !KEYS.includes(key))
-  if (strange !== undefined) throw no(`'${strange}' is no key of a field`)
+  if (strange !== undefined) throw no(`'${strange}' is not a key of a field`)
   const { name, type, label, choices, optional, min, max, pattern } = field
   if (typeof name !== 'string' || !isFieldName(name)) throw no('has no name')
   if (typeof type !== 'string' || !isType(type)) throw no(`'type' must be one of ${TYPES.join(', ')}`)

@@ -69,7 +69,7 @@ export function valueFrom({ name, type }: Field, text: string): Json {
 
 function listOf(name: string, text: string): Json {
   const list = listFrom(text)
-  if (list === null) throw usage(`'${name}' is no list of texts`, `write ${name}=a,b,c or ${name}='["a","b"]'`)
+  if (list === null) throw usage(`'${name}' is not a list`, `write ${name}=a,b,c or ${name}='["a","b"]'`)
   return list
 }
 

@@ -49,7 +49,8 @@ export async function inbox(context: Context, options: InboxOptions): Promise<nu
         ({ name, why }) => `${paint.red('✖')} ${escapeForTerminal(name)} cannot be read: ${escapeForTerminal(why)}`,
       ),
     ])
-    if (items.length > 0) printNote(context, "answer with the commands, or: planfold inbox answer ID ANSWER -m 'why'")
+    if (items.length > 0)
+      printNote(context, "answer with one of these commands, or: planfold inbox answer ID ANSWER -m 'why'")
     return EXIT.done
   })
 }
@@ -159,7 +160,7 @@ function unanswered(
     }
     case 'no-answer':
       return usage(
-        `'${done.answer}' is no answer to this`,
+        `'${done.answer}' is not an answer to this request`,
         `${guess ?? `one of ${done.words.join(', ')}`}: planfold inbox answer ${id} ${near ?? done.words[0]}`,
       )
     case 'other-hash':

@@ -56,7 +56,7 @@ Examples:
       act(async context => (await import('./claim.ts')).heartbeat(context, plan, task, options)),
     )
 
-  taskCommand('done', 'report an external task as completed')
+  taskCommand('done', 'report an external task as completed (short for `report --status done`)')
     .option('--token <token>', 'token of the claim')
     .option('--output <name=value>', 'set an output; repeat for more', collectValues)
     .option('--outputs <file>', 'read outputs from a JSON file')
@@ -74,7 +74,7 @@ A task that nobody has claimed is claimed for you first. Planfold runs the accep
       act(async context => (await import('./claim.ts')).done(context, plan, task, options)),
     )
 
-  taskCommand('fail', 'report an external task as failed')
+  taskCommand('fail', 'report an external task as failed (short for `report --status failed`)')
     .requiredOption('-m, --message <text>', 'what went wrong')
     .option('--token <token>', 'token of the claim')
     .option('--retryable', 'a retry may help')
@@ -90,7 +90,7 @@ A task that nobody has claimed is claimed for you first. Planfold runs the accep
     .argument('[task]', 'name of the task (default: the one you claimed)')
     .addOption(new Option('--status <status>', 'how it ended').choices(['done', 'failed']).makeOptionMandatory())
     .option('-m, --message <text>', 'how you know that it is done, or what went wrong')
-    .option('--tick <criterion>', 'mark an acceptance check as met, by text or number; repeat for more', collectValues)
+    .option('--tick <check>', 'say that you met an acceptance check, by text or number; repeat for more', collectValues)
     .option('--output <name=value>', 'set an output; repeat for more', collectValues)
     .option('--outputs <file>', 'read outputs from a JSON file')
     .option('--outcome <name>', 'done: outcome to report; selects the next task, see `on:` in the plan')
@@ -106,7 +106,7 @@ Examples:
   planfold report release notes --status failed -m 'no access to the tracker' --retryable
 
 Planfold runs the acceptance checks of the task first. If one fails, the report is refused: fix the work and report again.
-A tick is your word only; it replaces no check.`,
+--tick is only recorded; the checks still run.`,
     )
     .action((plan: string | undefined, task: string | undefined, options: ReportOptions) =>
       act(async context => (await import('./report.ts')).report(context, plan, task, options)),
@@ -114,7 +114,10 @@ A tick is your word only; it replaces no check.`,
 
   const seen = ['--hash <hash>', 'decide only if the request still has this hash'] as const
 
-  taskCommand('approve', 'approve a request, or confirm that an interrupted task succeeded')
+  taskCommand(
+    'approve',
+    'approve a request; for an interrupted task: confirm that it succeeded (it does not run again)',
+  )
     .option('-m, --message <text>', 'why')
     .option('--edit <file>', 'approve with changes: this plan file becomes the next revision')
     .option(...seen)
@@ -130,7 +133,7 @@ Examples:
       act(async context => (await import('./approve.ts')).approve(context, plan, task, options)),
     )
 
-  taskCommand('reject', 'reject a request, or record that an interrupted task failed')
+  taskCommand('reject', 'reject a request; for an interrupted task: record that it failed')
     .option('-m, --message <text>', 'why')
     .option(...seen)
     .action((plan: string, task: string | undefined, options: GateOptions) =>
@@ -146,7 +149,7 @@ Examples:
     )
 
   withTask(
-    program.command('choose').description('choose an option of a decision, or what happens to your edits'),
+    program.command('choose').description('choose an option of a decision, or what to do with files you edited'),
     '[plan] <task> [option]',
   )
     .argument('[option]', 'the option; leave it out to list the options. For edits: keep, take or merge')
@@ -172,7 +175,7 @@ Examples:
       act(async context => (await import('./claim.ts')).retry(context, plan, task, options)),
     )
 
-  taskCommand('release', 'give a claim back, whoever holds it')
+  taskCommand('release', 'give up a claim (also one of somebody else), so that the task can be claimed again')
     .option('-m, --reason <text>', 'why')
     .action((plan: string, task: string | undefined, options: { reason?: string }) =>
       act(async context => (await import('./claim.ts')).release(context, plan, task, options)),
@@ -202,7 +205,10 @@ export function addAsking(program: Command, act: Act): void {
     .command('ask')
     .description('ask a person a question while you work; prints its id')
     .usage('[options] [plan] [task] <question>')
-    .argument('[words...]', 'plan, task and question; the plan is optional if only one is unfinished')
+    .argument(
+      '[question...]',
+      'the question, after the plan and the task; the plan is optional if only one plan is unfinished',
+    )
     .option('--field <name:type>', 'add a field to the form: name:type[=default]; repeat for more', collectValues)
     .option('--form <file>', 'read the fields from a JSON or YAML file: [{name, type, label, choices, …}]')
     .option('--wait', 'wait for the answer and print it')

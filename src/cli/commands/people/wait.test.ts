@@ -90,7 +90,7 @@ describe('a question that is open when its plan ends', () => {
     expect(await out(context => inbox(context, {}))).toContain('nothing waits')
     expect(await out(context => show(context, 'p', id))).toContain('was not answered before the plan finished')
     const told = await out(context => handoff(context, 'p', {}))
-    expect(told).toMatch(new RegExp(`## Left open\\n\\n- question \`${id}\` of .*, not answered: which one\\\\?\\?`))
+    expect(told).toMatch(new RegExp(`## Still open\\n\\n- question \`${id}\` of .*, not answered: which one\\\\?\\?`))
   })
 })
 
@@ -115,9 +115,9 @@ describe('a proposal', () => {
     expect(await here.say(context => accept(context, 'p', second, { message: 'yes' }))).toMatchObject({ exit: 0 })
 
     const readme = await out(context => handoff(context, 'p', {}))
-    expect(readme).toMatch(new RegExp(`## Decided\n[\\s\\S]*?proposal \`${first}\` declined: not yet`))
+    expect(readme).toMatch(new RegExp(`## Decisions\n[\\s\\S]*?proposal \`${first}\` declined: not yet`))
     expect(readme).toMatch(
-      new RegExp(`## Decided\n[\\s\\S]*?proposal \`${second}\` accepted \\(revision 2\\): add two`),
+      new RegExp(`## Decisions\n[\\s\\S]*?proposal \`${second}\` accepted \\(revision 2\\): add two`),
     )
     expect(readme).toMatch(new RegExp(`\`${third}\` add three — void`))
     const trail = await here.say(context => audit(context, 'p', {}), { json: true })

@@ -38,7 +38,7 @@ stage  tasks  which
     3      1  push
 
 critical path  5m: b → ok → push
-estimate       7m as it would run, 7m one task after the other
+estimate       7m in parallel, 7m sequentially
                1m assumed for 1 task without an estimate
 speed-up       1× (max 1.4×)
 parallelism    max 1 task at once (widest stage 2, limit 4), 1 on average
@@ -73,16 +73,16 @@ plan.yaml:10:21: warning: 'a' and 'b' could run at once but write the same files
   })
 })
 
-it('validate tells of every criterion how it is judged', async () => {
+it('validate says of every check who or what checks it', async () => {
   await place.write('plan.yaml', PLAN)
   const { stdout } = await place.say(context => validate(context, ['plan.yaml']))
   expect(stdout).toContain(`
-  criterion of  key     judged by        which says
-  the plan      done    command          npm test (all tests pass)
-  the plan      done    needs a verdict  Nobody complains
-  a             accept  expression       exit == 0
-  b             accept  needs a verdict  It is fast
-  push          accept  needs a verdict  Done
+  task      key     checked by  check
+  the plan  done    command     npm test (all tests pass)
+  the plan  done    a person    Nobody complains
+  a         accept  expression  exit == 0
+  b         accept  a person    It is fast
+  push      accept  a person    Done
 `)
   const { stdout: json } = await place.say(context => validate(context, ['plan.yaml']), { json: true })
   const { data } = JSON.parse(json) as { data: { files: readonly unknown[] } }

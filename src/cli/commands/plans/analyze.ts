@@ -58,7 +58,7 @@ function summed({ tasks, waves, groups, counts, conditional, compensating, unpla
     listed(counts.action),
     listed(counts.effect),
     conditional.length === 0 ? null : `${conditional.length} only on some outcomes`,
-    compensating.length === 0 ? null : `${compensating.length} only for compensation`,
+    compensating.length === 0 ? null : `${compensating.length} only as undo steps`,
     unplaced.length === 0 ? null : `${unplaced.length} never`,
   ]
   return parts.filter(part => part !== null).join(' · ')
@@ -87,7 +87,7 @@ function facts(analysis: Analysis, paint: Paint, columns: number): readonly stri
   ].filter(part => part !== null)
   const lines: (readonly [string, string])[] = [
     ['critical path', `${spoken(criticalPath.ms)}: ${chain(criticalPath.tasks)}`],
-    ['estimate', `${spoken(estimate.elapsedMs)} as it would run, ${spoken(estimate.totalMs)} one task after the other`],
+    ['estimate', `${spoken(estimate.elapsedMs)} in parallel, ${spoken(estimate.totalMs)} sequentially`],
     ...assumed.map(part => ['', part] as const),
     ['speed-up', `${estimate.speedUp}× (max ${estimate.speedUpMax}×)`],
     [

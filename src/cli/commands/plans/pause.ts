@@ -75,7 +75,7 @@ export async function cancel(context: Context, word: string | undefined, options
       throw new CliError(
         EXIT.failed,
         'compensation-failed',
-        `plan '${name}' was cancelled, but ${failed.map(({ task, why }) => `the compensation of '${task}' failed: ${why}`).join('; ')}`,
+        `plan '${name}' was cancelled, but ${failed.map(({ task, why }) => `the undo step of '${task}' failed: ${why}`).join('; ')}`,
         `undo it manually; its output: planfold log ${name} ${failed[0]!.task} --output`,
       )
     const after = await composed.engine.ask({ type: 'summary', plan })

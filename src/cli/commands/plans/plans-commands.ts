@@ -2,7 +2,9 @@
 
 import { type Command, Option } from 'commander'
 
+import { PLAN_STATUSES } from '../../../domain/status.ts'
 import type { Act } from '../../context.ts'
+import { planWord } from '../../terminal/paint.ts'
 import { collectValues, count, duration, OPTIONAL_PLAN, position } from '../option-values.ts'
 import type { AnalyzeCommandOptions } from './analyze.ts'
 import type { GraphOptions } from './graph.ts'
@@ -38,7 +40,7 @@ export function addLooking(program: Command, act: Act): void {
   program
     .command('list')
     .description('list plans')
-    .option('--status <status>', 'only plans with this status')
+    .option('--status <status>', `only plans with this status: ${PLAN_STATUSES.map(planWord).join(', ')}`)
     .option('--session <id>', 'only plans of this session')
     .option('--text <text>', 'only plans whose name, title or goal contains it')
     .option('--archived', 'only archived plans')
@@ -54,7 +56,7 @@ export function addLooking(program: Command, act: Act): void {
     .argument('[task]', 'only this task')
     .option('-o, --output', 'show the output of tasks instead of events')
     .option('-f, --follow', 'follow: print new lines as they come')
-    .option('--after <n>', 'only after this number, as printed at the start of a line', position)
+    .option('--after <n>', 'only after this entry number, as printed at the start of a line', position)
     .addOption(new Option('--since <when>', 'only after this time: 2h (ago) or a timestamp').argParser(since))
     .option('--grep <text>', 'only lines that contain this text (case-insensitive)')
     .option('--failed', 'only failures, interruptions and what they blocked')
@@ -125,8 +127,8 @@ export function addDriving(program: Command, act: Act): void {
     .argument('<plan-or-file>', 'plan file, or name or UUID of a plan')
     .option('-n, --dry-run', 'show what each task would do; run nothing')
     .option('--again', 'start over as a new plan, including tasks that are unsafe to repeat')
-    .option('--repeat', 're-run completed unsafe tasks that changed')
-    .option('--keep-done', 'do not re-run completed unsafe tasks that changed')
+    .option('--repeat', 'if completed unsafe tasks changed: run them again')
+    .option('--keep-done', 'if completed unsafe tasks changed: keep their results, do not run them again')
     .option('--set <key=value>', 'set a parameter, if the file is a template; repeat for more', collectValues)
     .option('--set-file <key=path>', 'set a parameter to the content of a file', collectValues)
     .option('-w, --wait', 'keep running while the plan waits for people or agents')

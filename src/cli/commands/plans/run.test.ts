@@ -47,7 +47,7 @@ fix edit, workspace
 
 ── stage 2 ──
 review gate, pure after fix
-    asks ana, ben for approval, which releases build/lint
+    asks ana, ben for approval, then build/lint can start
 
 ── stage 3 ──
 build/lint run, unsafe after review
@@ -210,7 +210,7 @@ port gate, pure
 
 ── stage 2 ──
 go gate, pure after sound, shape
-    asks lead for approval, 2 of them, which releases push
+    asks lead for approval, 2 of them, then push can start
 
 ── stage 3 ──
 push run, unsafe after go

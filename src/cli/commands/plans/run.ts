@@ -201,7 +201,7 @@ export async function setMoving(context: Context, composed: Composed, { plan, na
       throw await endedAs(composed, going.plan)
     case 'faulty-steps': {
       const [first] = going.diagnostics
-      const message = `the steps of '${name}' cannot be made into tasks: ${first?.message ?? 'they are no plan'}`
+      const message = `the steps of '${name}' cannot be made into tasks: ${first?.message ?? 'they are not a plan'}`
       throw new CliError(EXIT.usage, 'invalid-plan', message, first?.hint)
     }
     case 'unsound': {

@@ -20,7 +20,7 @@ import { halfMadeLines } from '../../text/briefing-text.ts'
 import { troubleLines, waitingLines } from '../../text/inbox-text.ts'
 import { shownState } from '../../text/plan-state.ts'
 import { rollbackLine, stoppedRollback } from '../../text/rollback-result.ts'
-import { claimNext, counted, doneWords, failedLines, isOverBudget } from '../../text/run-summary.ts'
+import { claimNext, counted, doneWords, failedLines, isPausedToAsk } from '../../text/run-summary.ts'
 import { scopeWaitLines, setBackLines, shortageLines } from '../../text/wait-text.ts'
 
 import { planTable } from './list.ts'
@@ -137,7 +137,7 @@ function statusLines(
     lines.push(
       summary.status === 'draft'
         ? `  Next: planfold run ${summary.name}`
-        : `  Next: ${summary.waiting.length > 0 || isOverBudget(summary) ? 'answer it, then ' : ''}planfold resume ${summary.name}`,
+        : `  Next: ${summary.waiting.length > 0 || isPausedToAsk(summary) ? 'answer it, then ' : ''}planfold resume ${summary.name}`,
     )
   return lines
 }

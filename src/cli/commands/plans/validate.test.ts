@@ -29,7 +29,7 @@ const wrong = (count: number) =>
 
 describe('a plan that cannot work', () => {
   const PLAN = 'planfold: 1\nname: x\ntasks:\n  - { id: a, run: [touch, began] }\n  - { id: b, run: [ls], cwd: /srv }\n'
-  const FAULT = "5:30: 'b' runs in '/srv', which is no folder inside the workspace"
+  const FAULT = "5:30: 'b' runs in '/srv', which is not a folder inside the workspace"
 
   it('is refused with the same words by whoever reads it, and nothing of it is done', async () => {
     await place.write('plan.yaml', PLAN)

@@ -72,7 +72,7 @@ function shown(task: string | null, key: ShownCriterion['key'], criterion: Crite
 const WORDS: Readonly<Record<CriterionKind, string>> = {
   expression: 'expression',
   command: 'command',
-  verdict: 'needs a verdict',
+  verdict: 'a person',
 }
 
 function criterionRows(criteria: readonly ShownCriterion[], paint: Paint): readonly (readonly Cell[])[] {
@@ -177,22 +177,27 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
       ? []
       : [
           '',
-          ...table(
-            paint,
-            ['criterion of', 'key', 'judged by', 'which says'],
-            criterionRows(criteria, paint),
-            columns,
-          ).map(line => `  ${line}`),
+          ...table(paint, ['task', 'key', 'checked by', 'check'], criterionRows(criteria, paint), columns).map(
+            line => `  ${line}`,
+          ),
         ]),
     ...(unsafe === 0
       ? []
       : [
           '',
-          `${unsafe === 1 ? 'One task is' : `${unsafe} tasks are`} ${paint.yellow('unsafe')}: after a crash in the middle, Planfold does not run it again, but asks you.`,
+          `${unsafe === 1 ? 'One task is' : `${unsafe} tasks are`} ${paint.yellow('unsafe')}: if it is interrupted, Planfold does not run ${unsafe === 1 ? 'it' : 'them'} again, but asks you.`,
           paint.dim(
-            'A `write:` scope with `network: []` on a command, a `key:` on a request or a statement, or a declared `effect:`, makes it safe to run again.',
+            'To make a task safe to repeat: `write:` and `network: []` (commands), `key:` (http, db), or `effect:` (what it may change).',
           ),
         ]),
+    ...(tasks.some(({ action, effect }) => action === 'external' && effect === 'model')
+      ? [
+          '',
+          paint.dim(
+            'The effect `model` of an external task means: if it is interrupted, somebody else can be asked to do it.',
+          ),
+        ]
+      : []),
     ...(uncounted.length === 0
       ? []
       : [

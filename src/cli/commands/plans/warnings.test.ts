@@ -8,7 +8,7 @@ import { resume } from './resume.ts'
 import { run } from './run.ts'
 
 /** A line of its own, or in the log of the service, where every line is JSON. */
-const WARNING = /^(?:warning: |\{.*"msg":")OTEL_EXPORTER_OTLP_ENDPOINT is no http address[^\n]*$/gm
+const WARNING = /^(?:warning: |\{.*"msg":")OTEL_EXPORTER_OTLP_ENDPOINT is not an http address[^\n]*$/gm
 const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }
 
 let place: Awaited<ReturnType<typeof newPlace>>
@@ -32,7 +32,7 @@ test.each([
   ['run', (context: Context) => run(context, 'p.yaml', { start: true })],
   ['resume', (context: Context) => resume(context, 'p', {})],
   ['serve', (context: Context) => serveStore(stopping(context), SERVE)],
-])('a collector of traces that is no address: %s says so, and goes on', async (_, body) => {
+])('a collector of traces that is not an address: %s says so, and goes on', async (_, body) => {
   const fine = await place.say(body)
   expect(fine.stderr).not.toContain('warning')
   const said = await place.say(body, { environment })

@@ -10,12 +10,12 @@ import type { BudgetAddOptions } from './budget.ts'
 export function addBudget(program: Command, act: Act): void {
   const budget = program
     .command('budget')
-    .description('show what a plan has spent and may still spend, and add to it')
+    .description('show the budget of a plan, spent and left, or raise it')
     .addHelpText(
       'after',
       `
-A plan says how much it may use with \`policy.budget\`; a group or a task says it with \`budget\`. When it is used up the plan is paused and
-asks for more. What is done stays done; after \`budget add\`, \`planfold resume\` continues.
+\`policy.budget\` limits a plan; \`budget\` limits a group or a task. When a budget is used up, the plan pauses and
+asks for more. Completed tasks stay completed; after \`budget add\`, \`planfold resume\` continues.
 
 Examples:
   planfold budget
@@ -26,21 +26,21 @@ Examples:
 
   budget
     .command('show', { isDefault: true })
-    .description('show what is spent, reserved and left, and a forecast of the rest')
+    .description('show what is spent, reserved and left, and a forecast')
     .argument('[plan]', OPTIONAL_PLAN)
     .action((plan: string | undefined) => act(async context => (await import('./budget.ts')).showBudget(context, plan)))
 
   budget
     .command('add')
-    .description('allow a plan, a group or a task to spend more')
+    .description('raise the budget of a plan, a group or a task')
     .argument('<plan>', PLAN)
     .option('--cost <money>', "money in US dollars, such as '2 USD'", unit(readDollars))
     .option('--tokens <number>', 'tokens of language models: 1500, 500k, 2M', unit(readAmount))
-    .option('--calls <number>', 'calls of language models', count)
+    .option('--calls <number>', 'calls to language models', count)
     .option('--attempts <number>', 'attempts', count)
     .option('--time <duration>', 'time while tasks run: 30m, 2h', duration)
-    .option('--output <size>', 'output that is stored: 50MB', unit(readSize))
-    .option('--task <name>', 'to the budget of this group or task (default: of the plan)')
+    .option('--output <size>', 'stored output: 50MB', unit(readSize))
+    .option('--task <name>', 'raise the budget of this group or task (default: of the plan)')
     .action((plan: string, options: BudgetAddOptions) =>
       act(async context => (await import('./budget.ts')).addToBudget(context, plan, options)),
     )

@@ -7,11 +7,11 @@ import type { Ruled, RuleOptions, ShowOptions } from './policy.ts'
 export function addPolicy(program: Command, act: Act): void {
   const policy = program
     .command('policy')
-    .description('show the policy in effect, and change what you allow all plans to do')
+    .description('show the policy in effect, or change your own rules for all plans')
     .addHelpText(
       'after',
       `
-The policy has layers: organisation (/etc/planfold/policy.yaml), yours (planfold/policy.json in your folder for settings), project
+The policy has layers: organisation (/etc/planfold/policy.yaml), yours (~/.config/planfold/policy.json), project
 (.planfold/config.yaml), plan, task. Each may only narrow what the layers before it leave. Addresses that you allow are added to what a
 plan allows itself, never beyond the other layers; a task with \`network: []\` still reaches nothing.
 
@@ -30,11 +30,14 @@ Examples:
   planfold policy log`,
     )
   const what = (...kinds: readonly Ruled[]): Argument =>
-    new Argument('<what>', 'an address, a command, or commands where there is no sandbox').choices(kinds)
+    new Argument(
+      '<what>',
+      'what the rule is about: network (an address), command, or no-sandbox (commands without a sandbox)',
+    ).choices(kinds)
 
   policy
     .command('show', { isDefault: true })
-    .description('list the policy in effect, with a plan also its own, and where each line comes from')
+    .description('show the policy in effect and where each line comes from; with a plan, including its own policy')
     .argument('[plan]', 'a plan, by name or UUID')
     .option('--egress', 'list what leaves this machine: models, webhooks, traces, addresses')
     .action((plan: string | undefined, options: ShowOptions) =>
@@ -43,7 +46,7 @@ Examples:
 
   policy
     .command('allow')
-    .description('add a rule to yours that allows something')
+    .description('add a rule of your own: allow an address or a command')
     .addArgument(what('network', 'command', 'no-sandbox'))
     .argument(
       '[words...]',
@@ -60,7 +63,7 @@ Examples:
   ] as const)
     policy
       .command(how)
-      .description(`add a rule to yours about a command: ${does}`)
+      .description(`add a rule of your own for a command: ${does}`)
       .addArgument(what('command'))
       .argument('[words...]', 'the words of the command')
       .action((what: Ruled, words: readonly string[]) =>
@@ -69,7 +72,7 @@ Examples:
 
   policy
     .command('forbid')
-    .description('take one of your rules back')
+    .description('remove one of your own rules (it denies nothing; to deny, use `policy deny`)')
     .addArgument(what('network', 'command', 'no-sandbox'))
     .argument('[words...]', 'as `policy show` prints it')
     .option('--project', 'the rule of this workspace (default: the one for all)')
@@ -79,6 +82,6 @@ Examples:
 
   policy
     .command('log')
-    .description('list who changed your rules, when and how')
+    .description('show who changed your rules, when and how')
     .action(() => act(async context => (await import('./policy.ts')).logPolicy(context)))
 }

@@ -178,7 +178,7 @@ export async function change(
   }
   if (what === 'no-sandbox') {
     if (words.length > 0 || options.project === true)
-      throw usage('this holds for the whole machine', `planfold policy ${how} no-sandbox`)
+      throw usage('this applies to the whole machine', `planfold policy ${how} no-sandbox`)
     return await withoutSandbox(context, how === 'allow', person)
   }
   const [address, ...more] = words

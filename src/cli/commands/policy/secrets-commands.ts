@@ -7,12 +7,12 @@ import type { SourceOptions } from './secrets.ts'
 export function addSecrets(program: Command, act: Act): void {
   const secrets = program
     .command('secrets')
-    .description('say where the secrets come from that tasks name')
+    .description('configure where the secrets of tasks come from')
     .addHelpText(
       'after',
       `
-A task that says \`secrets: [NPM_TOKEN]\` gets the value in its environment, and no other task does. Only the source is kept, in
-planfold/secrets.json in your folder for settings. The value is fetched when the task begins, and replaced by [redacted] in its output.
+A task with \`secrets: [NPM_TOKEN]\` gets the value in its environment; no other task does. Planfold stores only the source, in
+~/.config/planfold/secrets.json (or XDG_CONFIG_HOME). The value is fetched when the task begins, and replaced by [redacted] in its output.
 
 Examples:
   planfold secrets set NPM_TOKEN --env NPM_TOKEN
@@ -23,23 +23,23 @@ Examples:
 
   secrets
     .command('list', { isDefault: true })
-    .description('list the secrets you have named, and where each comes from')
+    .description('list configured secrets and where each comes from')
     .action(() => act(async context => (await import('./secrets.ts')).listAll(context)))
 
   secrets
     .command('set')
-    .description('say where a secret comes from')
+    .description('configure where a secret comes from')
     .argument('<name>', 'as plans name it')
-    .option('--env <variable>', 'from a variable of the environment planfold is started in')
+    .option('--env <variable>', 'from an environment variable of the planfold process')
     .option('--file <path>', 'from a file that only you may read')
-    .option('--command <words...>', 'from what a command prints')
+    .option('--command <words...>', 'from the output of a command')
     .action((name: string, options: SourceOptions) =>
       act(async context => (await import('./secrets.ts')).set(context, name, options)),
     )
 
   secrets
     .command('remove')
-    .description('forget where a secret comes from')
+    .description('remove a secret from this list; the secret itself stays where it is')
     .argument('<name>', 'as `secrets list` prints it')
     .action((name: string) => act(async context => (await import('./secrets.ts')).remove(context, name)))
 }

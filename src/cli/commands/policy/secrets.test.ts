@@ -133,7 +133,7 @@ tasks:
     )
     const { stdout } = await place.say(context => run(context, 'p.yaml', { start: true }), options())
     expect(stdout).toContain(
-      "'notes.md' changed while it ran and holds a secret it was given; nothing was replaced there",
+      "'notes.md' changed while it ran and contains a secret it was given; nothing was replaced there",
     )
     expect(await place.read('notes.md')).toBe(`TOKEN=${VALUE}\n`)
   })
@@ -152,7 +152,7 @@ tasks:
     execFileSync('chmod', ['644', key])
     expect(await sets({ file: key })).toContain('may be read or changed by others')
     await place.write('inside', VALUE)
-    expect(await sets({ file: 'inside' })).toContain('lies in the workspace')
+    expect(await sets({ file: 'inside' })).toContain('is in the workspace')
   })
 
   it('is listed by where it comes from, and forgotten', async () => {

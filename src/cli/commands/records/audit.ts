@@ -85,10 +85,10 @@ function check(key: Uint8Array, seal: Seal, chains: readonly Chain[]): Checked {
 }
 
 const VERDICTS: Readonly<Record<Checked['verdict'], string>> = {
-  holds: 'the journal still holds the sealed entry',
+  holds: 'the event log still contains the sealed entry',
   forged: 'the seal was not made with this key, or was changed: it proves nothing',
-  rewritten: 'the journal holds another entry there: it was rewritten after it was sealed',
-  missing: 'the journal no longer holds that entry: it was cut off, pruned or replaced',
+  rewritten: 'the event log has another entry there: it was rewritten after it was sealed',
+  missing: 'the event log no longer contains that entry: it was cut off, pruned or replaced',
 }
 
 function lines({ paint }: Context, chains: readonly Chain[], checked: readonly Checked[]): readonly string[] {
@@ -134,7 +134,7 @@ async function readSeals(path: string): Promise<readonly Seal[]> {
   const seals = texts.map((line, at) => {
     const seal = readSeal(parsed(line))
     if (seal === null)
-      throw usage(`line ${at + 1} of '${path}' is no seal`, 'a seal is the line that `planfold audit seal` prints')
+      throw usage(`line ${at + 1} of '${path}' is not a seal`, 'a seal is the line that `planfold audit seal` prints')
     return seal
   })
   if (seals.length === 0)
@@ -179,7 +179,7 @@ export async function seal(context: Context, word: string | undefined, options: 
       throw new CliError(
         EXIT.refused,
         'damaged',
-        `the journal of '${name}' is not whole and is not sealed: ${fault.message}`,
+        `the event log of '${name}' is damaged and is not sealed: ${fault.message}`,
         'keep this state folder as it is, and compare it with a copy',
       )
     const made = makeSeal(key, { plan, name, version, head })
@@ -263,7 +263,7 @@ function textLines(context: Context, trail: AuditTrail): readonly string[] {
 }
 
 function faultLine({ paint }: Context, { entries, fault }: AuditTrail): string {
-  return `${paint.red('✖ the journal was altered')} at entry ${fault?.version ?? 0}: ${escapeForTerminal(fault?.message ?? '')}; ${numberOf(entries, 'entry before it is', 'entries before it are')} sound`
+  return `${paint.red('✖ the event log was altered')} at entry ${fault?.version ?? 0}: ${escapeForTerminal(fault?.message ?? '')}; ${numberOf(entries, 'entry before it is', 'entries before it are')} sound`
 }
 
 /** `exit=0 log=3f2a…`; what the sentence says already is left out. */
@@ -310,6 +310,6 @@ function markdownLines({ name, lines, entries, head, fault }: AuditTrail): reado
     '',
     fault === null
       ? `${numberOf(entries, 'entry')}, chained; the last is ${markdownCode(head)}.`
-      : `**The journal was altered at entry ${fault.version}:** ${markdownText(fault.message)}. ${numberOf(entries, 'entry before it is', 'entries before it are')} sound.`,
+      : `**The event log was altered at entry ${fault.version}:** ${markdownText(fault.message)}. ${numberOf(entries, 'entry before it is', 'entries before it are')} sound.`,
   ]
 }

@@ -64,7 +64,7 @@ function lineOf(
     ...(judged.who === 'engine' ? [] : [`by ${escapeForTerminal(judged.who)}`]),
     ago(judged.at, now()),
     `entry ${judged.entry}`,
-    ...(judged.isCurrent ? [] : [`in run ${judged.visit}, not since`]),
+    ...(judged.isCurrent ? [] : [`last checked in run ${judged.visit}`]),
     ...(judged.log === null ? [] : [`output ${judged.log.sha256.slice(0, 12)}`]),
   ]
   const said = judged.said === null || holds !== false ? [] : judged.said.split('\n')

@@ -94,7 +94,7 @@ function digestLines(context: Context, told: Digest): readonly string[] {
     ),
     ...list('skipped', told.skipped),
     ...told.setbacks.map(({ task, times, last }) =>
-      line('again', `${task} failed or was lost ${times}×: ${escapeForTerminal(last)}`),
+      line('again', `${task} failed or was interrupted ${times}×: ${escapeForTerminal(last)}`),
     ),
     ...told.decided.map(({ task, verdict, by, rationale }) =>
       line(
@@ -125,7 +125,9 @@ function digestLines(context: Context, told: Digest): readonly string[] {
       return `  ${paint.yellow('waits'.padEnd(10))} ${askedWords(item)}${who}, since ${ago(item.since, now)}`
     }),
     ...told.blocked.slice(0, SHOWN_MAX).map(({ why: because }) => red('blocked', escapeForTerminal(hintText(because)))),
-    ...told.next.slice(0, SHOWN_MAX).map(({ why: because }) => line('next', escapeForTerminal(hintText(because)))),
+    ...(told.status === 'draft'
+      ? [line('next', `not started: planfold run ${escapeForTerminal(told.name)}`)]
+      : told.next.slice(0, SHOWN_MAX).map(({ why: because }) => line('next', escapeForTerminal(hintText(because))))),
   ]
 }
 

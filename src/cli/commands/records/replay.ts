@@ -37,9 +37,7 @@ function lines(context: Context, told: Replay, durationMs: number): readonly str
     ...(fault === null ? [] : faultLines(context, fault, told)),
     ...(reenacted.entries === 0
       ? []
-      : [
-          `  ${count(reenacted.attempts, 'attempt was', 'attempts were')} answered from the event log, and nothing was run.`,
-        ]),
+      : [`  ${count(reenacted.attempts, 'recorded attempt was', 'recorded attempts were')} reused; nothing was run.`]),
     paint.dim(`  trace ${told.trace}`),
   ]
 }
@@ -68,7 +66,7 @@ function faultLines({ paint }: Context, fault: ReplayFault, { entries }: Replay)
 }
 
 const HINTS: Readonly<Record<ReplayFault['type'], string>> = {
-  chain: 'keep this state folder as it is, and compare it with a copy; `planfold check` looks at all plans',
+  chain: 'keep this data folder as it is, and compare it with a copy; `planfold check` looks at all plans',
   unknown: 'use the Planfold version that wrote it; entries from here on were not checked',
   diverged: 'the event log was altered with valid hashes, or the rules changed: keep it and report it',
 }

@@ -47,7 +47,7 @@ Running tasks continue. A proposal is for the current revision; if the plan chan
     program
       .command(name)
       .description(description)
-      .argument('<plan>', `${PLAN}; leave it out if only one plan is unfinished`)
+      .argument('<plan>', OPTIONAL_PLAN)
       .argument('[id]', 'id of the proposal; optional if only one is pending')
       .option('--hash <hash>', 'decide only if the proposal still has this hash')
   judging('accept', 'accept a proposed change')
@@ -72,7 +72,7 @@ Running tasks continue. A proposal is for the current revision; if the plan chan
 
   program
     .command('converge')
-    .description('run the final checks, add tasks for failed ones, run; repeat until all pass')
+    .description('fix until the checks pass: run the final checks, add tasks for failed ones, run them, repeat')
     .argument('<plan-or-file>', 'plan file, or name or UUID of a plan, also a finished one')
     .option('--with <command>', 'run this script for each failed check (default: add tasks to claim)')
     .addOption(
@@ -82,13 +82,13 @@ Running tasks continue. A proposal is for the current revision; if the plan chan
     )
     .option('--timeout <duration>', 'stop after this time, e.g. 30m', duration)
     .option('-w, --wait', 'keep running while the plan waits for people or agents')
-    .option('--repeat', 're-run completed unsafe tasks that changed')
-    .option('--keep-done', 'do not re-run completed unsafe tasks that changed')
+    .option('--repeat', 'if completed unsafe tasks changed: run them again')
+    .option('--keep-done', 'if completed unsafe tasks changed: keep their results, do not run them again')
     .addHelpText(
       'after',
       `
-A failed plan continues first: only what failed, was undone or changed runs again, with what comes after it.
-The script gets PLANFOLD_CRITERION, PLANFOLD_EVIDENCE and PLANFOLD_ROUND. If interrupted, the script runs again.
+A failed plan continues first: completed tasks are kept; failed, undone and changed tasks, and the tasks after them, run again.
+The script gets the failed check in PLANFOLD_CRITERION, its result in PLANFOLD_EVIDENCE, and the round in PLANFOLD_ROUND. If interrupted, the script runs again.
 
 Example:
   planfold converge plan.yaml --with './fix.sh' --rounds 3

@@ -147,10 +147,10 @@ const LISTEN_TROUBLES: {
 } = {
   EADDRINUSE: [EXIT.refused, 'is taken by another process', CHOOSE_PORT],
   EACCES: [EXIT.refused, 'may not be used by you', CHOOSE_PORT],
-  EADDRNOTAVAIL: [EXIT.usage, 'is no address of this machine', 'use --host 127.0.0.1'],
-  ENOTFOUND: [EXIT.usage, 'is no address that is known here', 'use --host 127.0.0.1'],
-  EAI_AGAIN: [EXIT.usage, 'is no address that is known here', 'use --host 127.0.0.1'],
-  EINVAL: [EXIT.usage, 'is no address to listen on', 'use --host 127.0.0.1'],
+  EADDRNOTAVAIL: [EXIT.usage, 'is not an address of this machine', 'use --host 127.0.0.1'],
+  ENOTFOUND: [EXIT.usage, 'is not a known address', 'use --host 127.0.0.1'],
+  EAI_AGAIN: [EXIT.usage, 'is not a known address', 'use --host 127.0.0.1'],
+  EINVAL: [EXIT.usage, 'is not an address to listen on', 'use --host 127.0.0.1'],
 }
 
 /** Asks for tokens; the owner's is made at the first start, and the link lets the owner's browser in once. */
@@ -317,7 +317,7 @@ function databaseOf(context: Context, { database }: ServeOptions): string | unde
     throw usage(`there is no folder '${dirname(folder)}' for --database`, 'check the path, or make the folder')
   if (isFile) return folder
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === true)
-    throw usage(`'${database}' is no state folder`, 'name the folder that holds planfold.db')
+    throw usage(`'${database}' is not a Planfold data folder`, 'name the folder that contains planfold.db')
   return path
 }
 

@@ -16,7 +16,7 @@ export function addServing(program: Command, act: Act): void {
     .description('start the HTTP server and run plans')
     .addOption(new Option('--port <number>', 'port to listen on; 0 for any free port').argParser(port).default(PORT))
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--database <folder>', 'state folder, like --dir; or its planfold.db')
+    .option('--database <folder>', 'same as --dir, or the planfold.db in that folder')
     .option('--root <folder>', 'workspace (default: the current project)')
     .option('--no-auth', 'disable authentication; localhost only')
     .option('--tls-cert <file>', 'TLS certificate, in PEM')
@@ -28,7 +28,7 @@ export function addServing(program: Command, act: Act): void {
         .choices(['debug', 'info', 'warn', 'error', 'silent'])
         .default('info'),
     )
-    .option('--no-drive', 'do not run plans; only serve the API')
+    .option('--no-drive', 'serve only the API and the web UI; do not run plans')
     .addOption(new Option('--max-plans <n>', 'run at most this many plans at once').argParser(count).default(16))
     .addHelpText(
       'after',
@@ -40,8 +40,8 @@ The printed link works once; programs use the token in .planfold/server/token. C
   program
     .command('mcp')
     .description('serve plans to an agent over MCP (standard input and output)')
-    .option('--run', 'also run the tasks of plans that Planfold runs, while the agent is connected')
-    .option('--compat', 'offer the tool manage_plan instead of plan_read and plan_write')
+    .option('--run', 'also run tasks that are not external (commands, edits, …) while the agent is connected')
+    .option('--compat', 'for agents that expect one tool: offer manage_plan instead of plan_read and plan_write')
     .action((options: McpCommandOptions) => act(async context => (await import('./mcp.ts')).serveMcp(context, options)))
 
   const token = program

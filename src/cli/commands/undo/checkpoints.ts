@@ -19,6 +19,7 @@ import { EXIT, notFound, refused, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
 import { ago, dateAndTime } from '../../terminal/elapsed-time.ts'
+import { planWord } from '../../terminal/paint.ts'
 import { table } from '../../terminal/table.ts'
 import { shownPath } from '../../text/path-text.ts'
 import { changeKind, type Happened, standingShort, standingWords, whyWords } from '../../text/rollback-result.ts'
@@ -234,7 +235,7 @@ function listLines(
   ])
   return [
     ...(earlier === 0 ? [] : [paint.dim(`… ${earlier} earlier ones: planfold checkpoints list ${name} --all`)]),
-    ...table(paint, ['checkpoint', 'entry', 'when', 'taken', 'wrote', 'holds'], rows, terminal?.columns() ?? null),
+    ...table(paint, ['checkpoint', 'entry', 'when', 'created', 'wrote', 'saved'], rows, terminal?.columns() ?? null),
     paint.dim(`Roll back to one: planfold rollback ${name} --to CHECKPOINT (--dry-run shows what would happen)`),
   ]
 }
@@ -260,7 +261,7 @@ function cardLines({ paint }: Context, plan: string, card: CheckpointCard): read
     paint.bold(escapeForTerminal(card.name)),
     line('created', `${dateAndTime(card.at)}, ${whyWords(card)}`),
     line('entry', `${card.version} of ${plan}, revision ${card.revision}`),
-    line('plan', card.status),
+    line('plan', planWord(card.status)),
     line('completed', card.completed.length === 0 ? 'nothing yet' : card.completed.join(', ')),
     ...(card.paths === null ? [] : [line('wrote', `${card.paths} ${card.paths === 1 ? 'path' : 'paths'}`)]),
     ...Object.entries(card.outputs).map(([task, outputs]) => line('outputs', `${task} ${JSON.stringify(outputs)}`)),
@@ -268,11 +269,11 @@ function cardLines({ paint }: Context, plan: string, card: CheckpointCard): read
       line('decided', `${task} ${verdict}${rationale === '' ? '' : `: ${rationale}`}`),
     ),
     ...card.evidence.map(({ task, criterion, holds }) =>
-      line('judged', `${task}: ${criterion} ${holds === null ? 'not checked' : holds ? 'passed' : 'failed'}`),
+      line('checked', `${task}: ${criterion} ${holds === null ? 'not checked' : holds ? 'passed' : 'failed'}`),
     ),
     ...standingWords(card.standing).map(([word, text]) => (word === 'not there' ? warn(word, text) : line(word, text))),
     ...(card.standing.snapshot === undefined && card.standing.lacks === undefined
-      ? [line('files', 'only the files that the plan wrote since are known; others are not stored here')]
+      ? [line('files', 'stores only files written by the plan, not the others')]
       : []),
     paint.dim(`  files since then: planfold checkpoints diff ${plan} ${escapeForTerminal(card.name)}`),
   ]

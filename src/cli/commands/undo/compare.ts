@@ -88,7 +88,7 @@ function runRows(a: RunFacts, b: RunFacts): readonly (readonly Cell[])[] {
     row('status', run => run.status),
     ...(a.origin === null && b.origin === null
       ? []
-      : [row('made from', ({ origin }) => [a, b].find(({ id }) => id === origin)?.name ?? origin ?? '')]),
+      : [row('forked from', ({ origin }) => [a, b].find(({ id }) => id === origin)?.name ?? origin ?? '')]),
     row('revision', ({ revision, hash }) => `${revision} (${hash.slice(0, 12)})`),
     row('time', ({ durationMs }) => (durationMs === null ? 'unfinished' : elapsed(durationMs))),
     row('work', ({ workMs }) => elapsed(workMs)),
@@ -108,7 +108,7 @@ function definitionLines({ paint }: Context, { definition }: Comparison, columns
   return ['the definitions differ:', ...cutTo.map(line => `  ${cut(line, columns - 2)}`)]
 }
 
-const HEADS = ['task', 'a', 'tries', 'time', 'b', 'tries', 'time', 'differs']
+const HEADS = ['task', 'a', 'attempts', 'time', 'b', 'attempts', 'time', 'differs']
 
 function taskRow({ paint }: Context, pair: TaskPair): readonly Cell[] {
   const { task, renamed, a, b, differs } = pair
@@ -125,7 +125,7 @@ const cells = (facts: TaskFacts | null): readonly Cell[] =>
   facts === null
     ? ['–', '', '']
     : facts.brought
-      ? [facts.status, 'brought', '']
+      ? [facts.status, 'inherited', '']
       : [facts.status, triesOf(facts), facts.attempts === 0 ? '' : elapsed(facts.durationMs)]
 
 const triesOf = ({ attempts, visits }: TaskFacts): string =>
@@ -145,7 +145,7 @@ function wordsOf({ a, b, differs, outputs }: TaskPair): string {
 
 const hashOf = (hash: string | null | undefined): string =>
   hash === undefined
-    ? 'untouched'
+    ? 'unchanged'
     : hash === null
       ? 'removed'
       : cut(/^[0-9a-f]{64}$/.test(hash) ? hash.slice(0, 12) : hash, 16)

@@ -115,7 +115,7 @@ function lines(
     line('works in', `${place} (${what})`),
     line(
       'files',
-      `files of the plan as of entry ${from}; other files as they ${others === 'then' ? 'were then' : 'are now'}`,
+      others === 'then' ? `as of entry ${from}` : `files of the plan as of entry ${from}; other files as they are now`,
     ),
     ...(left.paths === 0
       ? []

@@ -151,7 +151,11 @@ async function tell(
     )
   const summary = await engine.ask({ type: 'summary', plan })
   const undone =
-    preview.adopted === undefined ? 'the last rollback was undone' : `the adoption of ${preview.adopted} was undone`
+    preview.adopted !== undefined
+      ? `the adoption of ${preview.adopted} was undone`
+      : preview.redoes === true
+        ? 'what was undone last was redone'
+        : 'the last rollback was undone'
   const what = kind === 'undo' ? undone : doneWords(asked)
   const status = summary?.status ?? 'paused'
   const { type, ...outcome } = ended

@@ -83,6 +83,26 @@ test("a rollback of some tasks or files says what it does, and what undo put bac
   expect(told.stdout).toContain('plan paused: reverted what pack wrote')
 })
 
+test('undo twice is a redo, and says so; the third is an undo again', async () => {
+  await place.say(context => rollback(context, 'release', { yes: true }))
+  const heads: string[][] = []
+  for (let nth = 1; nth <= 3; nth += 1) {
+    const { stdout } = await place.say(context => undo(context, 'release', {}))
+    heads.push(stdout.split('\n').filter(line => /^(undo|redo) |^✔ |: planfold undo/.test(line)))
+  }
+  const undone = [
+    expect.stringMatching(/^undo the last rollback of release \(back to entry \d+\)$/),
+    '✔ release: the last rollback was undone; 3 paths changed',
+    '  Redo: planfold undo release',
+  ]
+  const redone = [
+    expect.stringMatching(/^redo what was undone last in release \(back to entry \d+\)$/),
+    '✔ release: what was undone last was redone; 3 paths changed',
+    '  Undo: planfold undo release',
+  ]
+  expect(heads).toEqual([undone, redone, undone])
+})
+
 test('decisions that get lost are named, with who made them', async () => {
   await place.write(
     'gated.yaml',
@@ -104,7 +124,7 @@ test('a compensation that fails stops it, with its reason, its output and the co
   await place.say(context => run(context, 'failing.yaml', { start: true }))
   const stopped = await place.say(context => rollback(context, 'failing', { yes: true }))
   expect(stopped).toMatchObject({ exit: 1 })
-  expect(stopped.stdout).toContain('compensation of make failed: exit 7')
+  expect(stopped.stdout).toContain('undo step of make failed: exit 7')
   expect(stopped.stdout).toContain('planfold log failing make --output\n')
   expect(stopped.stdout).toContain('\n  Next: planfold rollback failing\n    or: planfold rollback failing --force')
 })
@@ -131,7 +151,7 @@ test('visits that were opened by going back count as retries nowhere', async () 
   expect(tasks.map(({ a }) => a.visits)).toEqual([1, 1])
   const handed = await place.say(context => handoff(context, 'release', {}), { json: true })
   const { postmortem } = (JSON.parse(handed.stdout) as { data: { postmortem: string } }).data
-  expect(postmortem).not.toContain('Tried again')
+  expect(postmortem).not.toContain('Retries')
 })
 
 test('--keep-mine is no failure: what was to stay stays, and so does the folder it lies in', async () => {

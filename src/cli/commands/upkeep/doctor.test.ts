@@ -35,7 +35,7 @@ describe('planfold doctor', () => {
   test('works without a state folder, and makes none', async () => {
     const { exit, of } = await found()
     expect(exit).toBe(0)
-    expect(of('state')).toMatchObject([{ status: 'ok', message: expect.stringContaining('there is no state') }])
+    expect(of('state')).toMatchObject([{ status: 'ok', message: expect.stringContaining('no data in') }])
     for (const part of ['node', 'sqlite', 'git', 'disk', 'clock', 'permissions', 'models'] as const)
       expect([part, of(part).map(({ status }) => status)]).toEqual([part, ['ok']])
     expect(of('sandbox')).toHaveLength(1)
@@ -54,7 +54,7 @@ describe('planfold doctor', () => {
     fs.chmodSync(state, 0o755)
     const said = await place.say(doctor)
     expect(said.exit).toBe(0)
-    expect(said.stdout).toMatch(/! permissions +others may look into .*\n {2}repair: chmod 700 /)
+    expect(said.stdout).toMatch(/! permissions +others can read .*\n {2}repair: chmod 700 /)
     fs.chmodSync(state, 0o777)
     expect(await found()).toMatchObject({ exit: 1, ok: false })
   })
@@ -110,13 +110,20 @@ describe('planfold doctor', () => {
     message: RegExp,
     repair: RegExp,
   ][] = [
-    ['others may look into it', state => fs.chmodSync(state, 0o755), 'permissions', 'warning', /may look/, /chmod 700/],
+    [
+      'others may look into it',
+      state => fs.chmodSync(state, 0o755),
+      'permissions',
+      'warning',
+      /others can read/,
+      /chmod 700/,
+    ],
     [
       'others may write into it',
       state => fs.chmodSync(state, 0o777),
       'permissions',
       'problem',
-      /may write/,
+      /others can write to/,
       /chmod 700/,
     ],
     [
@@ -124,7 +131,7 @@ describe('planfold doctor', () => {
       state => fs.chmodSync(join(state, '..'), 0o777),
       'permissions',
       'warning',
-      /put another folder in place/,
+      /replace the data folder/,
       /chmod o-w/,
     ],
     [
@@ -136,7 +143,7 @@ describe('planfold doctor', () => {
       },
       'permissions',
       'problem',
-      /leads nowhere/,
+      /broken symbolic link/,
       /remove the link/,
     ],
     [
@@ -148,7 +155,7 @@ describe('planfold doctor', () => {
       },
       'permissions',
       'problem',
-      /is no folder/,
+      /is not a folder/,
       /move it away/,
     ],
     [
@@ -241,7 +248,7 @@ describe('planfold doctor', () => {
       },
       'models',
       'problem',
-      /lies in the workspace/,
+      /is in the workspace/,
       /keep it elsewhere/,
     ],
   ]

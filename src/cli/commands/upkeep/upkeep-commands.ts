@@ -22,7 +22,7 @@ export function addKeeping(program: Command, act: Act): void {
 
   program
     .command('check')
-    .description('check the store for corruption (like git fsck)')
+    .description('check the stored data for corruption (like git fsck)')
     .option('--read-data', 'also read every stored file')
     .action((options: { readData?: boolean }) =>
       act(async context => (await import('./check.ts')).check(context, options)),
@@ -30,18 +30,18 @@ export function addKeeping(program: Command, act: Act): void {
 
   program
     .command('doctor')
-    .description('check this machine and the state folder, and say how to repair what is wrong')
+    .description('check this machine and the data folder, and say how to fix problems')
     .addHelpText(
       'after',
       `
-Node, SQLite, git, the sandbox, disk, clock, permissions and settings are tried, not only looked up. Exit 1 when there is a problem;
-a warning alone is exit 0.`,
+It tests Node, SQLite, git, the sandbox, disk, clock, permissions and settings. Exit 1 if there is a problem;
+exit 0 if there are only warnings.`,
     )
     .action(() => act(async context => (await import('./doctor.ts')).doctor(context)))
 
   program
     .command('capabilities')
-    .description('list what tasks can do, with effects, risks and whether it works on this machine')
+    .description('list the kinds of tasks, with effects, risks and whether each works on this machine')
     .action(() => act(async context => (await import('./capabilities.ts')).listCapabilities(context)))
 
   program
@@ -74,14 +74,15 @@ statuses, they are the current ones; a plan file (YAML, JSON) has none.`,
   program
     .command('import')
     .description('import a plan from another format, without starting it')
-    .argument('<file-or-folder>', 'plan file, Backlog.md folder or tables of a planner; - reads standard input')
+    .argument('<file-or-folder>', 'plan file, Backlog.md folder, or planner tables (see below); - reads standard input')
     .option('--from <format>', 'format of the file, see `planfold formats` (default: detected)')
     .option('--name <name>', 'name of the plan (default: the name in the file)')
     .option('--start', 'start the plan at once')
     .addHelpText(
       'after',
       `
-Finished tasks stay finished. Tables (task_plans, task_executions, … as JSON or SQLite) become one plan per row.`,
+Finished tasks stay finished. Planner tables are those of a planner that keeps its plans in a database (task_plans,
+task_executions, …), as JSON or SQLite; each row becomes one plan.`,
     )
     .action((file: string, options: ImportOptions) =>
       act(async context => (await import('../formats/import.ts')).importPlan(context, file, options)),

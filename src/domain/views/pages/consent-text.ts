@@ -225,9 +225,10 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
   // A database is a file: nothing is reached.
   if (does.type !== 'request' || does.to !== 'db') {
     lines.push(field('network', networkOf(shown, say)))
-    lines.push(field('hosts', listOf(shown.hosts, 'not declared', say)))
+    if (shown.hosts.length > 0) lines.push(field('hosts', listOf(shown.hosts, 'none', say)))
   }
-  lines.push(field('cost', visible(shown.cost)))
+  // The journal keeps its words: they are part of what was approved.
+  lines.push(field('cost', shown.cost === 'no budget said' ? 'no budget set' : visible(shown.cost)))
   for (const command of shown.besides) {
     const [, label = '', text = ''] = /^([^:]*): (.*)$/s.exec(command) ?? []
     if (text.includes('\n')) lines.push(field('also runs', `${visible(label)}:`), ...block(text))

@@ -20,9 +20,9 @@ export function bundle(files: readonly TextFile[]): string {
 /** Why these files cannot stand in one text; null when they can. */
 export function bundleFault(files: readonly TextFile[]): string | null {
   const marked = files.find(({ text }) => text.split(/\r?\n/).some(line => MARK.test(line)))
-  if (marked !== undefined) return `${marked.name} holds a line that looks like the name of a file`
+  if (marked !== undefined) return `${marked.name} contains a line that looks like the name of a file`
   const strange = files.find(({ name }) => !isFileName(name))
-  return strange === undefined ? null : `${JSON.stringify(strange.name)} is no name for a file of a task`
+  return strange === undefined ? null : `${JSON.stringify(strange.name)} is not a valid name for a task file`
 }
 
 /** Null for a text that is one file. `line` is where the file's own text begins, counted from 1. */

@@ -172,9 +172,9 @@ describe('Backlog.md', () => {
   it('a folder is one text, and comes apart again', () => {
     expect(unbundle(bundle(FILES))!.map(({ name, text }) => ({ name, text }))).toEqual(FILES)
     expect(readFolder(FILES)).toMatchObject({ text: bundle(FILES), reading: { ok: true } })
-    expect(bundleFault([{ name: 'a.md', text: 'x\n<!-- file: b.md -->\n' }])).toContain('a.md holds a line')
-    expect(bundleFault([{ name: '../a.md', text: '' }])).toContain('is no name')
-    expect(bundleFault([{ name: '.hidden', text: '' }])).toContain('is no name')
+    expect(bundleFault([{ name: 'a.md', text: 'x\n<!-- file: b.md -->\n' }])).toContain('a.md contains a line')
+    expect(bundleFault([{ name: '../a.md', text: '' }])).toContain('is not a valid name')
+    expect(bundleFault([{ name: '.hidden', text: '' }])).toContain('is not a valid name')
   })
 
   it('one file alone is a plan of one task', () => {
@@ -276,7 +276,7 @@ describe('spec-kit', () => {
     expect(wrong(specKit, '# Tasks: x\n- [ ] T001 a\n- [ ] T001 b\n')[0]).toMatch(/^3:1 two tasks are called 'T001'/)
     const group = (phase: number) =>
       `## Phase ${phase}: p\n${Array.from({ length: 1_000 }, (_, index) => `- [ ] T${phase}${String(index).padStart(4, '0')} [P] x\n`).join('')}`
-    expect(wrong(specKit, `# Tasks: x\n${group(1)}${group(2)}`)[0]).toContain('too many tasks stand side by side')
+    expect(wrong(specKit, `# Tasks: x\n${group(1)}${group(2)}`)[0]).toContain('too many tasks run in parallel')
   })
 })
 

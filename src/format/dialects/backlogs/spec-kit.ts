@@ -293,7 +293,7 @@ function read(source: Source): Reading {
   const nameAt = (index: number): TaskName => names.name(ids[index]!) as TaskName
   const soft = sequence(items, nameAt)
   if (soft === null) {
-    draft.refuseAt(items[0]!.line, 1, 'too many tasks stand side by side', 'take some [P] away, or split the list up')
+    draft.refuseAt(items[0]!.line, 1, 'too many tasks run in parallel', 'remove some [P], or split the list')
     return draft.reading({})
   }
   const hard = items.map((item, index) => {

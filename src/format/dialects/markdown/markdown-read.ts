@@ -183,7 +183,7 @@ class Level {
     this.#draft.trace.mark([...path, 'extra'], { line: said.at, column: 1 })
     this.#draft.warn(
       [...path, 'extra'],
-      `'${clip(rest[0]!)}' is no path inside the workspace`,
+      `'${clip(rest[0]!)}' is not a path inside the workspace`,
       'it is kept, but is not part of what the task may write',
     )
   }

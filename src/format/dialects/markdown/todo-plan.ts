@@ -59,7 +59,7 @@ function readSteps(draft: DocumentBuilder, list: readonly Json[], key: string): 
     if (isMap(step)) return step
     draft.refuse({
       path: [key, index],
-      message: 'a step is a map of keys',
+      message: 'a step must be a mapping (key: value)',
       hint: 'write {"id": "a", "description": "…", "status": "TODO"}',
     })
     return {}

@@ -117,7 +117,7 @@ function printedWords(task: TaskDefinition): string {
 
 export const planRecord: Dialect = {
   name: 'plan-record',
-  about: 'plan and task records with sequence_order, as the PlanStore answers them (JSON)',
+  about: 'plan and task records with sequence_order, as clients of the PlanStore HTTP API send them (JSON)',
   recognises: ({ value }) => {
     const parts = partsOf(value)
     return parts !== null && (parts.tasks.some(isRecord) || (parts.tasks.length === 0 && isSteps(parts.plan.steps)))
@@ -174,7 +174,7 @@ function read(source: Source): Reading {
   if (parts === null) {
     draft.refuse({
       path: [],
-      message: 'these are no records of a plan and its tasks',
+      message: 'these are not records of a plan and its tasks',
       hint: 'write {"plan": {…}, "tasks": [{"description": "…", "sequence_order": 1}]}',
     })
     return draft.reading({})
@@ -215,7 +215,7 @@ function readRecords(
     }
     draft.refuse({
       path: pathOf(index),
-      message: 'a task is a map of keys',
+      message: 'a task must be a mapping (key: value)',
       hint: 'write {"description": "…", "sequence_order": 1}',
     })
     return { task: {}, at: pathOf(index) }

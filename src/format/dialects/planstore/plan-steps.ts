@@ -29,7 +29,7 @@ import {
 
 export const planSteps: Dialect = {
   name: 'plan-steps',
-  about: 'steps with actions and parallel groups, as the PlanStore keeps them (JSON or YAML)',
+  about: 'steps with actions and parallel groups, as clients of the PlanStore HTTP API store them (JSON or YAML)',
   recognises: ({ map }) => map !== null && !Object.hasOwn(map, 'planfold') && isSteps(map.steps),
   read,
   print: (definition, status) => printPlanSteps(definition, status, read),
@@ -102,7 +102,7 @@ export function readSteps(draft: DocumentBuilder, steps: readonly Json[], level:
     if (isText(step)) return { title: step }
     draft.refuse({
       path: [...level.at, index],
-      message: 'a step is a map of keys or a line of text',
+      message: 'a step must be a mapping (key: value) or a line of text',
       hint: 'write {"step": 1, "action": "analyze"}',
     })
     return {}

@@ -44,7 +44,7 @@ const STEP_WORDS: StatusWords<TaskStatus> = statusWords({
 
 export const stepList: Dialect = {
   name: 'step-list',
-  about: 'steps with tools, params and dependencies, as a task planner stores them (JSON)',
+  about: 'steps with tools, params and dependencies, as planners that keep task_plans tables store them (JSON)',
   recognises: ({ map }) => {
     if (map === null || Object.hasOwn(map, 'planfold') || !isList(map.steps)) return false
     const telling = ['tool', 'retryable', 'max_retries']
@@ -76,7 +76,7 @@ function readSteps(draft: DocumentBuilder, list: readonly Json[], { variables, r
     if (isMap(step)) return step
     draft.refuse({
       path: ['steps', index],
-      message: 'a step is a map of keys',
+      message: 'a step must be a mapping (key: value)',
       hint: 'write {"id": "1", "description": "…", "tool": "search"}',
     })
     return {}

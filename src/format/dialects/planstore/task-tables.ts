@@ -70,7 +70,7 @@ function read(source: Source): Reading {
   const map = source.map ?? {}
   const plans = isList(map.task_plans) ? map.task_plans : []
   const row = plans[0]
-  if (!isMap(row)) return refused([], 'there is no plan in these tables', 'task_plans holds one row for each plan')
+  if (!isMap(row)) return refused([], 'there is no plan in these tables', 'task_plans has one row for each plan')
   if (plans.length > 1)
     return refused(
       ['task_plans', 1],
@@ -91,7 +91,7 @@ function read(source: Source): Reading {
     if (columns[key] === null) delete columns[key]
   }
   if (!isList(columns.steps))
-    return refused([...at, 'steps'], "the column 'steps' is no list", 'it holds the steps as JSON')
+    return refused([...at, 'steps'], "the column 'steps' is not a list", 'it holds the steps as JSON')
   const reading = stepList.read(new Source(JSON.stringify(columns)))
   if (!reading.ok) {
     for (const { message, hint = 'correct the row' } of reading.diagnostics)

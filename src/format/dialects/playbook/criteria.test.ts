@@ -125,9 +125,9 @@ test('each of the three ways is named and explained', () => {
   ]
   expect(all.map(criterionKind)).toEqual(['expression', 'command', 'verdict'])
   expect(all.map(explainCriterion)).toEqual([
-    'judged by the expression exit == 0',
-    'judged by the exit code of npm test',
-    'needs a verdict by a critic or a person',
+    'checked by the expression exit == 0',
+    'checked by the exit code of npm test',
+    'checked by a person',
   ])
 })
 

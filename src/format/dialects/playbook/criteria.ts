@@ -266,13 +266,13 @@ export function printCriterion(criterion: Criterion, known: Known): Json {
 export function explainCriterion(criterion: Criterion): string {
   switch (criterion.type) {
     case 'expect':
-      return `judged by the expression ${clip(criterion.expression)}`
+      return `checked by the expression ${clip(criterion.expression)}`
     case 'check': {
       const { command } = criterion
-      return `judged by the exit code of ${clip('argv' in command ? command.argv.join(' ') : command.script)}`
+      return `checked by the exit code of ${clip('argv' in command ? command.argv.join(' ') : command.script)}`
     }
     case 'prose':
-      return 'needs a verdict by a critic or a person'
+      return 'checked by a person'
     default:
       return criterion satisfies never
   }

@@ -206,7 +206,7 @@ class Reader {
       for (const fault of read.diagnostics)
         this.#faults.push({ ...fault, line: fault.line + first, column: fault.column + indent })
     } else if (!isMap(read.document.value))
-      this.#refuse(line, 0, "'input' is a map of keys", 'write a line for each: key: value')
+      this.#refuse(line, 0, "'input' must be a mapping (key: value)", 'write a line for each: key: value')
     else current[target] = read.document.value
   }
 

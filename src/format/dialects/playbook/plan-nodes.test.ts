@@ -160,7 +160,7 @@ describe('the text format', () => {
     ['task a\n  run: |\n      x\n    y\n', 'plan:4:5: error: the line is indented less than the block it stands in'],
     [
       'task a\n  input:\n    - x\n',
-      "plan:2:3: error: 'input' is a map of keys\n  hint: write a line for each: key: value",
+      "plan:2:3: error: 'input' must be a mapping (key: value)\n  hint: write a line for each: key: value",
     ],
     ['task a\n  input:\n    x: [1\n', 'plan:4:5: error: this is not valid YAML'],
     ['task a\n  needs: b\n  needs: c\n', "plan:3:3: error: 'needs' is there twice\n  hint: remove one of the two"],

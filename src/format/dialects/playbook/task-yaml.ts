@@ -45,6 +45,6 @@ function print(definition: PlanDefinition, status: StatusOf): Printed {
   const text = printed(yamlText(node), definition, status, read)
   const count = definition.tasks.filter(({ action }) => action.type !== 'verify').length
   if (count < 2) return text
-  const message = `task-yaml holds one task, and this plan has ${count}`
+  const message = `task-yaml files have one task, and this plan has ${count}`
   return { ...text, refused: { message, hint: 'plan-nodes writes the same tasks as a plan: --to plan-nodes' } }
 }
