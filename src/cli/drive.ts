@@ -130,14 +130,16 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   })
 
   async function pause(): Promise<void> {
-    reporter.say('pausing … (Ctrl-C again to force)')
+    reporter.say('pausing … (Ctrl-C again stops at once)')
     await composed.engine.submit(plan, {
       type: 'pause',
       reason: interrupted === 'SIGINT' ? 'interrupted' : 'terminated',
     })
     const unsafe = await unsafeRunning(composed, plan)
     if (unsafe.length > 0)
-      reporter.say(`pausing: waiting for ${unsafe.join(', ')} to finish (unsafe to interrupt; Ctrl-C again to force)`)
+      reporter.say(
+        `pausing: waiting for ${unsafe.join(', ')} to finish (unsafe to interrupt). Ctrl-C again stops ${unsafe.length === 1 ? 'it' : 'them'} now; you then decide whether ${unsafe.length === 1 ? 'it' : 'they'} succeeded`,
+      )
   }
 
   async function attached(holder: Holder): Promise<'free' | 'over'> {

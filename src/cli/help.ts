@@ -96,8 +96,8 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   'exit-codes': {
     about: 'what each exit code means',
     commands: [],
-    text: `  0    completed
-  1    the plan failed or was cancelled
+    text: `  0    success; of run and resume: the plan is completed
+  1    the plan, or what the command tried, failed
   2    bad input or usage
   3    refused: conflict, policy or missing permission
   4    not finished: waiting for a person, an agent, another plan or disk space, or paused

@@ -46,11 +46,11 @@ export async function tellPeople({ worker }: Composed, plan: PlanId): Promise<vo
 
 const TELL_MAX_MS = 15_000
 
-/** What happened. */
-export function printAccepted(context: Context, accepted: Accepted): void {
+/** What happened; `unchanged` where nothing did. */
+export function printAccepted(context: Context, accepted: Accepted, unchanged?: string): void {
   const { plan, name, version, events, claim } = accepted
   const data = { plan, name, version, events, ...(claim === undefined ? {} : { claim }) }
-  answer(context, data, () => acceptedLines(accepted))
+  answer(context, data, () => (events.length === 0 && unchanged !== undefined ? unchanged : acceptedLines(accepted)))
 }
 
 /** The same as sentences. */
@@ -75,6 +75,7 @@ export async function remarkHowToGoOn(context: Context, composed: Composed, plan
   const { ready, running } = summary.progress.counts
   if (ready + running > summary.claimable || summary.rollback !== undefined)
     printNote(context, `Next: planfold resume ${summary.name}`)
+  else if (summary.claimable > 0) printNote(context, `Next: planfold claim ${summary.name}`)
 }
 
 // An answer to what a task asks, given with one command. It is bound to what the gate asked when it was looked at: when it asks

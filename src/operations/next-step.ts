@@ -1,5 +1,6 @@
 // What can be done next in a plan: what is ready, what is to be done there, why the rest waits, and what others hold.
 
+import { advise, next } from '../domain/hint.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Briefing, Card } from '../domain/views/board.ts'
 import type { AnswerOf, Engine, TaskRecord } from '../engine/engine.ts'
@@ -33,9 +34,32 @@ export async function nextSteps(
   return {
     ready,
     briefings,
-    explained: (found?.explained ?? []).filter(each => isMeant(each.task)),
+    explained: await explainLost(
+      engine,
+      plan,
+      (found?.explained ?? []).filter(each => isMeant(each.task)),
+    ),
     held: (found?.held ?? []).filter(each => isMeant(each.task)),
   }
+}
+
+/** What a process had begun that has died is not running, though nobody has written it down yet. */
+async function explainLost(engine: Asked, plan: PlanId, explained: Next['explained']): Promise<Next['explained']> {
+  if (explained.length === 0) return explained
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (summary === null || summary.running.length === 0 || summary.holder?.alive === true) return explained
+  const board = (await engine.ask({ type: 'board', plan })) ?? []
+  const lost = new Set(
+    board.filter(card => card.status === 'running' && card.claimedBy === null).map(({ name }) => name),
+  )
+  return explained.map(one =>
+    lost.has(one.task)
+      ? {
+          ...one,
+          why: advise`'${one.task}' was running when the process died: ${next('resume', { plan: summary.name })}`,
+        }
+      : one,
+  )
 }
 
 export interface ReadyTasks extends Pick<Next, 'explained' | 'held'> {

@@ -162,7 +162,7 @@ describe('a plan outside the scope of a token, named in a body or a query', () =
     const own = await ask('POST', '/engine/orders', { plan: 'shown', order: { type: 'adopt' } })
     expect([own.status, own.body.detail]).toEqual([
       409,
-      expect.stringContaining("'shown' works in the workspace itself"),
+      expect.stringContaining("'shown' is not a fork: it works in the workspace itself"),
     ])
     const nothing = await ask('POST', '/engine/orders', { plan: 'shown', order: { type: 'restore', paths: ['x'] } })
     expect(nothing.body.detail).toContain("no version of 'x' is kept")

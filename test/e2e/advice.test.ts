@@ -118,3 +118,103 @@ it('several failed tasks are run again by one command', async () => {
   expect(status).toContain('  tasks    1/3 done or skipped: 2 failed · 1 skipped\n')
   expect(status).toContain('planfold resume q runs all 2 failed tasks again\n')
 })
+
+it('an order that changes nothing says what is so already, and a note or a halt says no more than it must', async () => {
+  await runs('p', 'tasks: [{ id: a }]\n')
+  expect((await here.planfold('pause', 'p')).stdout).toBe('plan paused\n')
+  expect((await here.planfold('pause', 'p')).stdout).toBe('p is already paused\n')
+  expect(await here.planfold('note', 'p', 'a', '-m', 'hi')).toEqual({
+    exit: 0,
+    stdout: 'note added to p a: hi\n',
+    stderr: '',
+  })
+  const halted = /^halted by ana@example\.com at \S+Z$/m
+  expect((await here.planfold('halt')).stdout).toMatch(halted)
+  expect((await here.planfold('halt', '--show')).stdout).toMatch(halted)
+  expect((await here.planfold('status')).stdout).toContain('by ana@example.com just now; nothing starts')
+  await here.planfold('halt', '--lift')
+  expect((await here.planfold('halt', '-m', 'fire')).stdout).toMatch(/Z: fire$/m)
+})
+
+it('whoever claims, reports and retries is told what is wrong and what is next', async () => {
+  await runs('ext', 'tasks: [{ id: a, accept: ["a person likes it"] }, { id: b, needs: [a] }]\n')
+  await here.planfold('claim', 'ext', 'a')
+  expect((await here.planfold('claim', 'ext', 'a')).stderr).toContain(
+    "error: task 'a' is claimed by ana@example.com, which is you\n",
+  )
+  expect((await here.planfold('claim', 'ext', 'a', '--as', 'bo')).stderr).toContain(
+    "error: task 'a' is claimed by ana@example.com\n",
+  )
+  expect((await here.planfold('done', 'ext', 'a', '--token', 'wrong')).stderr).toContain(
+    "error: this is not the token of the claim on 'a', which ana@example.com holds\n",
+  )
+  expect((await here.planfold('done', 'ext', 'a')).stdout).toBe('a waits for a person to confirm its checks\n')
+  expect((await here.planfold('approve', 'ext', 'a')).stderr).toBe('Next: planfold claim ext\n')
+  expect((await here.planfold('retry', 'ext', 'a')).stderr).toBe('Next: planfold claim ext\n')
+})
+
+it('a rejection without a reason is told as one, and a plan that nobody runs is not called running', async () => {
+  await runs('r', 'tasks: [{ id: g, gate: approval }, { id: h, gate: approval }]\n')
+  await here.planfold('reject', 'r', 'g')
+  expect((await here.planfold('status', 'r')).stdout).toContain('  failed   g: rejected, no reason given\n')
+  await runs('s', 'tasks: [{ id: g, gate: approval }, { id: a, needs: [g], run: ["true"], effect: pure }]\n')
+  await here.planfold('approve', 's', 'g')
+  expect((await here.planfold('show', 's')).stdout).toMatch(/^‖ s not running, revision 1/)
+})
+
+it('a final check that failed is seen in the contract', async () => {
+  await runs('f', 'tasks: [{ id: a, run: ["true"], effect: pure }]\ndone: [{ check: test -f x.txt }]\n')
+  expect((await here.planfold('status', 'f')).stdout).toContain(
+    '  failed   a check did not pass; see: planfold contract f\n',
+  )
+})
+
+it('money is added in US dollars, and nothing else is suggested', async () => {
+  for (const amount of ['5', '5 EUR'])
+    expect((await here.planfold('budget', 'add', 'x', '--cost', amount)).stderr).toContain(
+      "is invalid. Write an amount in US dollars: '2 USD'.\n",
+    )
+})
+
+it('what runs again after a rollback of single tasks is listed with every decision that is lost', async () => {
+  await runs(
+    'ct',
+    `tasks:
+  - { id: a, run: "echo hi > a.txt", write: [a.txt], network: [] }
+  - { id: c, needs: [a], gate: { type: decision, options: [{ id: x }, { id: y }] } }
+  - { id: q, needs: [c], gate: approval }
+`,
+  )
+  await here.planfold('choose', 'ct', 'c', 'x')
+  await here.planfold('approve', 'ct', 'q')
+  const said = await here.planfold('rollback', 'ct', '--tasks', 'a', '--to', 'c', '--dry-run')
+  expect(said.stdout).toContain('  decisions lost: c (chosen by ana@example.com), q (approved by ana@example.com)\n')
+})
+
+it('what was running when its process died is not said to be running', async () => {
+  await here.write('k.yaml', 'planfold: 1\nname: k\ntasks: [{ id: s, run: [sleep, "60"], effect: pure }]\n')
+  const running = here.start('run', 'k.yaml')
+  await running.until('s started')
+  expect((await here.planfold('next', 'k', '--explain')).stdout).toBe("'s' is running\n")
+  running.kill('SIGKILL')
+  await running.ended
+  expect((await here.planfold('next', 'k', '--explain')).stdout).toBe(
+    "'s' was running when the process died: planfold resume k\n",
+  )
+})
+
+it('a forecast of one task is of one attempt, though some tasks before it took two', async () => {
+  await runs(
+    'fc',
+    `policy: { budget: { attempts: 4 } }
+tasks:
+  - { id: a, run: "test -f x || { touch x; exit 75; }", effect: pure, retry: { attempts: 2, backoff: 1ms..1ms } }
+  - { id: b, needs: [a], run: ["true"], effect: pure }
+  - { id: c, needs: [b], run: ["true"], effect: pure }
+  - { id: d, needs: [c], run: ["true"], effect: pure }
+`,
+  )
+  const said = await here.planfold('budget', 'fc')
+  expect(said.stdout).toContain('used in all: 4 attempts')
+  expect(said.stdout).toMatch(/^forecast of the rest: about 1 attempt,/m)
+})

@@ -201,7 +201,7 @@ describe('the other commands', () => {
     })
     expect(await here.planfold('note', 'work', '-m', 'went \u001b[31mwell')).toMatchObject({
       exit: 0,
-      stdout: 'went \\u{1b}[31mwell\n',
+      stdout: 'note added to work: went \\u{1b}[31mwell\n',
     })
     const log = await here.planfold('log', 'work')
     expect(log.stdout).toContain('plan completed')

@@ -245,11 +245,11 @@ line'; printf 'again\\n' > docs/zeros`
     const before = hash()
     const said = await here.planfold('rollback', 'work', '--yes')
     expect(said.exit).toBe(3)
-    expect(said.stdout).toContain('! restore  src/a.txt  edited since by someone else')
-    expect(said.stdout).toContain('! delete   src/c.txt  edited since by someone else')
-    expect(said.stdout).toContain('! restore  docs/zeros  created since by someone else')
+    expect(said.stdout).toContain('! restore  src/a.txt  edited since, not by the plan')
+    expect(said.stdout).toContain('! delete   src/c.txt  edited since, not by the plan')
+    expect(said.stdout).toContain('! restore  docs/zeros  created since, not by the plan')
     expect(said.stdout).toContain('  planfold rollback work --keep-mine all\n')
-    expect(said.stderr).toMatch(/^error: nothing was changed: 3 paths edited by someone else since\nhint: /)
+    expect(said.stderr).toMatch(/^error: nothing was changed: 3 paths edited since, not by the plan\nhint: /)
     const json = JSON.parse((await here.planfold('rollback', 'work', '--json')).stdout) as {
       error: { code: string; conflicts: { path: string }[]; ways: { run: string }[] }
     }
@@ -316,7 +316,7 @@ line'; printf 'again\\n' > docs/zeros`
     const stopped = await here.planfold('undo', 'work')
     expect(stopped).toMatchObject({ exit: 3 })
     expect(stopped.stdout).toContain('planfold undo work --merge src/a.txt')
-    expect(stopped.stdout).toMatch(/! restore {2}src\/a.txt {2}edited since by someone else/)
+    expect(stopped.stdout).toMatch(/! restore {2}src\/a.txt {2}edited since, not by the plan/)
     const merged = await here.planfold('undo', 'work', '--merge', 'src/a.txt')
     expect(merged.exit).toBe(1)
     expect(merged.stdout).toContain('! work: the last rollback was undone, except 1 path; ')
@@ -470,7 +470,9 @@ tasks:
     )
     const forced = await here.planfold('rollback', 'failing', '--force')
     expect(forced.exit).toBe(1)
-    expect(forced.stdout).toMatch(/remains +what make did: exit 7/)
+    expect(forced.stdout).toMatch(
+      /remains +what make did, because its undo step failed \(exit 7: no way\); undo it manually/,
+    )
     expect(await here.files()).not.toContain('made.txt')
   })
 

@@ -273,7 +273,7 @@ export function waitingLines(
     ])
   if (waiting.length > WAITING_MAX)
     lines.push(paint.dim(`           … and ${waiting.length - WAITING_MAX} more: planfold inbox`))
-  for (const { id, what, by, text, form = [] } of questions.slice(0, WAITING_MAX)) {
+  for (const { id, what, by, text, form = [], pauses } of questions.slice(0, WAITING_MAX)) {
     const [sentence, ways] =
       what === 'question'
         ? [questionSentence({ by, text, task: null }, brief), formCommands(name, id, form)]
@@ -282,6 +282,9 @@ export function waitingLines(
             proposalAnswers(name, id).map(({ step }) => shortCommand(step)),
           ]
     lines.push(`  ${paint.yellow('answer')}   ${sentence}`, ...ways.map(line => `           ${line}`))
+    // The question about a budget offers one amount.
+    if (pauses === true && form[0]?.name === 'more')
+      lines.push(`           or add another amount: planfold budget add ${name} …`)
   }
   if (questions.length > WAITING_MAX)
     lines.push(paint.dim(`           … and ${questions.length - WAITING_MAX} more: planfold inbox`))

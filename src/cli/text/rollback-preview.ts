@@ -139,7 +139,7 @@ function fileLines({ paint }: Context, asked: Asked): readonly string[] {
   const told = files.filter(file => !right.includes(file))
   const counts = [
     ...(told.length > open.size ? [numberOf(told.length - open.size, 'path')] : []),
-    ...(open.size === 0 ? [] : [`${open.size} changed by someone else since`]),
+    ...(open.size === 0 ? [] : [`${open.size} changed since, not by the plan`]),
     ...(right.length === 0 ? [] : [`${right.length} already up to date`]),
   ]
   // What somebody has to choose about is told whole; of the rest, the first.
@@ -178,12 +178,12 @@ function wordsFor(
   const word = will === 'chmod' ? 'mode' : will
   if (conflict === undefined)
     return isKept(path) && will !== 'leave' ? ['keep', 'as the plan left it'] : [word, why ?? null]
-  const since = `${CONFLICTS[conflict]} by someone else${isRunning ? ', or by a running task' : ''}`
+  const since = `${CONFLICTS[conflict]}, not by the plan${isRunning ? ', or by a running task' : ''}`
   if (will === 'leave') return [word, `${why ?? ''}; ${since}`.replace(/^; /, '')]
   if (choice === null) return [word, since]
-  if (choice === 'mine') return ['keep', `${since}; yours is kept`]
-  if (choice === 'merge') return ['merge', `${since}; yours is backed up`]
-  return [word, `${since}; ${conflict === 'gone' ? 'it is restored' : 'yours is backed up'}`]
+  if (choice === 'mine') return ['keep', `${since}; your version is kept`]
+  if (choice === 'merge') return ['merge', `${since}; your version is backed up`]
+  return [word, `${since}; ${conflict === 'gone' ? 'it is restored' : 'your version is backed up'}`]
 }
 
 const CONFLICTS: Readonly<Record<NonNullable<FilePreview['conflict']>, string>> = {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Sha256 } from '../../domain/id.ts'
 import type { TreeEntry } from '../../workspace/workspace.ts'
-import { changeKind } from './rollback-result.ts'
+import { paint } from '../terminal/paint.ts'
+import { changeKind, resultLines } from './rollback-result.ts'
 
 describe('what happened to a path', () => {
   const file = (sha256: string, mode = 0o644): TreeEntry => ({
@@ -23,5 +24,27 @@ describe('what happened to a path', () => {
     [link, { type: 'link', target: 'b' } as const, 'changed', 'link to a → link to b'],
   ] as const)('%o → %o', (before, after, happened, how) => {
     expect(changeKind({ path: 'x', before, after })).toEqual({ happened, how })
+  })
+})
+
+describe('how a rollback ended', () => {
+  const stopped = {
+    type: 'rollback.stopped',
+    failure: { class: 'logic', message: 'the disk is full', retryable: false },
+    changes: null,
+  } as never
+  const told = { name: 'p', ended: stopped, status: 'failed' } as const
+  it('is told of what was wanted: a rollback, or the undo of one', () => {
+    const first = (what: string) => resultLines({ ...told, what }, paint(false))[0]
+    expect(first('rolled back to cp')).toBe('✖ p was not rolled back: the disk is full')
+    expect(first('the last rollback was undone')).toBe('✖ p: the last rollback was not undone: the disk is full')
+  })
+  it('names what remains as what a task did, and why as the failure of its undo step', () => {
+    const ended = { type: 'rollback.finished', paths: 0, changes: null } as never
+    const lines = resultLines(
+      { ...told, what: 'rolled back to cp', ended, failed: [{ task: 'c', why: 'exit 1' }] },
+      paint(false),
+    )
+    expect(lines[1]).toBe('  remains  what c did, because its undo step failed (exit 1); undo it manually')
   })
 })

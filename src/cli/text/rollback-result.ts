@@ -91,6 +91,7 @@ export function resultLines(
   paint: Paint,
   say: Say = words => `planfold ${words}`,
 ): readonly string[] {
+  const isUndo = what.endsWith('was undone')
   const line = (word: string, text: string, tint = paint.dim): string => `  ${tint(word.padEnd(8))} ${text}`
   const storedLines = (path: string, sha256: string): readonly string[] => [
     line('kept', `the previous version of ${shownPath(path)} is backed up as ${sha256}`, paint.yellow),
@@ -122,14 +123,21 @@ export function resultLines(
     ...kept.flatMap(({ path, sha256 }) => storedLines(path, sha256)),
   ]
   const undone = failed.map(({ task, why }) =>
-    line('remains', `what ${task} did: ${escapeForTerminal(why)}; undo it manually`, paint.red),
+    line(
+      'remains',
+      `what ${task} did, because its undo step failed (${escapeForTerminal(why)}); undo it manually`,
+      paint.red,
+    ),
   )
   if (ended.type === 'rollback.stopped') {
     const { failure, conflicts = [] } = ended
     const [first] = failed
+    const notDone = isUndo
+      ? `: ${escapeForTerminal(what).replace(/was undone$/, 'was not undone')}`
+      : ' was not rolled back'
     if (first !== undefined && again !== undefined)
       return [
-        `${paint.red('✖')} ${paint.bold(name)} was not rolled back: ${escapeForTerminal(reasonText(failure.message))}`,
+        `${paint.red('✖')} ${paint.bold(name)}${notDone}: ${escapeForTerminal(reasonText(failure.message))}`,
         ...details,
         line('output', say(`log ${name} ${first.task} --output`)),
         '  no file was changed; fix the cause and try again, or undo its effects by hand and continue without it',
@@ -137,8 +145,8 @@ export function resultLines(
         `    or: ${paint.bold(`${again} --force`)}   continues even if the undo step fails again`,
       ]
     return [
-      `${paint.red('✖')} ${paint.bold(name)} was not rolled back: ${escapeForTerminal(reasonText(failure.message))}`,
-      ...conflicts.map(path => line('changed', `${shownPath(path)} by someone else`, paint.yellow)),
+      `${paint.red('✖')} ${paint.bold(name)}${notDone}: ${escapeForTerminal(reasonText(failure.message))}`,
+      ...conflicts.map(path => line('changed', `${shownPath(path)}, not by the plan`, paint.yellow)),
       ...details,
       `  no file was changed${failure.hint === undefined ? '' : `; ${escapeForTerminal(hintText(failure.hint))}`}`,
     ]
@@ -149,7 +157,7 @@ export function resultLines(
     `${sign} ${paint.bold(name)}: ${escapeForTerminal(what)}${apart}; ${ended.paths === 0 ? 'no files changed' : `${numberOf(ended.paths, 'path')} changed`}`,
     ...undone,
     ...details,
-    `  ${what.endsWith('was undone') ? 'Redo' : 'Undo'}: ${paint.bold(say(`undo ${name}`))}`,
+    `  ${isUndo ? 'Redo' : 'Undo'}: ${paint.bold(say(`undo ${name}`))}`,
     ...(status === 'paused' ? [`  Next: ${paint.bold(say(`resume ${name}`))}`] : []),
   ]
 }

@@ -58,7 +58,7 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
   if (task.claim !== null)
     return refuse(
       'conflict',
-      `task '${id}' is claimed by ${task.claim.by}`,
+      `task '${id}' is claimed by ${task.claim.by}${task.claim.by === command.by ? ', which is you' : ''}`,
       advise`wait until it is reported or the claim expires, or claim another task; ${releaseHint(draft.state, task)}`,
     )
   if (command.alone === true && draft.state.counts.running > 0) {
@@ -178,7 +178,9 @@ export function report(draft: DecisionDraft, command: CommandOf<'report'>): Refu
   } else if (command.token === undefined ? task.claim.by !== command.by : task.claim.token !== command.token) {
     return refuse(
       'conflict',
-      `task '${id}' is claimed by ${task.claim.by}`,
+      command.token === undefined
+        ? `task '${id}' is claimed by ${task.claim.by}`
+        : `this is not the token of the claim on '${id}', which ${task.claim.by} holds`,
       advise`report with the token of the claim, or under that name; ${releaseHint(draft.state, task)}`,
     )
   }

@@ -25,6 +25,7 @@ import { newState } from '../state/fold.ts'
 import { countedVisits, type PlanState, sequenceOf, type TaskState } from '../state/state.ts'
 import { isClaimable } from '../state/task-index.ts'
 import { BLOCKS, SATISFIES, type TaskStatus } from '../status.ts'
+import { failedText } from './reason-text.ts'
 
 // What whoever takes a task in hand must know: what to do, with what, and what to report.
 
@@ -205,7 +206,7 @@ export function explain(state: PlanState, task: TaskState, now: Millis): Hint {
       return `'${id}' is ${task.status}`
     case 'failed': {
       const recovery = recoveryLine(state, task)
-      return `'${id}' failed: ${task.reason ?? ''}${recovery === null ? '' : `; ${recovery}`}`
+      return `'${id}' failed: ${failedText(task.reason)}${recovery === null ? '' : `; ${recovery}`}`
     }
     case 'skipped':
     case 'abandoned':

@@ -17,11 +17,17 @@ export function reasonText(reason: string, verb = ''): string {
   )
 }
 
+/** Why a task failed. Only a person who says no may leave the reason out. */
+export const failedText = (reason: string | null): string =>
+  reason === null || reason === '' ? 'rejected, no reason given' : reason
+
 const REASONS: { readonly [reason: string]: string } = {
   'every required task is completed': 'all required tasks completed',
   'the plan failed and goes on': 'continuing after the failure',
   'tried again by hand': 'manual retry',
   'the plan was given up': 'the plan was aborted',
+  interrupted: 'Ctrl-C',
+  terminated: 'stopped by a signal',
 }
 
 const TAKEN_BACK = /^what (.+) wrote was taken back$/
@@ -61,14 +67,19 @@ export const isPlainBlock = ({ choice, reason }: Chosen): boolean =>
   choice === 'block' && (PLAIN.has(reason.replace(CLASS, '')) || /^\w+ failure \((?:rejected|said)\)$/.test(reason))
 
 function whyBlocked(text: string): string {
-  const why = text.replace(CLASS, '')
+  const why = ONLY_CLASS.test(text) ? '' : text.replace(CLASS, '')
   if (why !== '') return why.replace('trying again would not help', 'a retry would not help')
-  return text.startsWith('transient') ? 'the failure may be temporary, but the task has no `retry`' : text
+  if (text.endsWith(' failure (rejected)')) return 'it was rejected'
+  return text.startsWith('transient')
+    ? 'the failure may be temporary, but the task has no `retry`'
+    : 'the task has no `retry`'
 }
 
 const RETRY = /^(.*?)retry (\d+) of (\d+) in ([\d.]+ s)(.*)$/
 /** The class of the failure, where nothing else is said of it. */
 const CLASS = /^(?:logic|unknown) failure(?: \((?!')[^)]*\))?(?:[:;] |$)|^\w+ failure(?: \((?!')[^)]*\))?[:;] /
+/** Nothing but the class, and perhaps the code: no rule was there to be passed over. */
+const ONLY_CLASS = /^\w+ failure(?: \((?!')[^)]*\))?$/
 const PLAIN: ReadonlySet<string> = new Set(['', 'trying again would not help'])
 
 /** Which part a note is about. */

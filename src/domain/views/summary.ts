@@ -16,6 +16,7 @@ import { BLOCKS, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../stat
 import { recoveryLine } from './board.ts'
 import { type Releases, releasesOf } from './gate-releases.ts'
 import { spokenAsks } from './gate-text.ts'
+import { failedText } from './reason-text.ts'
 import { tickedChecks } from './ticked-checks.ts'
 
 // How far a plan has come. Success rates are computed from the one vocabulary of statuses, here and nowhere else: of attempts for
@@ -339,7 +340,12 @@ function summarize(state: PlanState): Summary {
 
 function failedTask(plan: string, { definition: { id: task }, reason, handled, result }: TaskState): FailedTask {
   const hint = result?.status === 'failed' ? result.failure.hint : undefined
-  return { task, reason: reason ?? '', handled, ...(hint === undefined ? {} : { hint: aimHint(hint, { plan, task }) }) }
+  return {
+    task,
+    reason: failedText(reason),
+    handled,
+    ...(hint === undefined ? {} : { hint: aimHint(hint, { plan, task }) }),
+  }
 }
 
 function waitingOf(state: PlanState, task: TaskState, { asks, since, hash, ...gate }: OpenGate): Waiting {

@@ -38,3 +38,28 @@ it('does not tell that a gate asks which was decided in the same moment', () => 
   expect(visibleEvents([opened, decided, other])).toEqual([decided, other])
   expect(visibleEvents([decided, opened])).toEqual([decided, opened])
 })
+
+it('is not called completed while a person has to confirm the checks', () => {
+  const succeeded = { type: 'attempt.succeeded', task: name('a'), visit: 1, attempt: 1 } as unknown as Event
+  const opened = {
+    type: 'gate.opened',
+    task: name('a'),
+    asks: { type: 'verdict', criteria: ['it reads well'] },
+  } as unknown as Event
+  const decided = { type: 'gate.decided', task: name('a'), verdict: 'approved' } as unknown as Event
+  expect(visibleEvents([succeeded, opened])).toEqual([opened])
+  expect(visibleEvents([succeeded, opened, decided])).toEqual([succeeded, decided])
+})
+
+it('says in usual words why nothing is retried, and why a plan is paused', () => {
+  const block = (reason: string) =>
+    sentence({ type: 'recovery.chosen', task: name('a'), choice: 'block', reason } as unknown as Event)
+  expect(block('resource failure')).toBe('a: not retried: the task has no `retry`')
+  expect(block('policy failure (rejected)')).toBe('a: not retried: it was rejected')
+  expect(block('transient failure (exit:75)')).toBe(
+    'a: not retried: the failure may be temporary, but the task has no `retry`',
+  )
+  expect(block('logic failure (exit:1)')).toBe('a: not retried: the task has no `retry`')
+  expect(sentence({ type: 'plan.paused', reason: 'interrupted' } as Event)).toBe('plan paused: Ctrl-C')
+  expect(sentence({ type: 'plan.paused', reason: 'terminated' } as Event)).toBe('plan paused: stopped by a signal')
+})

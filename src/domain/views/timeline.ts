@@ -126,9 +126,16 @@ export function visibleEvents(events: readonly Event[]): readonly Event[] {
     events.slice(from).some(event => event.type === 'gate.decided' && event.task === task)
   const isChosen = (task: TaskName): boolean =>
     events.some(event => event.type === 'recovery.chosen' && event.task === task && event.choice === 'retry')
+  const isToConfirm = (task: TaskName, from: number): boolean =>
+    events
+      .slice(from)
+      .some(event => event.type === 'gate.opened' && event.task === task && event.asks.type === 'verdict') &&
+    !isDecided(task, from)
   return events.filter((event, at) => {
     if (event.type === 'gate.opened') return !isDecided(event.task, at)
     if (event.type === 'retry.scheduled') return !isChosen(event.task)
+    // Whose checks a person has to confirm is not completed yet.
+    if (event.type === 'attempt.succeeded') return !isToConfirm(event.task, at)
     // Who adds to the budget answers the question about it as well.
     if (event.type === 'question.answered') return !events.slice(0, at).some(isRaise)
     return event.type !== 'recovery.chosen' || !isPlainBlock(event)

@@ -151,7 +151,11 @@ const no = ({ message, hint }: Failure, { definition }: PlanState): WorkedOut =>
 function refuseFork(fork: PlanState, entries: readonly Entry[]): Refusal | null {
   const { name } = fork.definition
   if (fork.place === null)
-    return refuse('illegal-transition', `'${name}' works in the workspace itself`, 'there is nothing to bring over')
+    return refuse(
+      'illegal-transition',
+      `'${name}' is not a fork: it works in the workspace itself`,
+      'there is nothing to adopt',
+    )
   if (!isFork(createdBy(entries)))
     return refuse('not-supported', `'${name}' was not forked from a plan`, `take its branch: git merge plan/${name}`)
   if (fork.rollback !== null)

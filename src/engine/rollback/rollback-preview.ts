@@ -103,7 +103,10 @@ export async function workOut(
       resets,
       compensate,
       stays,
-      decisionsLost: decisionsLost(resets, since),
+      decisionsLost:
+        ask.tasks === undefined
+          ? decisionsLost(resets, since)
+          : decisionsLost(resets.filter(isStanding(state)), entries),
       git,
       kept: written.kept,
       command,
@@ -305,7 +308,15 @@ function staying(
   })
 }
 
-/** By people, since then, about tasks that will run again. What a rollback brings back as it was has its older decision. */
+/** What single tasks lead to runs again whenever it was decided; what is asked anew, or not yet, has nothing to lose. */
+const isStanding =
+  ({ tasks }: PlanState) =>
+  ({ task }: Reset): boolean => {
+    const status = tasks.get(task)?.status
+    return status !== 'pending' && status !== 'waiting'
+  }
+
+/** By people, in these entries, about tasks that will run again. What a rollback brings back as it was has its older decision. */
 function decisionsLost(resets: readonly Reset[], since: readonly Entry[]): Worked['decisionsLost'] {
   const again = new Set(resets.filter(({ status }) => status === 'pending').map(({ task }) => task))
   const last = new Map<TaskName, Worked['decisionsLost'][number]>()

@@ -394,6 +394,19 @@ export const AGENT_PROFILES: readonly AgentProfile[] = [
 
 export const profileOf = (name: AgentName): AgentProfile => AGENT_PROFILES.find(profile => profile.name === name)!
 
+/** None of its programs was found; any of them would do, and each comes with a package. */
+export function agentMissing({ title, package: own, acp, headless }: AgentProfile): {
+  readonly message: string
+  readonly hint: string
+} {
+  const programs = new Set([acp, headless].flatMap(road => road?.command[0] ?? []))
+  const packages = new Set([acp, headless].flatMap(road => (road === undefined ? [] : [road.package ?? own])))
+  return {
+    message: `${title} is not installed: ${[...programs].map(program => `'${program}'`).join(' or ')} is not on PATH`,
+    hint: `npm install -g ${[...packages].join(', or ')}`,
+  }
+}
+
 /** Any other program: it reads the brief, and its lines are shown as they are. */
 export const COMMAND_LINES: LinePaths = { session: ['session_id', 'sessionId'], text: ['text', 'content'], tools: [] }
 

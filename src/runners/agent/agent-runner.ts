@@ -25,7 +25,7 @@ import { converse } from './acp-road.ts'
 import { agentBrief } from './agent-brief.ts'
 import { furnish, openHome, setAside } from './agent-home.ts'
 import { AgentLog } from './agent-log.ts'
-import { COMMAND_LINES, filled, profileOf } from './agent-profiles.ts'
+import { agentMissing, COMMAND_LINES, filled, profileOf } from './agent-profiles.ts'
 import { spendingOf } from './agent-spending.ts'
 import {
   type Chosen,
@@ -116,8 +116,8 @@ function choose(attempt: Attempt, tools: RunnerTools): Chosen | Failure {
   const { acp, headless } = findAgent(place, profile)
   if (acp !== null) return { name: use, request, profile, road: 'acp', found: acp }
   if (headless !== null) return { name: use, request, profile, road: 'headless', found: headless }
-  const needed = profile.acp?.package ?? profile.package
-  return failure('logic', `${profile.title} is not installed`, `npm install -g ${needed}; ${ON_PATH}`)
+  const { message, hint } = agentMissing(profile)
+  return failure('logic', message, `${hint}; ${ON_PATH}`)
 }
 
 const ON_PATH = 'its program must be on PATH, outside of the workspace'

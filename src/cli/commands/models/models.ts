@@ -26,7 +26,10 @@ export async function listModels(context: Context): Promise<number> {
   answer(context, list, () => {
     const faults = list.faults.flatMap(({ message, hint }) => [`error: ${message}`, `hint: ${hint}`])
     if (list.models.length === 0)
-      return [...faults.map(line => escapeForTerminal(line)), 'no models. Name one: planfold models test PROVIDER/NAME']
+      return [
+        ...faults.map(line => escapeForTerminal(line)),
+        'no models in your settings (see `planfold models --help`). Try one: planfold models test PROVIDER/NAME',
+      ]
     const rows = list.models.map(({ name, url, key, price }) => [
       name === list.default ? `${name} (default)` : name,
       typeof key === 'string' ? key : key.from,

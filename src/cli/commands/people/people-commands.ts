@@ -68,7 +68,7 @@ Examples:
   planfold done release notes --token TOKEN
   planfold done release notes --token TOKEN --output file=NOTES.md --output words=250
 
-Planfold runs the acceptance checks of the task first. If one fails, the report is refused: fix the work and report again.`,
+A task that nobody has claimed is claimed for you first. Planfold runs the acceptance checks of the task first. If one fails, the report is refused: fix the work and report again.`,
     )
     .action((plan: string, task: string | undefined, options: DoneOptions) =>
       act(async context => (await import('./claim.ts')).done(context, plan, task, options)),
@@ -168,7 +168,7 @@ Examples:
       ),
     )
 
-  taskCommand('retry', 'run a task again')
+  taskCommand('retry', 'let a task run again; `resume` runs it')
     .option('-m, --reason <text>', 'why')
     .option('--repeat', 'also re-run completed tasks that are unsafe to repeat')
     .action((plan: string, task: string | undefined, options: RetryOptions) =>

@@ -1,9 +1,11 @@
 // `planfold note [PLAN] [TASK] -m …`: a remark in the journal, for whoever reads it later.
 
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
 import { findPlanOrTask } from '../../find-target.ts'
-import { orderAndTell } from '../../order.ts'
+import { submit, tellPeople } from '../../order.ts'
 
 export interface NoteOptions {
   readonly message: string
@@ -21,12 +23,20 @@ export async function note(
   const { field, line } = options
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findPlanOrTask(composed.engine, first, second)
-    await orderAndTell(context, composed, plan, {
+    const accepted = await submit(composed, plan, {
       type: 'note',
       text: options.message,
       ...(task === null ? {} : { task }),
       ...(field === undefined && line === undefined ? {} : { place: { field, line } }),
     })
+    const { name, version, events } = accepted
+    answer(
+      context,
+      { plan, name, version, events },
+      () => `note added to ${name}${task === null ? '' : ` ${task}`}: ${escapeForTerminal(options.message)}`,
+    )
+    // A remark moves nothing: what to do next is as before.
+    await tellPeople(composed, plan)
     return EXIT.done
   })
 }

@@ -11,7 +11,10 @@ import { type Context, withState } from '../../context.ts'
 import { drive, unsafeRunning } from '../../drive.ts'
 import { CliError, EXIT, usage } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
-import { orderAndTell } from '../../order.ts'
+import { orderAndTell, printAccepted, remarkHowToGoOn, submit } from '../../order.ts'
+
+/** What a halt without a reason is stored with; nobody is shown it. */
+export const NO_REASON = 'no reason was given'
 
 // `planfold halt`: the kill switch. Ends all work of all plans in this store; nothing begins until it is lifted.
 
@@ -35,7 +38,7 @@ export async function halt(context: Context, { reason, lift, show }: HaltOptions
       )
       return EXIT.done
     }
-    const halted = await engine.killSwitch.halt(reason ?? 'no reason was given')
+    const halted = await engine.killSwitch.halt(reason ?? NO_REASON)
     const { paused, already, left } = halted
     answer(context, { halted }, () => [
       words(halted),
@@ -50,7 +53,7 @@ export async function halt(context: Context, { reason, lift, show }: HaltOptions
 }
 
 const words = ({ by, at, reason }: Halt): string =>
-  `halted by ${escapeForTerminal(by)} at ${new Date(at).toISOString()}: ${escapeForTerminal(reason)}`
+  `halted by ${escapeForTerminal(by)} at ${new Date(at).toISOString()}${reason === NO_REASON ? '' : `: ${escapeForTerminal(reason)}`}`
 
 // `planfold cancel [PLAN]`: ends a plan early. What was done and declares a compensation is compensated, last first; when
 // nobody drives the plan that happens here. `--force` skips it.
@@ -112,7 +115,9 @@ export async function pause(context: Context, word: string | undefined, options:
       return await pauseAll(context, composed, session, said)
     }
     const { plan, name } = await findPlan(composed.engine, word)
-    await orderAndTell(context, composed, plan, { type: 'pause', ...said })
+    const accepted = await submit(composed, plan, { type: 'pause', ...said })
+    printAccepted(context, accepted, `${name} is already paused`)
+    await remarkHowToGoOn(context, composed, plan)
     const unsafe = said.force === true ? [] : await unsafeRunning(composed, plan)
     if (unsafe.length > 0)
       printNote(

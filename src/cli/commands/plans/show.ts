@@ -26,7 +26,7 @@ import { EXIT } from '../../exit.ts'
 import { findPlanOrTask } from '../../find-target.ts'
 import { dateAndTime, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
-import { type Paint, planSymbol, planWord, symbol, tint } from '../../terminal/paint.ts'
+import { type Paint, symbol, tint } from '../../terminal/paint.ts'
 import { cut, table } from '../../terminal/table.ts'
 import { briefingLines, leftLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
@@ -39,6 +39,7 @@ import {
   verdictLines,
   waitingLines,
 } from '../../text/inbox-text.ts'
+import { shownState } from '../../text/plan-state.ts'
 import { rollbackLine } from '../../text/rollback-result.ts'
 import { taskWord } from '../../text/run-summary.ts'
 
@@ -89,8 +90,9 @@ async function showPlan(context: Context, { engine }: Composed, plan: PlanId): P
       rows,
       columns,
     )
+    const { word, sign } = shownState({ summary, board: cards, isDriven: summary.holder?.alive === true })
     return [
-      `${planSymbol(paint, summary.status)} ${paint.bold(summary.name)} ${tint(paint, summary.status)(planWord(summary.status))}${summary.archived ? ', archived' : ''}, revision ${summary.revision}, ${summary.id}`,
+      `${symbol(paint, sign)} ${paint.bold(summary.name)} ${tint(paint, sign)(word)}${summary.archived ? ', archived' : ''}, revision ${summary.revision}, ${summary.id}`,
       ...[rollbackLine(summary, paint)].filter(line => line !== null),
       ...(summary.status === 'paused' && summary.reason !== null ? [`  ${escapeForTerminal(summary.reason)}`] : []),
       ...[summary.title, summary.goal].filter(text => text !== null).map(text => `  ${brief(text)}`),

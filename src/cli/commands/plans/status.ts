@@ -24,6 +24,7 @@ import { claimNext, counted, doneWords, failedLines, isPausedToAsk } from '../..
 import { scopeWaitLines, setBackLines, shortageLines } from '../../text/wait-text.ts'
 
 import { planTable } from './list.ts'
+import { NO_REASON } from './pause.ts'
 
 type Held = Summary & { readonly holder: Holder | null }
 
@@ -79,7 +80,7 @@ async function activeOf(engine: Engine, session: string, word: string | undefine
 
 /** Agents read this too: who may lift it knows how, or asks `planfold halt --help`. */
 function haltedLine({ by, at, reason }: Halt, { paint, now }: Context): string {
-  return `${paint.red('‖ all plans are halted')} by ${brief(by)} ${ago(at, now())}: ${brief(reason)}; nothing starts until a person lifts the halt`
+  return `${paint.red('‖ all plans are halted')} by ${brief(by)} ${ago(at, now())}${reason === NO_REASON ? '' : `: ${brief(reason)}`}; nothing starts until a person lifts the halt`
 }
 
 /** Where no plan is unfinished: how the latest finished, and what to do when it failed. */
@@ -171,7 +172,7 @@ async function movedLine(engine: Engine, { id, name, status, startedAt }: Held):
   if (startedAt === null || status === 'completed' || status === 'cancelled') return null
   const drift = await engine.ask({ type: 'drift', plan: id, files: false })
   if (drift?.commit?.by === 'somebody') return `  changed  the repository has new commits; see: planfold drift ${name}`
-  return (drift?.unmet.length ?? 0) > 0 ? `  failed   a check did not pass; see: planfold drift ${name}` : null
+  return (drift?.unmet.length ?? 0) > 0 ? `  failed   a check did not pass; see: planfold contract ${name}` : null
 }
 
 const canMove = (status: PlanStatus): boolean => status === 'active' || status === 'paused' || status === 'draft'

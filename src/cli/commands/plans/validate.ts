@@ -203,7 +203,7 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
       : [
           '',
           paint.dim(
-            `The limit of ${uncounted.join(' and ')} cannot be counted: prices are known in USD. You will be asked.`,
+            `The limit of ${uncounted.join(' and ')} cannot be counted: prices are known in USD. Before a task spends money, Planfold asks you whether to start it all the same.`,
           ),
         ]),
     ...(told.sketch.length === 0

@@ -1,6 +1,7 @@
 // The options and help of `planfold budget`.
 
 import { type Command, InvalidArgumentError } from 'commander'
+import { PRICE_CURRENCY } from '../../../domain/budget/amounts.ts'
 import { type Read, readAmount, readMoney, readSize } from '../../../format/text/units.ts'
 import type { Act } from '../../context.ts'
 import { count, duration, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
@@ -33,7 +34,7 @@ Examples:
     .command('add')
     .description('raise the budget of a plan, a group or a task')
     .argument('<plan>', PLAN)
-    .option('--cost <money>', "money, such as '2 USD'", unit(readMoney))
+    .option('--cost <money>', "money in US dollars, such as '2 USD'", unit(readDollars))
     .option('--tokens <number>', 'tokens of language models: 1500, 500k, 2M', unit(readAmount))
     .option('--calls <number>', 'calls to language models', count)
     .option('--attempts <number>', 'attempts', count)
@@ -43,6 +44,14 @@ Examples:
     .action((plan: string, options: BudgetAddOptions) =>
       act(async context => (await import('./budget.ts')).addToBudget(context, plan, options)),
     )
+}
+
+/** Prices are known in US dollars; another currency could not be added. */
+function readDollars(text: string): ReturnType<typeof readMoney> {
+  const read = readMoney(text)
+  if (read.ok && read.value.currency === PRICE_CURRENCY) return read
+  const message = `'${text}' is no amount in ${PRICE_CURRENCY}`
+  return { ok: false, message, hint: `write an amount in US dollars: '2 ${PRICE_CURRENCY}'` }
 }
 
 const unit =

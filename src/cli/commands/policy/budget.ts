@@ -79,7 +79,13 @@ function forecastLines({ forecast: { tasks, unknown, samples, rest }, blocks }: 
 
 function rounded(rest: NonNullable<Report['forecast']['rest']>): typeof rest {
   const { cost, ...others } = rest
-  const whole = Object.fromEntries(Object.entries(others).map(([key, value]) => [key, Math.ceil(value)]))
+  // What is counted one by one is rounded to the nearest: of 1.2 attempts nobody makes two.
+  const whole = Object.fromEntries(
+    Object.entries(others).map(([key, value]) => [
+      key,
+      key === 'attempts' || key === 'calls' ? Math.max(1, Math.round(value)) : Math.ceil(value),
+    ]),
+  )
   return { ...(cost === undefined ? {} : { cost: Math.ceil(cost * 1e4) / 1e4 }), ...whole }
 }
 

@@ -100,7 +100,7 @@ function stopAtConflicts(context: Context, asked: Asked): void {
   throw new CliError(
     EXIT.refused,
     'conflict',
-    `nothing was changed: ${numberOf(conflicts.length, 'path')} edited by someone else since`,
+    `nothing was changed: ${numberOf(conflicts.length, 'path')} edited since, not by the plan`,
     'choose with one of the commands above',
     [],
     { preview: asked.preview, conflicts, ways: nextCommands(asked) },

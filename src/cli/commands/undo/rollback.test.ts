@@ -71,7 +71,7 @@ test("a rollback of some tasks or files says what it does, and what undo put bac
   await place.say(context => rollback(context, 'release', { yes: true }))
   await place.say(context => undo(context, 'release', {}))
   const tasks = await place.say(context => rollback(context, 'release', { tasks: ['pack'] }))
-  expect(tasks.stdout).not.toContain('someone else')
+  expect(tasks.stdout).not.toContain('not by the plan')
   expect(tasks).toMatchObject({ exit: 0 })
   expect(tasks.stdout).toMatch(/^revert what pack wrote in release\n/)
   expect(tasks.stdout).toContain('release: reverted what pack wrote; ')

@@ -64,7 +64,8 @@ exit 0 if there are only warnings.`,
     .addHelpText(
       'after',
       `
-Fields that the format cannot express are listed on standard error. Statuses are the current ones.`,
+Fields that the format cannot express are listed on standard error. Where the format has
+statuses, they are the current ones; a plan file (YAML, JSON) has none.`,
     )
     .action((word: string | undefined, options: ExportOptions) =>
       act(async context => (await import('../formats/export.ts')).exportPlan(context, word, options)),
