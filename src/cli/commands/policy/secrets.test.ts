@@ -173,12 +173,12 @@ tasks:
     const plain = { environment: environment() }
     const analysis = await place.say(context => analyze(context, 'p.yaml', {}), plain)
     expect(analysis.stdout).toContain(
-      "policies, secrets, runners and databases on this machine:\nwarning: nobody said where the secret 'TOKEN' comes from: 'a' will fail (line 3)",
+      "policies, secrets, runners and databases on this machine:\nwarning: the secret 'TOKEN' is not configured: 'a' will fail (line 3)",
     )
     const told = await place.say(context => run(context, 'p.yaml', { start: false }), plain)
-    expect(told.stderr).toContain("nobody said where the secret 'TOKEN' comes from: 'a' will fail")
+    expect(told.stderr).toContain("the secret 'TOKEN' is not configured: 'a' will fail")
     const { stdout } = await place.say(context => run(context, 'p.yaml', { start: true }), options())
-    expect(stdout).toContain("nobody said where the secret 'TOKEN' comes from")
+    expect(stdout).toContain("the secret 'TOKEN' is not configured")
     expect(stdout).toContain('planfold secrets set TOKEN')
   })
 
