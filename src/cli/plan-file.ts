@@ -98,8 +98,8 @@ export async function withSurroundings(context: Context, file: PlanFile): Promis
   return { ...file, warnings: [...file.warnings, ...faults.map(fault => placedAround(file, fault))] }
 }
 
-/** Throws what keeps the plan from starting, at its place: in the plan, or in the file of a policy. */
-export function refuseAround(file: Pick<PlanFile, 'locate'>, faults: readonly SurroundingFault[]): void {
+/** Throws what keeps the plan from starting, at its place: in the plan, or in the file of a policy, which needs no plan. */
+export function refuseAround(file: Pick<PlanFile, 'locate'> | null, faults: readonly SurroundingFault[]): void {
   const errors = faults.filter(({ severity }) => severity === 'error')
   const [fault] = errors
   if (fault === undefined) return
@@ -111,11 +111,11 @@ export function refuseAround(file: Pick<PlanFile, 'locate'>, faults: readonly Su
   throw new CliError(EXIT.usage, code, message, fault.hint, placed)
 }
 
-export function placedAround(file: Pick<PlanFile, 'locate'>, fault: SurroundingFault): FileDiagnostic {
+export function placedAround(file: Pick<PlanFile, 'locate'> | null, fault: SurroundingFault): FileDiagnostic {
   const { severity, elsewhere, ...inPlan } = fault
-  return elsewhere === undefined || elsewhere === null
-    ? { ...file.locate(inPlan), severity }
-    : { severity, hint: fault.hint, ...elsewhere }
+  if (elsewhere !== undefined && elsewhere !== null) return { severity, hint: fault.hint, ...elsewhere }
+  if (file === null) throw new Error(`bug: a fault of no plan: ${fault.message}`)
+  return { ...file.locate(inPlan), severity }
 }
 
 export async function surroundingsOf(

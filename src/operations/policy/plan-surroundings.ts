@@ -55,19 +55,24 @@ async function policyFaults(
   definition: PlanDefinition,
   tasks: readonly TaskDefinition[],
 ): Promise<readonly SurroundingFault[]> {
-  const faulty: FaultyPolicy[] = []
-  const read = await readPolicyLayers(place, one => faulty.push(one))
-  if (!read.ok) {
-    const { message, hint } = read.failure
-    const faults = faulty.flatMap(faultsIn)
-    return faults.length > 0 ? faults : [{ severity: 'error', message, hint, elsewhere: null }]
-  }
+  const read = await readPolicyLayers(place)
+  if (!read.ok) return await unreadablePolicy(place)
   const layers = read.value
   const beyond = beyondLayers(definition, layers)
   return [
     ...(beyond === null ? [] : [{ severity: 'error' as const, ...beyond }]),
     ...tasks.flatMap(task => [...commandFaults({ definition, layers }, task), ...writeFaults(layers, task)]),
   ]
+}
+
+/** Why the policies cannot be read, each fault of a file at its place; empty when they can. */
+export async function unreadablePolicy(place: SettingsPlace): Promise<readonly SurroundingFault[]> {
+  const faulty: FaultyPolicy[] = []
+  const read = await readPolicyLayers(place, one => faulty.push(one))
+  if (read.ok) return []
+  const { message, hint } = read.failure
+  const faults = faulty.flatMap(faultsIn)
+  return faults.length > 0 ? faults : [{ severity: 'error', message, hint, elsewhere: null }]
 }
 
 /** In the order of the file. */

@@ -219,6 +219,7 @@ describe('a policy that cannot be used refuses to start', () => {
     ]
     expect(await said(context => run(context, 'p.yaml', { start: true }))).toMatchObject(faults)
     expect(await said(context => validate(context, ['p.yaml', 'p.yaml']))).toMatchObject(faults)
+    expect(await said(context => showPolicy(context))).toMatchObject(faults)
   })
 
   it('and a plan that would begin afresh is not made, nor told of', async () => {
@@ -430,7 +431,7 @@ describe('the layers around a plan', () => {
 describe('a rule of the person', () => {
   it('is added by their word, recorded with who and when, and never goes beyond the organisation', async () => {
     await organisation('commands: { deny: [[sudo, "**"]], ask: [[git, push, "**"]] }\nnetwork: ["*.example"]\n')
-    const set = (how: 'allow' | 'ask' | 'deny' | 'forbid', ...words: string[]) =>
+    const set = (how: 'allow' | 'ask' | 'deny' | 'remove', ...words: string[]) =>
       asJson(context => change(context, how, 'command', words, {}))
     expect(await set('allow', 'npm', '**')).toMatchObject({ exit: 0 })
     expect(await set('deny', 'curl', '**')).toMatchObject({ exit: 0 })
@@ -442,8 +443,8 @@ describe('a rule of the person', () => {
     const network = (address: string) => asJson(context => change(context, 'allow', 'network', [address], {}))
     expect(await network('https://a.example')).toMatchObject({ exit: 0 })
     expect(await network('https://a.other')).toMatchObject({ exit: 'policy' })
-    expect(await set('forbid', 'npm', '**')).toMatchObject({ exit: 0 })
-    expect(await set('forbid', 'npm', '**')).toMatchObject({ exit: 'not-found' })
+    expect(await set('remove', 'npm', '**')).toMatchObject({ exit: 0 })
+    expect(await set('remove', 'npm', '**')).toMatchObject({ exit: 'not-found' })
     const { changes } = JSON.parse((await asJson(logPolicy)).stdout).data
     expect(
       changes.map(({ by, did, what, rule }: { by: string; did: string; what: string; rule: string }) => [
@@ -456,7 +457,7 @@ describe('a rule of the person', () => {
       ['ana@example.com', 'allow', 'command', 'npm **'],
       ['ana@example.com', 'deny', 'command', 'curl **'],
       ['ana@example.com', 'allow', 'network', 'https://a.example'],
-      ['ana@example.com', 'forbid', 'command', 'npm **'],
+      ['ana@example.com', 'remove', 'command', 'npm **'],
     ])
     expect(changes[0].at).toBeGreaterThan(1_700_000_000_000)
   })

@@ -151,6 +151,12 @@ tasks:
     expect(await sets({ env: 'NOT_SET' })).toContain('NOT_SET, which is not set')
     execFileSync('chmod', ['644', key])
     expect(await sets({ file: key })).toContain('may be read or changed by others')
+    const words = await place.say(context => set(context, 'TOKEN', { file: key }), { environment: environment() })
+    expect(words).toEqual({
+      exit: 0,
+      stdout: `TOKEN comes from the file ${key}\n`,
+      stderr: `warning: it cannot be read now: the file of the secret 'TOKEN' '${key}' may be read or changed by others (mode 644)\nhint: keep it to yourself: chmod 600 ${key}\n`,
+    })
     await place.write('inside', VALUE)
     expect(await sets({ file: 'inside' })).toContain('lies in the workspace')
   })
