@@ -179,6 +179,14 @@ async function askWithoutSandbox(context: Context, composed: Composed, { plan, n
   const asked = (await composed.engine.ask({ type: 'questions', plan }))?.find(({ sandbox }) => sandbox === true)
   if (asked === undefined) return
   printNote(context, `warning: ${asked.text}`)
+  const { whyNoSandbox } = await import('../../../operations/upkeep/doctor.ts')
+  const why = await whyNoSandbox({ root: composed.root, environment: context.environment })
+  if (why === null) printNote(context, 'a sandbox can be used by now: with the answer run=no, commands run in it')
+  else
+    printNote(
+      context,
+      `why: ${escapeForTerminal(why.message)}${why.hint === undefined ? '' : ` (${hintText(why.hint)})`}`,
+    )
   const { askYesNo } = await import('../../terminal/confirm.ts')
   if (await askYesNo(context, 'Run commands of your plans with your permissions, on this machine?'))
     await submit(composed, plan, { type: 'answer', id: asked.id, answers: { run: 'yes' } })
