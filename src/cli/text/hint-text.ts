@@ -134,7 +134,12 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
   reject: ofTask('reject'),
   'push-back': ofTask('push-back'),
   choose: ({ plan, task, option, reason }) => ['choose', plan, task, option, ...because(reason)],
-  answer: ({ plan, task, fields }) => ['answer', plan, task, ...fields.map(shellWord)],
+  answer: ({ plan, task, fields }) => [
+    'answer',
+    plan,
+    task,
+    ...fields.map(field => (/^\w+=…$/.test(field) ? field : shellWord(field))),
+  ],
   accept: ({ plan, proposal, reason }) => ['accept', plan, proposal, ...because(reason)],
   decline: ({ plan, proposal, reason }) => ['decline', plan, proposal, ...because(reason)],
 }
