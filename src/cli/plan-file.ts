@@ -94,12 +94,28 @@ export async function readPlanFile(
  */
 export async function withSurroundings(context: Context, file: PlanFile): Promise<PlanFile> {
   const faults = await surroundingsOf(context, file.definition)
-  const located = faults.map(({ severity, ...fault }) => ({ ...file.locate(fault), severity }))
-  const errors = located.filter(({ severity }) => severity === 'error')
-  const [first] = errors
-  if (first === undefined) return { ...file, warnings: [...file.warnings, ...located] }
-  const message = `${first.file}:${first.line}:${first.column}: ${first.message}`
-  throw new CliError(EXIT.usage, 'invalid-plan', message, first.hint, errors)
+  refuseAround(file, faults)
+  return { ...file, warnings: [...file.warnings, ...faults.map(fault => placedAround(file, fault))] }
+}
+
+/** Throws what keeps the plan from starting, at its place: in the plan, or in the file of a policy, which needs no plan. */
+export function refuseAround(file: Pick<PlanFile, 'locate'> | null, faults: readonly SurroundingFault[]): void {
+  const errors = faults.filter(({ severity }) => severity === 'error')
+  const [fault] = errors
+  if (fault === undefined) return
+  if (fault.elsewhere === null) throw new CliError(EXIT.usage, 'invalid-policy', fault.message, fault.hint)
+  const placed = errors.map(error => placedAround(file, error))
+  const [first] = placed
+  const message = `${first!.file}:${first!.line}:${first!.column}: ${first!.message}`
+  const code = fault.elsewhere === undefined ? 'invalid-plan' : 'invalid-policy'
+  throw new CliError(EXIT.usage, code, message, fault.hint, placed)
+}
+
+export function placedAround(file: Pick<PlanFile, 'locate'> | null, fault: SurroundingFault): FileDiagnostic {
+  const { severity, elsewhere, ...inPlan } = fault
+  if (elsewhere !== undefined && elsewhere !== null) return { severity, hint: fault.hint, ...elsewhere }
+  if (file === null) throw new Error(`bug: a fault of no plan: ${fault.message}`)
+  return { ...file.locate(inPlan), severity }
 }
 
 export async function surroundingsOf(

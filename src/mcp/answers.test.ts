@@ -52,7 +52,7 @@ test('a preview tells what is around the plan and will refuse it', async () => {
   const me = await agents().agent({ as: 'agent-7' })
   const tasks = [{ id: 'ship', run: ['true'], secrets: ['DEPLOY_KEY'] }]
   const said = await me.write({ action: 'create', name: 'shop', tasks, preview: true })
-  expect(said.text).toContain("- warning: nobody said where the secret 'DEPLOY_KEY' comes from: 'ship' will fail")
+  expect(said.text).toContain("- warning: the secret 'DEPLOY_KEY' is not configured: 'ship' will fail")
 })
 
 describe('a report', () => {

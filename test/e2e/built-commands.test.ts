@@ -96,7 +96,7 @@ const LINES: readonly (readonly [exit: number, line: string])[] = [
   [3, 'policy allow command true'],
   [3, 'policy ask command true'],
   [3, 'policy deny command true'],
-  [2, 'policy forbid command true'],
+  [2, 'policy remove command true'],
   [0, 'policy log'],
   [0, 'budget show work'],
   [3, 'budget add work --attempts 1'],

@@ -536,6 +536,7 @@ describe('without a sandbox', () => {
     const first = await world.plan(one('weak', ['echo ran']), {}, hidden)
     expect(first.out).toContain('this machine has no sandbox')
     expect(first.out).not.toContain('│ ran')
+    expect(first.out).toContain('why: there is no sandbox: bubblewrap (bwrap) is not installed (install bubblewrap (')
     const id = /^ +planfold answer weak (\w+) run=yes {3}\(or: no\)$/m.exec(first.out)?.[1] ?? ''
     expect(first.out).toContain('Next: answer it, then planfold resume weak\n')
     expect((await world.run(['status', 'weak'], {}, hidden)).out).toContain(

@@ -48,10 +48,15 @@ const agentEffect = ({ policy }: PlanDefinition, network: NetworkUse | null): Ef
 /** The paths a task says it may write: its own list, else what its edits name, else the plan's policy. */
 export function scopeOf(plan: PlanDefinition, task: TaskDefinition): readonly string[] | null {
   if (task.write !== undefined) return task.write
+  const files = filesWritten(task)
+  return task.action.type === 'edit' || files.length > 0 ? files : (plan.policy?.write ?? null)
+}
+
+/** The files that it names itself and will write. */
+export function filesWritten(task: TaskDefinition): readonly string[] {
   if (task.action.type === 'edit') return editedFiles(task.action)
   const download = downloadFile(task)
-  if (download !== null) return [download]
-  return plan.policy?.write ?? null
+  return download === null ? [] : [download]
 }
 
 /** Are its files captured before it runs, so that they can be set back? */

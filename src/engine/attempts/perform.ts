@@ -46,7 +46,7 @@ import { gather } from './groups.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { collect } from './outputs.ts'
 import { endParked } from './parked-attempt.ts'
-import { commandsFor, deniedCommand, readTools, refusesSending, writeFor } from './policy-use.ts'
+import { commandsFor, deniedCommand, deniedWrite, readTools, refusesSending, writeFor } from './policy-use.ts'
 import { attemptAsWritten, isPlain, resolveAttempt } from './resolve.ts'
 import { sandboxFor } from './sandbox-use.ts'
 
@@ -549,7 +549,7 @@ function deniedBy(rooms: Rooms, state: PlanState, { definition, action }: Attemp
   if (action.type === 'model') return refusesSending(state, 'models')
   const git = action.type === 'git' ? commandIn(action) : null
   const refused = git === null ? null : (commandsFor(rooms, state, definition).refuses?.(git) ?? null)
-  return refused ?? deniedCommand(state, { ...definition, action })
+  return refused ?? deniedCommand(state, { ...definition, action }) ?? deniedWrite(state, { ...definition, action })
 }
 
 /** Fetched for each attempt anew, and known to nobody else. */

@@ -18,6 +18,7 @@ import { layerWords } from '../../domain/policy/policy-layer.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { RunnerTools } from '../../runners/runner.ts'
+import { refusedWrite } from '../../safety/policy/refused-write.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import { runsOutside } from '../../safety/sandbox/outside-git.ts'
 import { intersectScopes, type Patterns } from '../../safety/scope.ts'
@@ -92,6 +93,12 @@ export function deniedCommand(state: PlanState, definition: TaskDefinition): Fai
     if (answer.verdict === 'deny') return refused(command, answer)
   }
   return null
+}
+
+/** Nor is one begun whose files the policy around the plan does not let be written. */
+export function deniedWrite({ layers }: PlanState, definition: TaskDefinition): Failure | null {
+  const refused = refusedWrite(layers, definition)
+  return refused === null ? null : failure('policy', refused.message, refused.hint)
 }
 
 function refused(command: CommandLine, answer: CommandAnswer): Failure {

@@ -128,7 +128,7 @@ function networkOf({ plan, layers, rules }: EgressSources): readonly Egress[] {
     ...allTasks(plan).flatMap(task => {
       const runs = task.action.type === 'run' && task.network === undefined && isOpen
       return runs
-        ? [to('anywhere, unless a sandbox is required', `task ${task.id} says nothing`)]
+        ? [to('any address; none where a sandbox is required', `task ${task.id} has no \`network\``)]
         : said(task.network, `task ${task.id}`)
     }),
   ]

@@ -37,7 +37,7 @@ export async function allowNetwork(place: UserRulesPlace, order: RuleOrder): Pro
 }
 
 /** True when it was there. What plans allow themselves stays as it is. */
-export async function forbidNetwork(place: UserRulesPlace, order: RuleOrder): Promise<Answer<boolean>> {
+export async function removeNetwork(place: UserRulesPlace, order: RuleOrder): Promise<Answer<boolean>> {
   return await change(place, 'remove', order)
 }
 

@@ -38,11 +38,14 @@ test('what policies, secrets, runners and databases around a plan will refuse is
     task('e', { action: { type: 'db', spec: { url: 'sqlite:text.db', query: 'select 1' } } }),
     task('f', { action: { type: 'db', spec: { url: 'sqlite:new.db', migrate: ['1.sql', '2.sql'] } } }),
     task('g', argv('true')),
+    task('h', { action: { type: 'edit', edits: [{ type: 'create', file: './hello.txt', content: '' }] } }),
+    task('i', { action: { type: 'edit', edits: [{ type: 'create', file: 'src/${{ inputs.x }}', content: '' }] } }),
   )
   expect(await told(definition)).toEqual([
     expect.stringMatching(/^warning \| a \| {2}\| 'a' will fail: 'sudo rm' is not run, .* denies 'sudo \*\*'$/),
     expect.stringMatching(/^warning \| b \| {2}\| 'b' will wait for a person: .* asks before 'git push \*\*'$/),
-    "warning | c | secrets | nobody said where the secret 'TOKEN' comes from: 'c' will fail",
+    `warning | h |  | 'h' will fail: './hello.txt' may not be written: the project's policy (${folder}/w/.planfold/config.yaml:2) allows only src/**`,
+    "warning | c | secrets | the secret 'TOKEN' is not configured: 'c' will fail",
     "warning | d | runner | there is no runner 'mine' here: 'd' will fail",
     "warning | e | db | 'text.db' is not a SQLite database",
     "warning | f | db | there is no migration '2.sql' yet",

@@ -9,16 +9,30 @@ import { commandText } from '../../domain/plan-rules/criterion-text.ts'
 import { type DbRequest, dbRequest } from '../../domain/plan-rules/db-request.ts'
 import { runnerRequest } from '../../domain/plan-rules/runner-request.ts'
 import { commandAnswer, commandReason, commandsOf, type UnderPolicy } from '../../domain/policy/policy-in-state.ts'
+import type { PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import { beyondLayers } from '../../domain/policy/refuse-layers.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import type { DefinitionFault } from '../../format/plan/parse.ts'
 import type { SettingsPlace } from '../../safety/files/user-settings.ts'
-import { readPolicyLayers } from '../../safety/policy/policy-files.ts'
+import { type FaultyPolicy, readPolicyLayers } from '../../safety/policy/policy-files.ts'
+import { refusedWrite } from '../../safety/policy/refused-write.ts'
 import { readSecretSources } from '../../safety/secrets/secret-sources.ts'
 
 /** `error`: the plan will not start. `warning`: a task will fail or wait, unless something changes before it. */
 export interface SurroundingFault extends DefinitionFault {
   readonly severity: 'error' | 'warning'
+  /** Where it is, when that is not the plan, which the message then says as well; null: in no text. */
+  readonly elsewhere?: ElsewhereFault | null
+}
+
+export interface ElsewhereFault {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  /** That line. */
+  readonly source: string
+  /** Without its place. */
+  readonly message: string
 }
 
 export async function surroundingFaults(
@@ -42,13 +56,36 @@ async function policyFaults(
   tasks: readonly TaskDefinition[],
 ): Promise<readonly SurroundingFault[]> {
   const read = await readPolicyLayers(place)
-  if (!read.ok) return [{ severity: 'error', message: read.failure.message, hint: read.failure.hint }]
+  if (!read.ok) return await unreadablePolicy(place)
   const layers = read.value
   const beyond = beyondLayers(definition, layers)
   return [
     ...(beyond === null ? [] : [{ severity: 'error' as const, ...beyond }]),
-    ...tasks.flatMap(task => commandFaults({ definition, layers }, task)),
+    ...tasks.flatMap(task => [...commandFaults({ definition, layers }, task), ...writeFaults(layers, task)]),
   ]
+}
+
+/** Why the policies cannot be read, each fault of a file at its place; empty when they can. */
+export async function unreadablePolicy(place: SettingsPlace): Promise<readonly SurroundingFault[]> {
+  const faulty: FaultyPolicy[] = []
+  const read = await readPolicyLayers(place, one => faulty.push(one))
+  if (read.ok) return []
+  const { message, hint } = read.failure
+  const faults = faulty.flatMap(faultsIn)
+  return faults.length > 0 ? faults : [{ severity: 'error', message, hint, elsewhere: null }]
+}
+
+/** In the order of the file. */
+function faultsIn({ file, text, diagnostics }: FaultyPolicy): readonly SurroundingFault[] {
+  const lines = text.split('\n')
+  return diagnostics
+    .toSorted((a, b) => a.line - b.line || a.column - b.column)
+    .map(({ line, column, message, hint }) => ({
+      severity: 'error',
+      message: `${file}:${line}:${column}: ${message}`,
+      hint: hint ?? 'repair the file: nothing starts while it cannot be read',
+      elsewhere: { file, line, column, source: lines[line - 1] ?? '', message },
+    }))
 }
 
 /** What is asked about or denied; one line for each task and rule. */
@@ -74,6 +111,13 @@ function commandFaults(under: UnderPolicy, task: TaskDefinition): readonly Surro
   return [...told.values()]
 }
 
+function writeFaults(layers: readonly PolicyLayer[], task: TaskDefinition): readonly SurroundingFault[] {
+  const refused = refusedWrite(layers, task)
+  if (refused === null) return []
+  const { message, hint } = refused
+  return [{ severity: 'warning', task: task.id, message: `'${task.id}' will fail: ${message}`, hint }]
+}
+
 async function secretFaults(
   place: SettingsPlace,
   tasks: readonly TaskDefinition[],
@@ -90,8 +134,8 @@ async function secretFaults(
       task: id,
       key: 'secrets',
       at: [at],
-      message: `nobody said where the secret '${name}' comes from: '${id}' will fail`,
-      hint: advise`say it, for instance with ${quoted('name-secret', { name })}`,
+      message: `the secret '${name}' is not configured: '${id}' will fail`,
+      hint: advise`configure it: ${quoted('name-secret', { name })}`,
     }))
 }
 

@@ -1,5 +1,6 @@
 // Where the user's secrets come from, as a person says and reads it. A command that a task runs is no person.
 
+import type { Failure } from '../../domain/result.ts'
 import type { SecretSource } from '../../format/settings/secret-settings.ts'
 import { type Answer, failure } from '../../safety/safety-refusal.ts'
 import {
@@ -36,10 +37,10 @@ export async function setSecret(place: SecretsPlace, name: string, source: Secre
   return await changeSecretSource(place, name, source)
 }
 
-/** Null when it can be had now; else why not. */
-export async function secretFault(place: SecretsPlace, name: string): Promise<string | null> {
+/** Null when it can be read now; else why not. */
+export async function secretFault(place: SecretsPlace, name: string): Promise<Failure | null> {
   const fetched = await fetchSecrets(place, [name])
-  return fetched.ok ? null : fetched.failure.message
+  return fetched.ok ? null : fetched.failure
 }
 
 /** False: there was none. */

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Hint } from '../../domain/hint.ts'
 import { numberOf } from '../../domain/phrases.ts'
+import type { Failure } from '../../domain/result.ts'
 import type { Models } from '../../models/model.ts'
 import type { Variables } from '../../safety/environment.ts'
 import { findProgram, foreignFolders, helperPath } from '../../safety/find-program.ts'
@@ -140,6 +141,15 @@ async function gitFinding({ root, environment }: DoctorRooms): Promise<Finding> 
   if (version === undefined) return problem('git', `${program} does not say its version`, needed)
   if (!isAtLeast(version, GIT_MIN)) return problem('git', `git ${version} is too old`, needed)
   return fine('git', `git ${version} (${program})`)
+}
+
+/** Why commands cannot be shut in here, tried anew; null when they can. */
+export async function whyNoSandbox({
+  root,
+  environment,
+}: Pick<DoctorRooms, 'root' | 'environment'>): Promise<Failure | null> {
+  const standing = await bubblewrap({ environment, outside: [root] }).check()
+  return standing.ok ? null : standing.failure
 }
 
 async function sandboxFindings(rooms: DoctorRooms): Promise<readonly Finding[]> {

@@ -66,7 +66,7 @@ export async function rememberWithoutSandbox(
   return await answering('changing your settings', async () => {
     const settings = await USER_POLICY.read(place)
     if ((settings.withoutSandbox ?? false) === isAllowed) return false
-    await recordChange(place, { ...person, did: isAllowed ? 'allow' : 'forbid', what: 'no-sandbox' })
+    await recordChange(place, { ...person, did: isAllowed ? 'allow' : 'remove', what: 'no-sandbox' })
     const text = printPolicySettings({ ...settings, withoutSandbox: isAllowed })
     await USER_POLICY.write(place, text)
     return true
@@ -83,7 +83,7 @@ export async function rememberLogin(
     const settings = await USER_POLICY.read(place)
     const { logins = [] } = settings
     if (logins.includes(agent) === isAllowed) return false
-    await recordChange(place, { ...person, did: isAllowed ? 'allow' : 'forbid', what: 'login', rule: agent })
+    await recordChange(place, { ...person, did: isAllowed ? 'allow' : 'remove', what: 'login', rule: agent })
     const after = isAllowed ? [...logins, agent] : logins.filter(one => one !== agent)
     await USER_POLICY.write(place, printPolicySettings({ ...settings, logins: after }))
     return true
@@ -108,7 +108,7 @@ export async function changeUserRules(
         ? { ...settings, network: after }
         : { ...settings, projects: { ...settings.projects, [root]: after } }
     const where = change.for === 'user' ? {} : { root }
-    const did = change.do === 'add' ? 'allow' : 'forbid'
+    const did = change.do === 'add' ? 'allow' : 'remove'
     await recordChange(place, { ...person, did, what: 'network', rule: change.rule, ...where })
     await USER_POLICY.write(place, printPolicySettings(changed))
     return true
@@ -136,7 +136,7 @@ export async function changeUserCommands(
     )
     const isSame = COMMAND_LISTS.every(list => (before[list] ?? []).some(isRule) === (list === into))
     if (isSame) return false
-    await recordChange(place, { ...person, did: into ?? 'forbid', what: 'command', rule: ruleWords(rule) })
+    await recordChange(place, { ...person, did: into ?? 'remove', what: 'command', rule: ruleWords(rule) })
     const { unknown } = before
     const hasRules = Object.keys(after).length > 0 || (unknown ?? 'allow') !== 'allow'
     const commands = { ...after, ...(unknown === undefined ? {} : { unknown }) }

@@ -9,6 +9,7 @@ import { capsOf } from '../../domain/budget/amounts.ts'
 import { effectivePolicy, layerWords, type PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import type { Failure } from '../../domain/result.ts'
 import { type ReadLayer, readPolicyLayer } from '../../format/settings/policy-settings.ts'
+import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import { isInside, settingsFile } from '../files/private-file.ts'
 import { outsideOf, refuseFile, type SettingsPlace } from '../files/user-settings.ts'
 import { USER_POLICY } from '../network/user-rules.ts'
@@ -23,17 +24,28 @@ export const PROJECT_FILE = 'config.yaml'
 
 const FILE_MAX_BYTES = 1024 * 1024
 
-/** Widest first; those that say nothing are left out. */
-export async function readPolicyLayers(place: SettingsPlace): Promise<Answer<readonly PolicyLayer[]>> {
+/** A file that is no policy: what is wrong in it, and where. */
+export interface FaultyPolicy {
+  readonly file: string
+  readonly text: string
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** Widest first; those that say nothing are left out. `hear` is told of the file that is the reason why they cannot be read. */
+export async function readPolicyLayers(
+  place: SettingsPlace,
+  hear: (faulty: FaultyPolicy) => void = () => {},
+): Promise<Answer<readonly PolicyLayer[]>> {
   return await answering('reading the policy', async () => {
     const layers: PolicyLayer[] = []
     const add = (from: PolicyLayer['from'], file: string, read: ReadLayer | null): void => {
       if (read !== null && Object.keys(read.policy).length > 0) layers.push({ from, file, ...read })
     }
-    for (const file of organisationFiles(place)) add('organisation', file.path, await organisationLayer(place, file))
+    for (const file of organisationFiles(place))
+      add('organisation', file.path, await organisationLayer(place, file, hear))
     if (settingsFile(place.environment, '') !== null)
       add('user', USER_POLICY.file(place), (await USER_POLICY.read(place)).layer ?? null)
-    for (const file of projectFiles(place)) add('project', file, await projectLayer(file))
+    for (const file of projectFiles(place)) add('project', file, await projectLayer(file, hear))
     return layers
   })
 }
@@ -84,7 +96,11 @@ function projectFiles({ root, stateDir }: SettingsPlace): readonly string[] {
 }
 
 /** Only its administrator, or the user, may be able to change it. */
-async function organisationLayer(place: SettingsPlace, { path, isOptional }: NamedFile): Promise<ReadLayer | null> {
+async function organisationLayer(
+  place: SettingsPlace,
+  { path, isOptional }: NamedFile,
+  hear: (faulty: FaultyPolicy) => void,
+): Promise<ReadLayer | null> {
   const found = await realOrNull(path)
   if (found === null)
     return isOptional
@@ -95,18 +111,18 @@ async function organisationLayer(place: SettingsPlace, { path, isOptional }: Nam
       refuse('policy', `the policy '${path}' is in ${is}, and is not used`, 'keep it where no task can write')
   demandOwner(path, await stat(found))
   demandOwner(dirname(path), await stat(dirname(found)))
-  return parsed(path, await contentOf(found), 'organisation')
+  return parsed(path, await contentOf(found), 'organisation', hear)
 }
 
 /** A link could lead to a file that a task may write. */
-async function projectLayer(path: string): Promise<ReadLayer | null> {
+async function projectLayer(path: string, hear: (faulty: FaultyPolicy) => void): Promise<ReadLayer | null> {
   const found = await lstat(path).catch(error => {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
     throw error
   })
   if (found === null) return null
   if (!found.isFile()) refuse('policy', `'${path}' is not a regular file`, 'replace it by the file itself')
-  return parsed(path, await contentOf(path), 'project')
+  return parsed(path, await contentOf(path), 'project', hear)
 }
 
 function demandOwner(path: string, { uid, mode }: { readonly uid: number; readonly mode: number }): void {
@@ -133,9 +149,15 @@ async function contentOf(path: string): Promise<string> {
   }
 }
 
-function parsed(path: string, text: string, of: 'organisation' | 'project'): ReadLayer {
+function parsed(
+  path: string,
+  text: string,
+  of: 'organisation' | 'project',
+  hear: (faulty: FaultyPolicy) => void,
+): ReadLayer {
   const read = readPolicyLayer(text, of)
   if (read.ok) return read.settings
+  hear({ file: path, text, diagnostics: read.diagnostics })
   return refuseFile(path, read.diagnostics, 'repair the file: nothing starts while it cannot be read')
 }
 

@@ -9,7 +9,7 @@ export interface PolicyChange {
   /** Milliseconds since 1970. */
   readonly at: number
   readonly by: string
-  readonly did: 'allow' | 'ask' | 'deny' | 'forbid'
+  readonly did: 'allow' | 'ask' | 'deny' | 'remove'
   readonly what: 'network' | 'command' | 'no-sandbox' | 'login'
   readonly rule?: string
   /** The workspace it holds in; absent: all of them. */

@@ -119,6 +119,8 @@ export interface Tried {
   readonly exit: number | null
   /** Why it did not end well, in words; null when it did. */
   readonly fault: string | null
+  /** The sandbox itself could be made. */
+  readonly isMade: boolean
 }
 
 /** Runs a command of our own that tries the sandbox, to its end. */
@@ -129,7 +131,7 @@ export async function tryBoxed(wrapped: Wrapped, maxMs: number): Promise<Tried> 
   const { child, exited } = spawnBoxed(wrapped, { stdin: 'ignore' })
   if (child.pid === undefined) {
     child.once('error', () => {})
-    return { said, exit: null, fault: 'it cannot be started' }
+    return { said, exit: null, fault: 'it cannot be started', isMade: false }
   }
   const timer = setTimeout(() => {
     isLate = true
@@ -146,7 +148,8 @@ export async function tryBoxed(wrapped: Wrapped, maxMs: number): Promise<Tried> 
   const ended = signal === null ? `its command ended with exit code ${exit}` : `its command was ended by ${signal}`
   const [first = ''] = complained.trim().split('\n')
   const why = isLate ? `its command took more than ${maxMs / 1000} seconds` : `${ended}${first && `: ${first}`}`
-  return { said, exit, fault: exit === 0 ? null : (failure?.message ?? excess?.message ?? why) }
+  const fault = failure?.message ?? excess?.message ?? (exit === 0 ? null : why)
+  return { said, exit, fault, isMade: failure === undefined }
 }
 
 function spawnWall(wrapped: Wrapped, { stdin }: { readonly stdin: 'ignore' | 'pipe' }): ChildProcess {

@@ -75,11 +75,13 @@ async function tried({ environment, outside }: BubblewrapOptions): Promise<Sandb
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major === 0 && minor < 8)
     return missing(`bubblewrap ${version} is too old: 0.8 is needed`, 'install a newer bubblewrap')
-  const fault = await canary(request => wrapped(program, request), environment)
-  if (fault !== null) return missing(`the sandbox does not hold here: ${fault}`, SANDBOX_HINT)
+  const found = await canary(request => wrapped(program, request), environment)
+  if (found !== null)
+    return missing(`the sandbox does not hold here: ${found.fault}`, found.isMade ? REPAIR_HINT : SANDBOX_HINT)
   return { ok: true, program, version }
 }
 
+const REPAIR_HINT = 'fix what the message names, and try again'
 const SANDBOX_HINT =
   'allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0)'
 

@@ -12,11 +12,17 @@ import type { SandboxRequest, Wrapped } from './sandbox.ts'
 
 const CANARY_MAX_MS = 20_000
 
+/** `isMade`: there was a sandbox, and it failed in what a sandbox is for. */
+export interface CanaryFault {
+  readonly fault: string
+  readonly isMade: boolean
+}
+
 /** What did not hold, in words; null when all did. */
 export async function canary(
   wrap: (request: SandboxRequest) => Promise<Answer<Wrapped>>,
   environment: Variables,
-): Promise<string | null> {
+): Promise<CanaryFault | null> {
   const folder = mkdtempSync(join(tmpdir(), 'planfold-canary-'))
   const listener = createServer(socket => socket.destroy())
   try {
@@ -35,16 +41,17 @@ export async function canary(
       env: inheritedEnvironment(environment),
     }
     const wrapped = await wrap(request)
-    if (!wrapped.ok) return wrapped.failure.message
-    const { said, fault } = await tryBoxed(wrapped.value, CANARY_MAX_MS)
+    if (!wrapped.ok) return { fault: wrapped.failure.message, isMade: false }
+    const { said, fault, isMade } = await tryBoxed(wrapped.value, CANARY_MAX_MS)
     const broken = said.split('\n').filter(line => line.startsWith('open: '))
-    if (broken.length > 0) return broken.map(line => line.slice('open: '.length)).join(', ')
-    if (fault !== null) return fault
-    if (!existsSync(join(root, 'out/written'))) return 'a command in it could not write where it may'
-    if (existsSync(join(root, 'outside')) || existsSync(join(root, '.git/outside'))) return 'it wrote outside'
+    const no = (fault: string): CanaryFault => ({ fault, isMade })
+    if (broken.length > 0) return no(broken.map(line => line.slice('open: '.length)).join(', '))
+    if (fault !== null) return no(fault)
+    if (!said.includes('done') || !existsSync(join(root, 'out/written'))) return no('a command in it could not work')
+    if (existsSync(join(root, 'outside')) || existsSync(join(root, '.git/outside'))) return no('it wrote outside')
     return null
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return { fault: error instanceof Error ? error.message : String(error), isMade: false }
   } finally {
     listener.close()
     rmSync(folder, { recursive: true, force: true })

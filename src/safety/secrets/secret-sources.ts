@@ -68,8 +68,8 @@ export async function fetchSecrets(place: SecretsPlace, names: readonly string[]
       if (source === undefined)
         return refuse(
           'policy',
-          `nobody said where the secret '${name}' comes from`,
-          advise`say it, for instance with ${quoted('name-secret', { name })}`,
+          `the secret '${name}' is not configured`,
+          advise`configure it: ${quoted('name-secret', { name })}`,
         )
       refuseName(name)
       const value = await secretFrom(name, source, place)

@@ -49,7 +49,7 @@ test('a login is lent only with a person’s yes, after the risk was said; it is
   expect((await allow('claude', { login: true, yes: true }, { json: true })).stdout).toContain('"changed":false')
   expect(await allow('claude', { login: false })).toMatchObject({ exit: 0 })
   expect(file()).toEqual({})
-  expect((await place.say(logPolicy, options())).stdout).toMatch(/allow login +claude[\s\S]*forbid login +claude/)
+  expect((await place.say(logPolicy, options())).stdout).toMatch(/allow login +claude[\s\S]*remove login +claude/)
 })
 
 test('no task, no agent, and nobody whom the organisation forbids it lends a login', async () => {

@@ -232,10 +232,10 @@ export async function analyze(
   })
   const findings = placed(analysis.findings, looked)
   const around = await surroundingsOf(context, looked.definition)
-  const surroundings = around.map(({ hint, ...fault }) => ({
+  const surroundings = around.map(({ hint, elsewhere, ...fault }) => ({
     ...fault,
     ...(hint === undefined ? {} : { hint: hintText(hint) }),
-    ...placeIn(looked, fault),
+    ...(elsewhere === undefined ? placeIn(looked, fault) : {}),
   }))
   const bad = [...analysis.findings, ...surroundings].filter(
     ({ severity }) => severity === 'error' || (options.strict === true && severity === 'warning'),

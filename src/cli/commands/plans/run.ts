@@ -72,7 +72,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
   return await withState(context, { create: true }, async composed => {
     tellWarnings(context, composed)
     await refuseRepository(composed, file)
-    await tellSurroundings(context, composed, file.definition.name, file)
+    await tellSurroundings(context, composed, file.definition.name, { file, ...options })
     const taken = await takeUp(context, composed, file, options)
     if (options.start) return await startAndDrive(context, composed, { ...taken, checked: true }, options)
     const status = (await composed.engine.ask({ type: 'summary', plan: taken.plan }))?.status ?? 'draft'
@@ -104,28 +104,31 @@ async function tellFileWarnings(context: Context, { warnings }: PlanFile): Promi
 }
 
 /**
- * Before a plan begins: what around it will let a task fail or wait. What keeps the plan itself from starting is refused when it starts, in
- * the same words. A plan that has begun has been told.
+ * Before a plan begins, or begins afresh from its file: what around it will let a task fail or wait. What keeps it from starting is an
+ * error, and nothing is made; of a plan that is there already it is refused when it starts. A plan that has begun has been told.
  */
 async function tellSurroundings(
   context: Context,
   { engine }: Composed,
   plan: string,
-  file?: Pick<PlanFile, 'definition' | 'locate'>,
+  { file, again, start }: { readonly file?: PlanFile; readonly again?: boolean; readonly start?: boolean } = {},
 ): Promise<void> {
   const { status = 'draft' } = (await engine.ask({ type: 'summary', plan: plan as PlanId })) ?? {}
-  if (status !== 'draft') return
+  const isAfresh = file !== undefined && PLAN_ENDED.has(status) && (status !== 'failed' || again === true)
+  if (status !== 'draft' && !isAfresh) return
   const definition = file?.definition ?? (await engine.ask({ type: 'definition', plan: plan as PlanId }))?.definition
   if (definition === undefined) return
-  const { surroundingsOf } = await import('../../plan-file.ts')
-  const warnings = (await surroundingsOf(context, definition)).filter(({ severity }) => severity === 'warning')
+  const { placedAround, refuseAround, surroundingsOf } = await import('../../plan-file.ts')
+  const faults = await surroundingsOf(context, definition)
+  if (file !== undefined && start === true) refuseAround(file, faults)
+  const warnings = faults.filter(({ severity }) => severity === 'warning')
   if (warnings.length === 0) return
   if (file === undefined)
     for (const { message, hint } of warnings.slice(0, TOLD_MAX))
       printNote(context, escapeForTerminal(`warning: ${message}${hint === undefined ? '' : ` (${hintText(hint)})`}`))
   else {
     const { printDiagnostics } = await import('../../text/diagnostics.ts')
-    const placed = warnings.map(({ severity, ...fault }) => ({ ...file.locate(fault), severity }))
+    const placed = warnings.map(fault => placedAround(file, fault))
     for (const line of printDiagnostics(context.paint, placed)) printNote(context, line)
   }
 }
@@ -176,6 +179,14 @@ async function askWithoutSandbox(context: Context, composed: Composed, { plan, n
   const asked = (await composed.engine.ask({ type: 'questions', plan }))?.find(({ sandbox }) => sandbox === true)
   if (asked === undefined) return
   printNote(context, `warning: ${asked.text}`)
+  const { whyNoSandbox } = await import('../../../operations/upkeep/doctor.ts')
+  const why = await whyNoSandbox({ root: composed.root, environment: context.environment })
+  if (why === null) printNote(context, 'a sandbox can be used by now: with the answer run=no, commands run in it')
+  else
+    printNote(
+      context,
+      `why: ${escapeForTerminal(why.message)}${why.hint === undefined ? '' : ` (${hintText(why.hint)})`}`,
+    )
   const { askYesNo } = await import('../../terminal/confirm.ts')
   if (await askYesNo(context, 'Run commands of your plans with your permissions, on this machine?'))
     await submit(composed, plan, { type: 'answer', id: asked.id, answers: { run: 'yes' } })

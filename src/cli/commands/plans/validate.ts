@@ -99,6 +99,8 @@ export async function validate(context: Context, files: readonly string[]): Prom
       good.push(read)
     } catch (error) {
       if (!(error instanceof CliError) || error.diagnostics.length === 0) throw error
+      // No plan starts beside such a file, so it is told once.
+      if (error.code === 'invalid-policy') throw error
       wrong.push(...error.diagnostics)
       if (error.diagnostics.length >= DIAGNOSTICS_MAX) cut = true
     }

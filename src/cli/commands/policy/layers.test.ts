@@ -5,11 +5,14 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { withState } from '../../context.ts'
+import { type Context, withState } from '../../context.ts'
+import type { CliError } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { newPlace } from '../../place.fixture.ts'
+import { list } from '../plans/list.ts'
 import { log } from '../plans/log.ts'
 import { run } from '../plans/run.ts'
+import { validate } from '../plans/validate.ts'
 import { change, logPolicy, showPolicy } from './policy.ts'
 
 let place: Awaited<ReturnType<typeof newPlace>>
@@ -185,27 +188,56 @@ describe('a policy that cannot be used refuses to start', () => {
       await expect(readFile(join(place.folder, 'made'))).rejects.toThrow('ENOENT')
     })
 
-  it('and one that allows less than the plan asks for keeps the plan as a draft, and says so', async () => {
+  it('and one that allows less than the plan asks for is told at its place, and nothing is made; a draft stays one', async () => {
     await organisation('write: ["src/**"]\n')
-    const said = await ran('planfold: 1\nname: p\ntasks: [{ id: a, run: [touch, made], write: [docs/x] }]\n')
-    expect(said.stderr).toContain("does not allow; 'p' was not started and is kept as a draft")
+    const plan = 'planfold: 1\nname: p\ntasks: [{ id: a, run: [touch, made], write: [docs/x] }]\n'
+    const why = `task 'a' wants to write 'docs/x', which the organisation's policy (${organisationFile()}:1) does not allow`
+    expect(await ran(plan)).toMatchObject({ exit: 'invalid-plan', stderr: `p.yaml:3:45: ${why}` })
+    expect(await say(context => run(context, 'p', { start: true }))).toMatchObject({ exit: 'not-found' })
+    expect(await say(context => run(context, 'p.yaml', { start: false }))).toMatchObject({ exit: 0 })
+    const draft = await say(context => run(context, 'p', { start: true }))
+    expect(draft.stderr).toContain(`${why}; 'p' was not started and is kept as a draft`)
   })
 
   it('and says where it is wrong, and what to write', async () => {
     await organisation('sandbox: off\nnetwrk: []\nbudget: { tme: 2h }\n')
     await place.write('p.yaml', PLAN)
-    const said: string[] = []
-    await say(async context => {
-      try {
-        return await run(context, 'p.yaml', { start: true })
-      } catch (error) {
-        said.push((error as Error).message, JSON.stringify((error as { hint?: unknown }).hint))
-        throw error
-      }
-    })
-    expect(said.join('\n')).toContain(`${organisationFile()}:2:1`)
-    expect(said.join('\n')).toContain(`${organisationFile()}:3:`)
-    expect(said.join('\n')).toContain("did you mean 'network'")
+    const said = async (doing: (context: Context) => Promise<number>) => {
+      let told: readonly unknown[] = []
+      await say(context =>
+        doing(context).catch(error => {
+          told = (error as CliError).diagnostics
+          throw error
+        }),
+      )
+      return told
+    }
+    const file = organisationFile()
+    const faults = [
+      { file, line: 2, column: 1, source: 'netwrk: []', hint: "did you mean 'network'?" },
+      { file, line: 3, column: 11, source: 'budget: { tme: 2h }', hint: "did you mean 'time'?" },
+    ]
+    expect(await said(context => run(context, 'p.yaml', { start: true }))).toMatchObject(faults)
+    expect(await said(context => validate(context, ['p.yaml', 'p.yaml']))).toMatchObject(faults)
+    expect(await said(context => showPolicy(context))).toMatchObject(faults)
+  })
+
+  it('and a plan that would begin afresh is not made, nor told of', async () => {
+    await organisation('limits: { attempts: 5 }\n')
+    await place.write('p.yaml', PLAN)
+    const finished = await say(context => run(context, 'p.yaml', { start: true }))
+    expect(finished.exit).toBe(0)
+    await project('policy:\n  sandbox: maybe\n')
+    for (const again of [true, false]) {
+      const refused = await say(context => run(context, 'p.yaml', { start: true, again }))
+      const file = join(place.folder, '.planfold/config.yaml')
+      const stderr = `${file}:2:12: unknown value "maybe" for 'sandbox'`
+      expect(refused).toMatchObject({ exit: 'invalid-policy', stdout: '', stderr })
+    }
+    await project('policy: {}\n')
+    const plans = await say(context => list(context, {}))
+    expect(plans.stdout).toContain('p ')
+    expect(plans.stdout).not.toContain('p-2')
   })
 })
 
@@ -342,7 +374,10 @@ describe('the layers around a plan', () => {
     await organisation('limits: { attempts: 5 }\n')
     expect((await ran(edit('src/a.txt'))).exit).toBe(0)
     const { stdout, stderr } = await ran(edit('b.txt'))
-    expect(`${stdout}${stderr}`).toMatch(/policy|scope|write/)
+    const why = `'b.txt' may not be written: the project's policy (${place.folder}/.planfold/config.yaml:1) allows only src/**`
+    expect(stderr).toContain(`warning: 'a' will fail: ${why}\n`)
+    expect(stdout).toContain(`a failed: ${why}\n`)
+    expect(stdout).toContain('change that rule, or write elsewhere\n')
     await expect(readFile(join(place.folder, 'b.txt'))).rejects.toThrow('ENOENT')
     const refused = await ran('planfold: 1\nname: w\ntasks: [{ id: a, run: [echo, a], write: ["docs/**"] }]\n')
     expect(refused.exit).not.toBe(0)
@@ -396,7 +431,7 @@ describe('the layers around a plan', () => {
 describe('a rule of the person', () => {
   it('is added by their word, recorded with who and when, and never goes beyond the organisation', async () => {
     await organisation('commands: { deny: [[sudo, "**"]], ask: [[git, push, "**"]] }\nnetwork: ["*.example"]\n')
-    const set = (how: 'allow' | 'ask' | 'deny' | 'forbid', ...words: string[]) =>
+    const set = (how: 'allow' | 'ask' | 'deny' | 'remove', ...words: string[]) =>
       asJson(context => change(context, how, 'command', words, {}))
     expect(await set('allow', 'npm', '**')).toMatchObject({ exit: 0 })
     expect(await set('deny', 'curl', '**')).toMatchObject({ exit: 0 })
@@ -408,8 +443,8 @@ describe('a rule of the person', () => {
     const network = (address: string) => asJson(context => change(context, 'allow', 'network', [address], {}))
     expect(await network('https://a.example')).toMatchObject({ exit: 0 })
     expect(await network('https://a.other')).toMatchObject({ exit: 'policy' })
-    expect(await set('forbid', 'npm', '**')).toMatchObject({ exit: 0 })
-    expect(await set('forbid', 'npm', '**')).toMatchObject({ exit: 'not-found' })
+    expect(await set('remove', 'npm', '**')).toMatchObject({ exit: 0 })
+    expect(await set('remove', 'npm', '**')).toMatchObject({ exit: 'not-found' })
     const { changes } = JSON.parse((await asJson(logPolicy)).stdout).data
     expect(
       changes.map(({ by, did, what, rule }: { by: string; did: string; what: string; rule: string }) => [
@@ -422,7 +457,7 @@ describe('a rule of the person', () => {
       ['ana@example.com', 'allow', 'command', 'npm **'],
       ['ana@example.com', 'deny', 'command', 'curl **'],
       ['ana@example.com', 'allow', 'network', 'https://a.example'],
-      ['ana@example.com', 'forbid', 'command', 'npm **'],
+      ['ana@example.com', 'remove', 'command', 'npm **'],
     ])
     expect(changes[0].at).toBeGreaterThan(1_700_000_000_000)
   })

@@ -24,7 +24,7 @@ Examples:
   planfold policy show --egress
   planfold policy allow network https://example.org
   planfold policy allow network tcp://127.0.0.1:5432 --project
-  planfold policy forbid network https://example.org
+  planfold policy remove network https://example.org
   planfold policy deny command sudo '**'
   planfold policy ask command -- git push --force '**'
   planfold policy log`,
@@ -71,13 +71,13 @@ Examples:
       )
 
   policy
-    .command('forbid')
-    .description('remove one of your own rules (it denies nothing; to deny, use `policy deny`)')
+    .command('remove')
+    .description('remove one of your rules')
     .addArgument(what('network', 'command', 'no-sandbox'))
     .argument('[words...]', 'as `policy show` prints it')
     .option('--project', 'the rule of this workspace (default: the one for all)')
     .action((what: Ruled, words: readonly string[], options: RuleOptions) =>
-      act(async context => (await import('./policy.ts')).change(context, 'forbid', what, words, options)),
+      act(async context => (await import('./policy.ts')).change(context, 'remove', what, words, options)),
     )
 
   policy

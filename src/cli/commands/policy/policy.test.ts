@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { userNetworkRules } from '../../../safety/network/user-rules.ts'
 import { newPlace, type Said } from '../../place.fixture.ts'
 import { run } from '../plans/run.ts'
-import { allow, change, forbid, showPolicy } from './policy.ts'
+import { allow, change, remove, showPolicy } from './policy.ts'
 
 let place: Awaited<ReturnType<typeof newPlace>>
 let other: Awaited<ReturnType<typeof newPlace>>
@@ -39,23 +39,43 @@ describe('rules of the person', () => {
     expect(shown(await other.say(showPolicy, options()))).toEqual([{ rule: 'https://a.example', from: 'user' }])
     expect(await rules(place.folder)).toEqual(['https://a.example', 'tcp://127.0.0.1:5432'])
     expect((await stat(file())).mode & 0o777).toBe(0o600)
-    await place.say(context => forbid(context, 'https://a.example', {}), options())
-    await place.say(context => forbid(context, 'tcp://127.0.0.1:5432', { project: true }), options())
+    await place.say(context => remove(context, 'https://a.example', {}), options())
+    await place.say(context => remove(context, 'tcp://127.0.0.1:5432', { project: true }), options())
     expect(await readFile(file(), 'utf8')).toBe('{}\n')
     expect(await rules(place.folder)).toEqual([])
   })
 
   it('are told in words', async () => {
     const say = (body: Parameters<typeof place.say>[0]) => place.say(body, { environment: environment() })
-    expect((await say(showPolicy)).stdout).toContain('no rules of yours')
-    expect((await say(context => allow(context, 'a.example', {}))).stdout).toBe('allowed a.example in all workspaces\n')
+    expect((await say(showPolicy)).stdout).toBe(
+      [
+        'no policy files, and no rules of yours. The defaults apply:',
+        '  sandbox   preferred: commands run in a sandbox where there is one',
+        '  network   tasks without `network` reach any address',
+        '  approval  risky tasks wait for a person',
+        'Add a rule: planfold policy allow network ADDRESS',
+        '',
+      ].join('\n'),
+    )
     expect((await say(context => allow(context, 'a.example', {}))).stdout).toBe(
-      'a.example in all workspaces was allowed already\n',
+      'allowed a.example (ports 80 and 443) in all workspaces\n',
     )
+    expect((await say(context => allow(context, 'a.example', {}))).stdout).toBe(
+      'a.example (ports 80 and 443) in all workspaces was allowed already\n',
+    )
+    const meant = async (address: string) => (await say(context => allow(context, address, { project: true }))).stdout
+    expect(await meant('*.b.example:8443')).toContain('*.b.example:8443 (every host below it, port 8443) in')
+    expect(await meant('*')).toContain('allowed * (every host and port) in')
+    expect(await meant('https://c.example')).toContain('allowed https://c.example in')
     expect((await say(showPolicy)).stdout).toMatch(/network +a\.example +allowed by you, all workspaces/)
-    expect((await say(context => forbid(context, 'a.example', {}))).stdout).toBe(
-      'took back a.example in all workspaces\n',
+    expect((await say(context => remove(context, 'a.example', {}))).stdout).toBe(
+      'removed a.example for all workspaces\n',
     )
+    const command = async (how: 'deny' | 'remove') =>
+      (await say(context => change(context, how, 'command', ['sudo', '**'], {}))).stdout
+    expect(await command('deny')).toBe("'sudo **' is denied for plans that start from now on\n")
+    expect(await command('deny')).toBe("'sudo **' was denied already\n")
+    expect(await command('remove')).toBe("removed the rule 'sudo **'\n")
   })
 
   it('are shown beside those of a plan', async () => {
@@ -80,19 +100,19 @@ describe('rules of the person', () => {
     expect(await place.say(context => allow(context, 'ftp://a.example', {}), options())).toMatchObject({
       exit: 'invalid',
     })
-    expect(await place.say(context => forbid(context, 'a.example', {}), options())).toMatchObject({ exit: 'not-found' })
+    expect(await place.say(context => remove(context, 'a.example', {}), options())).toMatchObject({ exit: 'not-found' })
   })
 
   it('say that commands may run where there is no sandbox, beside the addresses', async () => {
     await place.say(context => allow(context, 'a.example', {}), options())
-    const set = (how: 'allow' | 'forbid') => place.say(context => change(context, how, 'no-sandbox', [], {}), options())
+    const set = (how: 'allow' | 'remove') => place.say(context => change(context, how, 'no-sandbox', [], {}), options())
     expect(await set('allow')).toMatchObject({ exit: 0 })
     expect(JSON.parse(await readFile(file(), 'utf8'))).toEqual({
       network: { allow: ['a.example'] },
       without_sandbox: true,
     })
     expect(JSON.parse((await place.say(showPolicy, options())).stdout).data.withoutSandbox).toBe(true)
-    await set('forbid')
+    await set('remove')
     expect(JSON.parse(await readFile(file(), 'utf8'))).toEqual({ network: { allow: ['a.example'] } })
     const wrong = await place.say(context => change(context, 'allow', 'network', [], {}), options())
     expect(wrong).toMatchObject({ exit: 'usage' })

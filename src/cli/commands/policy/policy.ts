@@ -1,16 +1,17 @@
-// `planfold policy show|allow|ask|deny|forbid|log`: the policy in effect, and the user's own rules.
+// `planfold policy show|allow|ask|deny|remove|log`: the policy in effect, and the user's own rules.
 
 import { locate, modelsAt, tracesAddress } from '../../../compose.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { type NetworkUse, networkWords } from '../../../domain/plan-rules/network.ts'
+import { parseNetworkRule } from '../../../domain/plan-rules/network-rule.ts'
 import { ruleWords } from '../../../domain/policy/command-rules.ts'
 import type { PolicyLayer } from '../../../domain/policy/policy-layer.ts'
 import { type Egress, egressOf, modelsIn } from '../../../operations/policy/egress.ts'
 import {
   allowNetwork,
-  forbidNetwork,
   type PlanNetwork,
   planNetwork,
+  removeNetwork,
   setCommandRule,
   setWithoutSandbox,
   showNetwork,
@@ -40,7 +41,7 @@ export async function showPolicy(context: Context, word?: string, { egress }: Sh
   const place = placeOf(context)
   const { file, rules, withoutSandbox } = done(await showNetwork(place))
   const found = word === undefined ? null : await planIn(context, word)
-  const layers = found?.layers ?? done(await currentLayers(place))
+  const layers = found?.layers ?? (await layersAt(place))
   if (egress === true) return await showEgress(context, { place, rules, layers, plan: found })
   const plan = found === null ? null : { name: found.name, ...planNetwork(found.definition) }
   const policy = policyLines(layers, found?.definition ?? null)
@@ -51,10 +52,29 @@ export async function showPolicy(context: Context, word?: string, { egress }: Sh
       ...rules.map(({ rule, from }) => ['network', rule, `allowed by you, ${FROM[from]}`]),
       ...(withoutSandbox ? [['no-sandbox', 'commands run where there is no sandbox', FROM.user]] : []),
     ]
-    if (rows.length === 0) return 'no rules of yours. Add one: planfold policy allow network ADDRESS'
+    if (rows.length === 0) return NOTHING_SAID
     return table(context.paint, ['what', 'rule', 'where'], rows, context.terminal?.columns() ?? null)
   })
   return EXIT.done
+}
+
+const NOTHING_SAID = [
+  'no policy files, and no rules of yours. The defaults apply:',
+  '  sandbox   preferred: commands run in a sandbox where there is one',
+  '  network   tasks without `network` reach any address',
+  '  approval  risky tasks wait for a person',
+  'Add a rule: planfold policy allow network ADDRESS',
+]
+
+/** What is wrong in a file of them is told there. */
+async function layersAt(place: UserRulesPlace): Promise<readonly PolicyLayer[]> {
+  const read = await currentLayers(place)
+  if (!read.ok) {
+    const { unreadablePolicy } = await import('../../../operations/policy/plan-surroundings.ts')
+    const { refuseAround } = await import('../../plan-file.ts')
+    refuseAround(null, await unreadablePolicy(place))
+  }
+  return done(read)
 }
 
 /** Those are told with their own words. */
@@ -166,7 +186,7 @@ export type Ruled = 'network' | 'command' | 'no-sandbox'
 
 export async function change(
   context: Context,
-  how: 'allow' | 'ask' | 'deny' | 'forbid',
+  how: 'allow' | 'ask' | 'deny' | 'remove',
   what: Ruled,
   words: readonly string[],
   options: RuleOptions,
@@ -187,23 +207,23 @@ export async function change(
       address === undefined ? 'which address?' : 'one address at a time',
       `planfold policy ${how} network https://example.org`,
     )
-  return await (how === 'allow' ? allow : forbid)(context, address, options)
+  return await (how === 'allow' ? allow : remove)(context, address, options)
 }
 
 async function changeCommand(
   context: Context,
-  how: 'allow' | 'ask' | 'deny' | 'forbid',
+  how: 'allow' | 'ask' | 'deny' | 'remove',
   rule: readonly string[],
   person: Person,
 ): Promise<number> {
-  const changed = done(await setCommandRule(placeOf(context), { rule, into: how === 'forbid' ? null : how, person }))
+  const changed = done(await setCommandRule(placeOf(context), { rule, into: how === 'remove' ? null : how, person }))
   const said = escapeForTerminal(ruleWords(rule))
-  if (how === 'forbid' && !changed)
+  if (how === 'remove' && !changed)
     throw notFound(`you have no rule '${said}'`, 'see what there is: planfold policy show')
   const does = { allow: 'allowed', ask: 'asked about', deny: 'denied' } as const
-  answer(context, { command: rule, rule: how === 'forbid' ? null : how, changed }, () => {
-    if (how === 'forbid') return `took back ${said}`
-    return changed ? `${said} is ${does[how]} from the next plan that starts` : `${said} was ${does[how]} already`
+  answer(context, { command: rule, rule: how === 'remove' ? null : how, changed }, () => {
+    if (how === 'remove') return `removed the rule '${said}'`
+    return changed ? `'${said}' is ${does[how]} for plans that start from now on` : `'${said}' was ${does[how]} already`
   })
   return EXIT.done
 }
@@ -223,19 +243,29 @@ export async function allow(context: Context, address: string, { project }: Rule
   const person = await personOf(context)
   const changed = done(await allowNetwork(placeOf(context), { address, for: from, person }))
   answer(context, { address, for: from, changed }, () => {
-    const said = `${escapeForTerminal(address)} in ${FROM[from]}`
+    const said = `${escapeForTerminal(address)}${meaningOf(address)} in ${FROM[from]}`
     return changed ? `allowed ${said}` : `${said} was allowed already`
   })
   return EXIT.done
 }
 
-export async function forbid(context: Context, address: string, { project }: RuleOptions): Promise<number> {
+/** What a bare host stands for; other forms say it themselves. */
+function meaningOf(address: string): string {
+  const parsed = parseNetworkRule(address)
+  if (!parsed.ok || parsed.rule.scheme !== 'any') return ''
+  const { host, ports } = parsed.rule
+  if (host.is === 'all') return ' (every host and port)'
+  const whose = host.is === 'below' ? 'every host below it, ' : ''
+  return ` (${whose}${ports === 'all' ? 'every port' : `port${ports.length === 1 ? '' : 's'} ${ports.join(' and ')}`})`
+}
+
+export async function remove(context: Context, address: string, { project }: RuleOptions): Promise<number> {
   const from = project === true ? 'project' : 'user'
   const person = await personOf(context)
-  const changed = done(await forbidNetwork(placeOf(context), { address, for: from, person }))
+  const changed = done(await removeNetwork(placeOf(context), { address, for: from, person }))
   if (!changed)
     throw notFound(`you have no rule '${address}' for ${FROM[from]}`, 'see what there is: planfold policy show')
-  answer(context, { address, for: from, changed }, () => `took back ${escapeForTerminal(address)} in ${FROM[from]}`)
+  answer(context, { address, for: from, changed }, () => `removed ${escapeForTerminal(address)} for ${FROM[from]}`)
   return EXIT.done
 }
 

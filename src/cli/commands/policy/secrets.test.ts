@@ -151,6 +151,12 @@ tasks:
     expect(await sets({ env: 'NOT_SET' })).toContain('NOT_SET, which is not set')
     execFileSync('chmod', ['644', key])
     expect(await sets({ file: key })).toContain('may be read or changed by others')
+    const words = await place.say(context => set(context, 'TOKEN', { file: key }), { environment: environment() })
+    expect(words).toEqual({
+      exit: 0,
+      stdout: `TOKEN comes from the file ${key}\n`,
+      stderr: `warning: it cannot be read now: the file of the secret 'TOKEN' '${key}' may be read or changed by others (mode 644)\nhint: keep it to yourself: chmod 600 ${key}\n`,
+    })
     await place.write('inside', VALUE)
     expect(await sets({ file: 'inside' })).toContain('is in the workspace')
   })
@@ -173,12 +179,12 @@ tasks:
     const plain = { environment: environment() }
     const analysis = await place.say(context => analyze(context, 'p.yaml', {}), plain)
     expect(analysis.stdout).toContain(
-      "policies, secrets, runners and databases on this machine:\nwarning: nobody said where the secret 'TOKEN' comes from: 'a' will fail (line 3)",
+      "policies, secrets, runners and databases on this machine:\nwarning: the secret 'TOKEN' is not configured: 'a' will fail (line 3)",
     )
     const told = await place.say(context => run(context, 'p.yaml', { start: false }), plain)
-    expect(told.stderr).toContain("nobody said where the secret 'TOKEN' comes from: 'a' will fail")
+    expect(told.stderr).toContain("the secret 'TOKEN' is not configured: 'a' will fail")
     const { stdout } = await place.say(context => run(context, 'p.yaml', { start: true }), options())
-    expect(stdout).toContain("nobody said where the secret 'TOKEN' comes from")
+    expect(stdout).toContain("the secret 'TOKEN' is not configured")
     expect(stdout).toContain('planfold secrets set TOKEN')
   })
 

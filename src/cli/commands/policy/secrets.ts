@@ -4,10 +4,11 @@ import { resolve } from 'node:path'
 import type { SecretSource } from '../../../format/settings/secret-settings.ts'
 import { listSecrets, removeSecret, secretFault, setSecret } from '../../../operations/policy/secret-sources.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { EXIT, notFound, usage } from '../../exit.ts'
 import { table } from '../../terminal/table.ts'
+import { hintText } from '../../text/hint-text.ts'
 import { done, placeOf } from './policy.ts'
 
 export interface SourceOptions {
@@ -31,10 +32,15 @@ export async function set(context: Context, name: string, options: SourceOptions
   const source = sourceOf(context, options)
   const changed = done(await setSecret(place, name, source))
   const fault = await secretFault(place, name)
-  answer(context, { name, source, changed, fault }, () => {
-    const said = `${escapeForTerminal(name)} comes from ${sourceWords(source)}`
-    return fault === null ? said : `${said}\nIt cannot be had now: ${escapeForTerminal(fault)}`
-  })
+  answer(
+    context,
+    { name, source, changed, fault: fault?.message ?? null },
+    () => `${escapeForTerminal(name)} comes from ${sourceWords(source)}`,
+  )
+  if (fault !== null) {
+    printNote(context, `warning: it cannot be read now: ${escapeForTerminal(fault.message)}`)
+    if (fault.hint !== undefined) printNote(context, `hint: ${escapeForTerminal(hintText(fault.hint))}`)
+  }
   return EXIT.done
 }
 
