@@ -2,7 +2,7 @@
 
 import type { EffectClass, TaskDefinition } from '../plan.ts'
 import { effectOf } from '../plan-rules/effect.ts'
-import { dangerOf, demandsGate, IMPACT_WORDS, isActing, isAskedAbout, isGated } from '../plan-rules/impact.ts'
+import { dangersOf, demandsGate, IMPACT_WORDS, isActing, isAskedAbout, isGated } from '../plan-rules/impact.ts'
 import { isGroupEnd } from './estimates.ts'
 import type { Finding } from './finding.ts'
 import type { Ground, Look } from './lint-input.ts'
@@ -63,9 +63,10 @@ export function* gates(look: Ground): Iterable<Finding> {
   const gated = gatedTasks(look)
   const isDemanded = demandsGate(look.graph.definition.extra)
   for (const [at, task] of look.graph.tasks.entries()) {
-    const danger = dangerOf(task)
+    const dangers = dangersOf(task)
+    const danger = dangers.find(one => isGated(look.graph.definition, one)) ?? dangers[0]
     // What is in a circle never runs; the circle itself is told.
-    if (danger === null || gated[at] || isGroupEnd(look.graph, at) || look.waves.waveOf[at] === -1) continue
+    if (danger === undefined || gated[at] || isGroupEnd(look.graph, at) || look.waves.waveOf[at] === -1) continue
     const does = `'${task.id}' ${IMPACT_WORDS[danger]}`
     const about = { task: task.id, key: 'id' } as const
     if (isDemanded && danger === 'deploy')

@@ -73,22 +73,26 @@ function isFar(name: string): boolean {
 
 export type CommandImpact = Exclude<Impact, 'outside' | 'instructions' | 'spend' | 'command'>
 
-/** Of several, the first of these is told. */
+/** The worst first. */
 const ORDER: readonly CommandImpact[] = ['delete', 'push', 'deploy', 'migrate', 'unknown']
 
 /** A shell in a shell in a shell: whoever nests deeper is not read any further. */
 const DEPTH_MAX = 6
 
-export function commandImpact(command: CommandLine): CommandImpact | null {
+/** The worst of what it does; null when nothing is known. */
+export const commandImpact = (command: CommandLine): CommandImpact | null => commandImpacts(command)[0] ?? null
+
+/** All that it does, the worst first: a script can push and delete. */
+export function commandImpacts(command: CommandLine): readonly CommandImpact[] {
   const known = remembered.get(command)
   if (known !== undefined) return known
-  const impact = lookAt(command)
-  remembered.set(command, impact)
-  return impact
+  const impacts = lookAt(command)
+  remembered.set(command, impacts)
+  return impacts
 }
 
 /** A definition never changes, so each command is looked at once. */
-const remembered = new WeakMap<CommandLine, CommandImpact | null>()
+const remembered = new WeakMap<CommandLine, readonly CommandImpact[]>()
 
 /** One command as it stands in another, or alone. `starts`: where it begins once a wrapper before it is taken off. */
 export interface InnerCommand {
@@ -150,12 +154,14 @@ class Findings extends Set<CommandImpact> {
   }
 }
 
-function lookAt(command: CommandLine): CommandImpact | null {
+function lookAt(command: CommandLine): readonly CommandImpact[] {
   const found = new Findings()
   if ('script' in command) lookAtScript(command.script, 0, found)
   else lookAtWords(argvWords(command.argv), 0, found, false)
-  return ORDER.find(impact => found.has(impact)) ?? null
+  return found.size === 0 ? NOTHING : ORDER.filter(impact => found.has(impact))
 }
+
+const NOTHING: readonly never[] = []
 
 /** So many words of one command are looked at. */
 const WORDS_MAX = 2_000

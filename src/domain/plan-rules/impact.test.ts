@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { edit, external, gate, plan, task } from '../../testing/index.ts'
 import { cpuMs } from '../cpu-time.fixture.ts'
-import type { Impact, Policy, TaskDefinition } from '../plan.ts'
+import type { GatedImpact, Impact, Policy, TaskDefinition } from '../plan.ts'
 import { gatedImpact, impactOf } from './impact.ts'
 
 const run = (...argv: readonly string[]): TaskDefinition => task('a', { action: { type: 'run', command: { argv } } })
@@ -137,6 +137,21 @@ describe('what is hard to take back', () => {
     expect(of(to)).toBe('instructions')
     const one = edit('a', 'AGENTS.md')
     expect(gatedImpact(plan('p', one, { policy: { gates: { before: ['push'] } } }), one)).toBe(null)
+  })
+
+  it('is asked about by each of several: no other word of the task hides one', () => {
+    const asked = (one: TaskDefinition, ...before: readonly GatedImpact[]) =>
+      gatedImpact(plan('p', one, { policy: { gates: { before } } }), one)
+    const deploys = { ...run('rm', '-rf', '../other'), kind: 'deploy', labels: ['spends'] }
+    expect(of(deploys)).toBe('deploy')
+    expect(asked(deploys, 'delete')).toBe('delete')
+    expect(asked(deploys, 'spend')).toBe('spend')
+    expect(asked(deploys, 'push')).toBe(null)
+    const both = script('git push && rm -rf /data')
+    expect(of(both)).toBe('delete')
+    expect(asked(both, 'push')).toBe('push')
+    expect(asked(script('kubectl apply -f x; dropdb shop'), 'delete')).toBe('delete')
+    expect(asked(task('a', { kind: 'deploy', write: ['AGENTS.md'] }), 'instructions')).toBe('instructions')
   })
 
   it('is looked at once for each definition, and anew in another plan', () => {

@@ -4,7 +4,7 @@
 
 import type { Json } from '../json.ts'
 import type { Action, CommandLine, Impact, PlanDefinition, TaskDefinition } from '../plan.ts'
-import { commandImpact, isDeleting } from './command-impact.ts'
+import { commandImpact, commandImpacts, isDeleting } from './command-impact.ts'
 import { dbRequest } from './db-request.ts'
 import { effectOf, scopeOf } from './effect.ts'
 import { httpRequest, isSafeMethod } from './http-request.ts'
@@ -26,29 +26,36 @@ export const IMPACT_WORDS: Readonly<Record<Impact, string>> = {
 }
 
 /** A definition never changes, so each is looked at once. */
-const remembered = new WeakMap<TaskDefinition, { readonly plan: PlanDefinition; readonly impact: Impact | null }>()
+const remembered = new WeakMap<TaskDefinition, { readonly plan: PlanDefinition; readonly impacts: readonly Impact[] }>()
 
-export function impactOf(plan: PlanDefinition, task: TaskDefinition): Impact | null {
+/** What is said of it: the first of its impacts. */
+export const impactOf = (plan: PlanDefinition, task: TaskDefinition): Impact | null => impactsOf(plan, task)[0] ?? null
+
+/** All of them: who is asked before deletions is asked before a deployment that deletes. */
+function impactsOf(plan: PlanDefinition, task: TaskDefinition): readonly Impact[] {
   const known = remembered.get(task)
-  if (known?.plan === plan) return known.impact
-  const impact = findImpact(plan, task)
-  remembered.set(task, { plan, impact })
-  return impact
+  if (known?.plan === plan) return known.impacts
+  const impacts = findImpacts(plan, task)
+  remembered.set(task, { plan, impacts })
+  return impacts
 }
 
-function findImpact(plan: PlanDefinition, task: TaskDefinition): Impact | null {
-  const danger = dangerOf(task) ?? (demandsGate(plan.extra) ? productionOf(task) : null)
-  if (danger !== null) return danger
-  if (isBeyond(plan, task)) return 'outside'
-  if (isInstructing(plan, task)) return 'instructions'
-  return isUnreadable(task) && effectOf(plan, task) === 'unsafe' ? 'unknown' : null
+function findImpacts(plan: PlanDefinition, task: TaskDefinition): readonly Impact[] {
+  const found: Impact[] = [...dangersOf(task)]
+  const production = demandsGate(plan.extra) ? productionOf(task) : null
+  if (production !== null) found.push(production)
+  if (isBeyond(plan, task)) found.push('outside')
+  if (isInstructing(plan, task)) found.push('instructions')
+  if (isUnreadable(task) && effectOf(plan, task) === 'unsafe') found.push('unknown')
+  return found
 }
 
-/** The impact before which a person is asked, by the plan's policy; null when nobody is. */
-export function gatedImpact(plan: PlanDefinition, task: TaskDefinition): Impact | null {
-  const impact = impactOf(plan, task)
-  return impact === null || !isGated(plan, impact) ? null : impact
-}
+/** The first impact before which a person is asked, by these rules; null when nobody is. */
+export const gatedImpact = (
+  plan: PlanDefinition,
+  task: TaskDefinition,
+  rules: Pick<PlanDefinition, 'policy' | 'extra'> = plan,
+): Impact | null => impactsOf(plan, task).find(impact => isGated(rules, impact)) ?? null
 
 /**
  * Is a person asked before it? Every kind of it, unless the policy names some or none; what a policy demands always is. Code that
@@ -114,15 +121,26 @@ function at(command: string): RegExp {
 export type Danger = Exclude<Impact, 'outside' | 'instructions' | 'unknown' | 'command'>
 
 /** What it does that cannot be taken back, by its own words. A gate does nothing. */
-export function dangerOf(task: TaskDefinition): Danger | null {
-  if (task.action.type === 'gate') return null
-  const told = saidOf(task)
-  if (told !== null) return told
-  if (task.action.type === 'http') return dangerOfRequest(task)
-  if (task.action.type === 'db') return dangerOfStatements(task)
-  const command = task.action.type === 'run' ? commandImpact(task.action.command) : null
-  return command === null || command === 'unknown' ? wellKnown(task) : command
+export const dangerOf = (task: TaskDefinition): Danger | null => dangersOf(task)[0] ?? null
+
+/** What it says of itself comes first, then what can be read from what it does. */
+export function dangersOf(task: TaskDefinition): readonly Danger[] {
+  if (task.action.type === 'gate') return []
+  const said = saidOf(task)
+  const seen = seenIn(task)
+  return said.length === 0 ? seen : [...said, ...seen]
 }
+
+function seenIn(task: TaskDefinition): readonly Danger[] {
+  const { action } = task
+  if (action.type === 'http') return listed(dangerOfRequest(task))
+  if (action.type === 'db') return listed(dangerOfStatements(task))
+  const read = action.type === 'run' ? commandImpacts(action.command) : []
+  const dangers = read.filter(impact => impact !== 'unknown')
+  return dangers.length > 0 ? dangers : wellKnown(task)
+}
+
+const listed = (danger: Danger | null): readonly Danger[] => (danger === null ? [] : [danger])
 
 /** What only reads, and what carries a key, can be sent again; the others say how with `effect`. */
 function dangerOfRequest({ action, effect = 'unsafe' }: TaskDefinition): Danger | null {
@@ -135,18 +153,13 @@ function dangerOfRequest({ action, effect = 'unsafe' }: TaskDefinition): Danger 
 function dangerOfStatements(task: TaskDefinition): Danger | null {
   const request = dbRequest(task.action)
   if (request === null || request.do === 'query') return null
-  return request.do === 'migrate' ? 'migrate' : (wellKnown(task) ?? 'data')
+  return request.do === 'migrate' ? 'migrate' : (wellKnown(task)[0] ?? 'data')
 }
 
 /** By its kind, then by its labels. */
-function saidOf({ kind, labels = [] }: TaskDefinition): Danger | null {
+function saidOf({ kind, labels = [] }: TaskDefinition): readonly Danger[] {
   const byKind = kind === undefined ? null : firstOf([...BY_KIND, SPENDING], kind)
-  if (byKind !== null) return byKind
-  for (const label of labels) {
-    const impact = BY_LABEL.get(label.toLowerCase())
-    if (impact !== undefined) return impact
-  }
-  return null
+  return [...listed(byKind), ...labels.flatMap(label => BY_LABEL.get(label.toLowerCase()) ?? [])]
 }
 
 const SPENDING = [/^(spend|pay|purchase|buy)/i, 'spend'] as const
@@ -190,12 +203,13 @@ function firstOf(patterns: readonly (readonly [RegExp, Impact])[], text: string)
 }
 
 /** The beginning of a well-known command, anywhere in the line. */
-function wellKnown(task: TaskDefinition): Danger | null {
+function wellKnown(task: TaskDefinition): readonly Danger[] {
   const line = commandOf(task)
-  if (line === null) return null
-  if (isDeleting(line)) return 'delete'
-  if (!ANY_COMMAND.test(line)) return null
-  return firstOf(BY_COMMAND, line)
+  if (line === null) return []
+  const deleting: readonly Danger[] = isDeleting(line) ? ['delete'] : []
+  if (!ANY_COMMAND.test(line)) return deleting
+  const known = BY_COMMAND.flatMap(([pattern, impact]) => (pattern.test(line) ? [impact as Danger] : []))
+  return [...deleting, ...known]
 }
 
 const LINE_MAX = 10_000

@@ -2,7 +2,7 @@
 
 import type { Action, Approvers, CommandLine, Criterion, Impact, SandboxMode, TaskDefinition } from '../plan.ts'
 import { gitOf } from '../plan-rules/expand.ts'
-import { impactOf, isGated } from '../plan-rules/impact.ts'
+import { gatedImpact } from '../plan-rules/impact.ts'
 import type { NetworkUse } from '../plan-rules/network.ts'
 import type { PlanState } from '../state/state.ts'
 import { type CommandRule, type CommandVerdict, judgeCommand, ruleWords, stricter } from './command-rules.ts'
@@ -56,9 +56,9 @@ export function readAround(state: UnderPolicy, { read }: Pick<TaskDefinition, 'r
 /** What a person must agree to before a task begins, by the plan's policy and by those around it; null when nothing is. */
 export function gatedIn(state: UnderPolicy, task: TaskDefinition): Impact | null {
   const { definition } = state
-  const impact = impactOf(definition, task)
   const rules = hasLayers(state) ? { policy: { gates: policyOf(state).gates }, extra: definition.extra } : definition
-  if (impact !== null && isGated(rules, impact)) return impact
+  const impact = gatedImpact(definition, task, rules)
+  if (impact !== null) return impact
   return askedCommand(state, task) === null ? null : 'command'
 }
 
