@@ -29,7 +29,7 @@ it('a backlog is imported, claimed, done, and written back to its own file', asy
   // Its test strategy is prose: a person says whether it holds.
   // What was refused is told when it fails.
   const approved = await here.planfold('approve', 'garden', '10', '-m', 'the number fell')
-  expect([approved.exit, approved.stderr]).toEqual([0, ''])
+  expect([approved.exit, approved.stderr]).toEqual([0, 'Next: planfold claim garden\n'])
   const out = await here.planfold('export', 'garden', '--to', 'task-master', '--out', 'tasks.json')
   expect(out).toEqual({ exit: 0, stdout: 'garden is written to tasks.json\n', stderr: '' })
   const before = readFileSync(join(SAMPLES, 'task-master-bare.json'), 'utf8')

@@ -96,7 +96,7 @@ export function launching(
   processesMax: number | null,
 ): readonly string[] {
   const command = forwarding === null ? argv : forwarded(forwarding, argv)
-  return [SHELL_INSIDE, '-c', LAUNCH, 'planfold', String(processesMax ?? 0), ...command]
+  return [SHELL_INSIDE, '-c', LAUNCH, 'sh', String(processesMax ?? 0), ...command]
 }
 
 const forwarded = ({ node, ...told }: Forwarding, argv: readonly string[]): readonly string[] => [

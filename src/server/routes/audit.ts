@@ -45,7 +45,7 @@ export const auditRoutes: readonly AnyRoute[] = [
   viewing('handoff', 'What whoever comes next must know, as facts and as Markdown.', wire.handoff, (call, plan) =>
     call.engine.ask({ type: 'handoff', plan }),
   ),
-  viewing('contract', 'Every criterion of the plan, and how it was judged last.', wire.contract, (call, plan) =>
+  viewing('contract', 'Every check of the plan, and its last result.', wire.contract, (call, plan) =>
     call.engine.ask({ type: 'contract', plan }),
   ),
   viewing(
@@ -99,7 +99,7 @@ export const auditRoutes: readonly AnyRoute[] = [
     path: '/plans/:plan/notes',
     right: 'operate',
     noun,
-    about: 'Writes something into the journal for whoever reads it.',
+    about: 'Adds a note to the event log.',
     body: wire.newNote,
     answers: { 201: { about: 'it is written', body: wire.note, tag: true } },
     handle: async call =>

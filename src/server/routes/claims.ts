@@ -127,7 +127,7 @@ export const claimRoutes: readonly AnyRoute[] = [
     method: 'POST',
     right: 'operate',
     noun,
-    about: 'Passes over a task on purpose; whatever needs it goes on.',
+    about: 'Skips a task on purpose; the tasks that need it continue.',
     body: wire.skipBody,
     answers: { 200: { about: 'it is skipped', body: wire.taskMoved, tag: true } },
     handle: async call => await moving(call, task => ({ type: 'skip', task, reason: call.body.reason })),

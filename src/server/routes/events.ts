@@ -20,7 +20,7 @@ const shape = {
   noun: 'events',
   query: eventsQuery,
   headers: { 'Last-Event-ID': 'The id of the last event that was heard; goes before `after`. Event sources send it.' },
-  answers: { 200: { about: 'a stream of events that goes on until it is cut', type: 'text/event-stream' } },
+  answers: { 200: { about: 'a stream of events that stays open until it is closed', type: 'text/event-stream' } },
 } as const
 
 export const eventRoutes = [

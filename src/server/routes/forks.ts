@@ -14,7 +14,7 @@ export const forkRoutes: readonly AnyRoute[] = [
     path: '/plans/:plan/fork',
     right: 'operate',
     noun,
-    about: 'Makes a draft that goes on from where the plan stood; the plan and its files stay as they are.',
+    about: 'Makes a draft that continues from an earlier state of the plan; the plan and its files do not change.',
     body: wire.forkBody,
     answers: { 201: { about: 'the new plan', body: wire.forked, tag: true } },
     handle: async call =>
@@ -36,7 +36,7 @@ export const forkRoutes: readonly AnyRoute[] = [
     path: '/plans/:plan/compare',
     right: 'read',
     noun,
-    about: 'Two runs side by side: what they were told to do, how each task went, what came out.',
+    about: 'Compares two runs: their definitions, each task, and their results.',
     query: wire.compareQuery,
     answers: { 200: { about: 'the comparison', body: wire.comparison } },
     handle: async call =>

@@ -97,7 +97,7 @@ export const goalRoutes = [
     right: 'operate',
     noun: 'goals',
     about:
-      'Splits a goal into sub-goals, and drafts a plan for each. What is there already stays: asked again, it goes on where it ended.',
+      'Splits a goal into sub-goals, and drafts a plan for each. Existing sub-goals and drafts are kept: a repeated request continues where the last one ended.',
     body: wire.decompose,
     answers: { 200: { about: 'the goal, with its parts and their plans', body: wire.decomposed, tag: true } },
     handle: decompose,

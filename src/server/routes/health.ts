@@ -140,7 +140,7 @@ export const haltRoutes: readonly AnyRoute[] = [
     right: 'read',
     noun: haltNoun,
     about: 'Is everything halted, by whom, and why?',
-    answers: { 200: { about: 'how it stands', body: halted } },
+    answers: { 200: { about: 'the current state', body: halted } },
     handle: async ({ engine }) => {
       const halt = await engine.killSwitch.halted()
       return ok({ halted: halt !== null, halt: onWire(halt) })

@@ -149,7 +149,7 @@ export const homeRoutes: readonly AnyRoute[] = [
     path: '/ui/assets/:file',
     right: 'nothing',
     noun: 'page',
-    about: 'A script, style, font or picture of the page. Its name holds a hash, so it may be kept for good.',
+    about: 'A script, style, font or picture of the web UI. Its name contains a hash, so it can be cached for ever.',
     answers: {
       200: { about: 'the file', type: 'text/javascript', texts: ['text/css', 'image/svg+xml', 'font/woff2'] },
     },

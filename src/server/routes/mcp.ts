@@ -25,7 +25,7 @@ export const mcpRoute = (serverFor: (call: Parameters<RawRoute['respond']>[1]) =
     about: 'A message of the Model Context Protocol: the tools plan_read and plan_write, resources and prompts.',
     answers: {
       200: { about: 'the answer', ...MESSAGE },
-      202: { about: 'a notification was taken' },
+      202: { about: 'a notification was received' },
       400: { about: 'no message of the protocol, or of a version nobody knows', ...MESSAGE },
       404: { about: 'the protocol has no such method', ...MESSAGE },
       406: { about: 'the client must accept both JSON and event streams', ...MESSAGE },

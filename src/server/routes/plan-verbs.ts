@@ -156,11 +156,11 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     right: 'operate',
     noun,
     about:
-      'Starts the plan, or goes on with it, or attaches to it when it is under way. One that failed goes on with what failed; what is done stays done. The service drives it; gates stop it.',
+      'Starts the plan, continues it, or attaches to it if it is running. A failed plan continues with its failed tasks; completed tasks are kept. The server runs it; gates stop it.',
     body: executeBody,
     answers: {
-      200: { about: 'it was under way already', body: executed, tag: true },
-      202: { about: 'it is under way now', body: executed, tag: true },
+      200: { about: 'it was already running', body: executed, tag: true },
+      202: { about: 'it is running now', body: executed, tag: true },
     },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
@@ -172,7 +172,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     method: 'POST',
     right: 'operate',
     noun,
-    about: 'Holds the plan: nothing new begins, and what may be run again is ended.',
+    about: 'Pauses the plan: no task starts, and running tasks that are safe to repeat are stopped.',
     body: pauseBody,
     answers: { 200: { about: 'it is paused', body: verbDone, tag: true } },
     handle: async call => {
@@ -185,8 +185,8 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     method: 'POST',
     right: 'operate',
     noun,
-    about: 'Goes on with a paused plan.',
-    answers: { 200: { about: 'it goes on', body: verbDone, tag: true } },
+    about: 'Continues a paused plan.',
+    answers: { 200: { about: 'it continues', body: verbDone, tag: true } },
     handle: async call => await verb(call, { type: 'resume' }, 'resumed'),
   }),
   ...atBoth('/cancel', {
@@ -272,7 +272,7 @@ export const lookingRoutes: readonly AnyRoute[] = [
     method: 'GET',
     right: 'read',
     noun,
-    about: 'How the plan stands: what runs, what waits for whom, every execution, and metrics.',
+    about: 'Progress of the plan: what is running, what waits for whom, every execution, and metrics.',
     answers: { 200: { about: 'its status', body: planStatus, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
@@ -387,7 +387,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
     body: rollbackBody,
     answers: {
       200: { about: 'what would happen, or what happened', body: rolledBack, tag: true },
-      202: { about: 'it is under way; whoever drives the plan carries it out', body: rolledBack, tag: true },
+      202: { about: 'it has begun; the process that runs the plan carries it out', body: rolledBack, tag: true },
     },
     handle: async call =>
       await withPlan(call, async found => {

@@ -94,7 +94,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
       path,
       right: 'read',
       noun: 'sessions',
-      about: 'The active plan of a session: the one under way that moved last, else the draft that was made last.',
+      about: 'The active plan of a session: the running one that changed last, else the newest draft.',
       answers: { 200: { about: 'the plan', body: sessionPlan, tag: true } },
       handle: async call => {
         const session = call.params.session!

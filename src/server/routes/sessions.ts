@@ -121,7 +121,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       path: `${path}/pause`,
       right: 'operate',
       noun: 'sessions',
-      about: 'Holds every plan of the session that is under way.',
+      about: 'Pauses every running plan of the session.',
       body: pauseBody,
       answers: { 200: { about: 'what was done to which plan', body: sessionMoved } },
       handle: async call => {
@@ -135,7 +135,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       path: `${path}/resume`,
       right: 'operate',
       noun: 'sessions',
-      about: 'Goes on with every plan of the session that is paused.',
+      about: 'Continues every paused plan of the session.',
       answers: { 200: { about: 'what was done to which plan', body: sessionMoved } },
       handle: async call => await moveSession(call, 'resumed', room => resumeSession(room, call.params.session!)),
     }),

@@ -307,7 +307,7 @@ export const taskRoutes = [
     path: '/tasks/:task/dependencies',
     right: 'read',
     noun: 'tasks',
-    about: 'What a task needs, how that stands, and who needs it.',
+    about: 'What a task needs, with statuses, and which tasks need it.',
     answers: { 200: { about: 'both', body: wire.dependencies } },
     handle: async call => {
       const found = await findTask(call, call.params.task!)

@@ -26,7 +26,7 @@ export const tokenRoutes: readonly AnyRoute[] = [
     once: false,
     right: 'administer',
     noun: 'tokens',
-    about: 'A token for somebody; it is told once.',
+    about: 'Creates a token for a user. It is shown only once.',
     body: newToken,
     answers: { 201: { about: 'the token', body: tokenMade } },
     handle: async call => {

@@ -93,6 +93,8 @@ describe('a bisection', () => {
       state = judgeProbe(state, sh('show', `${step.candidate.commit}:f`).includes('broken') ? 'bad' : 'good')
     }
     expect(nextProbe(state)).toMatchObject({ status: 'found', culprit: { commit: sh('rev-parse', `${BRANCH}~3`) } })
-    expect(no(await git.commitsBetween({ good: 'plan/upgrade', bad: 'main' }))).toMatch(/no ancestor.*git merge-base/)
+    expect(no(await git.commitsBetween({ good: 'plan/upgrade', bad: 'main' }))).toMatch(
+      /not an ancestor.*git merge-base/,
+    )
   })
 })

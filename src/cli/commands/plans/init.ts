@@ -8,11 +8,11 @@ import { type Context, withState } from '../../context.ts'
 // The plan that `planfold init` writes: small, runs anywhere, and shows tasks, needs, a gate, a retry and an edit.
 
 export const EXAMPLE_PLAN = `# A Planfold plan. Check it with 'planfold validate plan.yaml', run it with 'planfold run plan.yaml'.
-# Stop it with Ctrl-C whenever you like, or kill it: 'planfold resume' goes on where it was.
+# Stop it with Ctrl-C or kill it at any time: 'planfold resume' continues where it stopped.
 planfold: 1
 name: hello
 title: A first plan
-goal: A greeting lies in hello.txt, and somebody approved it
+goal: hello.txt contains a greeting that somebody approved
 
 tasks:
   - id: look
