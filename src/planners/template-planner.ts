@@ -4,7 +4,7 @@
 import type { Json, JsonObject } from '../domain/json.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
-import { IMPACT_WORDS, impactOf, isGated } from '../domain/plan-rules/impact.ts'
+import { gatedImpact, IMPACT_WORDS } from '../domain/plan-rules/impact.ts'
 import type { Template } from '../format/templates/document.ts'
 import { instantiate } from '../format/templates/instantiate.ts'
 import { exampleOf, type Parameter, type Problem } from '../format/templates/parameters.ts'
@@ -229,6 +229,6 @@ async function askMissing({ ask }: PlanRequest, { parameters }: Template, found:
 
 const irreversibleIn = (definition: PlanDefinition): PlanProposal['irreversible'] =>
   definition.tasks.flatMap(task => {
-    const impact = impactOf(definition, task)
-    return impact === null || !isGated(definition, impact) ? [] : [{ task: task.id, why: `it ${IMPACT_WORDS[impact]}` }]
+    const impact = gatedImpact(definition, task)
+    return impact === null ? [] : [{ task: task.id, why: `it ${IMPACT_WORDS[impact]}` }]
   })

@@ -3,9 +3,10 @@
 import { expect, it } from 'vitest'
 import type { TaskName } from '../../domain/id.ts'
 import type { Summary, Waiting } from '../../domain/views/summary.ts'
+import { plan as makePlan, task as makeTask } from '../../testing/index.ts'
 import { paint } from '../terminal/paint.ts'
 import { summaryOf } from './cards.fixture.ts'
-import { waitingLines } from './inbox-text.ts'
+import { unaskedLines, waitingLines } from './inbox-text.ts'
 
 const commands = (asks: Waiting['asks'], more: Partial<Waiting> = {}): readonly string[] =>
   waitingLines(summaryOf([], { waiting: [{ task: task('a'), asks, since: 0, ...more }] }), paint(false))
@@ -68,4 +69,13 @@ it('questions and proposals of others are told with who asks', () => {
     '           planfold accept demo r1',
     "           planfold decline demo r1 -m 'why'",
   ])
+})
+
+it('a task that starts without an approval is named; one that is asked about for another of its impacts is not', () => {
+  const script = (id: string, text: string) =>
+    makeTask(id, { kind: 'deploy', action: { type: 'run', command: { script: text } } })
+  const both = makePlan('p', script('a', 'rm -rf ../data'), script('b', 'make ship'), {
+    policy: { gates: { before: ['delete'] } },
+  })
+  expect(unaskedLines(both)).toEqual(["'b' deploys, and no approval is asked for: policy.gates.before leaves it out"])
 })

@@ -5,7 +5,7 @@ import type { Millis, PlanId } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { Field, Option, PlanDefinition } from '../../domain/plan.ts'
-import { IMPACT_WORDS, impactOf, isAskedAbout, isGated } from '../../domain/plan-rules/impact.ts'
+import { gatedImpact, IMPACT_WORDS, impactOf, isAskedAbout } from '../../domain/plan-rules/impact.ts'
 import type { Verdict } from '../../domain/result.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
@@ -359,7 +359,7 @@ export function unaskedLines(definition: PlanDefinition): readonly string[] {
   if (definition.policy?.gates?.before === undefined) return []
   const unasked = allTasks(definition).flatMap(task => {
     const impact = isAskedAbout(task) ? impactOf(definition, task) : null
-    return impact === null || impact === 'unknown' || isGated(definition, impact)
+    return impact === null || impact === 'unknown' || gatedImpact(definition, task) !== null
       ? []
       : [
           `'${visible(task.id)}' ${IMPACT_WORDS[impact]}, and no approval is asked for: policy.gates.before leaves it out`,

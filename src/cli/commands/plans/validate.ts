@@ -187,7 +187,7 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
       ? []
       : [
           '',
-          `${unsafe === 1 ? 'One task is' : `${unsafe} tasks are`} ${paint.yellow('unsafe')}: if it is interrupted, Planfold does not run ${unsafe === 1 ? 'it' : 'them'} again, but asks you.`,
+          `${unsafe === 1 ? 'One task is' : `${unsafe} tasks are`} ${paint.yellow('unsafe')}: if ${unsafe === 1 ? 'it is' : 'they are'} interrupted, Planfold does not run ${unsafe === 1 ? 'it' : 'them'} again, but asks you.`,
           paint.dim(
             'To make a task safe to repeat: `write:` and `network: []` (commands), `key:` (http, db), or `effect:` (what it may change).',
           ),
