@@ -50,7 +50,7 @@ Examples:
 function readDollars(text: string): ReturnType<typeof readMoney> {
   const read = readMoney(text)
   if (read.ok && read.value.currency === PRICE_CURRENCY) return read
-  const message = `'${text}' is no amount in ${PRICE_CURRENCY}`
+  const message = `'${text}' is not an amount in ${PRICE_CURRENCY}`
   return { ok: false, message, hint: `write an amount in US dollars: '2 ${PRICE_CURRENCY}'` }
 }
 
