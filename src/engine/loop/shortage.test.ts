@@ -1,6 +1,7 @@
 // What our side lacks fails no task: the plan pauses with the cause, results that are known stay known, and it goes on later.
 
 import { mkdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
 import { failure } from '../../safety/safety-refusal.ts'
@@ -8,6 +9,7 @@ import { type Store, StoreFull, SyncFailed } from '../../stores/store.ts'
 import type { Workspace } from '../../workspace/workspace.ts'
 import { replay } from '../replay/replay.ts'
 import { exited, name, type Script, setup } from '../rooms.fixture.ts'
+import { missingFolder } from './shortage.ts'
 
 const RUN = { type: 'run', command: { argv: ['true'] } } as const
 const PUBLISH = { id: name('publish'), effect: 'unsafe', compensate: RUN } as const
@@ -247,6 +249,21 @@ test('a workspace that vanishes pauses the plan, and back in its place it goes o
   await it.resume(plan)
   expect(await it.drive(plan)).toEqual({ status: 'rested', rest: 'ended' })
   expect(it.attempts.map(({ task }) => task)).toEqual(['publish', 'after'])
+})
+
+test('the folder that is missing is named, also where the state folder is inside the workspace', () => {
+  const { store, root } = room().rooms
+  const folders = { store, root, stateDir: join(root, 'inner', 'state') }
+  const missing = () => missingFolder(folders)?.message
+  mkdirSync(folders.stateDir, { recursive: true })
+  expect([missing(), missing()]).toEqual([undefined, undefined])
+  renameSync(join(root, 'inner'), join(root, 'away'))
+  expect(missing()).toBe(`the state folder "${folders.stateDir}" is gone`)
+  renameSync(root, `${root}-away`)
+  expect(missing()).toBe(`the workspace "${root}" is gone`)
+  renameSync(`${root}-away`, root)
+  renameSync(join(root, 'away'), join(root, 'inner'))
+  expect(missing()).toBeUndefined()
 })
 
 test('a sync that fails is no shortage: driving ends with it', async () => {

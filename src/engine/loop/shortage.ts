@@ -1,6 +1,7 @@
 // What the engine itself lacks (space, file handles, a folder): how it is recognised, what is held meanwhile, when the loop gives up.
 
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
+import { sep } from 'node:path'
 import type { Interrupted } from '../../domain/command.ts'
 import type { Failure, Result } from '../../domain/result.ts'
 import {
@@ -122,10 +123,12 @@ const made = (kind: ShortageKind, code: string, message: string): Shortage => ({
   hint: SHORTAGE_HINTS[kind],
 })
 
-/** Which of our folders, seen before, is no longer there. Two looks at the disk. */
+/** Which of our folders, seen before, is no longer there. Whoever reaches a state folder inside the workspace has found both. */
 export function missingFolder({ root, stateDir, store }: Folders): Shortage | null {
   const known = devices(store)
-  return missing('the workspace', root, known) ?? missing('the state folder', stateDir, known)
+  const lost = missing('the state folder', stateDir, known)
+  const isInside = stateDir === root || stateDir.startsWith(`${root}${sep}`)
+  return lost === null && isInside && known.has(root) ? null : (missing('the workspace', root, known) ?? lost)
 }
 
 function missing(what: string, path: string, known: Map<string, number>): Shortage | null {
