@@ -49,7 +49,7 @@ const TELL_MAX_MS = 15_000
 /** What happened; `unchanged` where nothing did. */
 export function printAccepted(context: Context, accepted: Accepted, unchanged?: string): void {
   const { plan, name, version, events, claim } = accepted
-  const data = { plan, name, version, events, ...(claim === undefined ? {} : { claim }) }
+  const data = { plan, name, version, events, claim }
   answer(context, data, () => (events.length === 0 && unchanged !== undefined ? unchanged : acceptedLines(accepted)))
 }
 

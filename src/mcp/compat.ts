@@ -123,7 +123,7 @@ function markdown({ id, status, description, acceptance_criteria: criteria }: St
 async function addSteps(room: Room, name: string, input: ManagePlanInput): Promise<JsonObject> {
   const tasks = must(input.steps_to_add, 'steps_to_add').map(({ id, description, acceptance_criteria, acceptance }) => {
     const accept = acceptance_criteria ?? acceptance
-    return { id, ...(description === undefined ? {} : { description }), ...(accept === undefined ? {} : { accept }) }
+    return { id, description, accept }
   })
   const isThere = (await room.engine.ask({ type: 'find', reference: name })) !== null
   if (isThere) {

@@ -121,7 +121,7 @@ async function roomFor(
     now,
     templates,
     propose,
-    ...(around === undefined ? {} : { around }),
+    around,
   }
 }
 

@@ -100,11 +100,7 @@ export async function keepClaim(
   submit: SubmitOptions = {},
 ): Promise<ClaimKept> {
   const lease = leaseMs === undefined ? {} : { leaseMs }
-  const done = await engine.submit(
-    plan,
-    { type: 'heartbeat', task, ...(token === undefined ? {} : { token }), ...lease },
-    submit,
-  )
+  const done = await engine.submit(plan, { type: 'heartbeat', task, token, ...lease }, submit)
   if (!done.ok) return { status: 'refused', refusal: done.refusal }
   return { status: 'kept', accepted: done, expiresInMs: done.claim?.expiresInMs ?? null }
 }

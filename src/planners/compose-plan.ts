@@ -283,7 +283,7 @@ function workTask(parts: PlanParts, step: WorkStep, before: TaskName): TaskDefin
     ...(write.length === 0 ? {} : { write: isCommand ? renaming.files : write }),
     ...(step.reports === undefined || isCommand ? {} : { outputs: reported(step.reports) }),
     ...(accept.length === 0 ? {} : { accept }),
-    ...(step.risks === undefined ? {} : { risks: step.risks }),
+    risks: step.risks,
     ...(step.scope === 'nothing' ? {} : { rollback: 'the files it wrote are reverted to the safe point' }),
     estimateMs: (isCommand ? 1 : step.minutes) * MINUTE,
   }

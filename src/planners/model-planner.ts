@@ -101,9 +101,9 @@ interface Drafting {
 async function begin({ models, look }: Rooms, request: PlanRequest, calls: number): Promise<Drafting> {
   const { goal, repository, model: use, budget, more } = request
   const opened = await models.open({
-    ...(use === undefined ? {} : { use }),
-    ...(budget === undefined ? {} : { allowed: budget }),
-    ...(more === undefined ? {} : { more }),
+    use,
+    allowed: budget,
+    more,
     caps: { calls },
     keepAs: `draft ${calls} ${goal}`,
   })

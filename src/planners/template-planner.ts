@@ -98,7 +98,7 @@ async function findTemplate(folder: string, name: string | undefined): Promise<T
 }
 
 const failure = (code: string, message: string, hint?: string): PlanningFailure =>
-  new PlanningFailure({ class: 'logic', code, message, ...(hint === undefined ? {} : { hint }), retryable: false })
+  new PlanningFailure({ class: 'logic', code, message, hint, retryable: false })
 
 const missing = ({ name, parameters }: Template, problems: readonly Problem[]): PlanningFailure => {
   const [first] = problems

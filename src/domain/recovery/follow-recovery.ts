@@ -87,7 +87,7 @@ function follow(
     case 'ask': {
       const to = recovery.type === 'ask' ? recovery.to : undefined
       const type = recovery.type === 'ask' ? 'recovery' : 'replan'
-      const asks = { type, failure, ...(to === undefined ? {} : { to }) } as const
+      const asks = { type, failure, to } as const
       emit(draft, { type: 'gate.opened', task: id, asks, hash: state.hash })
       free(draft, task)
       return

@@ -372,7 +372,7 @@ export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal 
     if (refusal != null) return refusal
   }
   if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `skip of ${id}` })
-  const said = { type: 'task.skipped', reason: command.reason, ...(by === undefined ? {} : { by }) } as const
+  const said = { type: 'task.skipped', reason: command.reason, by } as const
   for (const other of [...open, task]) emit(draft, { ...said, task: other.definition.id })
   if (state.status !== 'draft') {
     for (const other of [...open, task]) propagate(draft, other)

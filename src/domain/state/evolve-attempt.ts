@@ -227,7 +227,7 @@ export function rememberSetBack(
 ): void {
   const paths = files.slice(0, PATHS_MAX)
   const rest = more + files.length - paths.length
-  const one = { task, at, saved, paths, more: rest, ...(how === undefined ? {} : { how }) }
+  const one = { task, at, saved, paths, more: rest, how }
   state.restored = [...state.restored, one].slice(-RESTORED_MAX)
 }
 

@@ -165,7 +165,7 @@ export function closeGate(
         const chosen = {
           shown: gate.shown!,
           every: option as EditChoice,
-          ...(choices === undefined ? {} : { choices }),
+          choices,
         }
         task.prepared = { ...task.prepared, chosen }
         return

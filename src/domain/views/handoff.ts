@@ -423,7 +423,7 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
         by,
         task: event.task ?? null,
         text: event.text,
-        ...(event.place === undefined ? {} : { place: event.place }),
+        place: event.place,
       })
       return
     default:

@@ -34,7 +34,7 @@ export async function agentTools(rooms: Rooms, state: PlanState, attempt: Attemp
   return {
     facts: await factsFor(rooms, state, attempt),
     ...(login === null ? {} : { login }),
-    ...(use === undefined ? {} : { use }),
+    use,
     async permit({ what, about }, signal) {
       const digest = createHash('sha256')
         .update(JSON.stringify([visit, about]))

@@ -79,9 +79,7 @@ function remembered(
   const known = compiled.get(source)
   if (known !== undefined) return known
   const compilation = compile(source)
-  const made = compilation.ok
-    ? compilation.compiled
-    : { message: compilation.message, ...(compilation.hint === undefined ? {} : { hint: compilation.hint }) }
+  const made = compilation.ok ? compilation.compiled : { message: compilation.message, hint: compilation.hint }
   if (compiled.size >= COMPILED_MAX) compiled.clear()
   compiled.set(source, made)
   return made

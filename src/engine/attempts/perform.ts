@@ -411,7 +411,7 @@ function classifyEnd(
     return endParked(attempt.definition, outcome, done => classifyEnd(rooms, state, attempt, tools, options, done))
   if (outcome.type === 'interrupted') {
     const { reason = 'stopped', begun } = outcome
-    return { status: 'interrupted', reason, ...(begun === undefined ? {} : { begun }) }
+    return { status: 'interrupted', reason, begun }
   }
   if (outcome.type === 'failed') {
     const shortage = shortageIn(outcome.failure) ?? (outcome.begun === false ? unusableFolder(rooms) : null)

@@ -73,7 +73,7 @@ async function leftSince(
         const { preimage, before } = event
         // A later attempt of a visit around which all files are compared is held against the first look.
         if (preimage === undefined && before === undefined) continue
-        earlier = { ...(preimage === undefined ? {} : { preimage }), ...(before === undefined ? {} : { before }) }
+        earlier = { preimage, before }
         left.clear()
       }
       // What was set back stands as it stood before.

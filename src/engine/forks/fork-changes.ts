@@ -45,7 +45,7 @@ export async function forkFiles(
   entries: readonly Entry[],
 ): Promise<Answer<{ readonly files: ForkFiles }>> {
   const { start } = createdBy(entries)
-  const known = { entries, ...(start === undefined ? {} : { start }) }
+  const known = { entries, start }
   const own = roomsOf(rooms, state)
   if (!isGone(own)) {
     const taken = await own.snapshots?.snapshot({ scopes: declaredScopes(state.definition) })

@@ -116,7 +116,7 @@ export async function keepPart(
   const key = `decompose/${createHash('sha256').update(goal).digest('hex').slice(0, 32)}/${before}`
   const made = await createPlan(
     engine,
-    { type: 'create', definition, goal, taken: 'number', ...(source === undefined ? {} : { source }) },
+    { type: 'create', definition, goal, taken: 'number', source },
     { submit: { once: key, asked: { decompose: goal, before } } },
   )
   if (made.status === 'refused') return made

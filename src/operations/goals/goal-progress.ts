@@ -67,11 +67,11 @@ const partOf = ({ status, tasks, done }: PlanRow): number =>
 
 const PAGE = 200
 const plansOf = (goal: string, cursor: string | undefined) =>
-  ({ type: 'plans', goal, archived: false, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }) as const
+  ({ type: 'plans', goal, archived: false, limit: PAGE, cursor }) as const
 const partsOf = (parent: string, cursor: string | undefined) => ({
   where: { parent },
   limit: PAGE,
-  ...(cursor === undefined ? {} : { cursor }),
+  cursor,
 })
 
 async function* every<T>(

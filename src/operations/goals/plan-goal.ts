@@ -158,7 +158,7 @@ export async function keepComments(
       type: 'note',
       text,
       ...(task === null ? {} : { task: task as TaskName }),
-      ...(place === undefined ? {} : { place }),
+      place,
     })
     if (!kept.ok) return kept.refusal
   }

@@ -24,7 +24,7 @@ export async function testModel(
   options: { readonly use?: string; readonly now: () => number; readonly signal?: AbortSignal },
 ): Promise<ModelTest> {
   const { use, now, signal } = options
-  const opened = await models.open({ ...(use === undefined ? {} : { use }), purpose: 'test', caps: CAPS })
+  const opened = await models.open({ use, purpose: 'test', caps: CAPS })
   if (!opened.ok) return { ok: false, model: use ?? null, failure: opened.failure, calls: 0 }
   const { model } = opened
   const began = now()
@@ -37,7 +37,7 @@ export async function testModel(
       additionalProperties: false,
     },
     outputTokensMax: OUTPUT_TOKENS_MAX,
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   })
   const { calls, usage, cost } = answer
   if (!answer.ok) return { ok: false, model: model.name, failure: answer.failure, calls }

@@ -144,7 +144,7 @@ function gated(
         id: gate,
         title: live(oneLine(`May this be done: ${task.title ?? task.id}?`, TITLE_MAX)),
         rationale: `${task.id}: ${danger.why}. A person decides right before it.`,
-        ...(task.needs === undefined ? {} : { needs: task.needs }),
+        needs: task.needs,
         action: { type: 'gate', gate: 'approval', show: ['diff'] },
       },
       { ...told, needs: [gate] },

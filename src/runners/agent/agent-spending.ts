@@ -17,7 +17,7 @@ export function spendingOf(
       const reserved = await budget.reserve(spendOf(most), {
         wait: 'others',
         least: spendOf(least),
-        ...(settings === undefined ? {} : { settings }),
+        settings,
         signal: signal === undefined ? stop : AbortSignal.any([stop, signal]),
       })
       if (!reserved.ok) {
@@ -28,7 +28,7 @@ export function spendingOf(
       return {
         granted: true,
         id: reserved.id,
-        ...(tokens === undefined ? {} : { tokens }),
+        tokens,
         ...(typeof cost === 'number' ? { usd: cost } : {}),
       }
     },

@@ -187,7 +187,7 @@ async function send(
         maxHeaderSize: limits.headerBytes,
         signal,
         ...(isTls && isIP(host) === 0 ? { servername: host } : {}),
-        ...(ca === undefined ? {} : { ca }),
+        ca,
       })
       request.once('socket', socket => {
         socket.once(isTls ? 'secureConnect' : 'connect', () => {

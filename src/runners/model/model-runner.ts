@@ -40,7 +40,7 @@ async function askModel(
   const use = request.use ?? attempt.model
   const spending = new Spending(tools.budget)
   const opened = await models.open({
-    ...(use === undefined ? {} : { use }),
+    use,
     purpose: 'task',
     payer: attempt.key,
     // Where a plan pays, the caps of the task are part of its budget.
@@ -85,7 +85,7 @@ class Spending implements CallBudget {
     const reserved = await this.#budget.reserve(most, {
       wait,
       settings,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     })
     if (reserved.ok) this.#held++
     else if (reserved.why !== 'refused') this.asked = reserved.failure.message

@@ -34,7 +34,7 @@ export function replayWithoutTokens(replay: Replay): Replay {
   if (fault === null || fault.type !== 'diverged') return replay
   const { expected, actual, ...rest } = fault
   if (/\btoken$/.test(fault.path)) return { ...replay, fault: rest }
-  const shown = { ...(expected === undefined ? {} : { expected }), ...(actual === undefined ? {} : { actual }) }
+  const shown = { expected, actual }
   const text = JSON.stringify(shown, (key, value) => (key === 'token' ? undefined : value))
   return { ...replay, fault: { ...rest, ...(JSON.parse(text) as typeof shown) } }
 }

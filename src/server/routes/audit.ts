@@ -111,7 +111,7 @@ export const auditRoutes: readonly AnyRoute[] = [
           type: 'note',
           text,
           ...(about === null ? {} : { task: about.task }),
-          ...(place === undefined ? {} : { place }),
+          place,
         })
         if (isProblem(done)) return done
         const { version } = done

@@ -141,7 +141,7 @@ export const claimRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'it is open again', body: wire.taskMoved, tag: true } },
     handle: async call => {
       const { reason, repeat } = call.body
-      const said = { ...(reason === undefined ? {} : { reason }), ...(repeat === true ? { repeat } : {}) }
+      const said = { reason, ...(repeat === true ? { repeat } : {}) }
       return await moving(call, task => ({ type: 'retry', task, ...said }))
     },
   }),

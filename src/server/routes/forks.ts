@@ -61,7 +61,7 @@ export const forkRoutes: readonly AnyRoute[] = [
           type: 'checkpointDiff',
           plan,
           from,
-          ...(to === undefined ? {} : { to }),
+          to,
         })
         if (found === null) return gone()
         if (!found.ok) return refused(found.refusal, { plan })

@@ -177,7 +177,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'it is paused', body: verbDone, tag: true } },
     handle: async call => {
       const { reason, force } = call.body
-      const said = { ...(reason === undefined ? {} : { reason }), ...(force === true ? { force } : {}) } as const
+      const said = { reason, ...(force === true ? { force } : {}) } as const
       return await verb(call, { type: 'pause', ...said }, 'paused')
     },
   }),
@@ -198,7 +198,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'it is being cancelled, or is', body: verbDone, tag: true } },
     handle: async call => {
       const { reason, force } = call.body
-      const said = { ...(reason === undefined ? {} : { reason }), ...(force === true ? { force } : {}) } as const
+      const said = { reason, ...(force === true ? { force } : {}) } as const
       return await verb(call, { type: 'cancel', ...said }, 'cancelled')
     },
   }),

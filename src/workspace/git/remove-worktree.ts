@@ -44,7 +44,7 @@ export async function removeWorktree(
   const operation = {
     type: 'worktree.removed',
     plan,
-    ...(task === undefined ? {} : { task }),
+    task,
     path,
     ref: `refs/heads/${branch}`,
     commit: found.head,

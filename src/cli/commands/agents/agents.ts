@@ -26,7 +26,7 @@ import { placeOf } from '../policy/policy.ts'
 
 async function known(context: Context): Promise<readonly KnownAgent[]> {
   const { cwd, environment, settings } = context
-  const { root } = locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) })
+  const { root } = locate({ cwd, environment, dir: settings.dir })
   return await agentsAt({ environment, root })
 }
 

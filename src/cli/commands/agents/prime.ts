@@ -76,7 +76,7 @@ async function readPrime(
 ): Promise<Prime | null> {
   const { cwd, environment, settings } = context
   return await withState(context, { create: false, reading: true }, async ({ engine, now }) => {
-    const name = await callerName({ cwd, environment, ...(settings.as === undefined ? {} : { as: settings.as }) })
+    const name = await callerName({ cwd, environment, as: settings.as })
     const agents = [name, ...sessionNames(environment.CLAUDE_CODE_SESSION_ID), ...sessionNames(session)]
     const found = await primePlan({ engine, now, agents }, word)
     if (found.ok) return found.prime

@@ -37,7 +37,7 @@ export async function bisect(context: Context, command: readonly string[], optio
   return await withState(context, { create: true }, async composed => {
     const question = await questionOf(context, composed, options)
     const { again, keep } = options
-    const asked = { question, command, ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout }) }
+    const asked = { question, command, timeoutMs: options.timeout }
     const scratch = join(await realpath(composed.stateDir), 'work', bisectionName(asked))
     const stop = new AbortController()
     const unlisten = context.onSignal(() => stop.abort())

@@ -95,10 +95,10 @@ async function split(
   return await planner.split({
     goal,
     repository,
-    ...(model === undefined ? {} : { model }),
-    ...(budget === undefined ? {} : { budget }),
-    ...(more === undefined ? {} : { more }),
-    ...(signal === undefined ? {} : { signal }),
+    model,
+    budget,
+    more,
+    signal,
   })
 }
 

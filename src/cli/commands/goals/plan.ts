@@ -102,7 +102,7 @@ interface Draft {
 /** For a dry run, which makes no state folder. */
 export function roomsWithoutState(context: Context, options: PlanOptions): PlanningRooms {
   const { cwd, environment, settings } = context
-  const place = locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) })
+  const place = locate({ cwd, environment, dir: settings.dir })
   const models = modelsAt({ environment, ...place })
   const draftWith = agentDrafts({ models, environment, ...place })
   const planner = plannerFor(openPlanners({ models, stateDir: place.stateDir, draftWith }), options)
@@ -166,9 +166,9 @@ export async function whileDrafting<T>(
   const stop = new AbortController()
   const isAsked = context.terminal !== null && !context.settings.json && yes !== true
   const choices: PlanningChoices = {
-    ...(model === undefined ? {} : { model }),
-    ...(template === undefined ? {} : { template }),
-    ...(agent === undefined ? {} : { agent }),
+    model,
+    template,
+    agent,
     ...(budget === undefined ? {} : { budget: readDraftingBudget(budget) }),
     ...(isAsked ? { more: question => agrees(context, question) } : {}),
     ...(isAsked ? { ask: question => askLine(context, `${escapeForTerminal(question)}\n> `) } : {}),

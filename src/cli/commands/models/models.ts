@@ -17,7 +17,7 @@ export interface UsageOptions {
 }
 
 function modelsOf({ cwd, environment, settings }: Context): Models {
-  const place = locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) })
+  const place = locate({ cwd, environment, dir: settings.dir })
   return modelsAt({ environment, ...place })
 }
 
@@ -50,7 +50,7 @@ export async function tryModel(context: Context, use: string | undefined): Promi
   try {
     const models = modelsOf(context)
     const tested = await testModel(models, {
-      ...(use === undefined ? {} : { use }),
+      use,
       now: context.now,
       signal: stop.signal,
     })

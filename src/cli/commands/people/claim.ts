@@ -62,7 +62,7 @@ export async function retry(
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
-    const again = { type: 'retry', task, ...(reason === undefined ? {} : { reason }) } as const
+    const again = { type: 'retry', task, reason } as const
     const order = async (isMeant: boolean) =>
       await composed.engine.submit(plan, isMeant ? { ...again, repeat: true } : again)
     let done = await order(repeat)

@@ -58,7 +58,7 @@ export async function report(
       ticked: ticked?.criteria ?? [],
       card: await engine.ask({ type: 'task', plan, task }),
       events,
-      ...(claim === undefined ? {} : { claim }),
+      claim,
       next: (isKept ? [again] : isMore ? [`planfold next ${name} --claim`] : []).map(line => withDir(context, line)),
     }
     answer(context, data, () => acceptedLines(accepted))

@@ -276,7 +276,7 @@ export async function personOf({ cwd, environment, settings: { as, dir }, now }:
 }
 
 export function placeOf({ cwd, environment, settings }: Context): UserRulesPlace {
-  return { environment, ...locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) }) }
+  return { environment, ...locate({ cwd, environment, dir: settings.dir }) }
 }
 
 export function done<T>(said: Answer<T>): T {

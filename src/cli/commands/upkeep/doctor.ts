@@ -11,7 +11,7 @@ import { hintText } from '../../text/hint-text.ts'
 
 export function doctorRooms(context: Context): DoctorRooms & { readonly models: Models } {
   const { cwd, environment, now, settings } = context
-  const place = locate({ cwd, environment, ...(settings.dir === undefined ? {} : { dir: settings.dir }) })
+  const place = locate({ cwd, environment, dir: settings.dir })
   return {
     ...place,
     environment,

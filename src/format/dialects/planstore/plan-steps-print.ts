@@ -27,7 +27,7 @@ export function planWords(definition: PlanDefinition, status: StatusOf): JsonObj
   const { name, title, goal, owner, session, labels, extra } = definition
   const { id, ...rest } = extra ?? {}
   const said = {
-    ...(id === undefined ? {} : { id }),
+    id,
     name,
     title,
     goal,
