@@ -81,7 +81,7 @@ describe('a refactor over several files (seed 002 §8)', () => {
     ])
     expect(await here.json('status', 'refactor-aborts')).toMatchObject({
       status: 'failed',
-      reason: expect.stringMatching(/^task 'test' failed: .*; its files were set back to before its first task/),
+      reason: expect.stringMatching(/^task 'test' failed: .*; its files were reverted to before its first task/),
     })
     await isSound('refactor-aborts')
   })
@@ -157,7 +157,7 @@ tasks:
     expect(await here.read('a.txt')).toBe('mine\n')
     expect(await here.json('status', 'back')).toMatchObject({
       status: 'failed',
-      reason: expect.stringContaining('its files were not set back'),
+      reason: expect.stringContaining('its files were not reverted'),
     })
     const { items } = (await here.json('inbox')) as { items: { id: string; asks: { conflicts: string[] } }[] }
     expect(items).toMatchObject([{ asks: { type: 'rollback', conflicts: ['a.txt'] } }])

@@ -88,7 +88,7 @@ describe('an external task with an impact', () => {
     await claim()
     expect(await on.decide('ship')).toBe('ok')
     expect(await on.revise(changed('ship', () => ({ instruction: 'to production' })))).toBe('ok')
-    expect(await claim('ship')).toContain('the approval is void: the plan, what it does changed since')
+    expect(await claim('ship')).toContain('its approval is no longer valid: the plan, what it does changed since')
     expect(await on.asks('ship')).toBe('consent')
     expect(await on.decide('ship')).toBe('ok')
     expect(await claim('ship')).toBe('ship')
