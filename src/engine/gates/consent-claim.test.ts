@@ -102,7 +102,7 @@ describe('an external task with an impact', () => {
     expect(await claim('ship')).toContain('it was approved too long ago')
     await on.decide('ship')
     expect(await claim('ship', 1)).toBe('ship')
-    await expect.poll(async () => await claim('ship')).toContain('used by an attempt nobody knows the outcome of')
+    await expect.poll(async () => await claim('ship')).toContain('an attempt with unknown outcome used it')
     expect(await on.decide('ship')).toBe('ok')
     expect(await claim('ship')).toBe('ship')
   })
