@@ -133,7 +133,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     reporter.say('pausing … (Ctrl-C again stops at once)')
     await composed.engine.submit(plan, {
       type: 'pause',
-      reason: interrupted === 'SIGINT' ? 'interrupted' : 'terminated',
+      reason: interrupted === 'SIGINT' ? 'Ctrl-C' : 'stopped by a signal',
     })
     const unsafe = await unsafeRunning(composed, plan)
     if (unsafe.length > 0)

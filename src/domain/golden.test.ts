@@ -129,7 +129,7 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
       ),
     )
     journal.prepare('write', { preimage: numberedSha(20) })
-    journal.must({ type: 'recover', reason: 'its owner stopped before it ended' })
+    journal.must({ type: 'recover', reason: 'the process running it died' })
     journal.turn({
       restored: [{ task: name('write'), to: numberedSha(20), saved: numberedSha(21) }],
       prepared: [{ task: name('write'), visit: 1, prepared: { preimage: numberedSha(20) } }],
@@ -158,7 +158,7 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     journal.must({ type: 'pause', reason: 'thinking' })
     journal.must({ type: 'cancel', reason: 'wrong branch' })
     journal.succeed('c')
-    journal.must({ type: 'recover', reason: 'its owner stopped before it ended' })
+    journal.must({ type: 'recover', reason: 'the process running it died' })
     journal.turn()
     journal.turn({ compensated: [{ task: name('b'), result: failed({ message: 'gone already' }) }] })
     journal.turn({ compensated: [{ task: name('a'), result: succeeded() }] })
@@ -409,7 +409,7 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     journal.turn({ compensated: [{ task: name('push'), result: failed({ retryable: true, class: 'transient' }) }] })
     journal.clock.advance(30_000)
     journal.turn()
-    journal.must({ type: 'recover', reason: 'its owner stopped before it ended' })
+    journal.must({ type: 'recover', reason: 'the process running it died' })
     goTo(journal, written, { force: true, choices: { 'src/core.ts': 'merge' }, every: 'theirs' })
     journal.turn()
     journal.turn({ compensated: [{ task: name('push'), result: succeeded() }] })
@@ -621,10 +621,10 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     next({ type: 'annotate', set: { current_step: 0, note: 'x' }, ...ana })
     next({ type: 'annotate', set: { started_at: '2026-01-01T00:00:00Z' }, task: name('first'), ...ana })
     const sealed = journal.state.definition
-    next({ type: 'revise', definition: sealed, hash: numberedSha(2), rationale: 'sealed with 3 tasks' })
+    next({ type: 'revise', definition: sealed, hash: numberedSha(2), rationale: '3 tasks, added one by one' })
     next({ type: 'add', tasks: [external('fourth', { needs: ['third'] })] })
     const again = journal.state.definition
-    next({ type: 'revise', definition: again, hash: numberedSha(3), rationale: 'sealed with 4 tasks' })
+    next({ type: 'revise', definition: again, hash: numberedSha(3), rationale: '4 tasks, added one by one' })
     next(START)
     next({ type: 'claim', task: name('first'), token: 'k1', by: 'bo', alone: true })
     next({ type: 'report', task: name('first'), token: 'k1', by: 'bo', result: succeeded({ outputs: { n: 1 } }) })
@@ -683,7 +683,7 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     journal.create({ name: 'said-to-fail' as PlanName, tasks: [] })
     journal.must({ type: 'add', tasks: [external('a'), external('b', { needs: ['a'] })] })
     const { definition } = journal.state
-    journal.must({ type: 'revise', definition, hash: numberedSha(2), rationale: 'sealed with 2 tasks' })
+    journal.must({ type: 'revise', definition, hash: numberedSha(2), rationale: '2 tasks, added one by one' })
     journal.must({ type: 'finish', as: 'failed', reason: 'nobody wants it', by: 'ana', start: { rules: START.rules } })
     return journal
   },
@@ -705,7 +705,7 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     const prepared = (made: Prepared) =>
       journal.must({ type: 'turn', prepared: [{ task: name('build'), visit: 1, prepared: made }] })
     prepared({ preimage: numberedSha(2) })
-    journal.must({ type: 'recover', reason: 'its owner stopped before it ended', lastSign: 1_000 })
+    journal.must({ type: 'recover', reason: 'the process running it died', lastSign: 1_000 })
     prepared({ edits: { shown: numberedSha(3), paths: ['src/mine.txt', 'src/b.txt'] } })
     journal.must({
       type: 'decide',

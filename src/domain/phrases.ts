@@ -1,4 +1,4 @@
-// Small pieces of text: a number with its noun, a length of time, and the known word that was probably meant.
+// Small pieces of text: a number with its noun, a length of time, a reason, and the known word that was probably meant.
 
 // A length of time in the two units that matter: `90000` -> `1m 30s`.
 
@@ -25,6 +25,14 @@ export function numberOf(count: number, noun: string, many: string = pluralOf(no
 }
 
 const pluralOf = (noun: string): string => (/[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`)
+
+/** Why, as it is shown beside a status: empty when there is no reason, or one that only repeats the status. */
+export const reasonBesides = (status: string, reason: string | null): string =>
+  reason === null || reason === status ? '' : reason
+
+/** Why a task failed. Only a person who says no may leave the reason out. */
+export const failedText = (reason: string | null): string =>
+  reason === null || reason === '' ? 'rejected, no reason given' : reason
 
 // "Did you mean …?": the nearest of the known words, when it is near enough to be a slip of the finger.
 

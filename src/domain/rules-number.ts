@@ -3,7 +3,7 @@
 // leaves the earlier branch in place for plans that began with it. A plan with a number that is not in `KNOWN` cannot be run here.
 
 /** The rules that plans are started with. */
-export const RULES = 4
+export const RULES = 5
 
 const KNOWN: ReadonlySet<unknown> = new Set([RULES])
 

@@ -97,7 +97,7 @@ async function holdStill({ engine }: AdoptRoom, into: PlanId): Promise<(() => Pr
   const summary = await engine.ask({ type: 'summary', plan: into })
   const isIdle = summary?.holder?.alive !== true && (summary?.status === 'active' || summary?.status === 'blocked')
   if (!isIdle || summary?.rollback !== undefined) return null
-  const paused = await engine.submit(into, { type: 'pause', reason: 'the work of a fork is adopted' })
+  const paused = await engine.submit(into, { type: 'pause', reason: 'adopting the work of a fork' })
   if (!paused.ok) return null
   return async () => {
     await engine.submit(into, { type: 'resume' })

@@ -278,7 +278,8 @@ class Search {
       .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     const open = mine.findLast(row => row.status !== 'completed' && row.status !== 'cancelled')
     if (this.#asked.again === true) {
-      if (open !== undefined) await this.#submit(open.id, { type: 'cancel', reason: 'asked again', force: true })
+      if (open !== undefined)
+        await this.#submit(open.id, { type: 'cancel', reason: 'a new bisection replaces it', force: true })
       for (const { id } of mine) await git.removeScratch({ plan: id, path: this.#asked.scratch })
       return
     }

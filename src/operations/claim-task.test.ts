@@ -87,7 +87,7 @@ test('who waits for all plans passes over one that is paused', async () => {
   expect(held(await resumed)).toBe('paused/a')
 })
 
-test('who waits for all plans passes over one that has had all of its attempts', async () => {
+test('who waits for all plans passes over one that has used all of its attempts', async () => {
   const { begin, bo } = await scene()
   const worn = plan('worn', external('a'), external('b'))
   const id = await begin({ ...worn, policy: { limits: { attempts: 1 } } })

@@ -123,7 +123,7 @@ export async function orderRollback<T>(
   carryOut: (accepted: Extract<Submitted, { readonly ok: true }>) => Promise<T>,
   { submit = {}, holdStill = false }: RollbackOptions = {},
 ): Promise<RollbackOrdered<T>> {
-  const held = holdStill ? await pauseIdlePlan(engine, plan, 'files go back') : null
+  const held = holdStill ? await pauseIdlePlan(engine, plan, 'reverting files') : null
   if (held?.status === 'refused') return held
   try {
     const accepted = await engine.submit(plan, orderOf(kind, ask), submit)

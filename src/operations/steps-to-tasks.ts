@@ -35,7 +35,7 @@ export async function makeOutlineTasks({ engine, submit }: OutlineRoom, plan: st
     if (made === null) return { status: 'nothing' }
     if (!made.ok) return { status: 'faulty', diagnostics: made.diagnostics }
     const filled = { ...definition, tasks: made.definition.tasks }
-    const rationale = 'its steps were made into tasks'
+    const rationale = 'made its steps into tasks'
     // Made from what was just read: tasks that came in between would be undone by it.
     const done = await submit({ type: 'revise', definition: filled, rationale }, seen.version)
     if (done.ok) return { status: 'made', accepted: done }

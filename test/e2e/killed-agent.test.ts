@@ -69,9 +69,7 @@ test('what it left is listed and kept, and still undone with the task', async ()
   const half = files()
 
   const next = await here.planfold('next', 'p', task)
-  expect(next.stdout).toContain(
-    `was lost: no heartbeat came before its claim ran out; changed since the claim: ${FOUND[0]}`,
-  )
+  expect(next.stdout).toContain(`was lost: its claim expired (no heartbeat); changed since the claim: ${FOUND[0]}`)
   expect(next.stdout).toContain(`it left ${FOUND.join(', ')}`)
   expect(next.stdout).toContain(`undo them: planfold rollback p --tasks ${task}`)
   expect(files()).toEqual(half)

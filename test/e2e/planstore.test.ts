@@ -260,7 +260,9 @@ describe.each(['first', 'last'] as const)(
       expect(ended).toMatchObject({ status: 'completed', state: 'completed', current_step: 2 })
       const { items } = (await here.ask('GET', `/tasks?plan_id=${ended.id}`)).body
       expect(items.map((task: Came['body']) => task.status).sort()).toEqual(['completed', 'skipped'])
-      expect(items.find((task: Came['body']) => task.status === 'skipped').reason).toBe('said to be completed')
+      expect(items.find((task: Came['body']) => task.status === 'skipped').reason).toBe(
+        'a client marked the plan as completed',
+      )
     })
 
     test('5: tasks are listed by sequence in a plan, newest first across plans', () => {

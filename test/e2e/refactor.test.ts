@@ -55,7 +55,7 @@ describe('a refactor over several files (seed 002 §8)', () => {
     const all = await events('refactor')
     expect(said(all, 'attempt.failed')).toEqual([expect.stringContaining('test failed: exit 1: not ok report')])
     expect(said(all, 'recovery.chosen')).toEqual([
-      expect.stringMatching(/^test: keep-old-name runs instead: logic failure \('left-behind'/),
+      "test: 'keep-old-name' runs instead (recovery rule 1, on: left-behind)",
     ])
     expect(said(all, 'task.substituted')).toEqual(['test completed: keep-old-name did its work'])
     expect(said(all, 'plan.finished')).toEqual([expect.stringContaining('plan completed')])
@@ -71,17 +71,17 @@ describe('a refactor over several files (seed 002 §8)', () => {
     expect(run.exit).toBe(1)
     expect(hashed()).toBe(before)
     const all = await events('refactor-aborts')
-    expect(said(all, 'recovery.chosen').map(text => text.split(': ')[1])).toEqual([
-      expect.stringMatching(/ runs instead$/),
-      'not retried',
-      'the plan is aborted',
+    expect(said(all, 'recovery.chosen')).toEqual([
+      "test: 'without-report' runs instead (recovery rule 1, on: left-behind)",
+      'without-report/test: not retried: the task has no `retry`',
+      "test: 'without-report' is blocked by without-report/test; the plan is aborted (recovery rule 2)",
     ])
     expect([count(all, 'plan.aborted'), count(all, 'rollback.started'), count(all, 'rollback.finished')]).toEqual([
       1, 1, 1,
     ])
     expect(await here.json('status', 'refactor-aborts')).toMatchObject({
       status: 'failed',
-      reason: expect.stringMatching(/^task 'test' failed: .*; its files were set back to before its first task/),
+      reason: expect.stringMatching(/^task 'test' failed: .*; its files were reverted to before its first task/),
     })
     await isSound('refactor-aborts')
   })
@@ -157,7 +157,7 @@ tasks:
     expect(await here.read('a.txt')).toBe('mine\n')
     expect(await here.json('status', 'back')).toMatchObject({
       status: 'failed',
-      reason: expect.stringContaining('its files were not set back'),
+      reason: expect.stringContaining('its files were not reverted'),
     })
     const { items } = (await here.json('inbox')) as { items: { id: string; asks: { conflicts: string[] } }[] }
     expect(items).toMatchObject([{ asks: { type: 'rollback', conflicts: ['a.txt'] } }])

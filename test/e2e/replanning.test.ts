@@ -93,7 +93,7 @@ plan:
     await here.write('p.yaml', failing('{ template: get }', 'policy: { replan: auto }\n'))
     expect((await here.planfold('run', 'p.yaml')).exit).toBe(0)
     expect(await told('p', 'plan.revised')).toEqual([
-      "revision 2: 'build' failed; its rule adds 'for-build' of the template 'get' before it is tried again",
+      "revision 2: 'build' failed; its rule adds 'for-build' of the template 'get' before it is retried",
     ])
     expect((await here.planfold('propose', 'p', 'p.yaml', '-m', 'late')).exit).toBe(3)
   })

@@ -393,7 +393,7 @@ describe('a rollback that is cut off', () => {
     expect((await here.planfold('status', 'slow')).stdout).toContain('rollback under way: to entry')
     const resumed = await here.planfold('resume', 'slow')
     expect(resumed.stdout).toContain("✖ slow was not rolled back: the undo step of 'make' failed: ")
-    expect(resumed.stdout).toContain('nobody knows whether the compensation happened')
+    expect(resumed.stdout).toContain('whether the undo step took effect is unknown')
     expect(await here.read('made.txt')).toBe('made\n')
     await here.write('.planfold/go', '')
     const forced = await here.planfold('rollback', 'slow', '--force')

@@ -5,7 +5,6 @@ import { numberOf } from '../../domain/phrases.ts'
 import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Standing } from '../../domain/views/checkpoints.ts'
-import { reasonText } from '../../domain/views/reason-text.ts'
 import type { Summary } from '../../domain/views/summary.ts'
 import type { CheckpointCard, Engine } from '../../engine/engine.ts'
 import type { RollbackEnd } from '../../operations/rollback-plan.ts'
@@ -137,7 +136,7 @@ export function resultLines(
       : ' was not rolled back'
     if (first !== undefined && again !== undefined)
       return [
-        `${paint.red('✖')} ${paint.bold(name)}${notDone}: ${escapeForTerminal(reasonText(failure.message))}`,
+        `${paint.red('✖')} ${paint.bold(name)}${notDone}: ${escapeForTerminal(failure.message)}`,
         ...details,
         line('output', say(`log ${name} ${first.task} --output`)),
         '  no file was changed; fix the cause and try again, or undo its effects by hand and continue without it',
@@ -145,7 +144,7 @@ export function resultLines(
         `    or: ${paint.bold(`${again} --force`)}   continues even if the undo step fails again`,
       ]
     return [
-      `${paint.red('✖')} ${paint.bold(name)}${notDone}: ${escapeForTerminal(reasonText(failure.message))}`,
+      `${paint.red('✖')} ${paint.bold(name)}${notDone}: ${escapeForTerminal(failure.message)}`,
       ...conflicts.map(path => line('changed', `${shownPath(path)}, not by the plan`, paint.yellow)),
       ...details,
       `  no file was changed${failure.hint === undefined ? '' : `; ${escapeForTerminal(hintText(failure.hint))}`}`,

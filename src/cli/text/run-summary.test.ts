@@ -59,9 +59,9 @@ describe('the end of a run', () => {
   })
 
   it('says how to resume, and how to try again', () => {
-    expect(
-      endingLines(summaryOf([], { status: 'paused', reason: 'interrupted' }), [], NOBODY, 0, paint(false)).at(-1),
-    ).toBe('  Next: planfold resume demo')
+    expect(endingLines(summaryOf([], { status: 'paused', reason: 'Ctrl-C' }), [], NOBODY, 0, paint(false)).at(-1)).toBe(
+      '  Next: planfold resume demo',
+    )
     const failed = summaryOf([], {
       status: 'failed',
       endedAt: 1,

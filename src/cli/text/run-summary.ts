@@ -4,9 +4,9 @@
 import type { Composed } from '../../compose.ts'
 import { type Hint, stepsIn } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
+import { reasonBesides } from '../../domain/phrases.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
-import { reasonText } from '../../domain/views/reason-text.ts'
 import { RUNS_AGAIN, type Summary } from '../../domain/views/summary.ts'
 
 import type { ScopeWait } from '../../engine/engine.ts'
@@ -66,10 +66,8 @@ export function endingLines(
     summary.startedAt === null
       ? ''
       : ` ${summary.endedAt === null ? 'after' : 'in'} ${elapsed((summary.endedAt ?? now) - summary.startedAt)}`
-  const reason =
-    summary.status === 'completed' || summary.reason === null || reasonText(summary.reason, summary.status) === ''
-      ? ''
-      : paint.dim(` (${brief(reasonText(summary.reason))})`)
+  const why = summary.status === 'completed' ? '' : reasonBesides(summary.status, summary.reason)
+  const reason = why === '' ? '' : paint.dim(` (${brief(why)})`)
   const { words, sign } = shownState({ summary, board, isDriven: how.left !== null, held: how.held ?? [] })
   const lines = [`${symbol(paint, sign)} ${paint.bold(summary.name)} ${tint(paint, sign)(words)}${took}${reason}`]
   lines.push(`  tasks    ${counted(summary)}`)

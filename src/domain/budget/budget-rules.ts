@@ -69,7 +69,7 @@ export function shortForClaim(state: PlanState, now: number): TaskState | null {
 export function claimObjection(state: PlanState, task: TaskState, now: number): Refusal | null {
   const judged = judgeStart(state, task, now)
   if (judged === null || judged.type === 'granted') return null
-  const why = judged.type === 'wait' ? 'others hold what is left of its budget' : reasonText(judged.reason)
+  const why = judged.type === 'wait' ? 'running tasks hold what is left of its budget' : reasonText(judged.reason)
   return refuse('limit', why, advise`see ${quoted('budget', { plan: state.definition.name })}`)
 }
 
@@ -164,7 +164,7 @@ function settingsReason(reason: BudgetReason): BudgetReason | null {
 /** Nothing is asked: whoever raises the caps of the settings resumes the plan, and the call is made. */
 function pauseForSettings(draft: DecisionDraft, reason: BudgetReason): void {
   if (draft.state.status !== 'active') return
-  const text = `${reasonText(reason)}. Raise \`caps\` there, then resume the plan`
+  const text = `${reasonText(reason)}. Raise \`caps\` in your settings, then resume the plan`
   emit(draft, { type: 'plan.paused', reason: text, budget: true })
 }
 
@@ -213,7 +213,7 @@ function offerText(reason: BudgetReason): string {
     case 'caps':
       return `Add ${reason.short.map(one => `${keyText(one.key, offerOf(one))}${one.task === undefined ? '' : ` to '${one.task}'`}`).join(' and ')}?`
     case 'price':
-      return reason.uncounted === true ? 'Start it all the same?' : 'Use it although its cost cannot be counted?'
+      return reason.uncounted === true ? 'Start it anyway?' : 'Use it although its cost cannot be counted?'
     case 'large':
       return 'Spend it?'
     default:

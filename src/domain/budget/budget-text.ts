@@ -5,7 +5,7 @@ import { numberOf, spoken } from '../phrases.ts'
 import { type Amounts, BUDGET_KEYS, type BudgetKey, type BudgetReason, type Shortfall } from './amounts.ts'
 
 /** Why a task was cut off; a journal has it as it is written here. */
-export const OUT_OF_TIME = 'the time of its budget is used up'
+export const OUT_OF_TIME = 'its time budget is used up'
 
 /** "1.5 USD", "12,000 tokens", "20m". */
 export function keyText(key: BudgetKey, amount: number): string {
@@ -61,8 +61,8 @@ export function shortfallText(short: Shortfall): string {
 }
 
 function whoseCap({ task, byPolicy, settings }: Shortfall): string {
-  if (byPolicy === true) return 'by the policy around it the plan'
-  if (settings !== undefined) return `by your settings (${settings}) '${task}'`
+  if (byPolicy === true) return 'by the policy around it, the plan'
+  if (settings !== undefined) return `by your settings (${settings}), '${task}'`
   return task === undefined ? 'the plan' : `'${task}'`
 }
 
@@ -84,8 +84,8 @@ export function reasonText(reason: BudgetReason): string {
       return `the budget is used up: ${reason.short.map(shortfallText).join('; ')}`
     case 'price':
       if (reason.uncounted === true)
-        return `with a login of yours the agent speaks to its own servers, where nothing is counted, so the limit of ${reason.cap} cannot be kept`
-      return `the price of the model is not known in the currency of the budget, so the limit of ${reason.cap} cannot be kept`
+        return `with your own login, the agent calls its provider directly; Planfold cannot count the cost, so it cannot keep the limit of ${reason.cap}`
+      return `Planfold does not know the price of the model in the currency of the budget, so it cannot keep the limit of ${reason.cap}`
     case 'large':
       return `a single call may cost ${moneyText(reason.cost)}, more than ${moneyText(reason.above)}`
     default:

@@ -32,7 +32,7 @@ const events = (decided: ReturnType<Journal['submit']>): readonly string[] =>
   decided.ok ? decided.events.map(({ type }) => type) : [decided.refusal.code]
 
 describe('attempts', () => {
-  it('a plan that has had all of its attempts is paused and asks, and goes on when there are more', () => {
+  it('a plan that has used all of its attempts is paused and asks, and goes on when there are more', () => {
     const journal = begin(within({ attempts: 1 }, task('a'), task('b', { needs: ['a'] })))
     journal.turn()
     expect(account(journal)).toMatchObject({ held: { attempts: 1 }, spent: {} })
@@ -192,7 +192,7 @@ describe('calls', () => {
       const journal = models(budget, 'a')
       journal.turn()
       expect(events(reserve(journal, 'a#1', { cost: null }))).toEqual(['question.asked', 'plan.paused'])
-      expect(journal.state.questions[0]!.text).toContain('nothing is counted')
+      expect(journal.state.questions[0]!.text).toContain('Planfold cannot count the cost')
     }
     const timed = models({ timeMs: 5_000 }, 'a')
     timed.turn()

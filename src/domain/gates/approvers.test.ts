@@ -119,10 +119,10 @@ describe('a task that needs the consent of a role', () => {
 
   it('asks again when it is to be done again: the approval was used', () => {
     const journal = parked()
-    const reason = 'it was used by an attempt nobody knows the outcome of'
+    const reason = 'an attempt with unknown outcome used it'
     expect(journal.must(retry('ship', 'bo'))).toContainEqual({ type: 'consent.voided', task: 'ship', reason })
     expect(found(journal)).toMatchObject([
-      { type: 'gate.opened', asks: { type: 'consent', why: `it deploys, and the approval is void: ${reason}` } },
+      { type: 'gate.opened', asks: { type: 'consent', why: `it deploys; its approval is no longer valid: ${reason}` } },
     ])
     journal.must(decided('ship', 'approved', { by: 'bo' }))
     expect(found(journal)).toMatchObject([{ type: 'attempt.started', attempt: 2 }])

@@ -48,7 +48,7 @@ describe('a task with a high impact', () => {
       .when(found(OTHER, { changed: 'x.sh changed since' }))
       .then(
         { type: 'consent.voided', task: SHIP, reason: 'x.sh changed since' },
-        asked('it deploys, and the approval is void: x.sh changed since', OTHER),
+        asked('it deploys; its approval is no longer valid: x.sh changed since', OTHER),
       )
   })
 
@@ -62,7 +62,7 @@ describe('a task with a high impact', () => {
       .when(found())
       .then(
         { type: 'consent.voided', task: SHIP, reason: 'it was approved too long ago' },
-        asked('it deploys, and the approval is void: it was approved too long ago'),
+        asked('it deploys; its approval is no longer valid: it was approved too long ago'),
       )
   })
 
@@ -84,7 +84,7 @@ describe('a task with a high impact', () => {
     const failure = {
       class: 'policy',
       code: 'consent',
-      message: 'nobody has agreed to this: x.sh changed since',
+      message: 'not approved: x.sh changed since',
       retryable: false,
     } as const
     const { journal } = given(deploys, START, found(), yes, found()).when({
@@ -94,7 +94,7 @@ describe('a task with a high impact', () => {
     const ship = journal.state.tasks.get(SHIP)!
     expect([ship.status, ship.failures, ship.consent]).toEqual(['ready', 0, null])
     journal.must(found(OTHER))
-    expect(ship.gate?.asks).toMatchObject({ why: 'it deploys, and the approval is void: x.sh changed since' })
+    expect(ship.gate?.asks).toMatchObject({ why: 'it deploys; its approval is no longer valid: x.sh changed since' })
   })
 
   it('is asked about before its files are captured, and not begun without them', () => {
@@ -129,7 +129,7 @@ describe('a task behind a gate', () => {
   it('asks when only its words were known then', () => {
     const { journal } = given(behind, START, open, ok).when(found(OTHER, { written: SEEN }))
     expect(journal.state.tasks.get(SHIP)!.gate?.asks).toMatchObject({
-      why: 'the approval is void: not all of it was known when it was approved',
+      why: 'its approval is no longer valid: not all of it was known when it was approved',
     })
   })
 
@@ -138,13 +138,15 @@ describe('a task behind a gate', () => {
     expect(journal.state.tasks.get(SHIP)!.gate?.asks).toEqual({
       type: 'consent',
       impact: 'changed',
-      why: 'the approval is void: it is not what was approved',
+      why: 'its approval is no longer valid: it is not what was approved',
     })
   })
 
   it('asks when the gate approved without it', () => {
     const { journal } = given(behind, START, { ...open, binds: {} }, ok).when(found())
-    expect(journal.state.tasks.get(SHIP)!.gate?.asks).toMatchObject({ why: "what 'ok' approved was not this" })
+    expect(journal.state.tasks.get(SHIP)!.gate?.asks).toMatchObject({
+      why: "the approval at 'ok' was for something else",
+    })
   })
 
   it('asks nobody when the gate was passed over', () => {

@@ -164,13 +164,15 @@ function whyAsked(state: PlanState, task: TaskState, impact: Impact | null, faul
   if (impact !== null) {
     const asked = impact === 'command' ? askedCommand(state, task.definition) : null
     const does = asked === null ? `it ${IMPACT_WORDS[impact]}` : commandReason(asked)
-    return voided === null ? does : `${does}, and the approval is void: ${voided}`
+    return voided === null ? does : `${does}; its approval is no longer valid: ${voided}`
   }
   const gate = gatesBefore(state, task)[0]?.definition.id ?? ''
-  return voided === null ? `what '${gate}' approved was not this` : `the approval is void: ${voided}`
+  return voided === null
+    ? `the approval at '${gate}' was for something else`
+    : `its approval is no longer valid: ${voided}`
 }
 
-const USED = 'it was used by an attempt nobody knows the outcome of'
+const USED = 'an attempt with unknown outcome used it'
 
 /** It was agreed to once; whoever has it done again, not knowing whether it happened, asks for it again. */
 export function consumeConsent(draft: DecisionDraft, { definition, consent }: TaskState): void {
@@ -178,7 +180,7 @@ export function consumeConsent(draft: DecisionDraft, { definition, consent }: Ta
 }
 
 /** How the reason of a task begins that was not begun, because what it would do was found to be something else. */
-export const UNAGREED = 'nobody has agreed to this: '
+export const UNAGREED = 'not approved: '
 
 /** Did it end before anything was touched, because nobody had agreed to it as it then was? */
 export const isUnagreed = ({ failure }: Failed): boolean => failure.code === CONSENT
@@ -187,7 +189,13 @@ export const isUnagreed = ({ failure }: Failed): boolean => failure.code === CON
 export function askAgain(draft: DecisionDraft, task: TaskState, { failure }: Failed): void {
   const { id } = task.definition
   const reason = failure.message.replace(UNAGREED, '')
-  emit(draft, { type: 'recovery.chosen', task: id, visit: task.visit, choice: 'ask', reason })
+  emit(draft, {
+    type: 'recovery.chosen',
+    task: id,
+    visit: task.visit,
+    choice: 'ask',
+    reason: `needs approval again: ${reason}`,
+  })
   if (task.consent !== null) emit(draft, { type: 'consent.voided', task: id, reason })
   if (openNeeds(draft.state, task).unmet > 0) reopen(draft, [task], NEEDS_OPEN)
   else emit(draft, { type: 'task.readied', tasks: [id] })

@@ -35,12 +35,15 @@ function expire(draft: DecisionDraft, task: TaskState): void {
     type: 'gate.decided',
     task: id,
     verdict: 'rejected',
-    rationale: `nobody answered within ${words(expiresAt - since)}`,
+    rationale: `${UNANSWERED} ${words(expiresAt - since)}`,
     by: ENGINE,
     ...(hash === null ? {} : { hash }),
   })
   afterFailure(draft, task, ['expired', 'rejected', 'failure'])
 }
+
+/** How the reason begins of a gate whose time is over. */
+export const UNANSWERED = 'nobody answered within'
 
 /** Whoever decides by rule and not by judgement. */
 export const ENGINE = 'engine'

@@ -74,7 +74,7 @@ describe('a gate that its checks decide', () => {
           type: 'gate.decided',
           task: 'g',
           verdict: 'approved',
-          rationale: 'its check holds',
+          rationale: 'its check passed',
           by: 'engine',
           hash: numberedSha(7),
         },
@@ -84,7 +84,7 @@ describe('a gate that its checks decide', () => {
         type: 'gate.decided',
         task: 'h',
         verdict: 'rejected',
-        rationale: "'npm test' does not hold (exit 1)",
+        rationale: 'check failed: npm test (exit 1)',
         by: 'engine',
         hash: numberedSha(7),
       })
@@ -118,7 +118,7 @@ describe('a gate that its checks decide', () => {
     journal.ask('g', { evidence: [HOLDS] })
     expect(taskOf(journal.state, name('g'))).toMatchObject({
       status: 'failed',
-      reason: "it leads back to 'fix', which has had all of its 1 visits",
+      reason: "it leads back to 'fix', which has used all of its 1 runs",
     })
   })
 
@@ -270,7 +270,7 @@ describe('pushing back', () => {
       {
         type: 'task.reopened',
         tasks: ['write', 'g'],
-        reason: 'g: sent back',
+        reason: "changes requested at 'g'",
         feedback: { from: 'g', by: 'ana', text: 'shorter' },
       },
       { type: 'task.readied', tasks: ['write'] },

@@ -53,7 +53,7 @@ export function decideGate(draft: DecisionDraft, command: Decide): Refusal | und
       afterFailure(draft, task, ['rejected', 'failure'])
       break
     case 'pushed-back':
-      reopen(draft, again, `${id}: sent back`, { from: id, by, text: rationale })
+      reopen(draft, again, `changes requested at '${id}'`, { from: id, by, text: rationale })
       break
     case 'skipped':
       propagate(draft, task)
@@ -62,7 +62,7 @@ export function decideGate(draft: DecisionDraft, command: Decide): Refusal | und
       if (gate.asks.type === 'unknown-outcome') {
         consumeConsent(draft, task)
         tryAgain(draft, task)
-      } else reopen(draft, brokenOf(state, task), `${id}: ${rationale}`)
+      } else reopen(draft, brokenOf(state, task), `retry of '${id}'${rationale === '' ? '' : `: ${rationale}`}`)
       break
     default:
       if (before) tryAgain(draft, task)

@@ -64,9 +64,14 @@ function decideByChecks(draft: DecisionDraft, task: TaskState, action: GateActio
   if (!AUTOMATIC.has(action.gate) || !isClear) return
   const over = loopLimitReached(draft, task)
   if (over === null) {
-    decided(draft, task, 'approved', evidence.length === 1 ? 'its check holds' : `its ${evidence.length} checks hold`)
+    decided(
+      draft,
+      task,
+      'approved',
+      evidence.length === 1 ? 'its check passed' : `its ${evidence.length} checks passed`,
+    )
     afterSuccess(draft, task)
-  } else reject(draft, task, `it leads back to '${over.target}', which has had all of its ${over.visits} visits`)
+  } else reject(draft, task, `it leads back to '${over.target}', which has used all of its ${over.visits} runs`)
 }
 
 function reject(draft: DecisionDraft, task: TaskState, rationale: string): void {
@@ -81,4 +86,4 @@ function decided(draft: DecisionDraft, task: TaskState, verdict: 'approved' | 'r
 }
 
 const told = ({ criterion, evidence }: Verdict): string =>
-  `'${criterion}' does not hold${evidence === undefined ? '' : ` (${evidence})`}`
+  `check failed: ${criterion}${evidence === undefined ? '' : ` (${evidence})`}`

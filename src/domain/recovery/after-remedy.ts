@@ -48,7 +48,7 @@ function look(draft: DecisionDraft, task: TaskState): void {
   if (!awaitsHelper(task)) return
   const { by, rule } = task.recovering!
   const helper = draft.state.tasks.get(by)
-  if (helper === undefined) return tryNext(draft, task, `'${by}' is not in the plan any more`)
+  if (helper === undefined) return tryNext(draft, task, `'${by}' is no longer in the plan`)
   switch (helper.status) {
     case 'completed':
       return helped(draft, task, helper, rule)
@@ -57,12 +57,17 @@ function look(draft: DecisionDraft, task: TaskState): void {
       if (helper.recovering === null) tryNext(draft, task, `'${by}' failed: ${helper.reason ?? ''}`)
       return
     case 'blocked':
+      return tryNext(draft, task, `'${by}' is ${helper.reason ?? 'blocked'}`)
     case 'skipped':
     case 'abandoned':
     case 'cancelled':
-      return tryNext(draft, task, `'${by}' was ${helper.status}: ${helper.reason ?? ''}`)
+      return tryNext(
+        draft,
+        task,
+        `'${by}' was ${helper.status === 'skipped' ? 'skipped' : 'cancelled'}: ${helper.reason ?? ''}`,
+      )
     case 'pending':
-      if (helper.dormant) tryNext(draft, task, `'${by}' is not led to any more`)
+      if (helper.dormant) tryNext(draft, task, `no outcome leads to '${by}' any more`)
       return
     case 'ready':
     case 'running':
@@ -81,18 +86,18 @@ function helped(draft: DecisionDraft, task: TaskState, helper: TaskState, rule: 
   const type = recover[rule]?.do.type
   if (type === 'alternate') {
     const fault = whyNotDone(draft, task, result)
-    if (fault !== null) return tryNext(draft, task, `'${by}' is done, but ${fault.failure.message}`)
+    if (fault !== null) return tryNext(draft, task, `'${by}' completed, but ${fault.failure.message}`)
     emit(draft, { type: 'task.substituted', task: id, by })
     return afterSuccess(draft, task)
   }
-  if (type !== 'repair') return tryNext(draft, task, 'its rule is not in the plan any more')
-  if (result?.status === 'succeeded' && result.outcome === GIVE_UP) return tryNext(draft, task, `'${by}' gives up`)
+  if (type !== 'repair') return tryNext(draft, task, 'its recovery rule is no longer in the plan')
+  if (result?.status === 'succeeded' && result.outcome === GIVE_UP) return tryNext(draft, task, `'${by}' gave up`)
   const over = exhausted(task, [task])
-  if (over !== null) return tryNext(draft, task, `'${id}' has had all of its ${over.visits} visits`)
+  if (over !== null) return tryNext(draft, task, `'${id}' has used all of its ${over.visits} runs`)
   const cap = loopsUsedUp(draft.state)
   if (cap !== null) return abort(draft, cap, undefined, id)
   const feedback: Feedback = { from: by, by, text: saidBy(result) }
-  reopen(draft, brokenOf(draft.state, task), `${by}: repaired`, feedback)
+  reopen(draft, brokenOf(draft.state, task), `'${by}' repaired it`, feedback)
 }
 
 /** The outcome by which a critic says that no repair will help. */

@@ -79,7 +79,7 @@ export function attemptsUsedUp(state: PlanState): string | null {
   const { attempts, definition } = state
   const max = Math.min(attemptsMax(definition), around(state, 'attempts'))
   if (attempts < max) return null
-  return `the plan has had all of its ${max} attempts (policy.limits.attempts)`
+  return `the plan has used all of its ${max} attempts (policy.limits.attempts)`
 }
 
 /** Why no task may be opened again by itself; null when one may. */
@@ -87,7 +87,7 @@ export function loopsUsedUp(state: PlanState): string | null {
   const { loops, definition } = state
   const max = Math.min(loopsMax(definition), around(state, 'loops'))
   if (loops < max) return null
-  return `the plan has gone back all of its ${max} times (policy.limits.loops)`
+  return `the plan has used all of its ${max} loops (policy.limits.loops)`
 }
 
 /** What the layers around the plan leave it. */

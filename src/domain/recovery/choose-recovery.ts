@@ -2,9 +2,10 @@
 //
 //   retry, as `retry` says ──► the first rule of `recover` that fits and is not used up ──► an edge or failure mode ──► block
 //
-// Each answer comes with a reason that names the class of the failure, the rule and how often it was used, because a person who
-// reads the journal must be able to say that it was the wrong one.
+// Each answer comes with a sentence that says what is done and why: the rule and how often it was used, and why others were passed
+// over, because a person who reads the journal must be able to say that it was the wrong one. Every view shows it as it is.
 
+import type { EventOf } from '../event.ts'
 import { RETRY_AFTER_MAX_MS } from '../limits.ts'
 import type { Recovery, RecoveryRule, Retry } from '../plan.ts'
 import type { Failure } from '../result.ts'
@@ -46,71 +47,74 @@ export type Chosen =
       /** It would have been tried again, had there been time. */
       readonly timebox: boolean
     }
-  /** Nothing is left but edges; `reason` says why no rule was taken. */
-  | {
-      readonly choice: null
-      readonly reason: string
-      readonly timebox: boolean
-    }
+  | NothingLeft
+
+/** Nothing is left but edges. */
+export interface NothingLeft {
+  readonly choice: null
+  /** Why no rule was taken, where more is to be said than that there is none. */
+  readonly passed: string
+  /** The same as a sentence, also where nothing more is to be said. */
+  readonly reason: string
+  readonly timebox: boolean
+}
 
 export function choose(failing: Failing): Chosen {
   const { task, failure, retry, mode, since } = failing
-  const what = `${describe(failure, mode)}${since === undefined ? '' : `; ${since}`}`
   const again = failing.attempted && failure.retryable
   let timebox = failure.code === TIMEBOX
   if (again && task.failures < retry.attempts) {
     const waitMs = waitOf(failing, retry)
-    if (fitsIn(failing, waitMs)) {
-      const reason = `${what}: retry ${task.failures} of ${retry.attempts - 1} ${inSeconds(waitMs)}${asked(failing)}`
-      return { choice: 'retry', waitMs, reason }
-    }
+    if (fitsIn(failing, waitMs)) return { choice: 'retry', waitMs, reason: retryText(failing, retry, waitMs) }
     timebox = true
   }
   const passed: string[] = []
   for (const [rule, { do: recovery, on, times = 1 }] of rulesFrom(task)) {
-    const name = `rule ${rule + 1} (${wordsOf(recovery)})`
+    const name = `recovery rule ${rule + 1}`
     if (on !== undefined && !on.includes(failure.class) && !(mode !== undefined && on.includes(mode))) {
-      passed.push(`rule ${rule + 1} is for ${on.join(', ')}`)
+      passed.push(`${name} is for ${on.join(' or ')}, this failure is ${[failure.class, ...listed(mode)].join(', ')}`)
       continue
     }
+    const fits = on === undefined ? name : `${name}, on: ${on.includes(failure.class) ? failure.class : mode}`
     const goesOn = isSeries(task, rule)
     const used = task.recoveries[rule] ?? 0
     if (used >= times && !goesOn) {
-      passed.push(`rule ${rule + 1} was used ${used} of ${times} times`)
+      passed.push(`${name} was used ${used} of ${times} times`)
       continue
     }
     if (recovery.type === 'retry') {
       const waitMs = waitOf(failing, recovery.retry)
       const obstacle = !again
-        ? 'trying again would not help'
+        ? USELESS
         : task.failures >= recovery.retry.attempts
           ? `${task.failures} of ${recovery.retry.attempts} attempts failed`
           : fitsIn(failing, waitMs)
             ? null
-            : 'its timebox is used up'
-      if (obstacle === null) {
-        const nth = `retry ${task.failures} of ${recovery.retry.attempts - 1} ${inSeconds(waitMs)}${asked(failing)}`
-        return { choice: 'retry', rule, waitMs, reason: `${what}: ${name}, ${nth}` }
-      }
-      timebox ||= obstacle.startsWith('its timebox')
-      passed.push(`rule ${rule + 1} does not help: ${obstacle}`)
+            : TIME_OVER
+      if (obstacle === null)
+        return { choice: 'retry', rule, waitMs, reason: retryText(failing, recovery.retry, waitMs, `${fits}, `) }
+      timebox ||= obstacle === TIME_OVER
+      passed.push(`${name} cannot be used: ${obstacle}`)
       continue
     }
     const obstacle = failing.obstacle(recovery)
     if (obstacle !== null) {
-      passed.push(`rule ${rule + 1} does not help: ${obstacle}`)
+      passed.push(`${name} cannot be used: ${obstacle}`)
       continue
     }
-    const why = timebox ? '; its timebox is used up' : ''
+    const nth = times === 1 ? fits : `${fits}, use ${used + 1} of ${times}`
+    const why = [...listed(since), ...(timebox ? [TIME_OVER] : []), `${doneText(recovery)} (${nth})`]
     return {
       choice: recovery.type,
       recovery,
       rule,
       timebox,
-      reason: bounded(`${what}: ${name}, ${used + 1} of ${times} times${why}`),
+      reason: bounded(why.join('; ')),
     }
   }
-  return { choice: null, timebox, reason: bounded(`${what}${whyNoRule(failing, timebox, passed)}`) }
+  const left = [...listed(since), ...whyNoRule(failing, timebox, passed)]
+  const reason = notRetried(left.length === 0 ? unasked(failing) : left.join('; '))
+  return { choice: null, timebox, passed: bounded(left.filter(why => why !== USELESS).join('; ')), reason }
 }
 
 /** The rules that may still be taken in this visit, with their places: behind the one that was followed last. */
@@ -139,7 +143,7 @@ function isSeries({ definition, recovering }: Pick<TaskState, 'definition' | 're
 export function wordsOf(recovery: Recovery): string {
   switch (recovery.type) {
     case 'retry':
-      return 'try again'
+      return 'retry'
     case 'alternate':
       return `'${recovery.task}' instead`
     case 'repair':
@@ -155,11 +159,51 @@ export function wordsOf(recovery: Recovery): string {
   }
 }
 
-/** What failed, in the words in which every reason begins. */
-export function describe({ class: kind, code }: Failure, mode?: string): string {
-  const known = [mode === undefined ? null : `'${mode}'`, code ?? null].filter(text => text !== null)
-  return `${kind === 'unknown' ? 'unknown' : kind} failure${known.length === 0 ? '' : ` (${known.join(', ')})`}`
+/** What is done by the rule, as a sentence. */
+function doneText(recovery: Exclude<Recovery, { readonly type: 'retry' }>): string {
+  switch (recovery.type) {
+    case 'alternate':
+      return `'${recovery.task}' runs instead`
+    case 'repair':
+      return `'${recovery.task}' runs to repair it`
+    case 'replan':
+      return 'needs a changed plan'
+    case 'ask':
+      return `needs a decision${recovery.to === undefined ? '' : ` by ${recovery.to}`}`
+    case 'abort':
+      return 'the plan is aborted'
+    default:
+      return recovery satisfies never
+  }
 }
+
+/** "retrying in 2 s (attempt 2 of 3), as the other side asked". */
+function retryText(failing: Failing, { attempts }: Retry, waitMs: number, rule = ''): string {
+  const asked = failing.failure.retryAfterMs === undefined ? '' : ', as the other side asked'
+  return `retrying in ${seconds(waitMs)} (${rule}attempt ${failing.task.failures + 1} of ${attempts})${asked}`
+}
+
+/** Nothing more is done about the failure. */
+export const notRetried = (why: string): string => bounded(`not retried: ${why}`)
+
+const USELESS = 'a retry would not help'
+const NO_RETRY = 'the task has no `retry`'
+const REJECTED = 'it was rejected'
+const PART_FAILED = 'one of its tasks failed'
+const TIME_OVER = 'its timebox is used up'
+
+/** Why it is not retried, where neither a retry nor a rule was to be had. */
+function unasked({ task, failure, attempted }: Failing): string {
+  if (attempted) return isPassing(failure) ? `the failure may be temporary, but ${NO_RETRY}` : NO_RETRY
+  return task.definition.action.type === 'group' ? PART_FAILED : REJECTED
+}
+
+/** It may pass by itself. */
+const isPassing = ({ class: kind }: Failure): boolean => kind === 'transient' || kind === 'resource'
+
+/** A task without `retry` is not retried, nor is what was rejected: that needs no line of its own. */
+export const isPlainBlock = ({ choice, reason }: Pick<EventOf<'recovery.chosen'>, 'choice' | 'reason'>): boolean =>
+  choice === 'block' && PLAIN.has(reason)
 
 /** The wait before the next attempt: by the policy, but not before whoever said no will listen again. */
 function waitOf({ task, failure, seed }: Failing, retry: Retry): number {
@@ -169,18 +213,19 @@ function waitOf({ task, failure, seed }: Failing, retry: Retry): number {
 
 const fitsIn = ({ leftMs }: Failing, waitMs: number): boolean => leftMs === null || waitMs < leftMs
 
-const asked = ({ failure: { retryAfterMs } }: Failing): string =>
-  retryAfterMs === undefined ? '' : ', as it asked for'
+const seconds = (ms: number): string => `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`
 
-const inSeconds = (ms: number): string => `in ${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`
-
-function whyNoRule({ task, retry, failure, attempted }: Failing, timebox: boolean, passed: readonly string[]): string {
-  const said = [...passed]
-  if (timebox) said.unshift('its timebox is used up')
-  else if (attempted && !failure.retryable) said.unshift('trying again would not help')
-  else if (attempted && retry.attempts > 1) said.unshift(`${task.failures} of ${retry.attempts} attempts failed`)
-  return said.length === 0 ? '' : `; ${said.join('; ')}`
+function whyNoRule(
+  { task, retry, failure, attempted }: Failing,
+  timebox: boolean,
+  passed: readonly string[],
+): readonly string[] {
+  if (timebox) return [TIME_OVER, ...passed]
+  if (attempted && !failure.retryable) return [USELESS, ...passed]
+  return attempted && retry.attempts > 1 ? [`${task.failures} of ${retry.attempts} attempts failed`, ...passed] : passed
 }
+
+const listed = (text: string | undefined): readonly string[] => (text === undefined ? [] : [text])
 
 /** What a failure is known by that came because the time of its visit was over. */
 export const TIMEBOX = 'timebox'
@@ -188,3 +233,5 @@ export const TIMEBOX = 'timebox'
 const REASON_MAX = 400
 
 const bounded = (text: string): string => (text.length > REASON_MAX ? `${text.slice(0, REASON_MAX)}…` : text)
+
+const PLAIN: ReadonlySet<string> = new Set([USELESS, NO_RETRY, REJECTED, PART_FAILED].map(notRetried))

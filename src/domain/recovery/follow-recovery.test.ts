@@ -1,11 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { external, failed, Journal, name, type PlanOptions, plan, START, succeeded, task } from '../../testing/index.ts'
+import {
+  external,
+  failed,
+  gate,
+  Journal,
+  name,
+  type PlanOptions,
+  plan,
+  START,
+  succeeded,
+  task,
+} from '../../testing/index.ts'
 import type { Event } from '../event.ts'
 import { nextActions } from '../next-actions.ts'
 import type { RecoveryRule, TaskDefinition } from '../plan.ts'
 import type { Failure } from '../result.ts'
 import { meaningOf } from '../rollback/rollback-plan.ts'
 import { checkState } from '../state/state.fixture.ts'
+import { visibleEvents } from '../views/timeline.ts'
 
 /** Started by this program. */
 function begun(...parts: readonly (TaskDefinition | PlanOptions)[]): Journal {
@@ -27,11 +39,64 @@ const KEEPING = rule({ type: 'abort', with: 'keep' })
 
 const busy: Partial<Failure> = { class: 'transient', code: 'http:429', retryable: true, message: 'busy' }
 
+describe('a failure that nothing is done about', () => {
+  /** What the journal says, and what of it is told as it happens. */
+  const ended = (events: readonly Event[]) => [said(events), said(visibleEvents(events))]
+
+  it.each([
+    [{ class: 'logic', retryable: true }, 'the task has no `retry`', 'untold'],
+    [{ class: 'policy', retryable: true }, 'the task has no `retry`', 'untold'],
+    [{ class: 'logic', retryable: false }, 'a retry would not help', 'untold'],
+    [busy, 'the failure may be temporary, but the task has no `retry`', 'told'],
+    [{ class: 'resource', retryable: true }, 'the failure may be temporary, but the task has no `retry`', 'told'],
+  ] as const)('of an attempt that ends with %o says: %s', (failure, why, how) => {
+    const line = `a: block: not retried: ${why}`
+    expect(ended(begun(task('a')).fail('a', failure))).toEqual([[line], how === 'told' ? [line] : []])
+  })
+
+  it('by the word of a person says that it was rejected, of a group that a task of it failed; neither is told beside that', () => {
+    const journal = begun(gate('ok'))
+    journal.ask('ok')
+    const no = journal.must({ type: 'decide', task: name('ok'), verdict: 'rejected', rationale: 'no', by: 'ana' })
+    expect(ended(no)).toEqual([['ok: block: not retried: it was rejected'], []])
+    const group = task('g', {
+      action: { type: 'subplan', tasks: [task('a')] },
+      recover: [instead('b', { on: ['unknown'] })],
+    })
+    const grouped = begun(group, task('b'))
+    expect(said(grouped.fail('g/a', { retryable: true }))).toEqual([
+      'g/a: block: not retried: the task has no `retry`',
+      'g: block: not retried: recovery rule 1 is for unknown, this failure is logic',
+    ])
+  })
+
+  it('after attempts says how many there were', () => {
+    const journal = begun(task('a', { retry: { attempts: 2, backoffMs: { min: 1, max: 1 } } }))
+    journal.fail('a', busy)
+    journal.clock.advance(10)
+    journal.turn()
+    const line = 'a: block: not retried: 2 of 2 attempts failed'
+    expect(ended(journal.fail('a', busy))).toEqual([[line], [line]])
+  })
+
+  it('that leads somewhere says where, and by which outcome or failure mode', () => {
+    const mode = { name: 'full', detect: { type: 'prose', text: 'x' }, recover: [name('b')] } as const
+    const journal = begun(task('a', { failureModes: [mode] }), task('b'))
+    const failure = { class: 'logic', message: 'x', retryable: false } as const
+    expect(said(journal.settle('a', { status: 'failed', failure, mode: 'full' }))).toEqual([
+      "a: route: continues with 'b' (failure mode 'full')",
+    ])
+    expect(said(begun(task('c', { on: { failure: 'd' } }), task('d')).fail('c'))).toEqual([
+      "c: route: continues with 'd' (outcome 'failure')",
+    ])
+  })
+})
+
 describe('trying again', () => {
   it('is told with its reason, and waits as long as it was asked to', () => {
     const journal = begun(task('a', { retry: { attempts: 3, backoffMs: { min: 1_000, max: 1_000 } } }))
     const events = journal.fail('a', { ...busy, retryAfterMs: 30_000 })
-    expect(said(events)).toEqual(['a: retry: transient failure (http:429): retry 1 of 2 in 30 s, as it asked for'])
+    expect(said(events)).toEqual(['a: retry: retrying in 30 s (attempt 2 of 3), as the other side asked'])
     expect(nextActions(journal.state, journal.clock.now()).wakeAt).toBe(journal.clock.now() + 30_000)
   })
 
@@ -52,9 +117,9 @@ describe('trying again', () => {
     expect(journal.state.order[0]!.recoveries).toEqual([1])
     journal.fail('a', busy)
     expect(chosen(journal)).toEqual([
-      'a: retry: transient failure (http:429): rule 1 (try again), retry 1 of 2 in 0 s',
-      'a: retry: transient failure (http:429): rule 1 (try again), retry 2 of 2 in 0 s',
-      'a: block: transient failure (http:429); rule 1 does not help: 3 of 3 attempts failed',
+      'a: retry: retrying in 0 s (recovery rule 1, on: transient, attempt 2 of 3)',
+      'a: retry: retrying in 0 s (recovery rule 1, on: transient, attempt 3 of 3)',
+      'a: block: not retried: recovery rule 1 cannot be used: 3 of 3 attempts failed',
     ])
     expect(journal.state).toMatchObject({ status: 'failed', reason: "task 'a' failed: busy" })
   })
@@ -67,7 +132,7 @@ describe('an alternate', () => {
     const journal = begun(task('a', { recover }), task('b'), task('c', { needs: ['a'] }))
     expect(journal.statuses()).toEqual({ a: 'running', b: 'pending', c: 'pending' })
     const events = journal.fail('a')
-    expect(said(events)).toEqual(["a: alternate: logic failure: rule 1 ('b' instead), 1 of 1 times"])
+    expect(said(events)).toEqual(["a: alternate: 'b' runs instead (recovery rule 1)"])
     expect(journal.statuses()).toEqual({ a: 'failed', b: 'running', c: 'blocked' })
     checkState(journal.state)
     journal.succeed('b', { outputs: { x: 1 } })
@@ -88,18 +153,18 @@ describe('an alternate', () => {
     const journal = begun(task('a', { recover: [instead('b'), instead('c')] }), task('b'), task('c'))
     journal.fail('a')
     expect(said(journal.fail('b', { message: 'no luck' }))).toEqual([
-      'b: block: logic failure; trying again would not help',
-      "a: alternate: logic failure; 'b' failed: no luck: rule 2 ('c' instead), 1 of 1 times",
+      'b: block: not retried: a retry would not help',
+      "a: alternate: 'b' failed: no luck; 'c' runs instead (recovery rule 2)",
     ])
     journal.succeed('c')
-    expect(journal.state).toMatchObject({ status: 'completed', reason: 'every required task is completed' })
+    expect(journal.state).toMatchObject({ status: 'completed', reason: 'all required tasks completed' })
   })
 
   it('that fails, with no rule left, fails the plan', () => {
     const journal = begun(task('a', { recover }), task('b'))
     journal.fail('a', { message: 'first' })
     journal.fail('b')
-    expect(chosen(journal).at(-1)).toBe("a: block: logic failure; 'b' failed: it said no")
+    expect(chosen(journal).at(-1)).toBe("a: block: not retried: 'b' failed: it said no")
     expect(journal.state).toMatchObject({ status: 'failed', reason: "task 'a' failed: first" })
   })
 
@@ -162,7 +227,9 @@ describe('an alternate', () => {
   it('is not tried for a failure of another class', () => {
     const journal = begun(task('a', { recover: [instead('b', { on: ['transient'] })] }), task('b'))
     journal.fail('a')
-    expect(chosen(journal)).toEqual(['a: block: logic failure; trying again would not help; rule 1 is for transient'])
+    expect(chosen(journal)).toEqual([
+      'a: block: not retried: a retry would not help; recovery rule 1 is for transient, this failure is logic',
+    ])
     expect(journal.statuses()).toEqual({ a: 'failed', b: 'skipped' })
   })
 
@@ -171,7 +238,7 @@ describe('an alternate', () => {
     const failureModes = [{ name: 'flaky', detect: { type: 'prose', text: 'x' } }] as const
     const journal = begun(task('a', { recover, failureModes }), task('b'))
     journal.settle('a', { ...failed(), mode: 'flaky' })
-    expect(chosen(journal)).toEqual(["a: alternate: logic failure ('flaky'): rule 1 ('b' instead), 1 of 1 times"])
+    expect(chosen(journal)).toEqual(["a: alternate: 'b' runs instead (recovery rule 1, on: flaky)"])
   })
 })
 
@@ -208,19 +275,19 @@ describe('a repair', () => {
     )
     journal.fail('a', { message: 'wrong' })
     const events = journal.succeed('critic', { outcome: 'give-up' })
-    expect(said(events)).toEqual(["a: abort: logic failure; 'critic' gives up: rule 2 (abort the plan), 1 of 1 times"])
+    expect(said(events)).toEqual(["a: abort: 'critic' gave up; the plan is aborted (recovery rule 2)"])
     expect(types(events)).toContain('plan.aborted')
     expect(journal.state).toMatchObject({ status: 'failed', reason: "task 'a' failed: wrong" })
     expect(journal.status('z')).toBe('cancelled')
   })
 
-  it('is not begun when the task has had all of its visits', () => {
+  it('is not begun when the task has used all of its visits', () => {
     const journal = begun(task('a', { visits: 2, recover: [repair('fix', { times: 9 })] }), task('fix'))
     journal.fail('a')
     journal.succeed('fix')
     journal.fail('a')
     expect(chosen(journal).at(-1)).toBe(
-      "a: block: logic failure; trying again would not help; rule 1 does not help: 'a' has had all of its 2 visits",
+      "a: block: not retried: a retry would not help; recovery rule 1 cannot be used: 'a' has used all of its 2 runs",
     )
     expect(journal.state.status).toBe('failed')
   })
@@ -362,7 +429,7 @@ it('what a person says did not happen is an unknown failure, and rules can be ma
   const journal = begun(task('a', { recover: [instead('b', { on: ['unknown'] })] }), task('b'))
   journal.must({ type: 'recover', reason: 'gone' })
   journal.must({ type: 'decide', task: name('a'), verdict: 'rejected', rationale: 'nobody knows', by: 'ana' })
-  expect(chosen(journal)).toEqual(["a: alternate: unknown failure (lost): rule 1 ('b' instead), 1 of 1 times"])
+  expect(chosen(journal)).toEqual(["a: alternate: 'b' runs instead (recovery rule 1, on: unknown)"])
 })
 
 describe('an outcome edge', () => {
@@ -370,7 +437,7 @@ describe('an outcome edge', () => {
     const journal = begun(task('a', { on: { failure: 'z' }, recover: [instead('b')] }), task('b'), task('z'))
     journal.fail('a')
     journal.fail('b')
-    expect(chosen(journal).at(-1)).toBe("a: route: logic failure; 'b' failed: it said no; 'failure' leads to z")
+    expect(chosen(journal).at(-1)).toBe("a: route: 'b' failed: it said no; continues with 'z' (outcome 'failure')")
     journal.succeed('z')
     expect(journal.state.status).toBe('completed')
   })
@@ -390,7 +457,7 @@ describe('caps over the whole plan', () => {
     expect(journal.state).toMatchObject({
       status: 'failed',
       attempts: 3,
-      reason: 'the plan has had all of its 3 attempts (policy.limits.attempts)',
+      reason: 'the plan has used all of its 3 attempts (policy.limits.attempts)',
     })
     const told = journal.entries.flatMap(({ events }) => events.map(({ type }) => type))
     expect(told.filter(type => type === 'retry.scheduled')).toHaveLength(2)
@@ -404,7 +471,7 @@ describe('caps over the whole plan', () => {
     expect(journal.state).toMatchObject({
       status: 'failed',
       loops: 2,
-      reason: 'the plan has gone back all of its 2 times (policy.limits.loops)',
+      reason: 'the plan has used all of its 2 loops (policy.limits.loops)',
     })
   })
 })
@@ -425,9 +492,7 @@ describe('a timebox', () => {
     journal.turn()
     journal.clock.advance(1_500)
     const events = journal.fail('a', busy)
-    expect(said(events)).toEqual([
-      "a: alternate: transient failure (http:429): rule 1 ('b' instead), 1 of 1 times; its timebox is used up",
-    ])
+    expect(said(events)).toEqual(["a: alternate: its timebox is used up; 'b' runs instead (recovery rule 1)"])
     expect(types(events)).toContain('task.escalated')
   })
 
@@ -502,7 +567,7 @@ describe('an agent that wants to claim', () => {
     expect(journal.state.breakers).toEqual([])
   })
 
-  it('is refused when the plan has had all of its attempts, and the next turn ends it', () => {
+  it('is refused when the plan has used all of its attempts, and the next turn ends it', () => {
     const journal = begun(external('a'), external('b'), { policy: { limits: { attempts: 1 } } } as PlanOptions)
     journal.must({ type: 'claim', token: 'k', by: 'ana', task: name('a') })
     expect(journal.submit({ type: 'claim', token: 'l', by: 'ben', task: name('b') })).toMatchObject({

@@ -11,11 +11,11 @@ import { type edges, exhausted, NEEDS_OPEN, reopen, route, wouldReopen } from '.
 import type { PlanState, TaskState } from '../state/state.ts'
 import { beginningsOf, groupOf, openNeeds, worksOf } from '../state/task-index.ts'
 import { attemptsUsedUp, breakerOf, loopsUsedUp } from './breaker.ts'
-import { type Chosen, choose, describe } from './choose-recovery.ts'
+import { type Chosen, choose, type NothingLeft, notRetried } from './choose-recovery.ts'
 import { retryOf } from './retry.ts'
 
 /**
- * Tries again or follows a rule; says why when nothing is left. `null`: something is being done about it, or the plan is ending.
+ * Retries or follows a rule; says why when nothing is left. `null`: something is being done about it, or the plan is ending.
  * `why`: what became of the last rule.
  */
 export function beginRecovery(
@@ -23,7 +23,7 @@ export function beginRecovery(
   task: TaskState,
   from: 'attempt' | 'else',
   why?: string,
-): string | null {
+): NothingLeft | null {
   const { state, now } = draft
   const { id, timeboxMs } = task.definition
   const failure = failureOf(state, task)
@@ -40,7 +40,7 @@ export function beginRecovery(
     obstacle: recovery => obstacleOf(draft, task, recovery),
   })
   if (chosen.choice !== 'retry' && chosen.timebox) callAboutTime(draft, task)
-  if (chosen.choice === null) return chosen.reason
+  if (chosen.choice === null) return chosen
   follow(draft, task, failure, chosen)
   return null
 }
@@ -112,13 +112,14 @@ function obstacleOf(draft: DecisionDraft, task: TaskState, recovery: Recovery): 
   const { state } = draft
   const target = state.tasks.get(name)
   if (target === undefined) return `'${name}' is not in the plan`
-  if (target === task) return 'it would help itself'
+  if (target === task) return `'${name}' is the failed task itself`
   // A task that waits for its group cannot be helped by it.
-  for (let at = groupOf(state, task); at !== null; at = groupOf(state, at)) if (at === target) return 'it is part of it'
-  if (target.recovering?.by === task.definition.id) return `'${name}' waits for it in turn`
+  for (let at = groupOf(state, task); at !== null; at = groupOf(state, at))
+    if (at === target) return `'${task.definition.id}' is part of '${name}'`
+  if (target.recovering?.by === task.definition.id) return `'${name}' itself waits for '${task.definition.id}'`
   const to = ledTo(state, target)
   const over = exhausted(task, to) ?? (recovery.type === 'repair' ? exhausted(task, [task]) : null)
-  if (over !== null) return `'${over.target}' has had all of its ${over.visits} visits`
+  if (over !== null) return `'${over.target}' has used all of its ${over.visits} runs`
   return to.some(wouldReopen) || recovery.type === 'repair' ? loopsUsedUp(state) : null
 }
 
@@ -132,19 +133,22 @@ function ledTo(state: PlanState, target: TaskState): readonly TaskState[] {
 export function endRecovery(
   draft: DecisionDraft,
   task: TaskState,
-  left: string,
+  left: NothingLeft,
   taken: ReturnType<typeof edges>,
   over: ReturnType<typeof exhausted>,
 ): void {
   const said = { type: 'recovery.chosen', task: task.definition.id, visit: task.visit } as const
-  if (taken === null) return emit(draft, { ...said, choice: 'block', reason: left })
-  const edge = `'${taken.outcome}' leads to`
+  if (taken === null) return emit(draft, { ...said, choice: 'block', reason: left.reason })
+  const passed = left.passed === '' ? '' : `${left.passed}; `
+  const isMode = task.definition.failureModes?.some(({ name }) => name === taken.outcome) === true
+  const edge = `${isMode ? 'failure mode' : 'outcome'} '${taken.outcome}'`
   if (over !== null) {
-    const why = `${edge} '${over.target}', which has had all of its ${over.visits} visits`
-    return emit(draft, { ...said, choice: 'block', reason: `${left}; ${why}` })
+    const why = `${edge} leads back to '${over.target}', which has used all of its ${over.visits} runs`
+    return emit(draft, { ...said, choice: 'block', reason: notRetried(`${passed}${why}`) })
   }
   const to = taken.to.map(({ definition }) => definition.id)
-  emit(draft, { ...said, choice: 'route', reason: `${left}; ${edge} ${to.join(', ') || 'nothing more'}`, to })
+  const next = to.length === 0 ? 'continues without a task' : `continues with ${to.map(name => `'${name}'`).join(', ')}`
+  emit(draft, { ...said, choice: 'route', reason: `${passed}${next} (${edge})`, to })
 }
 
 /** The tasks of a failed task that must be done again: itself, or those of a group that did not come through. */
@@ -170,7 +174,7 @@ export function abort(
   })
   for (const other of state.order) {
     if (other.status === 'running' && other.claim !== null)
-      emit(draft, { type: 'task.abandoned', task: other.definition.id, reason: 'the plan was given up' })
+      emit(draft, { type: 'task.abandoned', task: other.definition.id, reason: 'the plan was aborted' })
   }
 }
 
@@ -186,10 +190,6 @@ export function failureOf(state: PlanState, task: TaskState): Failure {
     return { ...child.result.failure, ...said }
   return { class: 'logic', code: task.definition.action.type === 'gate' ? 'rejected' : 'said', ...said }
 }
-
-/** In the words in which every reason begins. */
-export const whatFailed = (state: PlanState, task: TaskState): string =>
-  describe(failureOf(state, task), task.result?.status === 'failed' ? task.result.mode : undefined)
 
 function callAboutTime(draft: DecisionDraft, task: TaskState): void {
   if (task.escalated.includes('timebox')) return

@@ -358,7 +358,7 @@ describe('a plan that takes all files back when it fails', () => {
       {
         type: 'plan.finished',
         status: 'failed',
-        reason: "task 'b' failed: it said no; its files were set back to before its first task (2 paths)",
+        reason: "task 'b' failed: it said no; its files were reverted to before its first task (2 paths)",
       },
     ])
     expect(journal.turn({ rolledBack: { id, outcome } })).toEqual([])
@@ -374,7 +374,7 @@ describe('a plan that takes all files back when it fails', () => {
     })
     expect(types(events)).toEqual(['rollback.stopped', 'plan.finished'])
     expect(journal.state).toMatchObject({ status: 'failed' })
-    expect(journal.state.reason).toContain("its files were not set back: somebody has worked on 'a.txt' since")
+    expect(journal.state.reason).toContain("its files were not reverted: somebody has worked on 'a.txt' since")
   })
 
   it('does what wrote those files again when its work is taken up', () => {

@@ -143,7 +143,7 @@ describe('a revision', () => {
     expect(journal.statuses()).toEqual({ a: 'completed', b: 'ready', done: 'pending' })
   })
 
-  it('made while work was taken up again does not bring its judging forward', () => {
+  it('made while other tasks run again does not bring its judging forward', () => {
     const done = [{ type: 'prose', text: 'good' }] as const
     const journal = started(plan('p', task('a'), { done }))
     journal.succeed('a')

@@ -144,7 +144,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
   if (onward === null) reopen(draft, isTakenUp ? withCompensated(draft, changed) : changed, 'its definition changed')
   // Items that were found and are no longer written are looked for again.
   const unbound = state.order.filter(task => isUnbound(before, definition, task) && ENDED.has(task.status))
-  reopen(draft, unbound, 'its items are open again')
+  reopen(draft, unbound, 'its items are looked up again')
   reopen(
     draft,
     state.order.filter(task => task.status === 'ready' && openNeeds(state, task).unmet > 0),

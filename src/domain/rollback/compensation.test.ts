@@ -47,7 +47,7 @@ describe('a plan that fails', () => {
     journal.turn(compensated('a'))
     expect(journal.state).toMatchObject({
       status: 'failed',
-      reason: "task 'c' failed: it said no; compensation of b failed: gone",
+      reason: "task 'c' failed: it said no; undo step of b failed: gone",
       compensated: ['a'],
       completedOrder: ['b'],
     })
@@ -109,7 +109,7 @@ describe('a plan that fails', () => {
       'compensation.finished',
       'plan.finished',
     ])
-    expect(journal.state.reason).toContain('nobody knows whether the compensation happened')
+    expect(journal.state.reason).toContain('whether the undo step took effect is unknown')
   })
 })
 

@@ -35,8 +35,8 @@ export function compensated(draft: DecisionDraft, name: TaskName, result: Result
     paths: 0,
     failure: {
       ...result.failure,
-      message: `the compensation of '${name}' failed: ${result.failure.message}`,
-      hint: 'undo by hand what it did and roll back with --force, or mend it and roll back again',
+      message: `the undo step of '${name}' failed: ${result.failure.message}`,
+      hint: 'undo by hand what it did and roll back with --force, or fix it and roll back again',
     },
   })
 }

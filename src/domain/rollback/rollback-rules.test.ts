@@ -90,7 +90,7 @@ describe('a rollback', () => {
       expect(types(finish(journal))).toEqual(['rollback.finished', 'plan.finished'])
       expect(journal.statuses()).toEqual({ a: 'completed', b: 'completed', c: 'completed' })
       expect(journal.state.tasks.get(name('b'))?.result).toEqual(succeeded({ outputs: { n: 2 } }))
-      expect([journal.state.status, journal.state.reason]).toEqual(['completed', 'every required task is completed'])
+      expect([journal.state.status, journal.state.reason]).toEqual(['completed', 'all required tasks completed'])
       journal.must(to(journal, beforeLast(journal), { kind: 'undo' }))
       finish(journal)
       expect(journal.statuses()).toEqual({ a: 'completed', b: 'ready', c: 'pending' })

@@ -86,17 +86,20 @@ export function finishRollback(draft: DecisionDraft, { id, outcome }: RolledBack
     emit(draft, { type: 'plan.paused', reason: nameOf(under) })
 }
 
+/** How the reason begins of a plan that is paused because a rollback could not be finished. */
+export const ROLLBACK_STOPPED = 'the rollback was stopped'
+
 /** No file was changed. A plan that ran stands still now, so that somebody looks; one that had ended has ended. */
 export function stopRollback(draft: DecisionDraft, outcome: RollbackOutcome & { readonly failure: Failure }): void {
   const under = draft.state.rollback
   if (under === null) return
   emit(draft, { type: 'rollback.stopped', ...outcome })
   if (under.because === 'failure')
-    return endFailed(draft, under, `its files were not set back: ${outcome.failure.message}`)
+    return endFailed(draft, under, `its files were not reverted: ${outcome.failure.message}`)
   if (under.kind === 'adopt') return standAsBefore(draft, under)
   stand(draft, { ...under, resets: [], filesOnly: undefined })
   if (!endAgain(draft, under))
-    emit(draft, { type: 'plan.paused', reason: `the rollback was stopped: ${outcome.failure.message}` })
+    emit(draft, { type: 'plan.paused', reason: `${ROLLBACK_STOPPED}: ${outcome.failure.message}` })
 }
 
 /** An adoption changes files only: the plan is paused, has ended or goes on as it did before. */
@@ -114,8 +117,8 @@ function endFailed(draft: DecisionDraft, { reason }: RollbackUnderWay, what: str
 
 function setBackWords({ paths, left = [] }: RollbackOutcome): string {
   if (paths === 0 && left.length === 0) return 'its files are as they were before its first task'
-  const but = left.length === 0 ? '' : `, but for ${left.length === 1 ? `'${left[0]!.path}'` : `${left.length} paths`}`
-  return `its files were set back to before its first task (${paths} ${paths === 1 ? 'path' : 'paths'})${but}`
+  const but = left.length === 0 ? '' : `, except ${left.length === 1 ? `'${left[0]!.path}'` : `${left.length} paths`}`
+  return `its files were reverted to before its first task (${paths} ${paths === 1 ? 'path' : 'paths'})${but}`
 }
 
 type Named = Pick<CommandOf<'rollback'>, 'kind' | 'checkpoint' | 'to' | 'adopts' | 'undoes' | 'tasks'>
@@ -180,7 +183,7 @@ function endAgain(draft: DecisionDraft, { was: { status, reason } }: RollbackUnd
 
 function nameOf({ kind, checkpoint, to, adopts, undoes, tasks }: Named): string {
   if (kind === 'adopt') return `adopted the work of ${adopts?.name ?? 'a fork'}`
-  if (kind === 'rollback' && tasks !== undefined) return `what ${tasks.join(', ')} wrote was taken back`
+  if (kind === 'rollback' && tasks !== undefined) return `reverted what ${tasks.join(', ')} wrote`
   if (undoes !== undefined) return `the adoption of ${undoes} was undone`
   return kind === 'undo' ? 'the last rollback was undone' : `rolled back to ${checkpoint ?? `entry ${to}`}`
 }

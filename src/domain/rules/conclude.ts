@@ -127,12 +127,15 @@ function isSpare(state: PlanState, { definition: { id }, routedBy }: TaskState):
 }
 
 function whyCompleted({ counts }: PlanState, by: string | undefined): string {
-  if (by === undefined) return 'every required task is completed'
+  if (by === undefined) return 'all required tasks completed'
   return `completed by ${by}: ${counts.completed} completed, ${counts.skipped} skipped`
 }
 
 function whyFailed(task: TaskState): string {
   const { id } = task.definition
   if (task.status === 'blocked') return `task '${id}' is ${task.reason ?? 'blocked'}`
-  return `task '${id}' ${task.status}: ${task.reason ?? ''}`.replace(/: $/, '')
+  return `task '${id}' ${task.status === 'abandoned' ? 'cancelled' : task.status}: ${task.reason ?? ''}`.replace(
+    /: $/,
+    '',
+  )
 }

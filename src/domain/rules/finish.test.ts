@@ -161,7 +161,7 @@ describe('finished as completed', () => {
     const journal = begun(external('a', { on: { bad: 'b' } }), external('b'))
     journal.must(finish('completed'))
     expect(journal.statuses()).toEqual({ a: 'skipped', b: 'skipped' })
-    expect(journal.state.tasks.get(name('b'))?.reason).toBe('no outcome led here')
+    expect(journal.state.tasks.get(name('b'))?.reason).toBe('no outcome led to it')
   })
 
   it('waits while a rollback is under way or tasks are being undone', () => {

@@ -234,7 +234,7 @@ describe('cancel', () => {
     journal.must({ type: 'claim', task: name('e'), token: 'k', by: 'ana' })
     expect(journal.must({ type: 'cancel', reason: 'enough' })).toEqual([
       { type: 'plan.cancelled', reason: 'enough', force: false },
-      { type: 'task.abandoned', task: 'e', reason: 'plan cancelled' },
+      { type: 'task.abandoned', task: 'e', reason: 'the plan was cancelled' },
     ])
     expect(journal.statuses()).toEqual({ a: 'running', b: 'cancelled', g: 'cancelled', e: 'abandoned' })
     expect(journal.settle('a', interrupted())).toEqual([
@@ -319,7 +319,7 @@ describe('cancel', () => {
       {
         type: 'compensation.finished',
         task: 'b',
-        result: { failure: { class: 'unknown', message: 'died; nobody knows whether the compensation happened' } },
+        result: { failure: { class: 'unknown', message: 'died; whether the undo step took effect is unknown' } },
       },
     ])
     expect(nextActions(journal.state, journal.clock.now()).turn).toBe(true)
@@ -327,7 +327,7 @@ describe('cancel', () => {
     journal.turn({ compensated: [{ task: name('a'), result: succeeded() }] })
     expect([journal.state.status, journal.state.reason]).toEqual([
       'cancelled',
-      'compensation of b failed: died; nobody knows whether the compensation happened',
+      'undo step of b failed: died; whether the undo step took effect is unknown',
     ])
   })
 
@@ -363,8 +363,8 @@ describe('cancel', () => {
     journal.must({ type: 'claim', task: name('e'), token: 'k', by: 'ana' })
     expect(journal.must({ type: 'cancel', force: true })).toEqual([
       { type: 'plan.cancelled', reason: 'cancelled', force: true },
-      { type: 'attempt.lost', task: 'b', visit: 1, attempt: 1, reason: 'plan cancelled by force', byUs: true },
-      { type: 'task.abandoned', task: 'e', reason: 'plan cancelled by force' },
+      { type: 'attempt.lost', task: 'b', visit: 1, attempt: 1, reason: 'the plan was cancelled by force', byUs: true },
+      { type: 'task.abandoned', task: 'e', reason: 'the plan was cancelled by force' },
       { type: 'plan.finished', status: 'cancelled', reason: 'cancelled' },
     ])
     expect(nextActions(journal.state, journal.clock.now())).toMatchObject({

@@ -110,7 +110,7 @@ const layersWant = (layers: readonly PolicyLayer[]): boolean =>
 function askWithoutSandbox(draft: DecisionDraft, id: string): void {
   if (draft.state.status !== 'active') return
   emit(draft, { type: 'question.asked', id, text: NO_SANDBOX, form: SANDBOX_FORM, by: 'planfold', sandbox: true })
-  emit(draft, { type: 'plan.paused', reason: 'a person must say whether commands may run without a sandbox' })
+  emit(draft, { type: 'plan.paused', reason: 'a person must decide whether commands may run without a sandbox' })
 }
 
 const NO_SANDBOX =
@@ -182,20 +182,20 @@ export function cancel(draft: DecisionDraft, command: CommandOf<'cancel'>): Refu
         task: task.definition.id,
         visit: task.visit,
         attempt: task.attempt,
-        reason: 'plan cancelled by force',
+        reason: 'the plan was cancelled by force',
         byUs: true,
         ...goneBackIn(task),
       })
     }
     for (const task of state.order) {
       if (task.status === 'running')
-        emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'plan cancelled by force' })
+        emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'the plan was cancelled by force' })
     }
     emit(draft, { type: 'plan.finished', status: 'cancelled', reason: state.reason ?? 'cancelled' })
   } else {
     for (const task of state.order) {
       if (task.status === 'running' && task.claim !== null)
-        emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'plan cancelled' })
+        emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'the plan was cancelled' })
     }
     conclude(draft)
   }

@@ -36,7 +36,7 @@ export function lose(
   if (!mayRunAgain(effect)) {
     emit(draft, { type: 'attempt.parked', task: task.definition.id, evidence: { reason, effect, startedAt } })
   } else if (task.lost >= LOST_MAX) {
-    const often = `${reason}; this is the ${task.lost}th time in this visit`
+    const often = `${reason}; this happened ${task.lost} times in this run`
     emit(draft, { type: 'attempt.parked', task: task.definition.id, evidence: { reason: often, effect, startedAt } })
   }
 }

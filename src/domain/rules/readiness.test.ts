@@ -56,7 +56,7 @@ describe('blocking', () => {
         task: 'a',
         visit: 1,
         choice: 'block',
-        reason: 'logic failure; trying again would not help',
+        reason: 'not retried: a retry would not help',
       },
       { type: 'task.blocked', tasks: ['b', 'c', 'both'], by: 'a' },
     ])
@@ -114,13 +114,13 @@ describe('blocking', () => {
     journal.fail('a')
     journal.fail('b')
     expect(journal.must({ type: 'skip', task: name('a'), reason: 'enough' })).toEqual([
-      { type: 'plan.reopened', reason: 'skip of a' },
+      { type: 'plan.reopened', reason: "'a' was skipped" },
       { type: 'task.skipped', task: 'a', reason: 'enough' },
       { type: 'plan.finished', status: 'failed', reason: "task 'b' failed: it said no" },
     ])
     expect(journal.must({ type: 'retry', task: name('b') })).toEqual([
-      { type: 'plan.reopened', reason: 'retry of b' },
-      { type: 'task.reopened', tasks: ['b'], reason: 'tried again by hand' },
+      { type: 'plan.reopened', reason: "retry of 'b'" },
+      { type: 'task.reopened', tasks: ['b'], reason: 'manual retry' },
       { type: 'task.unblocked', tasks: ['c', 'd'] },
       { type: 'task.readied', tasks: ['b'] },
     ])

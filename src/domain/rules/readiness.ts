@@ -83,7 +83,7 @@ export function refresh(draft: DecisionDraft, tasks: readonly TaskState[]): void
   markReady(draft, tasks)
 }
 
-export const NEVER_ROUTED = 'no outcome led here'
+export const NEVER_ROUTED = 'no outcome led to it'
 
 /** Skips tasks no outcome led to, and those whose needs were all skipped this way. */
 export function skipUnreached(draft: DecisionDraft, dormant: readonly TaskState[]): void {

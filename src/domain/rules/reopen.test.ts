@@ -66,7 +66,7 @@ describe('a plan that failed goes on', () => {
     const journal = failedPlan(definition, ['b'])
     expect(journal.must(goOn(definition, 1))).toEqual([
       { type: 'plan.reopened', reason: 'run plan.yaml' },
-      { type: 'task.reopened', tasks: ['b'], reason: 'the plan failed and goes on' },
+      { type: 'task.reopened', tasks: ['b'], reason: 'continuing after the failure' },
       { type: 'task.unblocked', tasks: ['c'] },
       { type: 'task.readied', tasks: ['b'] },
     ])

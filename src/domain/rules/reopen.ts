@@ -37,7 +37,7 @@ export function withCompensated(
 export function redoDone(draft: DecisionDraft): void {
   const done = draft.state.order.at(-1)
   if (done?.definition.action.type !== 'verify' || done.status === 'pending') return
-  reopen(draft, [done], 'work was taken up again')
+  reopen(draft, [done], 'other tasks run again')
 }
 
 /** Only a plan that failed goes on by a revision; in any other it is a revision like all. */
@@ -127,7 +127,7 @@ function closureOf(written: ReadonlyMap<TaskName, TaskDefinition>, roots: readon
 export function goOn(draft: DecisionDraft, { roots, stays }: Onward): void {
   const { state } = draft
   const again = roots.flatMap(name => state.tasks.get(name) ?? [])
-  reopen(draft, again, 'the plan failed and goes on', undefined, stays)
+  reopen(draft, again, 'continuing after the failure', undefined, stays)
   refresh(draft, state.order)
   blockHeld(draft, state.order)
   redoDone(draft)
@@ -162,6 +162,6 @@ export function checkOutputs(draft: DecisionDraft, lost: readonly LostOutput[]):
       )
     })
   if (again.length === 0) return
-  reopen(draft, again, 'a file it had left is gone')
+  reopen(draft, again, 'an output file is missing')
   redoDone(draft)
 }

@@ -83,8 +83,19 @@ describe('outcome edges', () => {
         attempt: 1,
         result: { status: 'succeeded', outcome: 'more' },
       },
-      { type: 'attempt.lost', task: 'side', visit: 1, attempt: 1, reason: 'superseded: review: more', byUs: true },
-      { type: 'task.reopened', tasks: ['harvest', 'sum', 'side', 'review'], reason: 'review: more' },
+      {
+        type: 'attempt.lost',
+        task: 'side',
+        visit: 1,
+        attempt: 1,
+        reason: "it will run again: 'review' ended with outcome 'more'",
+        byUs: true,
+      },
+      {
+        type: 'task.reopened',
+        tasks: ['harvest', 'sum', 'side', 'review'],
+        reason: "'review' ended with outcome 'more'",
+      },
       { type: 'task.readied', tasks: ['harvest'] },
       { type: 'task.routed', task: 'review', outcome: 'more', to: ['harvest'] },
       { type: 'attempt.started', task: 'harvest', visit: 2, attempt: 1 },
@@ -128,7 +139,7 @@ describe('outcome edges', () => {
     journal.succeed('b', { outcome: 'again' })
     expect([journal.state.status, journal.state.reason]).toEqual([
       'failed',
-      `task 'b' failed: outcome 'again' leads back to 'a', which has had all of its ${visits} visits`,
+      `task 'b' failed: outcome 'again' leads back to 'a', which has used all of its ${visits} runs`,
     ])
   })
 
@@ -173,7 +184,7 @@ describe('a decision', () => {
     journal.succeed('pick', { outcome: 'left' })
     expect(journal.statuses()).toEqual({ pick: 'completed', l: 'running', r: 'pending', join: 'pending' })
     expect(journal.succeed('l').slice(1)).toEqual([
-      { type: 'task.skipped', task: 'r', reason: 'no outcome led here' },
+      { type: 'task.skipped', task: 'r', reason: 'no outcome led to it' },
       { type: 'task.readied', tasks: ['join'] },
       { type: 'attempt.started', task: 'join', visit: 1, attempt: 1 },
     ])
@@ -188,7 +199,7 @@ describe('a decision', () => {
         status: 'failed',
         failure: {
           class: 'logic',
-          message: "decided 'up', but the task has no edge for it",
+          message: "it decided 'up', and `on` names no task for that",
           hint: "add 'on: { up: <task> }', or 'on: { default: <task> }'",
           retryable: false,
         },
@@ -262,7 +273,7 @@ describe('a gate', () => {
     expect(journal.must(decide('rejected', 'no'))).toEqual([
       { type: 'gate.decided', task: 'g', verdict: 'rejected', rationale: 'no', hash: numberedSha(7) },
       { type: 'recovery.chosen', task: 'g', visit: 1, choice: 'route', to: ['a'], reason: expect.any(String) },
-      { type: 'task.reopened', tasks: ['a', 'g'], reason: 'g: rejected' },
+      { type: 'task.reopened', tasks: ['a', 'g'], reason: "'g' ended with outcome 'rejected'" },
       { type: 'task.readied', tasks: ['a'] },
       { type: 'task.routed', task: 'g', outcome: 'rejected', to: ['a'] },
     ])

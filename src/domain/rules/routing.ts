@@ -40,7 +40,7 @@ export function recovery(draft: DecisionDraft, task: TaskState, mode: string | u
 }
 
 /** Why a task that was let alone when its needs were opened again begins its next visit after all. */
-export const NEEDS_OPEN = 'what it needs was opened again'
+export const NEEDS_OPEN = 'a task that it needs runs again'
 
 /** The first target that has had all its visits, if going there would be one too many. */
 export function exhausted(source: TaskState, to: readonly TaskState[]): { target: TaskName; visits: number } | null {
@@ -56,7 +56,7 @@ export function exhausted(source: TaskState, to: readonly TaskState[]): { target
 
 export function route(draft: DecisionDraft, source: TaskState, outcome: string, to: readonly TaskState[]): void {
   const back = to.filter(target => wouldReopen(target) && !isLetAlone(draft, target))
-  reopen(draft, back, `${source.definition.id}: ${outcome}`)
+  reopen(draft, back, `'${source.definition.id}' ended with outcome '${outcome}'`)
   emit(draft, { type: 'task.routed', task: source.definition.id, outcome, to: to.map(target => target.definition.id) })
   unblock(draft, to)
   markReady(draft, to)
@@ -91,7 +91,7 @@ export function reopen(
       task: task.definition.id,
       visit: task.visit,
       attempt: task.attempt,
-      reason: `superseded: ${reason}`,
+      reason: `it will run again: ${reason}`,
       byUs: true,
       ...goneBackIn(task),
     })

@@ -166,7 +166,7 @@ describe('preparation', () => {
   it('regression 37: a condition that does not hold skips the task, and its dependants go on', () => {
     const journal = started(plan('p', task('a', { when: 'x > 1' }), task('b', { needs: ['a'] })))
     expect(journal.prepare('a', { when: false })).toEqual([
-      { type: 'task.skipped', task: 'a', reason: 'its condition does not hold: x > 1' },
+      { type: 'task.skipped', task: 'a', reason: 'its condition is false: x > 1' },
       { type: 'task.readied', tasks: ['b'] },
     ])
   })
@@ -211,7 +211,7 @@ describe('preparation', () => {
         task: 'a',
         visit: 1,
         choice: 'block',
-        reason: 'logic failure; trying again would not help',
+        reason: 'not retried: a retry would not help',
       },
       { type: 'plan.finished', status: 'failed', reason: "task 'a' failed: x is unknown" },
     ])

@@ -229,7 +229,7 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
     emit(draft, {
       type: 'task.skipped',
       task: name,
-      reason: `its condition does not hold: ${task.definition.when ?? ''}`,
+      reason: `its condition is false: ${task.definition.when ?? ''}`,
     })
     propagate(draft, task)
     return
@@ -305,7 +305,7 @@ function outOfTime(
   return {
     class: 'transient',
     message: `its timebox of ${timeboxMs / 1000} s is used up`,
-    hint: advise`raise \`timebox\`, or try it again by hand: ${quoted('retry')}`,
+    hint: advise`raise \`timebox\`, or retry it: ${quoted('retry')}`,
     retryable: false,
     code: TIMEBOX,
   }

@@ -167,7 +167,7 @@ describe('an unknown outcome', () => {
       },
     })
     expect(journal.must({ type: 'retry', task: name('a') })).toEqual([
-      { type: 'gate.decided', task: 'a', verdict: 'again', rationale: 'tried again by hand' },
+      { type: 'gate.decided', task: 'a', verdict: 'again', rationale: '' },
       { type: 'task.readied', tasks: ['a'] },
     ])
   })
@@ -181,7 +181,7 @@ describe('an unknown outcome', () => {
     }
     expect(journal.must(recover).at(-1)).toMatchObject({
       type: 'attempt.parked',
-      evidence: { reason: `its owner died; this is the ${LOST_MAX}th time in this visit` },
+      evidence: { reason: `its owner died; this happened ${LOST_MAX} times in this run` },
     })
   })
 

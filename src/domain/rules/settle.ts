@@ -6,6 +6,7 @@ import { withdrawQuestion } from '../budget/budget-rules.ts'
 import type { Interrupted } from '../command.ts'
 import { askAgain, isUnagreed } from '../gates/consent-rules.ts'
 import { countsForBreaker, loopsUsedUp } from '../recovery/breaker.ts'
+import type { NothingLeft } from '../recovery/choose-recovery.ts'
 import { abort, beginRecovery, endRecovery, updateBreakers } from '../recovery/follow-recovery.ts'
 import type { Failed, Result, Succeeded } from '../result.ts'
 import { takenBy } from '../rollback/checkpoint-rules.ts'
@@ -92,7 +93,7 @@ function goOnAfter(draft: DecisionDraft, task: TaskState, result: Failed): void 
   if (isUnagreed(result) && !isEnding(draft)) return askAgain(draft, task, result)
   const { class: kind } = result.failure
   if (countsForBreaker(kind) || kind === 'logic') updateBreakers(draft, task, countsForBreaker(kind) ? 'badly' : 'well')
-  const left = isEnding(draft) ? '' : beginRecovery(draft, task, 'attempt')
+  const left = isEnding(draft) ? ENDING : beginRecovery(draft, task, 'attempt')
   if (left !== null) giveUp(draft, task, ['failure'], result.mode, left)
 }
 
@@ -104,9 +105,12 @@ export function afterFailure(
   mode?: string,
   why?: string,
 ): void {
-  const left = draft.state.compensating === null ? beginRecovery(draft, task, 'else', why) : ''
+  const left = draft.state.compensating === null ? beginRecovery(draft, task, 'else', why) : ENDING
   if (left !== null) giveUp(draft, task, outcomes, mode, left)
 }
+
+/** The plan is on its way to its end: nothing is chosen. */
+const ENDING: NothingLeft = { choice: null, passed: '', reason: '', timebox: false }
 
 /** A failure for good: routed when it has an edge and visits left, else it blocks all that need it. */
 function giveUp(
@@ -114,7 +118,7 @@ function giveUp(
   task: TaskState,
   outcomes: readonly string[],
   mode: string | undefined,
-  left: string,
+  left: NothingLeft,
 ): void {
   const { compensating } = draft.state
   const taken = compensating === null ? (recovery(draft, task, mode) ?? edges(draft, task, outcomes)) : null
@@ -157,7 +161,7 @@ function noEdge(picked: string): Failed {
     status: 'failed',
     failure: {
       class: 'logic',
-      message: `decided '${picked}', but the task has no edge for it`,
+      message: `it decided '${picked}', and \`on\` names no task for that`,
       hint: `add 'on: { ${picked}: <task> }', or 'on: { default: <task> }'`,
       retryable: false,
     },
@@ -169,8 +173,8 @@ function tooOften(outcome: string, over: { target: string; visits: number }): Fa
     status: 'failed',
     failure: {
       class: 'logic',
-      message: `outcome '${outcome}' leads back to '${over.target}', which has had all of its ${over.visits} visits`,
-      hint: `look at why it does not converge, or raise 'visits'`,
+      message: `outcome '${outcome}' leads back to '${over.target}', which has used all of its ${over.visits} runs`,
+      hint: 'find out why it does not converge, or raise `visits`',
       retryable: false,
     },
   }

@@ -37,7 +37,7 @@ describe('an external task', () => {
     expect(journal.must(report('b')).at(-1)).toEqual({
       type: 'plan.finished',
       status: 'completed',
-      reason: 'every required task is completed',
+      reason: 'all required tasks completed',
     })
   })
 
@@ -136,7 +136,7 @@ describe('retry', () => {
     const journal = started(plan('p', task('a'), task('b', { needs: ['a'] }), task('c')))
     for (const one of ['a', 'b', 'c']) journal.succeed(one)
     expect(journal.must({ type: 'retry', task: name('a'), reason: 'better now', repeat: true })).toEqual([
-      { type: 'plan.reopened', reason: 'retry of a' },
+      { type: 'plan.reopened', reason: "retry of 'a'" },
       { type: 'task.reopened', tasks: ['a', 'b'], reason: 'better now' },
       { type: 'task.readied', tasks: ['a'] },
     ])
@@ -182,7 +182,7 @@ describe('skip', () => {
     const journal = started(plan('p', task('a'), task('b', { needs: ['a'] })))
     journal.fail('a')
     expect(journal.must({ type: 'skip', task: name('a'), reason: 'by hand' })).toEqual([
-      { type: 'plan.reopened', reason: 'skip of a' },
+      { type: 'plan.reopened', reason: "'a' was skipped" },
       { type: 'task.skipped', task: 'a', reason: 'by hand' },
       { type: 'task.unblocked', tasks: ['b'] },
       { type: 'task.readied', tasks: ['b'] },

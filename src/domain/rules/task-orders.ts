@@ -290,7 +290,7 @@ export function retry(draft: DecisionDraft, command: CommandOf<'retry'>): Refusa
       type: 'decide',
       task: command.task,
       verdict: 'again',
-      rationale: command.reason ?? 'tried again by hand',
+      rationale: command.reason ?? '',
       by: command.by,
     })
   }
@@ -320,8 +320,8 @@ export function retry(draft: DecisionDraft, command: CommandOf<'retry'>): Refusa
   const unsure = command.repeat === true ? null : refuseRepeat(state, again)
   if (unsure !== null) return unsure
   if (PLAN_ENDED.has(state.status))
-    emit(draft, { type: 'plan.reopened', reason: `retry of ${id}`, ...policyAgain(command.policy) })
-  reopen(draft, again, command.reason ?? 'tried again by hand')
+    emit(draft, { type: 'plan.reopened', reason: `retry of '${id}'`, ...policyAgain(command.policy) })
+  reopen(draft, again, command.reason ?? 'manual retry')
   redoDone(draft)
   conclude(draft)
   return undefined
@@ -371,12 +371,12 @@ export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal 
     const refusal = refusals.find(each => each !== null)
     if (refusal != null) return refusal
   }
-  if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `skip of ${id}` })
+  if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `'${id}' was skipped` })
   const said = { type: 'task.skipped', reason: command.reason, by } as const
   for (const other of [...open, task]) emit(draft, { ...said, task: other.definition.id })
   if (state.status !== 'draft') {
     for (const other of [...open, task]) propagate(draft, other)
-    reopen(draft, withCompensated(draft, []), `skip of ${id}`)
+    reopen(draft, withCompensated(draft, []), `'${id}' was skipped`)
     if (task.definition.action.type !== 'verify') redoDone(draft)
     conclude(draft)
   }

@@ -95,7 +95,9 @@ describe('items that are found on the way', () => {
     expect(events.find(event => event.type === 'attempt.failed')).toMatchObject({
       task: 'fix/items',
       result: {
-        failure: { message: "the items of 'fix' cannot be bound: 'fix/2' is not among them any more, and is waiting" },
+        failure: {
+          message: "the items of 'fix' cannot be used: 'fix/2' is waiting, but its item is no longer in the list",
+        },
       },
     })
   })

@@ -54,7 +54,7 @@ function bind(draft: DecisionDraft, task: TaskState, { items, definition, hash }
   })
   const obstacle = hash === draft.state.hash ? null : whyNot(draft, definition)
   if (obstacle !== null) {
-    const failure = { class: 'logic', message: `the items of '${action.of}' cannot be bound: ${obstacle}` } as const
+    const failure = { class: 'logic', message: `the items of '${action.of}' cannot be used: ${obstacle}` } as const
     settle(draft, task, { status: 'failed', failure: { ...failure, retryable: true } })
     return
   }
@@ -75,7 +75,7 @@ function whyNot(draft: DecisionDraft, definition: Expanded['definition']): strin
   for (const task of draft.state.order) {
     if (kept.has(task.definition.id)) continue
     if (task.status === 'running' || task.gate !== null)
-      return `'${task.definition.id}' is not among them any more, and is ${task.status}`
+      return `'${task.definition.id}' is ${task.status}, but its item is no longer in the list`
   }
   return null
 }
@@ -85,7 +85,7 @@ function abandonRemoved(draft: DecisionDraft, definition: Expanded['definition']
   const kept = new Set(allTasks(definition).map(task => task.id))
   for (const task of draft.state.order) {
     if (kept.has(task.definition.id) || (task.attempt === 0 && task.visit === 1)) continue
-    emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'its item is gone' })
+    emit(draft, { type: 'task.abandoned', task: task.definition.id, reason: 'its item is no longer in the list' })
   }
 }
 
@@ -195,8 +195,8 @@ export function recover(draft: DecisionDraft, command: CommandOf<'recover'>): vo
   if (name !== null && !mayRunAgain(compensationEffect(draft.state, name))) {
     const failure = {
       class: 'unknown',
-      message: `${command.reason}; nobody knows whether the compensation happened`,
-      hint: 'look, and undo by hand what is left',
+      message: `${command.reason}; whether the undo step took effect is unknown`,
+      hint: 'check, and undo by hand what is left',
       retryable: false,
     } as const
     compensated(draft, name, { status: 'failed', failure })

@@ -299,7 +299,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.compensation = null
       state.compensationFailures = 0
       if (event.result.status === 'failed') {
-        const failed = `compensation of ${event.task} failed: ${event.result.failure.message}`
+        const failed = `undo step of ${event.task} failed: ${event.result.failure.message}`
         if (event.result.failure.class === 'unknown')
           state.unsureCompensated = [...without(state.unsureCompensated, event.task), event.task]
         state.reason = state.ending === 'failed' ? `${state.reason ?? ''}; ${failed}` : failed

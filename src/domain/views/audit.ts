@@ -11,7 +11,6 @@ import type { GitOperation } from '../plan-rules/git-operation.ts'
 import type { Result, Wrote } from '../result.ts'
 import { allTasks } from '../state/task-index.ts'
 import { operationsOf } from './git-operations.ts'
-import { reasonText } from './reason-text.ts'
 import { sentence } from './timeline.ts'
 
 // What an event says that can be held against something else: hashes, argument vectors, exit codes, counts. Values that tasks
@@ -370,7 +369,7 @@ function kindOf(event: Event, definition: TaskDefinition | undefined): EventKind
 /** The sentence of the log; for an attempt also what is run, for a set of tasks all of them. */
 function textOf(event: Event, facts: JsonObject): string {
   const tasks = tasksOf(event)
-  if (event.type === 'task.reopened') return `${tasks.join(', ')} will run again: ${reasonText(event.reason)}`
+  if (event.type === 'task.reopened') return `${tasks.join(', ')} will run again: ${event.reason}`
   if (event.type === 'note.added') return `note: ${sentence(event)}`
   if (event.type !== 'attempt.started' && event.type !== 'compensation.started') return sentence(event)
   const told = toldWords(facts)

@@ -4,7 +4,7 @@ import type { Event, Feedback } from '../event.ts'
 import { advise, type Hint, next } from '../hint.ts'
 import { type Millis, type Sha256, type TaskId, type TaskName, taskId } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
-import { numberOf } from '../phrases.ts'
+import { failedText, numberOf } from '../phrases.ts'
 import type {
   Bound,
   Criterion,
@@ -25,7 +25,6 @@ import { newState } from '../state/fold.ts'
 import { countedVisits, type PlanState, sequenceOf, type TaskState } from '../state/state.ts'
 import { isClaimable } from '../state/task-index.ts'
 import { BLOCKS, SATISFIES, type TaskStatus } from '../status.ts'
-import { failedText } from './reason-text.ts'
 
 // What whoever takes a task in hand must know: what to do, with what, and what to report.
 

@@ -2,6 +2,7 @@
 // has ended. Each is told once. What waits is told only while it waits, and what belongs to one review is told as one.
 
 import type { Event } from '../event.ts'
+import { UNANSWERED } from '../gates/gate-timeouts.ts'
 import { next, type Step, type Wording, wordHint } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
@@ -56,7 +57,7 @@ function kindOf(event: Event): NoticeKind | null {
     case 'task.escalated':
       return 'escalated'
     case 'gate.decided':
-      return event.by === 'engine' && event.verdict === 'rejected' && event.rationale.startsWith(EXPIRED)
+      return event.by === 'engine' && event.verdict === 'rejected' && event.rationale.startsWith(UNANSWERED)
         ? 'expired'
         : null
     case 'plan.finished':
@@ -65,9 +66,6 @@ function kindOf(event: Event): NoticeKind | null {
       return null
   }
 }
-
-/** As a gate says it whose time is over. */
-const EXPIRED = 'nobody answered within'
 
 /** One message: what it tells of, and what it says. */
 export interface Notice {

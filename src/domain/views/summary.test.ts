@@ -99,7 +99,7 @@ describe('a plan that stands still says what stopped it and what to do next', ()
     journal.clock.advance(1)
     journal.turn()
     expect(stopped(journal)).toMatchObject({
-      why: 'the plan has had all of its 1 attempts (policy.limits.attempts)',
+      why: 'the plan has used all of its 1 attempts (policy.limits.attempts)',
       next: [
         advise`see why it loops: ${next('log', { plan: 'p' })}`,
         [next('retry', { plan: 'p', task: 'a' })],

@@ -7,6 +7,7 @@ import { advise, aimHint, type Hint, next, quoted } from '../hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import { nextActions } from '../next-actions.ts'
+import { failedText, reasonBesides } from '../phrases.ts'
 import type { Field } from '../plan.ts'
 import type { Verdict } from '../result.ts'
 import type { Shortage } from '../shortage.ts'
@@ -16,7 +17,6 @@ import { BLOCKS, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../stat
 import { recoveryLine } from './board.ts'
 import { type Releases, releasesOf } from './gate-releases.ts'
 import { spokenAsks } from './gate-text.ts'
-import { failedText } from './reason-text.ts'
 import { tickedChecks } from './ticked-checks.ts'
 
 // How far a plan has come. Success rates are computed from the one vocabulary of statuses, here and nowhere else: of attempts for
@@ -74,6 +74,12 @@ interface Stopped {
   readonly task?: TaskName
 }
 
+/** "paused: lunch". */
+function statusText({ status, reason }: PlanState): string {
+  const why = reasonBesides(status, reason)
+  return why === '' ? status : `${status}: ${why}`
+}
+
 /** Null when the plan is completed, or goes on by itself as soon as somebody drives it. */
 export function whatStopped(state: PlanState, now: Millis): Stopped | null {
   const { name } = state.definition
@@ -84,7 +90,7 @@ export function whatStopped(state: PlanState, now: Millis): Stopped | null {
       return { why: 'not started', next: [[next('run', { plan: name })]] }
     case 'paused':
       return {
-        why: `paused${state.reason === null || state.reason === 'paused' ? '' : `: ${state.reason}`}`,
+        why: statusText(state),
         next: [
           ...(state.shortage === null ? [] : [state.shortage.hint]),
           ...(state.overBudget && state.questions.some(({ budget }) => budget !== undefined)
@@ -95,7 +101,7 @@ export function whatStopped(state: PlanState, now: Millis): Stopped | null {
       }
     case 'cancelled':
       return {
-        why: `cancelled${state.reason === null || state.reason === 'cancelled' ? '' : `: ${state.reason}`}`,
+        why: statusText(state),
         next: ['run its plan file again'],
       }
     case 'failed':

@@ -51,15 +51,8 @@ it('is not called completed while a person has to confirm the checks', () => {
   expect(visibleEvents([succeeded, opened, decided])).toEqual([succeeded, decided])
 })
 
-it('says in usual words why nothing is retried, and why a plan is paused', () => {
-  const block = (reason: string) =>
-    sentence({ type: 'recovery.chosen', task: name('a'), choice: 'block', reason } as unknown as Event)
-  expect(block('resource failure')).toBe('a: not retried: the task has no `retry`')
-  expect(block('policy failure (rejected)')).toBe('a: not retried: it was rejected')
-  expect(block('transient failure (exit:75)')).toBe(
-    'a: not retried: the failure may be temporary, but the task has no `retry`',
-  )
-  expect(block('logic failure (exit:1)')).toBe('a: not retried: the task has no `retry`')
-  expect(sentence({ type: 'plan.paused', reason: 'interrupted' } as Event)).toBe('plan paused: Ctrl-C')
-  expect(sentence({ type: 'plan.paused', reason: 'terminated' } as Event)).toBe('plan paused: stopped by a signal')
+it('says the reason as the journal has it, and no reason that only repeats the status', () => {
+  expect(sentence({ type: 'plan.paused', reason: 'Ctrl-C' } as Event)).toBe('plan paused: Ctrl-C')
+  expect(sentence({ type: 'plan.paused', reason: 'paused' } as Event)).toBe('plan paused')
+  expect(sentence({ type: 'plan.cancelled', reason: 'cancelled', force: false } as Event)).toBe('cancelling the plan')
 })

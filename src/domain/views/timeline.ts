@@ -1,17 +1,17 @@
 // What happened, line by line: one event, one sentence. Used by `log`, by live views and by the audit trail.
 
 import { amountsText, raisedText } from '../budget/budget-text.ts'
-import { type Event, type EventOf, type JudgementEvent, tasksOf } from '../event.ts'
+import { type Event, type EventOf, type JudgementEvent, type NotePlace, tasksOf } from '../event.ts'
 import { next, type Step, type Wording } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { decisionWords, type NetworkDecided } from '../network-decision.ts'
-import { numberOf } from '../phrases.ts'
+import { numberOf, reasonBesides } from '../phrases.ts'
 import type { PolicyLayer } from '../policy/policy-layer.ts'
+import { isPlainBlock } from '../recovery/choose-recovery.ts'
 import type { LostOutput } from '../result.ts'
 import { countedVisits } from '../state/state.ts'
 import { allTasks } from '../state/task-index.ts'
 import { spendOf, spendWords } from './pages/agent-lines.ts'
-import { isPlainBlock, placeText, reasonText, recoveryText } from './reason-text.ts'
 import { latestTicked, tickedIn } from './ticked-checks.ts'
 
 // What was judged, one line each: the part of the timeline that tells of recovery, gates, questions and proposals.
@@ -19,7 +19,7 @@ import { latestTicked, tickedIn } from './ticked-checks.ts'
 function judgementLine(event: JudgementEvent): string {
   switch (event.type) {
     case 'recovery.chosen':
-      return `${event.task}: ${recoveryText(event)}`
+      return `${event.task}: ${event.reason}`
     case 'task.substituted':
       return `${event.task} completed: ${event.by} did its work`
     case 'plan.aborted':
@@ -64,7 +64,7 @@ function escalatedLine({ task, why, to }: EventOf<'task.escalated'>): string {
 /** Who decided what at a gate; what else was said with it. */
 function decidedLine({ task, verdict, rationale, by, option, to }: EventOf<'gate.decided'>): string {
   const who = by === undefined ? '' : ` by ${by}`
-  const why = because(by === 'engine' ? reasonText(rationale) : rationale)
+  const why = because(rationale)
   switch (verdict) {
     case 'chosen':
       return by === undefined ? `${task}: ${option ?? ''} chosen${why}` : `${task}: ${by} chose ${option ?? ''}${why}`
@@ -73,7 +73,7 @@ function decidedLine({ task, verdict, rationale, by, option, to }: EventOf<'gate
     case 'done':
       return `${task} confirmed as completed${who}${why}`
     case 'again':
-      return `${task}: retry ordered${who}${because(rationale === 'tried again by hand' ? '' : rationale)}`
+      return `${task}: retry ordered${who}${why}`
     default:
       return `${task} ${verdict}${who}${why}`
   }
@@ -171,7 +171,7 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'plan.finished':
       return `plan ${event.status}${reasonUnless(event.status, event.reason)}`
     case 'plan.reopened':
-      return `plan reopened: ${reasonText(event.reason)}${underPolicy(event.policy)}`
+      return `plan reopened: ${event.reason}${underPolicy(event.policy)}`
     case 'plan.archived':
       return 'plan archived'
     case 'task.readied':
@@ -183,11 +183,11 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'task.unblocked':
       return `${names(event.tasks)} ${isOrAre(event.tasks)} no longer blocked`
     case 'task.abandoned':
-      return `${event.task} cancelled: ${reasonText(event.reason)}`
+      return `${event.task} cancelled: ${event.reason}`
     case 'task.failed':
       return `${event.task} failed: ${event.reason}`
     case 'task.reopened':
-      return `${names(event.tasks)} will run again: ${reasonText(event.reason)}`
+      return `${names(event.tasks)} will run again: ${event.reason}`
     case 'task.routed':
       if (event.to.includes(event.task)) return 'all other tasks have finished; running the final checks'
       return `${event.task} ${event.outcome} → ${names(event.to)}`
@@ -285,6 +285,10 @@ export function sentence(event: Event, words?: PlanWording): string {
       return judgementLine(event)
   }
 }
+
+/** Which part a note is about. */
+export const placeText = ({ field, line }: NotePlace): string =>
+  [...(field === undefined ? [] : [`at ${field}`]), ...(line === undefined ? [] : [`line ${line}`])].join(', ')
 
 /** Whose policy holds around the plan from now on; nothing when that was not said. */
 function underPolicy(layers: readonly PolicyLayer[] | undefined): string {
@@ -388,7 +392,7 @@ function again(event: { readonly visit: number; readonly attempt: number; readon
 }
 
 /** A reason that only repeats the verb is left out. */
-const reasonUnless = (verb: string, reason: string): string => because(reasonText(reason, verb))
+const reasonUnless = (verb: string, reason: string): string => because(reasonBesides(verb, reason))
 const isOrAre = (tasks: readonly string[]): string => (tasks.length === 1 ? 'is' : 'are')
 
 /** What a task waits for, in the words of every view. */

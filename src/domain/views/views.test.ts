@@ -264,7 +264,10 @@ describe('explain', () => {
     ])
     journal.must({ type: 'claim', token: 'k', by: 'ana' })
     journal.must({ type: 'cancel' })
-    expect([why(journal, 'a'), why(journal, 'e')]).toEqual(["'a' is cancelled", "'e' was cancelled: plan cancelled"])
+    expect([why(journal, 'a'), why(journal, 'e')]).toEqual([
+      "'a' is cancelled",
+      "'e' was cancelled: the plan was cancelled",
+    ])
   })
 })
 
@@ -344,7 +347,7 @@ describe('timeline', () => {
       'cancelling the plan without undo steps: enough',
     ],
     'plan.finished': [{ type: 'plan.finished', status: 'completed', reason: 'all done' }, 'plan completed: all done'],
-    'plan.reopened': [{ type: 'plan.reopened', reason: 'retry of a' }, 'plan reopened: retry of a'],
+    'plan.reopened': [{ type: 'plan.reopened', reason: "retry of 'a'" }, "plan reopened: retry of 'a'"],
     'plan.archived': [{ type: 'plan.archived' }, 'plan archived'],
     'task.readied': [
       { type: 'task.readied', tasks: ['a', 'b', 'c', 'd', 'e', 'f'].map(name) },
@@ -446,8 +449,16 @@ describe('timeline', () => {
     ],
     'note.added': [{ type: 'note.added', text: 'hm' }, 'hm'],
     'recovery.chosen': [
-      { type: 'recovery.chosen', task: a, visit: 1, choice: 'alternate', reason: 'logic', rule: 0, to: [name('b')] },
-      'a: b runs instead: logic',
+      {
+        type: 'recovery.chosen',
+        task: a,
+        visit: 1,
+        choice: 'alternate',
+        reason: "'b' runs instead (recovery rule 1)",
+        rule: 0,
+        to: [name('b')],
+      },
+      "a: 'b' runs instead (recovery rule 1)",
     ],
     'task.substituted': [{ type: 'task.substituted', task: a, by: name('b') }, 'a completed: b did its work'],
     'plan.aborted': [{ type: 'plan.aborted', reason: 'enough', with: 'keep' }, 'plan aborted: enough'],

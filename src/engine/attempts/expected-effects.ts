@@ -68,7 +68,7 @@ function leadsTo(declared: readonly string[], { path, before, after }: Change): 
   return isFolder && declared.some(pattern => pattern.startsWith(`${path}/`))
 }
 
-const unseen = (criterion: string): Verdict => ({ criterion, holds: null, evidence: 'nobody looked at its files' })
+const unseen = (criterion: string): Verdict => ({ criterion, holds: null, evidence: 'its files were not recorded' })
 
 /** Whoever only reads is believed, and whoever writes nothing has nothing to be held to. */
 function mayWrite(state: PlanState, { definition }: TaskState): boolean {

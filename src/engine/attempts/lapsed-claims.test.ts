@@ -33,7 +33,7 @@ async function lapsed(task: Partial<TaskDefinition>) {
   await expect.poll(() => claims.lapsed(claimed.plan), { interval: 1, timeout: 120_000 }).toHaveLength(1)
 }
 
-const reason = 'no heartbeat came before its claim ran out; changed since the claim: a.txt'
+const reason = 'its claim expired (no heartbeat); changed since the claim: a.txt'
 
 describe.each<[string, Partial<TaskDefinition>]>([
   ['with a scope', { write: ['*.txt'] }],

@@ -13,7 +13,7 @@ import { type Writing, write } from '../write-order.ts'
 
 const JANITOR = 'janitor' as Actor
 
-const REASON = 'no heartbeat came before its claim ran out'
+const REASON = 'its claim expired (no heartbeat)'
 
 /** Ends lapsed claims, of one plan or of all, so that others can claim the tasks; returns how many. */
 export async function sweepClaims(rooms: Rooms, plan?: PlanId): Promise<number> {

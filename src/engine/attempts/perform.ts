@@ -299,7 +299,7 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
       }
   }
   const held = options.isHeld()
-  if (held !== true && !(await held)) return { status: 'interrupted', reason: 'the plan is no longer ours' }
+  if (held !== true && !(await held)) return { status: 'interrupted', reason: 'another process took over the plan' }
   const objecting = consentObjection(rooms, state, task, attempt, options)
   const objected = objecting === null ? null : await objecting
   if (objected !== null) return failed(objected)

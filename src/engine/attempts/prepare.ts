@@ -124,7 +124,7 @@ async function made(
       : { prepared: judged, expanded: found.expanded, restored: null }
   }
   if ((task.definition.preconditions?.length ?? 0) > 0) {
-    if (!(await isHeld())) throw new Error('the plan is no longer ours')
+    if (!(await isHeld())) throw new Error('another process took over the plan')
     const met = await seeing(rooms, state, task, signal)
     if (met === null) return { prepared: judged, restored: null }
     if ('failure' in met) {
@@ -140,7 +140,7 @@ async function made(
     prose = asks ? met.verdicts.filter(({ holds }) => holds === null) : []
   }
   if (isGate) {
-    if (!(await isHeld())) throw new Error('the plan is no longer ours')
+    if (!(await isHeld())) throw new Error('another process took over the plan')
     const made = await makeQuestion(rooms, state, task, signal, prose)
     if (made === null) return { prepared: judged, restored: null }
     if ('failure' in made) return { prepared: made, restored: null }
@@ -171,7 +171,7 @@ async function made(
   const preimage = task.prepared?.preimage
   if (preimage !== undefined) {
     if (keepsWork(state.definition, task.definition)) return { prepared: { ...judged, preimage }, restored: null }
-    if (!(await isHeld())) throw new Error('the plan is no longer ours')
+    if (!(await isHeld())) throw new Error('another process took over the plan')
     const back = await restoreScope(rooms, state, task, preimage)
     if (back.status === 'failed') return { prepared: { failure: back.failure }, restored: null }
     if (back.status === 'asked') return { prepared: { ...judged, edits: back.edits }, restored: null }

@@ -139,7 +139,7 @@ export async function restoreFiles(
   writing: Writing,
 ): Promise<Submitted> {
   const { snapshots } = rooms
-  if (snapshots === undefined) return no('not-supported', 'files are not looked at here')
+  if (snapshots === undefined) return no('not-supported', 'this engine was opened without file snapshots')
   const unfinished = await refuseUnfinished(rooms)
   if (unfinished !== null) return unfinished
   const versions = await keptFiles(rooms, state)

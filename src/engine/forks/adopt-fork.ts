@@ -259,7 +259,7 @@ async function previewFiles({ snapshots }: Rooms, changes: readonly Change[]) {
   if (snapshots === undefined)
     return {
       ok: false as const,
-      failure: { class: 'policy' as const, message: 'files are not looked at here', retryable: false },
+      failure: { class: 'policy' as const, message: 'this engine was opened without file snapshots', retryable: false },
     }
   const target = await snapshots.compose(changes.map(({ path, after }) => [path, after] as const))
   if (!target.ok) return target

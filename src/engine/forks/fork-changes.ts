@@ -50,7 +50,10 @@ export async function forkFiles(
   if (!isGone(own)) {
     const taken = await own.snapshots?.snapshot({ scopes: declaredScopes(state.definition) })
     if (taken === undefined)
-      return { ok: false, failure: { class: 'policy', message: 'files are not looked at here', retryable: false } }
+      return {
+        ok: false,
+        failure: { class: 'policy', message: 'this engine was opened without file snapshots', retryable: false },
+      }
     if (!taken.ok) return taken
     return { ok: true, files: { seen: 'folder', snapshot: taken.manifest, left: taken.left, ...known } }
   }

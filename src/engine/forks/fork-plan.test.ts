@@ -433,7 +433,7 @@ describe('a place', () => {
     const summary = await place.engine.ask({ type: 'summary', plan })
     expect(summary).toMatchObject({
       status: 'paused',
-      reason: 'its folder .planfold/work/plan-fork is gone; bring it back, then resume',
+      reason: 'its folder .planfold/work/plan-fork is missing; bring it back, then resume',
     })
     execFileSync('mv', [aside, folder])
     await place.submit({ type: 'resume' }, 'plan-fork')

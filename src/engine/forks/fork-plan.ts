@@ -202,7 +202,10 @@ async function settle(settling: Settling, files: FilesThen): Promise<Answer<{ re
   if (worktree?.ok === true) return worktree
   if (worktree !== null && !worktree.insteadAFolder) return worktree
   if (own.snapshots === undefined)
-    return { ok: false, failure: { class: 'policy', message: 'files are not looked at here', retryable: false } }
+    return {
+      ok: false,
+      failure: { class: 'policy', message: 'this engine was opened without file snapshots', retryable: false },
+    }
   const folder = folderOf(rooms, name)
   const made = await own.snapshots.materialise(files.base, folder, files.instead)
   if (!made.ok) return made

@@ -129,7 +129,7 @@ describe('what was not all known when it was approved', () => {
     await on.drive()
     expect([on.done(), await on.asks('go')]).toEqual([[], 'consent'])
     expect((await on.state()).tasks.get('go' as never)?.gate?.asks).toMatchObject({
-      why: 'the approval is void: not all of it was known when it was approved',
+      why: 'its approval is no longer valid: not all of it was known when it was approved',
     })
     await on.decide('go')
     await on.drive()

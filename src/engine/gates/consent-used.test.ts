@@ -36,7 +36,7 @@ it('asks again, and lets only who had to approve say how it ended', async () => 
   expect((await at.state()).tasks.get(SHIP)?.gate?.asks).toEqual({
     type: 'consent',
     impact: 'changed',
-    why: 'the approval is void: it was used by an attempt nobody knows the outcome of',
+    why: 'its approval is no longer valid: an attempt with unknown outcome used it',
     approvers: { role: 'lead' },
   })
   expect(at.done()).toHaveLength(before)

@@ -140,7 +140,7 @@ describe('the checks of a gate', () => {
     const [waiting] = (await room.engine.ask({ type: 'summary', plan }))?.waiting ?? []
     expect(waiting?.evidence).toEqual([{ criterion: 'false', holds: false, evidence: 'exit 1' }])
     const rejected = (await room.events(plan)).find(event => event.type === 'gate.decided' && event.task === 'bad')
-    expect(rejected).toMatchObject({ rationale: "'false' does not hold (exit 1)", by: 'engine' })
+    expect(rejected).toMatchObject({ rationale: 'check failed: false (exit 1)', by: 'engine' })
     expect(await room.replays(plan)).toBe(true)
   })
 

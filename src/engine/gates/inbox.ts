@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { PlanId, Sha256 } from '../../domain/id.ts'
 import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
 import { policyOf } from '../../domain/policy/policy-in-state.ts'
+import { ROLLBACK_STOPPED } from '../../domain/rollback/rollback-rules.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import { type InboxItem, inboxOf, reviewsOf, rollbackItem, type StoppedRollback } from '../../domain/views/inbox.ts'
@@ -161,7 +162,7 @@ async function asking(
 
 /** As `stopRollback` leaves it; whoever pauses it anew has looked. */
 const isStopped = ({ status, reason }: PlanState): boolean =>
-  status === 'paused' && reason?.startsWith('the rollback was stopped') === true
+  status === 'paused' && reason?.startsWith(ROLLBACK_STOPPED) === true
 
 /** Backwards from the end: it was not long ago. */
 async function stoppedBefore(store: Store, { id, version }: PlanState): Promise<StoppedRollback | null> {

@@ -313,4 +313,4 @@ function looksAtFiles({ accept = [], postconditions = [], outputs }: TaskDefinit
   return checks || Object.values(outputs ?? {}).some(({ from }) => from === 'file')
 }
 
-const GIVEN_UP: Interrupted = { status: 'interrupted', reason: 'the plan is no longer ours' }
+const GIVEN_UP: Interrupted = { status: 'interrupted', reason: 'another process took over the plan' }

@@ -51,8 +51,8 @@ test('a failure is classified where it happened, and the rule for its class is f
     use: 'completed',
   })
   expect(await chosen(room, plan)).toEqual([
-    'fetch: retry: transient failure (http:503): retry 1 of 1 in 0 s',
-    "fetch: alternate: transient failure (http:503): rule 2 ('mirror' instead), 1 of 1 times",
+    'fetch: retry: retrying in 0 s (attempt 2 of 2)',
+    "fetch: alternate: 'mirror' runs instead (recovery rule 2, on: transient)",
   ])
   // What the other left is what whoever needs it is handed.
   const used = room.attempts.at(-1)!.action
@@ -102,9 +102,7 @@ test('a timebox bounds the time of an attempt, and of all attempts together', as
   await room.drive(plan)
   expect(room.attempts[0]!.timeoutMs).toBe(40)
   expect(room.attempts.length).toBeLessThan(5)
-  expect((await chosen(room, plan)).at(-1)).toMatch(
-    /^a: block: transient failure \((?:exit:75|timebox)\); its timebox is used up/,
-  )
+  expect((await chosen(room, plan)).at(-1)).toBe('a: block: not retried: its timebox is used up')
   expect((await room.events(plan)).some(({ type }) => type === 'task.escalated')).toBe(true)
 })
 
@@ -129,9 +127,7 @@ test('a failure mode says what kind of failure it is, whatever it looked like', 
   ] as const
   const plan = await room.plan(step('a', { failureModes, ...rules(instead('b', 'transient')) }), step('b'))
   await room.drive(plan)
-  expect(await chosen(room, plan)).toEqual([
-    "a: alternate: transient failure ('locked', mode:locked): rule 1 ('b' instead), 1 of 1 times",
-  ])
+  expect(await chosen(room, plan)).toEqual(["a: alternate: 'b' runs instead (recovery rule 1, on: transient)"])
 })
 
 test('a recovery goes on after its owner died', async () => {

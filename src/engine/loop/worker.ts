@@ -235,8 +235,8 @@ export class WorkerLocal implements Worker {
     const placed = isMoving(state) ? await ensurePlace(this.#rooms, state) : { ok: true as const }
     if (placed.ok && (!isMoving(state) || !isGone(rooms))) return rooms
     const reason = placed.ok
-      ? `its folder ${state.place} is gone; bring it back, then resume`
-      : `its worktree could not be made: ${placed.failure.message} ${plainHint(placed.failure.hint ?? '')}`
+      ? `its folder ${state.place} is missing; bring it back, then resume`
+      : `its worktree could not be created: ${placed.failure.message} ${plainHint(placed.failure.hint ?? '')}`
     const paused = await store.update(plan, { type: 'pause', reason }, { actor: 'engine' as Actor })
     return paused.ok ? null : rooms
   }

@@ -8,7 +8,7 @@ import { numberOf } from '../../domain/phrases.ts'
 import type { CommandLine, Criterion } from '../../domain/plan.ts'
 import { planWord, type TaskStatus } from '../../domain/status.ts'
 import { type HandedTask, type Handoff, isLeftOpen } from '../../domain/views/handoff.ts'
-import { placeText } from '../../domain/views/reason-text.ts'
+import { placeText } from '../../domain/views/timeline.ts'
 import { markdownCode as code, inCell, markdownText as text } from '../../safety/text/markdown.ts'
 
 /** The first line of what we wrote: such a file may be written again. */
@@ -169,7 +169,7 @@ function judgedSections(facts: Handoff): readonly (readonly string[])[] {
     ),
     section(
       'Recovery',
-      facts.recoveries.map(({ at, task, choice, reason }) => `- ${time(at)} ${code(task)}: ${choice}: ${text(reason)}`),
+      facts.recoveries.map(({ at, task, reason }) => `- ${time(at)} ${code(task)}: ${text(reason)}`),
     ),
     section(
       'Escalations',

@@ -103,7 +103,7 @@ async function movedFiles(
   since: readonly Entry[],
   entries: readonly Entry[],
 ): Promise<Files> {
-  if (rooms.snapshots === undefined) return { ...NONE, lacks: 'files are not looked at here' }
+  if (rooms.snapshots === undefined) return { ...NONE, lacks: 'this engine was opened without file snapshots' }
   try {
     const until = entries.slice(0, entries.length - since.length)
     const written = await composeSince(rooms, since, { until, scopeOf: scopesIn(state) })

@@ -3,7 +3,7 @@
 import type { Command } from '../../domain/command.ts'
 import { advise, quoted } from '../../domain/hint.ts'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
-import { suggest } from '../../domain/phrases.ts'
+import { numberOf, suggest } from '../../domain/phrases.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
@@ -247,7 +247,7 @@ function wordsOf(order: RevisingOrder): string {
     case 'remove':
       return `removed ${named(order.tasks)}`
     case 'reorder':
-      return 'put its tasks in another order'
+      return 'reordered its tasks'
     case 'outline':
       return `changed ${Object.keys({ ...order.set, ...order.extra }).join(', ') || 'nothing'} of the plan`
     default:
@@ -317,7 +317,7 @@ async function seal(rooms: Rooms, state: PlanState, actor: Actor): Promise<Submi
   const { id, version } = state
   // The list of a draft that is not sealed goes on growing.
   const definition = { ...state.definition, tasks: [...state.definition.tasks] }
-  const rationale = `sealed with ${definition.tasks.length} tasks`
+  const rationale = `${numberOf(definition.tasks.length, 'task')}, added one by one`
   const command = { type: 'revise', definition, hash: definitionHash(definition), rationale } as const
   return await write(rooms, id, command, { actor, expectedVersion: version })
 }

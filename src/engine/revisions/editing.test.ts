@@ -52,7 +52,7 @@ describe('a plan that is built task by task', () => {
     expect(refusalOf(await room.submit({ type: 'claim' }))).toContain('illegal-transition')
     expect(eventsOf(await room.must({ type: 'start' }))).toEqual(['plan.started', 'task.readied'])
     const events = await room.events(room.id)
-    expect(events.find(({ type }) => type === 'plan.revised')).toMatchObject({ rationale: 'sealed with 2 tasks' })
+    expect(events.find(({ type }) => type === 'plan.revised')).toMatchObject({ rationale: '2 tasks, added one by one' })
     await room.must({ type: 'report', task: name('a'), result: succeeded() })
     expect(await room.drive(room.id)).toMatchObject({ rest: 'ended' })
     expect(await room.statuses(room.id)).toEqual({ plan: 'completed', a: 'completed', b: 'completed' })

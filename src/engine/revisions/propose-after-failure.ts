@@ -52,7 +52,7 @@ export async function propose(rooms: Rooms, state: PlanState, task: TaskState): 
       definition: added.value.definition,
       hash,
       base,
-      rationale: `'${id}' failed; its rule adds ${added.value.names.map(name => `'${name}'`).join(', ')}${origin} before it is tried again`,
+      rationale: `'${id}' failed; its rule adds ${added.value.names.map(name => `'${name}'`).join(', ')}${origin} before it is retried`,
       by: 'engine',
       cause: `'${id}' failed: ${failure.message}`,
       task: id,
@@ -130,7 +130,7 @@ export function withAdded(
     ]
   })
   return tasks === null
-    ? { ok: false, why: `'${failed}' is not written in the plan any more` }
+    ? { ok: false, why: `'${failed}' is no longer in the plan` }
     : { ok: true, value: { definition: { ...definition, tasks }, names } }
 }
 

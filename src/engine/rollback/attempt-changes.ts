@@ -30,7 +30,7 @@ export async function snapshotWorktree(
 }
 
 async function lookAtAll(rooms: Rooms, state: PlanState): Promise<Look> {
-  if (rooms.snapshots === undefined) return { unwatched: 'files are not looked at here' }
+  if (rooms.snapshots === undefined) return { unwatched: 'this engine was opened without file snapshots' }
   const taken = demandRoom(await rooms.snapshots.snapshot({ scopes: scopesOf(state) }))
   return taken.ok ? { before: taken.manifest } : { unwatched: taken.failure.message }
 }
@@ -113,7 +113,7 @@ export async function standingNow(
   if (taken !== null && short === 'throw') demandRoom(taken)
   const files =
     taken === null
-      ? { lacks: 'files are not looked at here' }
+      ? { lacks: 'this engine was opened without file snapshots' }
       : taken.ok
         ? {
             snapshot: taken.manifest,

@@ -166,7 +166,10 @@ async function files(
   if (begun?.ok === false) return begun
   if (changes.length === 0) return null
   if (snapshots === undefined)
-    return { ok: false, failure: { class: 'policy', message: 'files are not looked at here', retryable: false } }
+    return {
+      ok: false,
+      failure: { class: 'policy', message: 'this engine was opened without file snapshots', retryable: false },
+    }
   const other = begun?.ok === true ? await settleUnfinished(rooms, begun) : null
   if (other !== null)
     return {

@@ -249,7 +249,7 @@ async function previewFiles(
   changes: Awaited<ReturnType<typeof composeSince>>['changes'],
 ): Promise<readonly FilePreview[] | Refusal> {
   if (changes.length === 0) return []
-  if (snapshots === undefined) return refuse('not-supported', 'files are not looked at here')
+  if (snapshots === undefined) return refuse('not-supported', 'this engine was opened without file snapshots')
   const target = await snapshots.compose(changes.map(({ path, before }) => [path, before] as const))
   const previewed = target.ok
     ? await snapshots.preview(

@@ -57,7 +57,7 @@ export async function setStatus(
       return outcome(await engine.submit(plan, { type: 'claim', task }, submit))
     case 'skipped':
       if (card.status === 'skipped') return { status: 'unchanged' }
-      return outcome(await engine.submit(plan, { type: 'skip', task, reason: ask.reason ?? 'skipped' }, submit))
+      return outcome(await engine.submit(plan, { type: 'skip', task, reason: ask.reason ?? 'no reason given' }, submit))
     case 'pending':
       if (card.status === 'pending' || card.status === 'ready') return { status: 'unchanged' }
       if (card.claimedBy !== null && card.claimedBy === ask.me) {

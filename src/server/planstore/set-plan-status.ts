@@ -75,7 +75,11 @@ export async function becomes(
       const filled = status === 'draft' ? await fillOutline(engineOf(call), id) : NOTHING
       if (filled.status !== 'made' && filled.status !== 'nothing') return await notStarted(call, id, filled)
       const left = filled.status === 'made' ? unversioned(call) : call
-      return await inWords(left, id, { type: 'finish', as: wanted, reason: reason ?? `said to be ${wanted}` })
+      return await inWords(left, id, {
+        type: 'finish',
+        as: wanted,
+        reason: reason ?? `a client marked the plan as ${wanted}`,
+      })
     }
     default:
       return gone()

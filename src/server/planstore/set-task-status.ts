@@ -61,7 +61,11 @@ export async function taskBecomes(
   const isReported = wanted.status === 'completed' || wanted.status === 'failed'
   if (isReported && claimedBy === null && wanted.token !== undefined) return refused(claimNotHeld(task))
   if (wanted.status === 'skipped')
-    return await inWords(call, standing, { type: 'skip', task, reason: wanted.reason ?? 'skipped by a client' })
+    return await inWords(call, standing, {
+      type: 'skip',
+      task,
+      reason: wanted.reason ?? 'a client marked it as skipped',
+    })
   if (summary.status === 'draft') {
     const started = await startPlan(call, summary.id)
     if (isProblem(started)) return started

@@ -57,7 +57,7 @@ describe('a status', () => {
     expect(done).toMatchObject({ status: 'completed', state: 'completed' })
     expect(done.progress.counts).toMatchObject({ skipped: 3 })
     const reasons = (await tasksOf(plan)).map(task => task.reason)
-    expect(reasons).toEqual(Array(3).fill('said to be completed'))
+    expect(reasons).toEqual(Array(3).fill('a client marked the plan as completed'))
     expect((await become(plan, 'completed')).version).toBe(done.version)
   })
 

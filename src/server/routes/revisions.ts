@@ -261,7 +261,7 @@ function withReopened(fates: readonly Fate[], events: readonly Event[]): readonl
   if (!events.some(({ type }) => type === 'plan.reopened')) return fates
   const again = new Set(events.flatMap(event => (event.type === 'task.reopened' ? event.tasks : [])))
   return fates.map(fate =>
-    again.has(fate.task) ? { ...fate, fate: 'again', why: 'runs again: the plan failed and goes on' } : fate,
+    again.has(fate.task) ? { ...fate, fate: 'again', why: 'runs again: continuing after the failure' } : fate,
   )
 }
 

@@ -1,8 +1,8 @@
 // `planfold status [PLAN]`: where a plan stands and what waits for whom; without a name, all that are open.
 
+import { reasonBesides } from '../../../domain/phrases.ts'
 import type { PlanStatus } from '../../../domain/status.ts'
 import type { Card } from '../../../domain/views/board.ts'
-import { reasonText } from '../../../domain/views/reason-text.ts'
 import type { Summary } from '../../../domain/views/summary.ts'
 import type { Engine, Halt, ScopeWait } from '../../../engine/engine.ts'
 import { openPlans } from '../../../operations/find-target.ts'
@@ -177,7 +177,7 @@ async function movedLine(engine: Engine, { id, name, status, startedAt }: Held):
 
 const canMove = (status: PlanStatus): boolean => status === 'active' || status === 'paused' || status === 'draft'
 const reasonOf = ({ reason, status }: Held): string => {
-  const text = reason === null ? '' : reasonText(reason, status)
+  const text = reasonBesides(status, reason)
   return text === '' || status === 'completed' ? '' : ` (${brief(text)})`
 }
 const tookOf = ({ startedAt, endedAt }: Held, now: number): string =>

@@ -293,7 +293,7 @@ describe('an approval', () => {
     expect(await say(context => approve(context, 'p', 'a', {}))).toMatchObject({ exit: 0 })
     await organisation('commands: { ask: [[touch, "**"]] }\nlimits: { attempts: 9 }\n')
     const { stdout, stderr } = await say(context => resume(context, 'p', {}))
-    expect(`${stdout}${stderr}`).toContain('the approval is void: its policy changed since')
+    expect(`${stdout}${stderr}`).toContain('its approval is no longer valid: its policy changed since')
     await expect(readFile(join(place.folder, 'made'))).rejects.toThrow('ENOENT')
     await say(context => approve(context, 'p', 'a', {}))
     await say(context => resume(context, 'p', {}))
