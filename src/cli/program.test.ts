@@ -216,7 +216,7 @@ COMP_WORDS=(planfold re); COMP_CWORD=1; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold run --d); COMP_CWORD=2; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold checkpoints dif); COMP_CWORD=2; planfold() { :; }; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold checkpoints diff demo --p); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
-COMP_WORDS=(planfold rollback demo --keep-m); COMP_CWORD=3; _planfold; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(planfold rollback demo --tak); COMP_CWORD=3; _planfold; echo "\${COMPREPLY[*]}"
 planfold() { local IFS=_; echo "as_$*"; }
 COMP_WORDS=(planfold show as); COMP_CWORD=2; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold --dir kept show demo as); COMP_CWORD=5; _planfold; echo "\${COMPREPLY[*]}"
@@ -228,7 +228,7 @@ COMP_WORDS=(planfold log --grep as); COMP_CWORD=3; _planfold; echo "none \${COMP
       '--dry-run --dir',
       'diff',
       '--patch',
-      '--keep-mine',
+      '--take',
       'as_names_meant',
       'as_--dir_kept_names_task_demo',
       'as_names_where_demo',

@@ -1,6 +1,7 @@
 // What waits for a person's decision in a plan, and the answers to it.
 
 import { z } from 'zod'
+import { EDIT_CHOICES } from '../../domain/event.ts'
 import { lowerField } from '../plan/document-to-definition.ts'
 import { field, LIST_MAX } from '../plan/schema-gates.ts'
 import { document, instant, map, moved, page, reason, time } from './field-schemas.ts'
@@ -229,7 +230,7 @@ export const chooseBody = wire(
     hash: gateHash,
     option: z.string().min(1).max(200).meta({ description: 'Of `edits`: keep, take or merge.' }),
     choices: z
-      .record(z.string().min(1).max(4096), z.enum(['keep', 'take', 'merge']))
+      .record(z.string().min(1).max(4096), z.enum(EDIT_CHOICES))
       .optional()
       .meta({ description: 'Of `edits`: another choice for single paths.' }),
   }),

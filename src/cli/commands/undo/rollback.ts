@@ -75,9 +75,9 @@ const isAsked = ({ terminal, settings }: Context): boolean => terminal !== null 
  * script that says what becomes of edited files, or `--force`, has seen the preview.
  */
 function isConsent(context: Context, options: RollbackOptions): boolean {
-  const { to, files, tasks, yes, force, keepMine, takeTheirs, merge } = options
+  const { to, files, tasks, yes, force, keep, take, merge } = options
   if (yes === true || [to, files, tasks].some(one => one !== undefined)) return true
-  return !isAsked(context) && (force === true || [keepMine, takeTheirs, merge].some(one => one !== undefined))
+  return !isAsked(context) && (force === true || [keep, take, merge].some(one => one !== undefined))
 }
 
 async function askFirst(context: Context, name: string): Promise<boolean> {
