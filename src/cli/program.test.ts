@@ -20,6 +20,8 @@ const program = (act: Act = nothing) => {
   return built
 }
 
+const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)]
+
 describe('the words of the command line', () => {
   it('hold every command that was promised', () => {
     expect(program().commands.map(command => command.name())).toEqual(expect.arrayContaining(COMMANDS.split(' ')))
@@ -45,7 +47,7 @@ describe('the words of the command line', () => {
       [['list', '--limit', '-5'], /whole number, 1 or more/],
       [['claim', '--lease', '0s'], /1ms or more/],
       [['claim', '--lease', 'soon'], /a number and a unit/],
-      [['skip', 'a', 'b'], /--reason/],
+      [['skip', 'a', 'b'], /--message/],
       [['completion', 'tcsh'], /Allowed choices/],
       [['status', 'a', 'b'], /too many arguments/],
     ]
@@ -107,8 +109,23 @@ describe('the words of the command line', () => {
     })
   })
 
+  it('say with -m, --message why, in every command', () => {
+    const options = all(program()).flatMap(command => command.options.map(one => ({ of: command.name(), one })))
+    const why = options.filter(({ one }) => one.short === '-m' || /^--(reason|rationale|why|comment)$/.test(one.long!))
+    expect(why.length).toBeGreaterThan(15)
+    expect(why.filter(({ one }) => one.flags !== '-m, --message <text>')).toEqual([])
+  })
+
+  it('keep, take or merge a file that was edited since', () => {
+    for (const name of ['rollback', 'undo', 'adopt', 'choose']) {
+      const flags = program()
+        .commands.find(one => one.name() === name)!
+        .options.map(option => option.flags)
+      expect(flags, name).toEqual(expect.arrayContaining(['--keep <path>', '--take <path>', '--merge <path>']))
+    }
+  })
+
   it('have one meaning for --as: who acts', () => {
-    const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)]
     const [root, ...rest] = all(program())
     expect(root!.options.some(({ long }) => long === '--as')).toBe(true)
     expect(rest.filter(({ options }) => options.some(({ long }) => long === '--as'))).toEqual([])

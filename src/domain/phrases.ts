@@ -26,6 +26,11 @@ export function numberOf(count: number, noun: string, many: string = pluralOf(no
 
 const pluralOf = (noun: string): string => (/[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`)
 
+// Who stopped everything, and why where a reason was given: `halted by ana`, `halted by ana: it drops tables`.
+
+export const haltedBy = ({ by, reason }: { readonly by: string; readonly reason: string | null }): string =>
+  `halted by ${by}${reason === null ? '' : `: ${reason}`}`
+
 // "Did you mean …?": the nearest of the known words, when it is near enough to be a slip of the finger.
 
 export function suggest(word: string, known: Iterable<string>): string | null {

@@ -200,6 +200,10 @@ test('while everything is halted nothing is made by halves, and every answer say
   expect((await me.read({ what: 'list' })).text).not.toContain('- g:')
   expect((await me.read()).text).toContain('Stop working: everything was halted by me: fire')
   expect((await me.write({ action: 'claim' })).text).toContain('hint: stop working')
+  await engine.killSwitch.lift()
+  await engine.killSwitch.halt(null)
+  expect((await me.read()).text).toContain('Stop working: everything was halted by me. A person lifts it.')
+  expect((await me.write({ ...CREATE, name: 'g' })).text).toContain('everything was halted by me; nothing was changed')
 })
 
 test('whoever has a claim gets its token again, and sees all that is theirs', async () => {

@@ -50,7 +50,7 @@ export async function heartbeat(
 // person at the terminal is asked; without one, `--repeat` says that it is meant.
 
 export interface RetryOptions {
-  readonly reason?: string
+  readonly message?: string
   readonly repeat?: boolean
 }
 
@@ -58,7 +58,7 @@ export async function retry(
   context: Context,
   first: string,
   second: string | undefined,
-  { reason, repeat = false }: RetryOptions,
+  { message: reason, repeat = false }: RetryOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
@@ -222,26 +222,26 @@ export async function release(
   context: Context,
   first: string,
   second: string | undefined,
-  options: { readonly reason?: string },
+  options: { readonly message?: string },
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
-    await orderAndTell(context, composed, plan, { type: 'release', task, ...options })
+    await orderAndTell(context, composed, plan, { type: 'release', task, reason: options.message })
     return EXIT.done
   })
 }
 
-// `planfold skip PLAN TASK --reason …`: passes over a task; whatever needs it goes on as if it were done.
+// `planfold skip PLAN TASK -m …`: passes over a task; whatever needs it goes on as if it were done.
 
 export async function skip(
   context: Context,
   first: string,
   second: string | undefined,
-  options: { readonly reason: string },
+  options: { readonly message: string },
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
-    await orderAndTell(context, composed, plan, { type: 'skip', task, reason: options.reason })
+    await orderAndTell(context, composed, plan, { type: 'skip', task, reason: options.message })
     return EXIT.done
   })
 }
