@@ -7,7 +7,7 @@ import type { PlanTarget } from '../../../operations/find-target.ts'
 import { previewRollback } from '../../../operations/rollback-plan.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, refused, usage } from '../../exit.ts'
+import { notConfirmed, refused, usage } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { resolvePattern } from '../../text/path-text.ts'
@@ -82,9 +82,7 @@ function isConsent(context: Context, options: RollbackOptions): boolean {
 
 async function askFirst(context: Context, name: string): Promise<boolean> {
   if (isAsked(context)) return await confirm(context, `roll back all of ${name}?`)
-  throw new CliError(
-    EXIT.refused,
-    'not-confirmed',
+  throw notConfirmed(
     'nothing was changed: this rolls back the whole plan, and without a terminal that needs --yes',
     'add --yes to do it, --to to name a checkpoint, or --dry-run to only see it',
   )
