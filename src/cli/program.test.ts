@@ -79,6 +79,14 @@ describe('the words of the command line', () => {
       [['statu'], "unknown command 'statu'", "did you mean 'status'?"],
       [['template', 'lst'], "unknown command 'lst'", "did you mean 'list'?"],
       [['template', 'frobnicate'], "unknown command 'frobnicate'", 'see `planfold template --help`'],
+      [['template', 'frobnicate', '--help'], "unknown command 'frobnicate'", 'see `planfold template --help`'],
+      [['checkpoints', 'dif', '--help'], "unknown command 'dif'", "did you mean 'diff'?"],
+      [['inbox', 'anser'], "unknown command 'anser'", "did you mean 'answer'?"],
+      [
+        ['inbox', 'list', 'x'],
+        "too many arguments for 'list'. Expected 0 arguments but got 1.",
+        'see `planfold inbox list --help`',
+      ],
       [
         ['search', 'foo'],
         "unknown command 'search'",
@@ -140,7 +148,6 @@ describe('the words of the command line', () => {
 })
 
 describe('help', () => {
-  const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)]
   const named = FIRST_PAGE.flatMap(([names]) => names.split(', '))
   const underTopics = Object.values(TOPICS).flatMap(({ commands }) => commands)
   const helpOf = async (...argv: readonly string[]): Promise<string> => {
@@ -201,6 +208,11 @@ describe('help', () => {
     ] as const) {
       const error = await helpOf(word, '--help').catch((thrown: unknown) => complaintOf(thrown))
       expect(error).toMatchObject({ exit: EXIT.usage, message: `unknown command '${word}'`, hint })
+    }
+    for (const group of ['inbox', 'secrets', 'agents', 'models', 'template', 'token']) {
+      const error = await helpOf(group, 'nosuch', '--help').catch((thrown: unknown) => complaintOf(thrown))
+      const hint = `see \`planfold ${group} --help\``
+      expect(error, group).toMatchObject({ exit: EXIT.usage, message: "unknown command 'nosuch'", hint })
     }
     // Of a plan that is looked at by default, the help is that of the command.
     await expect(helpOf('checkpoints', 'hello', '--help')).rejects.toMatchObject({ code: 'commander.helpDisplayed' })
