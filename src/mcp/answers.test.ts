@@ -159,6 +159,18 @@ describe('in a plan of a person', () => {
     }
   })
 
+  test('choices without the type choice are not asked about as a free text', async () => {
+    const { me, engine } = await shop()
+    const fields = [{ name: 'region', choices: ['eu', 'us'] }]
+    expect(await me.write({ action: 'ask', text: 'Which?', fields })).toMatchObject({
+      error: true,
+      text: expect.stringMatching(
+        /^error: the field 'region' has choices, but is a text; .*\nhint: add "type": "choice"\n/,
+      ),
+    })
+    expect(await engine.ask({ type: 'questions', plan: 'shop' })).toEqual([])
+  })
+
   test('a request for a rollback shows the command, and an answer claims nothing', async () => {
     const { me, engine } = await shop()
     expect(await me.write({ action: 'rollback', task: 'docs', text: 'no' })).toMatchObject({

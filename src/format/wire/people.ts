@@ -82,11 +82,16 @@ const questionShape = z.strictObject({
 })
 export const question = wire(questionShape, 'Question')
 export const questions = wire(page(questionShape))
+/** A list may name what can be in it. */
+const isChoice = ({ type = 'text', choices }: z.infer<typeof field>): boolean =>
+  choices === undefined || type !== 'text'
+const NO_CHOICE = { message: 'is text, and the field has choices', params: { hint: 'add "type": "choice"' } }
+
 export const newQuestion = wire(
   z.strictObject({
     text: z.string().min(1).max(10_000),
     form: z
-      .array(field.transform(lowerField))
+      .array(field.refine(isChoice, { path: ['type'], ...NO_CHOICE }).transform(lowerField))
       .min(1)
       .max(LIST_MAX)
       .optional()
