@@ -13,6 +13,7 @@ import { type Context, withState } from '../../context.ts'
 import { EXIT, refused, usage } from '../../exit.ts'
 import { findPlanOrTask, findTask } from '../../find-target.ts'
 import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn, tellPeople } from '../../order.ts'
+import { refuseUnreadablePolicy } from '../../plan-file.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
@@ -70,7 +71,10 @@ export async function retry(
       const { message } = done.refusal
       if (await askYesNo(context, `${escapeForTerminal(message)}. Do it again?`)) done = await order(true)
     }
-    if (!done.ok) throw refused(done.refusal)
+    if (!done.ok) {
+      await refuseUnreadablePolicy(context, done.refusal)
+      throw refused(done.refusal)
+    }
     printAccepted(context, done)
     await remarkHowToGoOn(context, composed, done.plan)
     return EXIT.done

@@ -16,7 +16,7 @@ import { drive } from '../../drive.ts'
 import { CliError, EXIT, refused, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
-import { isFile, type PlanFile } from '../../plan-file.ts'
+import { isFile, type PlanFile, refuseUnreadablePolicy } from '../../plan-file.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { planWord } from '../../terminal/paint.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
@@ -228,6 +228,10 @@ export async function setMoving(context: Context, composed: Composed, { plan, na
     case 'empty':
       throw refused(going.refusal)
     case 'refused':
+      await refuseUnreadablePolicy(context, going.refusal).catch(error => {
+        if (going.order === 'start') printNote(context, `'${name}' was not started and is kept as a draft`)
+        throw error
+      })
       throw going.order === 'start' ? keptAsDraft(name, refused(going.refusal)) : refused(going.refusal)
     case 'gone':
     case 'moved':
