@@ -38,7 +38,13 @@ export async function importPlan(context: Context, word: string, options: Import
     await goOnWithWork(context, composed, file, made)
     answer(
       context,
-      { ...made, dialect: dialect ?? 'planfold', tasks: allTasks(file.definition).length, ended: ended.size },
+      {
+        ...made,
+        dialect: dialect ?? 'planfold',
+        tasks: allTasks(file.definition).length,
+        ended: ended.size,
+        warnings: file.warnings.map(({ source: _, ...warning }) => warning),
+      },
       () =>
         made.status === 'draft'
           ? `${made.name} is a draft; start it with: planfold run ${made.name}`
