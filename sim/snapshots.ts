@@ -88,7 +88,7 @@ export function simSnapshots(shelf: Shelf, blobs: Blobs, pass: Pass): Snapshots 
       }
       const changed: Unsettled['changed'][number][] = []
       for (const { path, will } of previewed.paths) {
-        if (will === 'leave' || chosen.get(path) === 'mine') continue
+        if (will === 'leave' || chosen.get(path) === 'keep') continue
         const after = wanted.get(path) ?? null
         const content = after?.type === 'file' ? Buffer.from((await blobs.get(after.sha256))!).toString() : null
         changed.push({ path, before: await now(path), after, content })

@@ -4,7 +4,7 @@ import { NoState } from '../compose.ts'
 import { refuse } from '../domain/refusal.ts'
 import { PLAN_STATUSES } from '../domain/status.ts'
 import { BadCursor, StoreBusy, StoreDamaged, StoreFull, StoreGone, StoreRefused } from '../stores/store.ts'
-import { CliError, complaintOf, EXIT, exitOf, refused } from './exit.ts'
+import { CliError, complaintOf, EXIT, exitOf, notConfirmed, refused } from './exit.ts'
 
 describe('exit codes', () => {
   it('say how the plan stands', () => {
@@ -24,6 +24,8 @@ describe('exit codes', () => {
     expect(refused(refuse('cycle', 'x')).exit).toBe(EXIT.usage)
     expect(refused(refuse('conflict', 'x', 'do that')).exit).toBe(EXIT.refused)
     expect(refused(refuse('not-ready', 'x')).exit).toBe(EXIT.refused)
+    // Whatever the command: a question that nobody is there to answer is a refusal.
+    expect(notConfirmed('x', 'add --yes').exit).toBe(EXIT.refused)
   })
 
   it('know every error a room throws, each with a hint', () => {

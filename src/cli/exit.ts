@@ -46,6 +46,10 @@ export interface FileDiagnostic extends Diagnostic {
 export const usage = (message: string, hint?: Hint): CliError => new CliError(EXIT.usage, 'usage', message, hint)
 export const notFound = (message: string, hint?: Hint): CliError => new CliError(EXIT.usage, 'not-found', message, hint)
 
+/** It needs a yes, and nobody is at a terminal to be asked. */
+export const notConfirmed = (message: string, hint: Hint): CliError =>
+  new CliError(EXIT.refused, 'not-confirmed', message, hint)
+
 export function refused(refusal: Refusal): CliError {
   return new CliError(REFUSAL_EXIT[refusal.code], refusal.code, refusal.message, refusal.hint)
 }

@@ -99,7 +99,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
     text: `  0    success; of run and resume: the plan is completed
   1    the plan, or what the command tried, failed
   2    bad input or usage
-  3    refused: conflict, policy or missing permission
+  3    refused: conflict, policy, missing permission, or no terminal where you could be asked
   4    not finished: waiting for a person, an agent, another plan or disk space, or paused
   5    internal error (a bug in Planfold)
   130  interrupted; continue with \`planfold resume\``,
@@ -144,11 +144,20 @@ function showHelp(program: Command, words: readonly string[]): void {
 }
 
 /** Commander shows the help of the parent for `planfold nosuch --help`; that looks as if there were a command without a help of its own. */
-function demandKnownCommand(program: Command): void {
-  const [word] = program.args
-  if (program.parent !== null || word === undefined || word.startsWith('-')) return
-  if (!program.commands.some(command => command.name() === word)) throw unknownCommand(program, word)
+function demandKnownCommand(parent: Command): void {
+  const [word] = parent.args
+  if (parent.commands.length === 0 || word === undefined || word.startsWith('-') || word === 'help') return
+  const names = parent.commands.map(command => command.name())
+  if (names.includes(word) || (takesPlan(parent) && suggest(word, names) === null)) return
+  throw unknownCommand(parent, word)
 }
+
+/** Without a word of its own, a group of commands lists or shows; where that takes a plan, a word may be the name of one. */
+const takesPlan = (group: Command): boolean =>
+  group.parent !== null &&
+  group.commands.some(
+    command => ['list', 'show'].includes(command.name()) && command.registeredArguments[0]?.required === false,
+  )
 
 /** Words that people try for something that has another name. */
 const OTHER_WORDS: { readonly [word: string]: string } = {

@@ -8,6 +8,7 @@ import { DOCUMENT_MAX_BYTES } from '../domain/limits.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { writtenTasks } from '../domain/plan-rules/structure.ts'
+import type { Refusal } from '../domain/refusal.ts'
 import type { DefinitionFault } from '../format/plan/parse.ts'
 import type { Diagnostic } from '../format/text/diagnostic.ts'
 import type { SurroundingFault } from '../operations/policy/plan-surroundings.ts'
@@ -109,6 +110,14 @@ export function refuseAround(file: Pick<PlanFile, 'locate'> | null, faults: read
   const message = `${first!.file}:${first!.line}:${first!.column}: ${first!.message}`
   const code = fault.elsewhere === undefined ? 'invalid-plan' : 'invalid-policy'
   throw new CliError(EXIT.usage, code, message, fault.hint, placed)
+}
+
+/** Throws each fault of a policy at its place, where the policy cannot be read and something was refused for that. */
+export async function refuseUnreadablePolicy(context: Context, { message }: Refusal): Promise<void> {
+  const { unreadablePolicy } = await import('../operations/policy/plan-surroundings.ts')
+  const { placeOf } = await import('./commands/policy/policy.ts')
+  const faults = await unreadablePolicy(placeOf(context))
+  if (faults.some(fault => fault.elsewhere != null && message.includes(fault.message))) refuseAround(null, faults)
 }
 
 export function placedAround(file: Pick<PlanFile, 'locate'> | null, fault: SurroundingFault): FileDiagnostic {

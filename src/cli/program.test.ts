@@ -20,6 +20,8 @@ const program = (act: Act = nothing) => {
   return built
 }
 
+const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)]
+
 describe('the words of the command line', () => {
   it('hold every command that was promised', () => {
     expect(program().commands.map(command => command.name())).toEqual(expect.arrayContaining(COMMANDS.split(' ')))
@@ -45,7 +47,7 @@ describe('the words of the command line', () => {
       [['list', '--limit', '-5'], /whole number, 1 or more/],
       [['claim', '--lease', '0s'], /1ms or more/],
       [['claim', '--lease', 'soon'], /a number and a unit/],
-      [['skip', 'a', 'b'], /--reason/],
+      [['skip', 'a', 'b'], /--message/],
       [['completion', 'tcsh'], /Allowed choices/],
       [['status', 'a', 'b'], /too many arguments/],
     ]
@@ -77,6 +79,14 @@ describe('the words of the command line', () => {
       [['statu'], "unknown command 'statu'", "did you mean 'status'?"],
       [['template', 'lst'], "unknown command 'lst'", "did you mean 'list'?"],
       [['template', 'frobnicate'], "unknown command 'frobnicate'", 'see `planfold template --help`'],
+      [['template', 'frobnicate', '--help'], "unknown command 'frobnicate'", 'see `planfold template --help`'],
+      [['checkpoints', 'dif', '--help'], "unknown command 'dif'", "did you mean 'diff'?"],
+      [['inbox', 'anser'], "unknown command 'anser'", "did you mean 'answer'?"],
+      [
+        ['inbox', 'list', 'x'],
+        "too many arguments for 'list'. Expected 0 arguments but got 1.",
+        'see `planfold inbox list --help`',
+      ],
       [
         ['search', 'foo'],
         "unknown command 'search'",
@@ -107,8 +117,23 @@ describe('the words of the command line', () => {
     })
   })
 
+  it('say with -m, --message why, in every command', () => {
+    const options = all(program()).flatMap(command => command.options.map(one => ({ of: command.name(), one })))
+    const why = options.filter(({ one }) => one.short === '-m' || /^--(reason|rationale|why|comment)$/.test(one.long!))
+    expect(why.length).toBeGreaterThan(15)
+    expect(why.filter(({ one }) => one.flags !== '-m, --message <text>')).toEqual([])
+  })
+
+  it('keep, take or merge a file that was edited since', () => {
+    for (const name of ['rollback', 'undo', 'adopt', 'choose']) {
+      const flags = program()
+        .commands.find(one => one.name() === name)!
+        .options.map(option => option.flags)
+      expect(flags, name).toEqual(expect.arrayContaining(['--keep <path>', '--take <path>', '--merge <path>']))
+    }
+  })
+
   it('have one meaning for --as: who acts', () => {
-    const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)]
     const [root, ...rest] = all(program())
     expect(root!.options.some(({ long }) => long === '--as')).toBe(true)
     expect(rest.filter(({ options }) => options.some(({ long }) => long === '--as'))).toEqual([])
@@ -123,7 +148,6 @@ describe('the words of the command line', () => {
 })
 
 describe('help', () => {
-  const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)]
   const named = FIRST_PAGE.flatMap(([names]) => names.split(', '))
   const underTopics = Object.values(TOPICS).flatMap(({ commands }) => commands)
   const helpOf = async (...argv: readonly string[]): Promise<string> => {
@@ -185,6 +209,11 @@ describe('help', () => {
       const error = await helpOf(word, '--help').catch((thrown: unknown) => complaintOf(thrown))
       expect(error).toMatchObject({ exit: EXIT.usage, message: `unknown command '${word}'`, hint })
     }
+    for (const group of ['inbox', 'secrets', 'agents', 'models', 'template', 'token']) {
+      const error = await helpOf(group, 'nosuch', '--help').catch((thrown: unknown) => complaintOf(thrown))
+      const hint = `see \`planfold ${group} --help\``
+      expect(error, group).toMatchObject({ exit: EXIT.usage, message: "unknown command 'nosuch'", hint })
+    }
     // Of a plan that is looked at by default, the help is that of the command.
     await expect(helpOf('checkpoints', 'hello', '--help')).rejects.toMatchObject({ code: 'commander.helpDisplayed' })
   })
@@ -216,7 +245,7 @@ COMP_WORDS=(planfold re); COMP_CWORD=1; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold run --d); COMP_CWORD=2; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold checkpoints dif); COMP_CWORD=2; planfold() { :; }; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold checkpoints diff demo --p); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
-COMP_WORDS=(planfold rollback demo --keep-m); COMP_CWORD=3; _planfold; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(planfold rollback demo --tak); COMP_CWORD=3; _planfold; echo "\${COMPREPLY[*]}"
 planfold() { local IFS=_; echo "as_$*"; }
 COMP_WORDS=(planfold show as); COMP_CWORD=2; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold --dir kept show demo as); COMP_CWORD=5; _planfold; echo "\${COMPREPLY[*]}"
@@ -228,7 +257,7 @@ COMP_WORDS=(planfold log --grep as); COMP_CWORD=3; _planfold; echo "none \${COMP
       '--dry-run --dir',
       'diff',
       '--patch',
-      '--keep-mine',
+      '--take',
       'as_names_meant',
       'as_--dir_kept_names_task_demo',
       'as_names_where_demo',

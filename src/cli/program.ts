@@ -61,7 +61,14 @@ export function buildProgram(version: string, act: Act): Command {
 function nameInErrors(command: Command): void {
   command.exitOverride(error => {
     if (error.code === 'commander.unknownCommand') throw unknownCommand(command, command.args[0] ?? '')
+    const { parent } = command
+    const word = parent?.args[0]
+    // `planfold inbox nosuch` reaches `inbox list`, the default, with an argument too many.
+    if (error.code === 'commander.excessArguments' && parent?.parent != null && word !== command.name())
+      throw unknownCommand(parent, word ?? '')
     throw Object.assign(error, { command: pathOf(command) })
   })
+  if (command.parent !== null && command.commands.length > 0)
+    command.helpCommand('help [command]', 'show help for one of these commands')
   for (const part of command.commands) nameInErrors(part)
 }

@@ -4,6 +4,7 @@
 
 import type { Amounts, SettingsCaps, Spend } from './budget/amounts.ts'
 import type {
+  EditChoice,
   EditChoices,
   EventOf,
   GateQuestion,
@@ -277,8 +278,8 @@ export interface Rollback {
   /** Go on where a compensation failed; take the checkpoint's side where somebody has worked since, after storing theirs. */
   readonly force?: true
   /** What to do where somebody has worked since, path by path, and everywhere else. */
-  readonly choices?: { readonly [path: string]: 'mine' | 'theirs' | 'merge' }
-  readonly every?: 'mine' | 'theirs' | 'merge'
+  readonly choices?: EditChoices
+  readonly every?: EditChoice
   readonly reason?: string
   /** The plan failed and says that all files go back then; afterwards it ends failed, for the reason above. */
   readonly because?: 'failure'

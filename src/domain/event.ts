@@ -556,7 +556,7 @@ export interface EditedPaths {
   readonly plans?: readonly string[]
 }
 
-/** What becomes of a person's edit: it stays, the version before the task comes back, or both are merged. */
+/** What becomes of a file that somebody edited since: it stays, the other version takes its place, or both are merged. */
 export type EditChoice = 'keep' | 'take' | 'merge'
 export type EditChoices = { readonly [path: string]: EditChoice }
 export const EDIT_CHOICES: readonly EditChoice[] = ['keep', 'take', 'merge']

@@ -410,7 +410,7 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     journal.clock.advance(30_000)
     journal.turn()
     journal.must({ type: 'recover', reason: 'the process running it died' })
-    goTo(journal, written, { force: true, choices: { 'src/core.ts': 'merge' }, every: 'theirs' })
+    goTo(journal, written, { force: true, choices: { 'src/core.ts': 'merge' }, every: 'take' })
     journal.turn()
     journal.turn({ compensated: [{ task: name('push'), result: succeeded() }] })
     const failure = { class: 'policy', message: 'somebody has worked on src/core.ts', retryable: false } as const

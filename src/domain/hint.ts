@@ -1,6 +1,8 @@
 // What to do next, as a value: words, with steps between them. A step names what can be done and to what; how that is said is up to
 // each face: a command, a request, a button. A hint without a step is plain text.
 
+import type { EditChoice } from './event.ts'
+
 export type Hint = string | readonly HintPart[]
 export type HintPart = string | Step | Allowed
 
@@ -107,7 +109,7 @@ interface RollbackFields {
   readonly filesOnly?: true
   readonly keepGit?: true
   /** For every path where somebody worked since. */
-  readonly conflicts?: 'mine' | 'theirs' | 'merge'
+  readonly conflicts?: EditChoice
 }
 
 export function next<N extends StepName>(name: N, ...[fields]: FieldsFor<N>): StepOf<N> {

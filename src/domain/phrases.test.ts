@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { numberOf, suggest } from './phrases.ts'
+import { haltedBy, numberOf, suggest } from './phrases.ts'
 
 it('is singular for one only', () => {
   expect([0, 1, 2].map(count => numberOf(count, 'task'))).toEqual(['0 tasks', '1 task', '2 tasks'])
@@ -7,6 +7,11 @@ it('is singular for one only', () => {
   expect(numberOf(2, 'try')).toBe('2 tries')
   expect(numberOf(3, 'delay')).toBe('3 delays')
   expect([numberOf(1, 'is', 'are'), numberOf(2, 'is', 'are')]).toEqual(['1 is', '2 are'])
+})
+
+it('says why everything was halted, where a reason was given', () => {
+  expect(haltedBy({ by: 'ana', reason: 'fire' })).toBe('halted by ana: fire')
+  expect(haltedBy({ by: 'ana', reason: null })).toBe('halted by ana')
 })
 
 it('is suggested when it is near; one letter is near to itself only', () => {

@@ -34,6 +34,11 @@ export const reasonBesides = (status: string, reason: string | null): string =>
 export const failedText = (reason: string | null): string =>
   reason === null || reason === '' ? 'rejected, no reason given' : reason
 
+// Who stopped everything, and why where a reason was given: `halted by ana`, `halted by ana: it drops tables`.
+
+export const haltedBy = ({ by, reason }: { readonly by: string; readonly reason: string | null }): string =>
+  `halted by ${by}${reason === null ? '' : `: ${reason}`}`
+
 // "Did you mean …?": the nearest of the known words, when it is near enough to be a slip of the finger.
 
 export function suggest(word: string, known: Iterable<string>): string | null {

@@ -111,7 +111,7 @@ export interface EngineInProcess extends Engine {
 
 /** Stops everything in this store, and lets nothing begin until it is lifted. */
 export interface KillSwitch {
-  halt(reason: string): Promise<Halted>
+  halt(reason: string | null): Promise<Halted>
   /** Who had halted it; null when nobody had. */
   lift(): Promise<Halt | null>
   halted(): Promise<Halt | null>

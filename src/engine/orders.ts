@@ -3,7 +3,7 @@
 // and to the wire (format/wire/orders.ts). One that changes a plan in a new way is also a command of the domain (domain/command.ts).
 
 import type { CommandOf, Decide, UnsafeWork } from '../domain/command.ts'
-import type { Event, ImportedTask } from '../domain/event.ts'
+import type { EditChoice, EditChoices, Event, ImportedTask } from '../domain/event.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Field, PlanDefinition, PlanSource, TaskDefinition } from '../domain/plan.ts'
@@ -79,9 +79,9 @@ export interface AdoptAsk {
   /** Another plan to record it in, by name or UUID; the nearest ancestor with a folder when absent. */
   readonly into?: string
   /** For single paths that changed there since the fork was made. */
-  readonly choices?: { readonly [path: string]: 'mine' | 'theirs' | 'merge' }
+  readonly choices?: EditChoices
   /** For all other such paths. */
-  readonly every?: 'mine' | 'theirs' | 'merge'
+  readonly every?: EditChoice
   /** Leave the folder of the fork where it is. */
   readonly keepFolder?: true
   /** Remove the folder although it holds ignored files, which no snapshot has. */
@@ -158,9 +158,9 @@ export interface RollbackAsk {
   readonly keepGit?: true
   readonly force?: true
   /** For single paths where somebody has worked since. */
-  readonly choices?: { readonly [path: string]: 'mine' | 'theirs' | 'merge' }
+  readonly choices?: EditChoices
   /** For all other such paths. */
-  readonly every?: 'mine' | 'theirs' | 'merge'
+  readonly every?: EditChoice
 }
 
 /** What a face may order. Ids, hashes and tokens are made by the engine. */

@@ -121,11 +121,11 @@ export interface PullRequest extends PrText {
   readonly lacks: string | null
 }
 
-/** Who stopped everything, when and why. */
+/** Who stopped everything, when and why; the reason is null where none was given. */
 export interface Halt {
   readonly by: string
   readonly at: Millis
-  readonly reason: string
+  readonly reason: string | null
 }
 
 export interface Halted extends Halt {

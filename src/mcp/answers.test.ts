@@ -159,6 +159,18 @@ describe('in a plan of a person', () => {
     }
   })
 
+  test('choices without the type choice are not asked about as a free text', async () => {
+    const { me, engine } = await shop()
+    const fields = [{ name: 'region', choices: ['eu', 'us'] }]
+    expect(await me.write({ action: 'ask', text: 'Which?', fields })).toMatchObject({
+      error: true,
+      text: expect.stringMatching(
+        /^error: the field 'region' has choices, but is a text; .*\nhint: add "type": "choice"\n/,
+      ),
+    })
+    expect(await engine.ask({ type: 'questions', plan: 'shop' })).toEqual([])
+  })
+
   test('a request for a rollback shows the command, and an answer claims nothing', async () => {
     const { me, engine } = await shop()
     expect(await me.write({ action: 'rollback', task: 'docs', text: 'no' })).toMatchObject({
@@ -200,6 +212,10 @@ test('while everything is halted nothing is made by halves, and every answer say
   expect((await me.read({ what: 'list' })).text).not.toContain('- g:')
   expect((await me.read()).text).toContain('Stop working: everything was halted by me: fire')
   expect((await me.write({ action: 'claim' })).text).toContain('hint: stop working')
+  await engine.killSwitch.lift()
+  await engine.killSwitch.halt(null)
+  expect((await me.read()).text).toContain('Stop working: everything was halted by me. A person lifts it.')
+  expect((await me.write({ ...CREATE, name: 'g' })).text).toContain('everything was halted by me; nothing was changed')
 })
 
 test('whoever has a claim gets its token again, and sees all that is theirs', async () => {

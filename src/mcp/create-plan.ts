@@ -2,6 +2,7 @@
 
 import { isPlanName, type PlanId } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
+import { haltedBy } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Order, SubmitOptions } from '../engine/engine.ts'
 import { slug } from '../format/dialects/names.ts'
@@ -63,7 +64,7 @@ export async function mustRun({ engine }: Room): Promise<void> {
   const halt = await engine.killSwitch.halted()
   if (halt === null) return
   throw new ToolError(
-    `error: everything was halted by ${clean(halt.by)}: ${clean(halt.reason)}; nothing was changed\nhint: stop working; a person lifts it, and then you can continue`,
+    `error: everything was ${clean(haltedBy(halt))}; nothing was changed\nhint: stop working; a person lifts it, and then you can continue`,
   )
 }
 

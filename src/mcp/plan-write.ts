@@ -298,6 +298,12 @@ async function ask(room: Room, plan: PlanId, input: PlanWriteInput, submit: Subm
   const { text } = input
   if (isBlank(text)) throw missing('text', 'write the question there')
   const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
+  const open = input.fields?.find(field => field.choices !== undefined && (field.type ?? 'text') === 'text')
+  if (open !== undefined)
+    throw new ToolError(
+      `error: the field '${clean(open.name)}' has choices, but is a text; nothing was asked\nhint: add "type": "choice"`,
+      plan,
+    )
   const form = (input.fields ?? [{ name: 'answer' }]).map(({ type = 'text', ...rest }): Field => ({ ...rest, type }))
   const done = accepted(await room.engine.submit(plan, { type: 'ask', text, form, task }, submit), plan)
   const { id } = questionIn(done)

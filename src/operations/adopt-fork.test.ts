@@ -200,7 +200,7 @@ describe.each(['a folder', 'a repository'])('adopting a fork of %s', where => {
     expect([text('shared'), text('gone')]).toEqual(['1\n2\n3\n4\n5\n6\nseven\n', 'still wanted\n'])
     expect(existsSync(forkFolder('shared'))).toBe(true)
 
-    const done = await adopted(fork, { choices: { shared: 'merge', gone: 'mine' } })
+    const done = await adopted(fork, { choices: { shared: 'merge', gone: 'keep' } })
     expect(done).toMatchObject({ status: 'adopted', folder: 'removed' })
     expect([text('shared'), text('gone')]).toEqual(['1\ntwo\n3\n4\n5\n6\nseven\n', 'still wanted\n'])
     await undo()
@@ -223,7 +223,7 @@ describe.each(['a folder', 'a repository'])('adopting a fork of %s', where => {
     expect(done).toMatchObject({ status: 'adopted', folder: 'kept' })
     expect([text('shared'), existsSync(forkFolder('shared'))]).toEqual(['1\nZWEI\n3\n4\n5\n6\n7\n', true])
     expect((await preview()).changes.map(({ path: each }) => each)).toEqual(['shared'])
-    expect(await adopted(fork, { every: 'theirs' })).toMatchObject({ folder: 'removed' })
+    expect(await adopted(fork, { every: 'take' })).toMatchObject({ folder: 'removed' })
     expect(text('shared')).toBe('1\ntwo\n3\n4\n5\n6\n7\n')
   })
 

@@ -236,6 +236,6 @@ export function rollbackAgain({ kind, to, only }: RollbackAsks): {
 function rollbackOrder(asks: RollbackAsks, answer: string): Order {
   const { kind, ask } = rollbackAgain(asks)
   const every: Pick<RollbackAsk, 'every'> =
-    answer === 'mine' || answer === 'theirs' || answer === 'merge' ? { every: answer } : {}
+    answer === 'keep' || answer === 'take' || answer === 'merge' ? { every: answer } : {}
   return kind === 'undo' ? { type: kind, ...ask, ...every } : { type: kind, ...ask, ...every }
 }

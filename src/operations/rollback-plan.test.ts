@@ -25,9 +25,9 @@ describe('choices', () => {
 
   it('are read for single paths, for folders and for all', () => {
     expect(read({})).toEqual({ ok: true, choices: {} })
-    expect(read({ mine: ['src/a'], theirs: ['all'] })).toEqual({
+    expect(read({ keep: ['src/a'], take: ['all'] })).toEqual({
       ok: true,
-      choices: { choices: { 'src/a': 'mine' }, every: 'theirs' },
+      choices: { choices: { 'src/a': 'keep' }, every: 'take' },
     })
     expect(read({ merge: ['src'] })).toEqual({
       ok: true,
@@ -40,21 +40,21 @@ describe('choices', () => {
       const found = read(said)
       return found.ok ? null : found.fault
     }
-    expect(fault({ mine: ['all'], theirs: ['all'] })).toEqual({ what: 'two-for-all' })
-    expect(fault({ mine: ['src/a'], merge: ['src'] })).toEqual({ what: 'two-for-path', path: 'src/a' })
-    expect(fault({ mine: ['nowhere'] })).toEqual({ what: 'no-path', word: 'nowhere' })
-    expect(fault({ theirs: ['quiet'] })).toEqual({ what: 'no-conflict', word: 'quiet' })
+    expect(fault({ keep: ['all'], take: ['all'] })).toEqual({ what: 'two-for-all' })
+    expect(fault({ keep: ['src/a'], merge: ['src'] })).toEqual({ what: 'two-for-path', path: 'src/a' })
+    expect(fault({ keep: ['nowhere'] })).toEqual({ what: 'no-path', word: 'nowhere' })
+    expect(fault({ take: ['quiet'] })).toEqual({ what: 'no-conflict', word: 'quiet' })
     // What the plan left there can be kept as it is.
-    expect(read({ mine: ['quiet'] })).toEqual({ ok: true, choices: { choices: { quiet: 'mine' } } })
+    expect(read({ keep: ['quiet'] })).toEqual({ ok: true, choices: { choices: { quiet: 'keep' } } })
   })
 
   it('leave undecided what nobody chose; force takes theirs', () => {
     const paths = (ask: Parameters<typeof undecidedFiles>[1]) => undecidedFiles(FILES, ask).map(({ path }) => path)
     expect(paths({})).toEqual(['src/a', 'src/b'])
-    expect(paths({ choices: { 'src/b': 'mine' } })).toEqual(['src/a'])
+    expect(paths({ choices: { 'src/b': 'keep' } })).toEqual(['src/a'])
     expect([paths({ every: 'merge' }), paths({ force: true })]).toEqual([[], []])
-    expect(choiceFor({ every: 'merge', choices: { x: 'mine' } }, 'x')).toBe('mine')
-    expect(choiceFor({ force: true }, 'x')).toBe('theirs')
+    expect(choiceFor({ every: 'merge', choices: { x: 'keep' } }, 'x')).toBe('keep')
+    expect(choiceFor({ force: true }, 'x')).toBe('take')
   })
 })
 

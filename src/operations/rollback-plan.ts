@@ -42,7 +42,7 @@ type Choices = Pick<RollbackAsk, 'choices' | 'every' | 'force'>
 
 /** What becomes of a path on which somebody has worked since; null when nobody chose. */
 export const choiceFor = ({ choices, every, force }: Choices, path: string): Choice | null =>
-  choices?.[path] ?? every ?? (force === true ? 'theirs' : null)
+  choices?.[path] ?? every ?? (force === true ? 'take' : null)
 
 /** Where somebody has worked since, and nobody chose. Nothing is ordered while there are any. */
 export const undecidedFiles = (files: readonly FilePreview[], choices: Choices): readonly FilePreview[] =>
@@ -65,7 +65,7 @@ export type ChoiceFault =
   | { readonly what: 'no-conflict'; readonly word: string }
 
 const ALL = 'all'
-const CHOICES: readonly Choice[] = ['mine', 'theirs', 'merge']
+const CHOICES: readonly Choice[] = ['keep', 'take', 'merge']
 
 /** `pathsMeant` says which of these paths a word means; where the words come from is for the face to know. */
 export function readChoices(
@@ -85,7 +85,7 @@ export function readChoices(
       continue
     }
     // What nobody else has worked on can be kept too; anything else is no choice there.
-    const paths = pathsMeant(word, choice === 'mine' ? known : conflicts)
+    const paths = pathsMeant(word, choice === 'keep' ? known : conflicts)
     if (paths.length === 0)
       return wrong({ what: pathsMeant(word, known).length === 0 ? 'no-path' : 'no-conflict', word })
     for (const path of paths) {
@@ -185,7 +185,7 @@ export function restoreOrder(
   paths: readonly string[],
   options: { readonly hash?: string; readonly overwrite?: boolean; readonly merge?: boolean },
 ): { readonly type: 'restore' } & RestoreAsk {
-  const every = options.merge === true ? 'merge' : options.overwrite === true ? 'theirs' : undefined
+  const every = options.merge === true ? 'merge' : options.overwrite === true ? 'take' : undefined
   return {
     type: 'restore',
     paths,

@@ -1,6 +1,7 @@
 // The door of `workspace/`: the files being worked on. A `Workspace` captures and restores a task's declared write scope;
 // `Snapshots` keep the whole tree, say what changed between two of them, and roll back what a plan wrote.
 
+import type { EditChoice } from '../domain/event.ts'
 import type { Millis, Sha256 } from '../domain/id.ts'
 import type { Failure } from '../domain/result.ts'
 
@@ -226,7 +227,7 @@ export type Entries =
 export type WriteSet = Iterable<readonly [path: string, left: TreeEntry | null]>
 
 export type Conflict = 'edited since' | 'appeared' | 'gone'
-export type Choice = 'mine' | 'theirs' | 'merge'
+export type Choice = EditChoice
 
 export interface Preview {
   readonly path: string

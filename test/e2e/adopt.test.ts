@@ -51,7 +51,7 @@ describe('planfold adopt', () => {
     expect(asked.stdout).toContain('planfold adopt release-fork --merge out')
     expect([await here.read('out'), existsSync(folder())]).toEqual(['built\nhere too\n', true])
 
-    const taken = await here.planfold('adopt', 'release-fork', '--take-theirs', 'out')
+    const taken = await here.planfold('adopt', 'release-fork', '--take', 'out')
     expect(taken, taken.stderr).toMatchObject({ exit: 0 })
     expect(taken.stdout).toMatch(/✔ release-fork: adopted into release; \d+ paths? changed\n/)
     expect(taken.stdout).toContain('folder    worktree removed; its files are stored')
@@ -75,7 +75,7 @@ describe('planfold adopt', () => {
       'release-fork is a fork with unmerged work and was not archived. Next: planfold adopt release-fork',
     )
     expect(existsSync(join(folder(), 'level-9'))).toBe(true)
-    expect(await here.planfold('adopt', 'release-fork', '--take-theirs', 'all')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('adopt', 'release-fork', '--take', 'all')).toMatchObject({ exit: 0 })
     const done = (await prune()) as { archived: string[] }
     expect({ ...done, archived: done.archived.toSorted() }).toMatchObject({
       archived: ['release', 'release-fork'],
@@ -92,14 +92,14 @@ describe('planfold adopt', () => {
     // Every file differs from what stands here, so that there is much to do.
     shell('cd .planfold/work/release-fork && for i in $(seq 30); do echo fork > f$i; done && echo fork > out')
     for (let kills = 0; kills < 8; kills++) {
-      const started = here.start('adopt', 'release-fork', '--take-theirs', 'all')
+      const started = here.start('adopt', 'release-fork', '--take', 'all')
       const timer = setTimeout(() => started.kill('SIGKILL'), 250 + kills * 130)
       const { exit } = await started.ended
       clearTimeout(timer)
       // Everything is adopted: there is no later moment.
       if (exit === 0) break
     }
-    const last = await here.planfold('adopt', 'release-fork', '--take-theirs', 'all')
+    const last = await here.planfold('adopt', 'release-fork', '--take', 'all')
     expect(last, last.stderr + last.stdout).toMatchObject({ exit: 0 })
     expect(shell('cat out f1 f30 level-9 mine.txt')).toBe('fork\nfork\nfork\npacked {"level":9}\nmine')
     expect([existsSync(folder()), shell('git worktree list | wc -l')]).toEqual([false, '1'])

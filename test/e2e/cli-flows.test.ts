@@ -195,7 +195,7 @@ describe('the other commands', () => {
       stdout: expect.stringContaining('a will run again'),
     })
     expect((await here.planfold('done', 'a')).exit).toBe(0)
-    expect(await here.planfold('skip', 'b', '--reason', 'not needed')).toMatchObject({
+    expect(await here.planfold('skip', 'b', '--message', 'not needed')).toMatchObject({
       exit: 0,
       stdout: expect.stringContaining('b skipped by ana@example.com: not needed'),
     })

@@ -184,7 +184,7 @@ describe('interrupted', () => {
     await run.until('nap │ up')
     expect(await here.planfold('pause', '-m', 'lunch')).toMatchObject({ exit: 0, stdout: 'plan paused: lunch\n' })
     expect(await run.ended).toMatchObject({ exit: 4 })
-    expect(await here.planfold('cancel', 'slow', '--reason', 'no longer wanted')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('cancel', 'slow', '--message', 'no longer wanted')).toMatchObject({ exit: 0 })
     expect(await here.json('status', 'slow')).toMatchObject({ status: 'cancelled' })
   })
 })

@@ -243,7 +243,7 @@ tasks:
       'The second way is better. It is taken over. Both ways made `notes.txt`, so nothing happens before Ana chooses.',
     )
     await j.run('planfold adopt safer', { exit: 3 })
-    await j.run('planfold adopt safer --take-theirs notes.txt')
+    await j.run('planfold adopt safer --take notes.txt')
     await j.run('cat notes.txt; ls .planfold/work 2>/dev/null | wc -l')
     expect(await j.read('notes.txt')).toBe('built safely on fast\n')
     j.say('And back again, because one may.')

@@ -161,7 +161,7 @@ tasks:
     })
     const { items } = (await here.json('inbox')) as { items: { id: string; asks: { conflicts: string[] } }[] }
     expect(items).toMatchObject([{ asks: { type: 'rollback', conflicts: ['a.txt'] } }])
-    expect((await here.planfold('inbox', 'answer', items[0]!.id, 'mine', '-m', 'keep it')).exit).toBe(0)
+    expect((await here.planfold('inbox', 'answer', items[0]!.id, 'keep', '-m', 'keep it')).exit).toBe(0)
     expect(await here.read('a.txt')).toBe('mine\n')
     expect(await here.files()).not.toContain('made')
     expect(await here.json('status', 'back')).toMatchObject({ status: 'failed' })

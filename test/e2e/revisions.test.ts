@@ -63,7 +63,7 @@ describe('revisions', () => {
     await here.planfold('import', 'plan.yaml')
     const text = plan('true').replace('gate: approval', 'gate: approval, title: "Fine?"')
     await here.write('next.yaml', text)
-    expect((await here.planfold('revise', 'ship', 'next.yaml', '--rationale', 'say it', '--as', 'bob')).exit).toBe(0)
+    expect((await here.planfold('revise', 'ship', 'next.yaml', '--message', 'say it', '--as', 'bob')).exit).toBe(0)
     expect((await here.planfold('revise', 'ship', '--order', 'push')).exit).toBe(0)
 
     const list = await here.planfold('revisions', 'list', 'ship')

@@ -225,7 +225,7 @@ describe('planfold rollback', () => {
       [['--files', '../elsewhere'], /is outside the workspace/],
       [['--tasks', 'lst'], /has no task 'lst'[\s\S]*did you mean 'last'/],
       [['--to', 'cp-nowhere'], /no task, checkpoint or entry 'cp-nowhere'/],
-      [['--keep-mine', 'all', '--merge', 'all'], /only one option/],
+      [['--keep', 'all', '--merge', 'all'], /only one option/],
     ] as const) {
       const said = await here.planfold('rollback', 'work', ...argv)
       expect(said.exit, argv.join(' ')).toBe(2)
@@ -248,7 +248,7 @@ line'; printf 'again\\n' > docs/zeros`
     expect(said.stdout).toContain('! restore  src/a.txt  edited since, not by the plan')
     expect(said.stdout).toContain('! delete   src/c.txt  edited since, not by the plan')
     expect(said.stdout).toContain('! restore  docs/zeros  created since, not by the plan')
-    expect(said.stdout).toContain('  planfold rollback work --keep-mine all\n')
+    expect(said.stdout).toContain('  planfold rollback work --keep all\n')
     expect(said.stderr).toMatch(/^error: nothing was changed: 3 paths edited since, not by the plan\nhint: /)
     const json = JSON.parse((await here.planfold('rollback', 'work', '--json')).stdout) as {
       error: { code: string; conflicts: { path: string }[]; ways: { run: string }[] }
@@ -256,7 +256,7 @@ line'; printf 'again\\n' > docs/zeros`
     expect(json.error.code).toBe('conflict')
     expect(json.error.conflicts.map(({ path }) => path).sort()).toEqual(['docs/zeros', 'src/a.txt', 'src/c.txt'])
     expect(json.error.ways.map(({ run }) => run)).toEqual(
-      ['--keep-mine', '--take-theirs', '--merge'].map(way => `planfold rollback work ${way} all`),
+      ['--keep', '--take', '--merge'].map(way => `planfold rollback work ${way} all`),
     )
     expect(hash()).toBe(before)
     expect(await here.json('status', 'work')).toMatchObject({ status: 'completed' })
@@ -268,16 +268,7 @@ line'; printf 'again\\n' > docs/zeros`
     sh(here.folder, HUMAN)
     const theirs = hash()
     const human = { 'src/a.txt': await here.read('src/a.txt'), 'src/c.txt': 'mine\n', 'docs/zeros': 'again\n' }
-    const said = await here.planfold(
-      'rollback',
-      'work',
-      '--keep-mine',
-      'src/c.txt',
-      '--merge',
-      'src/a.txt',
-      '--take-theirs',
-      'all',
-    )
+    const said = await here.planfold('rollback', 'work', '--keep', 'src/c.txt', '--merge', 'src/a.txt', '--take', 'all')
     expect(said, said.stdout + said.stderr).toMatchObject({ exit: 0, stderr: '' })
     expect(said.stdout).toMatch(/kept +src\/c.txt: kept/)
     expect(await here.read('src/c.txt')).toBe('mine\n')
@@ -342,11 +333,11 @@ line'; printf 'again\\n' > docs/zeros`
     const chosen = await here.planfold(
       'rollback',
       'odd',
-      '--keep-mine',
+      '--keep',
       'esc\\u{1b}[31m',
-      '--take-theirs',
+      '--take',
       'bad\\u{dcff}',
-      '--keep-mine',
+      '--keep',
       "it's",
     )
     expect(chosen, chosen.stderr).toMatchObject({ exit: 0 })

@@ -48,10 +48,8 @@ const ANSWERS: {
   leave: { word: 'Leave it', needsWhy: true },
   reject: { word: 'Reject', key: 'r', isDanger: true },
   keep: { word: 'Keep the edits' },
-  take: { word: 'Revert' },
-  merge: { word: 'Merge' },
-  mine: { word: 'Keep mine' },
-  theirs: { word: 'Take the checkpoint' },
+  take: { word: 'Take the earlier version' },
+  merge: { word: 'Merge both' },
 }
 
 export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly next: string | null }) {

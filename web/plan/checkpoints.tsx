@@ -166,7 +166,7 @@ function BackDialog({
   readonly onClose: () => void
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
-  const [every, setEvery] = useState<'mine' | 'theirs' | 'merge' | null>(null)
+  const [every, setEvery] = useState<'keep' | 'take' | 'merge' | null>(null)
   const [busy, setBusy] = useState(false)
   useEffect(() => dialog.current?.showModal(), [])
   const isUndo = 'undo' in back
@@ -247,8 +247,8 @@ function BackDialog({
                 <legend>Somebody worked on {count(conflicts.length, 'file')} since</legend>
                 {(
                   [
-                    ['mine', 'Keep them as they are now'],
-                    ['theirs', 'Take the version of the checkpoint; the other is backed up'],
+                    ['keep', 'Keep them as they are now'],
+                    ['take', 'Take the version of the checkpoint; the other is backed up'],
                     ['merge', 'Merge both'],
                   ] as const
                 ).map(([value, word]) => (

@@ -21,7 +21,7 @@ test('a step is a command, set off where it stands in a sentence', () => {
       [next('rollback', { ...p, to: 7, tasks: ['a', 'b'], keepGit: true })],
       'planfold rollback p --to 7 --tasks a b --keep-git',
     ],
-    [[next('undo', { ...p, conflicts: 'theirs' })], 'planfold undo p --take-theirs all'],
+    [[next('undo', { ...p, conflicts: 'take' })], 'planfold undo p --take all'],
     [advise`say ${quoted('unsafe-work', { choice: 'keep' })}`, 'say `--keep-done`'],
     [advise`you can: ${[{ may: 'run' }, ', ', { may: 'archive' }]}`, 'you can: run, prune --archive'],
     [

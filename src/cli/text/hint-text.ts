@@ -153,15 +153,13 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
 /** As it is typed; where the value is left to whoever answers, nothing is quoted. */
 const fieldWord = (field: string): string => (field.endsWith('=…') ? field : shellWord(field))
 
-const CONFLICTS = { mine: 'keep-mine', theirs: 'take-theirs', merge: 'merge' } as const
-
 function rollbackWords({ paths, tasks, filesOnly, keepGit, conflicts }: Omit<StepOf<'undo'>, 'next' | 'plan'>): Words {
   return [
     ...listed('files', paths?.map(shellWord)),
     ...listed('tasks', tasks),
     ...flag('files-only', filesOnly),
     ...flag('keep-git', keepGit),
-    ...(conflicts === undefined ? [] : [`--${CONFLICTS[conflicts]} all`]),
+    ...(conflicts === undefined ? [] : [`--${conflicts} all`]),
   ]
 }
 

@@ -51,7 +51,7 @@ it('a question that pauses the plan is answered with the command as it is printe
 it('of edits, each answer says what it means', () => {
   expect(commands({ type: 'edits', paths: ['x'] } as Waiting['asks'])).toEqual([
     'planfold choose demo a keep    keep the edits and continue with them',
-    'planfold choose demo a take    revert to before the task; the edits are backed up',
+    'planfold choose demo a take    take the version from before the task; the edits are backed up',
     'planfold choose demo a merge   keep the edits, remove what the task wrote',
     'for a single file: --keep PATH, --take PATH or --merge PATH',
   ])

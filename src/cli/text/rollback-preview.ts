@@ -181,7 +181,7 @@ function wordsFor(
   const since = `${CONFLICTS[conflict]}, not by the plan${isRunning ? ', or by a running task' : ''}`
   if (will === 'leave') return [word, `${why ?? ''}; ${since}`.replace(/^; /, '')]
   if (choice === null) return [word, since]
-  if (choice === 'mine') return ['keep', `${since}; your version is kept`]
+  if (choice === 'keep') return ['keep', `${since}; your version is kept`]
   if (choice === 'merge') return ['merge', `${since}; your version is backed up`]
   return [word, `${since}; ${conflict === 'gone' ? 'it is restored' : 'your version is backed up'}`]
 }
@@ -214,11 +214,8 @@ export function nextCommands({
   const [first, second] = undecided({ command, ...asked })
   const each = second === undefined && first !== undefined ? shellWord(first.path) : 'all'
   return [
-    { run: `${command} --keep-mine ${each}`, means: 'keep the current file' },
-    {
-      run: `${command} --take-theirs ${each}`,
-      means: `revert ${second === undefined ? 'it' : 'them'} anyway; the current version is backed up`,
-    },
+    { run: `${command} --keep ${each}`, means: 'keep the current file' },
+    { run: `${command} --take ${each}`, means: 'take the earlier version; the current one is backed up' },
     { run: `${command} --merge ${each}`, means: 'merge both where there is no conflict' },
   ]
 }

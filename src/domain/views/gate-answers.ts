@@ -73,7 +73,7 @@ export function gateAnswers(
         },
         {
           answer: 'take',
-          means: 'revert to before the task; the edits are backed up',
+          means: 'take the version from before the task; the edits are backed up',
           step: next('choose', { ...of, option: 'take' }),
         },
         {
@@ -161,11 +161,11 @@ export function rollbackAnswers(
   }
   return [
     { answer: 'again', means: 'try it again', step: step() },
-    { answer: 'mine', means: 'keep files that were edited since', step: step('mine') },
+    { answer: 'keep', means: 'keep files that were edited since', step: step('keep') },
     {
-      answer: 'theirs',
-      means: "use the checkpoint's versions; yours are backed up",
-      step: step('theirs'),
+      answer: 'take',
+      means: "take the checkpoint's versions; yours are backed up",
+      step: step('take'),
     },
     { answer: 'merge', means: 'merge where there is no conflict', step: step('merge') },
     { answer: 'leave', means: 'stop here', step: next('note', { plan, reason: 'why' }) },

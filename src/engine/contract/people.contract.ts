@@ -78,6 +78,11 @@ export function peopleContract(what: string, setup: Setup): void {
       expect(await ana.engine.killSwitch.lift()).toMatchObject({ by: 'ben' })
       expect(await ana.engine.killSwitch.lift()).toBeNull()
       await ana.does(id, { type: 'resume' })
+      // Without a reason, nothing is said about one.
+      expect(await ben.engine.killSwitch.halt(null)).toMatchObject({ by: 'ben', reason: null })
+      expect((await ana.isRefused(id, { type: 'claim' })).message).toBe('everything was halted by ben')
+      expect(await ana.engine.ask({ type: 'summary', plan: id })).toMatchObject({ reason: 'halted by ben' })
+      expect(await ben.engine.killSwitch.lift()).toMatchObject({ reason: null })
     })
 
     test('sessions and goals are small streams of their own', async () => {

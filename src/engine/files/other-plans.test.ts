@@ -94,7 +94,7 @@ describe('what other plans completed since the files of a task were captured', (
     const { id } = await run('p', [sh('a', 'echo a > one')])
     const lost = await run('lost', [sh('b', 'echo q > two', { write: ['two'], network: [] })])
     await removeChanges(rooms, lost.id)
-    expect(await submit({ type: 'rollback', to: '2', every: 'theirs' }, 'p')).toMatchObject({ ok: true })
+    expect(await submit({ type: 'rollback', to: '2', every: 'take' }, 'p')).toMatchObject({ ok: true })
     await worker.drive(id, { stop: new AbortController().signal })
     expect([existsSync(join(root, 'one')), existsSync(join(root, 'two'))]).toEqual([false, true])
   })
@@ -191,7 +191,7 @@ describe('what other plans completed since the files of a task were captured', (
       await submit({ type: 'decide', task: name('cut'), verdict: 'done', rationale: 'looked at it' }, 'q'),
     ).toMatchObject({ ok: true })
     // Also for whoever says that nobody else's work counts.
-    expect(await submit({ type: 'rollback', filesOnly: true, every: 'theirs' }, 'q')).toMatchObject({ ok: true })
+    expect(await submit({ type: 'rollback', filesOnly: true, every: 'take' }, 'q')).toMatchObject({ ok: true })
     await worker.drive(q, { stop: new AbortController().signal })
     expect([existsSync(join(root, 'p.txt')), existsSync(join(root, 'q.txt'))]).toEqual([true, false])
   })

@@ -278,7 +278,7 @@ function objection({ preview }: Worked, ask: AdoptAsk, name: string): Refusal | 
   return refuse(
     'conflict',
     `${shown.join(', ')}${more} changed here since '${name}' was forked; nothing was changed`,
-    'choose for each: --keep-mine PATH, --take-theirs PATH or --merge PATH',
+    'choose keep, take or merge for each',
     paths,
   )
 }

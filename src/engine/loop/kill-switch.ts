@@ -4,6 +4,7 @@
 
 import { advise, next } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
+import { haltedBy } from '../../domain/phrases.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Store } from '../../stores/store.ts'
@@ -38,7 +39,7 @@ export function refuseHalted(rooms: Rooms, { rights }: Caller, order: Order['typ
       : rights.has('administer')
         ? advise`to lift that: ${next('lift-halt')}`
         : 'stop working; an authorised person will lift it, then you can continue'
-  return refuse('not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, hint)
+  return refuse('not-ready', `everything was ${haltedBy(halt)}`, hint)
 }
 
 /** For whoever administers all plans; everybody may look. */
@@ -63,7 +64,7 @@ function requireHalting(caller: Caller): void {
 }
 
 /** Said twice, the first who said it stands; plans that began in between are paused too. */
-async function halt({ store, clock }: Rooms, reason: string, by: Actor): Promise<Halted> {
+async function halt({ store, clock }: Rooms, reason: string | null, by: Actor): Promise<Halted> {
   const said = haltOf({ store }) ?? { by, at: clock.now(), reason }
   store.blobs.pin(PIN, JSON.stringify(said))
   const already = (await plansOf(store, ['paused'])).map(({ name }) => name)
@@ -85,8 +86,8 @@ function lift({ store }: Rooms): Halt | null {
 }
 
 export async function pauseHalted(store: Store, plan: PlanId, halt: Halt): Promise<Refusal | null> {
-  const reason = `halted by ${halt.by}: ${halt.reason}`
-  const updated = await store.update(plan, { type: 'pause', reason, force: true }, { actor: halt.by as Actor })
+  const command = { type: 'pause', reason: haltedBy(halt), force: true } as const
+  const updated = await store.update(plan, command, { actor: halt.by as Actor })
   return updated.ok ? null : updated.refusal
 }
 

@@ -51,10 +51,10 @@ type Choices = Pick<Extract<Order, { readonly type: 'rollback' }>, 'choices' | '
 const SCOPE = { write: ['*.txt'] }
 
 test.each<[string, Partial<TaskDefinition>, Choices, readonly (string | null)[]]>([
-  ['keeps what is to be kept', SCOPE, { choices: { 'a.txt': 'mine', 'new.txt': 'mine' } }, HALF],
+  ['keeps what is to be kept', SCOPE, { choices: { 'a.txt': 'keep', 'new.txt': 'keep' } }, HALF],
   ['merges', SCOPE, { every: 'merge' }, HALF],
-  ['takes all away', SCOPE, { every: 'theirs' }, BEFORE],
-  ['without a scope, keeps one and takes the other away', {}, { choices: { 'a.txt': 'mine' }, every: 'theirs' }, ONE],
+  ['takes all away', SCOPE, { every: 'take' }, BEFORE],
+  ['without a scope, keeps one and takes the other away', {}, { choices: { 'a.txt': 'keep' }, every: 'take' }, ONE],
 ])('%s, and can be undone', async (_what, task, choices, then) => {
   await inHand(task)
   expect(await place.submit(rollback)).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
@@ -72,7 +72,7 @@ test.each<[string, Partial<TaskDefinition>, Choices, readonly (string | null)[]]
 test('keeps what is named, also when the claim has run out and nobody has noticed', async () => {
   const plan = await inHand(SCOPE, 1)
   await expect.poll(() => place.rooms.store.claims.lapsed(plan), { interval: 1, timeout: 120_000 }).toHaveLength(1)
-  await carryOut({ ...rollback, choices: { 'a.txt': 'mine' } })
+  await carryOut({ ...rollback, choices: { 'a.txt': 'keep' } })
   expect(texts()).toEqual(ONE)
   await carryOut({ type: 'undo' })
   expect(texts()).toEqual(HALF)

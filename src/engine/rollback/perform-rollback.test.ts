@@ -111,7 +111,7 @@ describe('going back', () => {
     const edited = hash()
     expect(await roll({ type: 'rollback' })).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
     expect(hash()).toBe(edited)
-    expect(await roll({ type: 'rollback', every: 'mine' })).toMatchObject({
+    expect(await roll({ type: 'rollback', every: 'keep' })).toMatchObject({
       type: 'rollback.finished',
       left: [{ path: 'a', reason: 'kept: edited since', kept: true }],
     })
@@ -149,7 +149,7 @@ describe('going back', () => {
     ])
     const answer = await roll({ type: 'rollback' })
     expect(answer).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
-    expect(await roll({ type: 'rollback', choices: { x: 'theirs', y: 'mine' } })).toMatchObject({ paths: 1 })
+    expect(await roll({ type: 'rollback', choices: { x: 'take', y: 'keep' } })).toMatchObject({ paths: 1 })
     expect(existsSync(path('x'))).toBe(false)
     expect(text('y')).toBe('y\n')
   })
@@ -208,7 +208,7 @@ describe('going back', () => {
     await place.run([sh('t', 'echo t > f', { compensate: { type: 'run', command: { script: undo } } })])
     expect(await roll({ type: 'rollback' })).toMatchObject({ type: 'rollback.stopped', conflicts: ['f'] })
     expect(text('f')).toBe('t\nby-hand\n')
-    expect(await roll({ type: 'rollback', every: 'theirs' })).toMatchObject({
+    expect(await roll({ type: 'rollback', every: 'take' })).toMatchObject({
       type: 'rollback.finished',
       paths: 1,
       kept: [{ path: 'f', sha256: expect.any(String) }],
@@ -288,7 +288,7 @@ describe('going back', () => {
     await decideT('again')
     expect(await place.statuses()).toMatchObject({ plan: 'completed' })
     // Only what somebody put there is asked about.
-    expect(await roll({ type: 'rollback', choices: { go: 'mine' } })).toMatchObject({
+    expect(await roll({ type: 'rollback', choices: { go: 'keep' } })).toMatchObject({
       type: 'rollback.finished',
       paths: 3,
     })
@@ -304,7 +304,7 @@ describe('going back', () => {
     const asked = await roll({ type: 'rollback' })
     expect(asked).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
     expect(JSON.stringify(asked)).toMatch(/"own".*"x"/)
-    expect(await roll({ type: 'rollback', choices: { own: 'mine', x: 'mine' } })).toMatchObject({ paths: 4 })
+    expect(await roll({ type: 'rollback', choices: { own: 'keep', x: 'keep' } })).toMatchObject({ paths: 4 })
     expect([statSync(path('own')).mode & 0o777, existsSync(path('x')), existsSync(path('d'))]).toEqual([
       0o700,
       true,

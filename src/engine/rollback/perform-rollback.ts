@@ -210,7 +210,7 @@ const ownChoice = (
   { because }: RollbackUnderWay,
   path: string,
   doubted: ReadonlyMap<string, string>,
-): Choice | undefined => (because === 'failure' && doubted.has(path) ? 'mine' : undefined)
+): Choice | undefined => (because === 'failure' && doubted.has(path) ? 'keep' : undefined)
 
 function doubtAbout({ because }: RollbackUnderWay, { doubted }: Written, path: string): { readonly reason?: string } {
   const plan = because === 'failure' ? doubted.get(path) : undefined
@@ -223,12 +223,12 @@ export function choiceFor(
   path: string,
 ): Choice | undefined {
   const own = choices !== undefined && Object.hasOwn(choices, path) ? choices[path] : undefined
-  return own ?? every ?? (force === true ? 'theirs' : undefined)
+  return own ?? every ?? (force === true ? 'take' : undefined)
 }
 
 /** Named, and chosen to stay: also where nobody but the plan has worked. */
 const isKept = ({ choices }: Pick<RollbackUnderWay, 'choices'>, path: string): boolean =>
-  choices !== undefined && Object.hasOwn(choices, path) && choices[path] === 'mine'
+  choices !== undefined && Object.hasOwn(choices, path) && choices[path] === 'keep'
 
 /** A rollback of some files or some tasks leaves refs alone. */
 export const touchesGit = (under: Pick<RollbackUnderWay, 'keepGit' | 'filesOnly' | 'paths' | 'tasks'>): boolean =>

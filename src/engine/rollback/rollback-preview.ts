@@ -153,7 +153,7 @@ export function objection(worked: Worked, plan: string): Refusal | null {
     return refuse(
       'conflict',
       `somebody${undecided.every(({ why }) => why !== undefined) ? ', perhaps another plan,' : ''} has worked on ${shown.join(', ')}${more} since; nothing was changed`,
-      'choose for each: --keep-mine PATH, --take-theirs PATH or --merge PATH',
+      'choose keep, take or merge for each',
       undecided.map(({ path }) => path),
     )
   }

@@ -472,6 +472,16 @@ describe('what is wrong with them is told in place', () => {
       ["4:49 a field of type 'choice' needs 'choices' (add choices: [a, b])"],
     ],
     [
+      'choices of something else',
+      ONE(
+        'gate: { type: question, question: x, form: [{ name: a, choices: [b] }, { name: c, type: list, choices: [d] }] }',
+      ),
+      [
+        "4:60 'choices' is for a field of type 'choice', this one is 'text' (add type: choice, or remove 'choices:')",
+        "4:99 'choices' is for a field of type 'choice', this one is 'list' (write type: choice, or remove 'choices:')",
+      ],
+    ],
+    [
       'a default that is no answer',
       ONE('gate: { type: question, question: x, form: [{ name: a, type: number, default: no }] }'),
       ["4:83 the default is not a valid answer: 'a' must be a number (give a number)"],

@@ -99,7 +99,9 @@ function* fieldRules(field: Raw, path: Path): Generator<DocumentFault> {
       yield stray(
         [...path, key],
         `'${key}' is for a field of type '${only}', this one is '${type}'`,
-        `remove '${key}:'`,
+        field.type === undefined
+          ? `add type: ${only}, or remove '${key}:'`
+          : `write type: ${only}, or remove '${key}:'`,
       )
   if (type === 'choice' && !Object.hasOwn(field, 'choices'))
     yield { path, message: "a field of type 'choice' needs 'choices'", hint: 'add choices: [a, b]' }

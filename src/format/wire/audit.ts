@@ -115,9 +115,9 @@ export const note = wire(
   }),
 )
 
-const halt = { by: z.string(), at: time, reason: z.string() }
+const halt = { by: z.string(), at: time, reason: z.string().nullable() }
 export const halted = wire(z.strictObject({ halted: z.boolean(), halt: z.strictObject(halt).nullable() }), 'Halt')
-export const haltBody = wire(z.strictObject({ reason: reason.min(1) }))
+export const haltBody = wire(z.strictObject({ reason: reason.min(1).nullable() }))
 export const haltDone = wire(
   z.strictObject({
     ...halt,

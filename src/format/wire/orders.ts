@@ -2,6 +2,7 @@
 // (hashes, tokens, what was written) have no place here, so nobody can claim them.
 
 import { z } from 'zod'
+import { EDIT_CHOICES } from '../../domain/event.ts'
 import { isSha256, type PlanId, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { planDocument, taskDocument } from './definition.ts'
@@ -84,6 +85,8 @@ const imported = z.strictObject({
   routedBy: tasks.exactOptional(),
 })
 
+const editChoice = z.enum(EDIT_CHOICES)
+
 const decision = {
   task,
   verdict: z.enum(['approved', 'rejected', 'done', 'again', 'pushed-back', 'chosen', 'answered', 'skipped']),
@@ -91,15 +94,14 @@ const decision = {
   hash: sha256.exactOptional(),
   until: z.number().exactOptional(),
   option: text.exactOptional(),
-  choices: z.record(z.string(), z.enum(['keep', 'take', 'merge'])).exactOptional(),
+  choices: z.record(z.string(), editChoice).exactOptional(),
   answers: jsonObject.exactOptional(),
   to: task.exactOptional(),
 }
 
-const side = z.enum(['mine', 'theirs', 'merge'])
 const choosing = {
-  choices: z.record(z.string(), side).exactOptional(),
-  every: side.exactOptional(),
+  choices: z.record(z.string(), editChoice).exactOptional(),
+  every: editChoice.exactOptional(),
   force: yes.exactOptional(),
   keepGit: yes.exactOptional(),
 }
@@ -214,12 +216,12 @@ export const ORDERS = {
   restore: of('restore', {
     paths: z.array(text).min(1).max(LIST_MAX),
     hash: reference.exactOptional(),
-    every: side.exactOptional(),
+    every: editChoice.exactOptional(),
   }),
   adopt: of('adopt', {
     into: reference.exactOptional(),
-    choices: z.record(z.string(), side).exactOptional(),
-    every: side.exactOptional(),
+    choices: z.record(z.string(), editChoice).exactOptional(),
+    every: editChoice.exactOptional(),
     keepFolder: yes.exactOptional(),
     removeIgnored: yes.exactOptional(),
   }),

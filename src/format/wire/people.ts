@@ -1,6 +1,7 @@
 // What waits for a person's decision in a plan, and the answers to it.
 
 import { z } from 'zod'
+import { EDIT_CHOICES } from '../../domain/event.ts'
 import { lowerField } from '../plan/document-to-definition.ts'
 import { field, LIST_MAX } from '../plan/schema-gates.ts'
 import { document, instant, map, moved, page, reason, time } from './field-schemas.ts'
@@ -81,11 +82,16 @@ const questionShape = z.strictObject({
 })
 export const question = wire(questionShape, 'Question')
 export const questions = wire(page(questionShape))
+/** A list may name what can be in it. */
+const isChoice = ({ type = 'text', choices }: z.infer<typeof field>): boolean =>
+  choices === undefined || type !== 'text'
+const NO_CHOICE = { message: 'is text, and the field has choices', params: { hint: 'add "type": "choice"' } }
+
 export const newQuestion = wire(
   z.strictObject({
     text: z.string().min(1).max(10_000),
     form: z
-      .array(field.transform(lowerField))
+      .array(field.refine(isChoice, { path: ['type'], ...NO_CHOICE }).transform(lowerField))
       .min(1)
       .max(LIST_MAX)
       .optional()
@@ -229,7 +235,7 @@ export const chooseBody = wire(
     hash: gateHash,
     option: z.string().min(1).max(200).meta({ description: 'Of `edits`: keep, take or merge.' }),
     choices: z
-      .record(z.string().min(1).max(4096), z.enum(['keep', 'take', 'merge']))
+      .record(z.string().min(1).max(4096), z.enum(EDIT_CHOICES))
       .optional()
       .meta({ description: 'Of `edits`: another choice for single paths.' }),
   }),

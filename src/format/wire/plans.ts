@@ -2,6 +2,7 @@
 // client sends beside them is kept and shown again under `extra`.
 
 import { z } from 'zod'
+import { EDIT_CHOICES } from '../../domain/event.ts'
 import { isReadable } from '../dialects/planstore/plan-steps-words.ts'
 import { planJsonSchema } from '../plan/json-schema.ts'
 import { draftingLimits } from './budget.ts'
@@ -68,7 +69,7 @@ export const verbDone = wire(
   }),
 )
 
-const choice = z.enum(['mine', 'theirs', 'merge'])
+const choice = z.enum(EDIT_CHOICES)
 const rollback = z.strictObject({
   checkpoint_id: z.string().min(1).max(300).optional().meta({ description: 'A checkpoint by its name.' }),
   to: z

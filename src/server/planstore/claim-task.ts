@@ -2,6 +2,7 @@
 // it, and never believed.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
+import { haltedBy } from '../../domain/phrases.ts'
 import { claimable } from '../../operations/claim-task.ts'
 import { findPlan } from '../find-plan.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
@@ -68,7 +69,7 @@ export async function claimNext(call: Asking, ask: NextAsk) {
   if (within !== null && isProblem(within)) return within
   const halt = await call.engine.killSwitch.halted()
   if (halt !== null)
-    return problem(409, 'not-ready', `everything was halted by ${halt.by}: ${halt.reason}`, {
+    return problem(409, 'not-ready', `everything was ${haltedBy(halt)}`, {
       hint: 'stop working; an authorised person will lift it, then you can continue',
     })
   const again = call.once === undefined ? null : await claimedBefore(call, call.once)

@@ -153,6 +153,12 @@ describe('questions', () => {
     expect((await service.ask('GET', at)).body).toEqual(done.body)
     expect((await service.ask('GET', `/plans/${id}/questions/none`)).status).toBe(404)
     expect((await service.ask('POST', `/plans/${id}/questions`, { text: 'x', task: 'nobody' })).status).toBe(404)
+    const open = { text: 'x', form: [{ name: 'region', choices: ['eu', 'us'] }] }
+    const refused = await service.ask('POST', `/plans/${id}/questions`, open)
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+      422,
+      expect.stringContaining('add \\"type\\": \\"choice\\"'),
+    ])
   })
 })
 

@@ -255,10 +255,10 @@ describe('going back', () => {
     expect(stopped.status).toBe(409)
     expect(stopped.body).toMatchObject({
       conflicts: [{ path: 'back.txt', conflict: 'edited since' }],
-      choices: ['mine', 'theirs', 'merge'],
+      choices: ['keep', 'take', 'merge'],
     })
     expect(readFileSync(file, 'utf8')).toBe('somebody else')
-    const done = await service.ask('POST', `/plan/${plan}/rollback`, { every: 'theirs' })
+    const done = await service.ask('POST', `/plan/${plan}/rollback`, { every: 'take' })
     expect(done.status).toBe(202)
     expect(done.body).toMatchObject({ status: 'rollback_started', plan_id: plan, checkpoint_id: null })
     await drive(plan)

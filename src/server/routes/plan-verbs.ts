@@ -50,7 +50,7 @@ import { archivePlan } from './plans.ts'
 
 type Foretold = Extract<RollbackPreview, { readonly ok: true }>
 
-const CHOICES = ['mine', 'theirs', 'merge'] as const
+const CHOICES = ['keep', 'take', 'merge'] as const
 
 /** Both say where to; only one of them may. */
 function askOf(body: RollbackBody): RollbackAsk | Problem {
@@ -105,7 +105,7 @@ function showPreview({ plan, name }: { plan: string; name: string }, preview: Fo
 function conflicting(conflicts: readonly FilePreview[]): Problem {
   const many = conflicts.length === 1 ? 'one path' : `${conflicts.length} paths`
   return problem(409, 'conflict', `nothing was changed: somebody has worked on ${many} since`, {
-    hint: 'choose with "choices": {path: "mine" | "theirs" | "merge"}, or for all of them with "every"',
+    hint: 'choose with "choices": {path: "keep" | "take" | "merge"}, or for all of them with "every"',
     more: { conflicts: onWire(conflicts), choices: CHOICES },
   })
 }

@@ -77,7 +77,7 @@ test(
       }
       const { changes } = await diff(before.manifest, (await snapshot()).manifest)
       const person = await editor(ground.root, round + 1, 60)
-      const choices = changes.map(({ path }) => [path, 'theirs'] as const)
+      const choices = changes.map(({ path }) => [path, 'take'] as const)
       person.go()
       // Begins a little earlier or later each time.
       for (let wait = round % 7; wait > 0; wait--) await new Promise(resolve => setImmediate(resolve))

@@ -148,14 +148,14 @@ test(
       // Done before the rollback begins, begun together, or somewhere between.
       if (round % 3 === 0) await human.told()
       const named = new Set<string>()
-      const choices = new Map<string, 'theirs'>()
+      const choices = new Map<string, 'take'>()
       let answer: RolledBack
       for (let calls = 1; ; calls++) {
         answer = await snapshots.rollback(before.manifest, written(changes), { choices })
         if (answer.ok) break
         expect(answer.conflicts?.length, JSON.stringify(answer)).toBeGreaterThan(0)
         met.refused++
-        for (const { path } of answer.conflicts!) choices.set(path, 'theirs')
+        for (const { path } of answer.conflicts!) choices.set(path, 'take')
         expect(calls).toBeLessThan(CALLS_MAX)
       }
       for (const { path } of [...answer.left, ...answer.kept, ...answer.changed]) named.add(path)

@@ -67,9 +67,9 @@ export async function prepare(
     const path = preview.path
     if (preview.why !== undefined) left.push({ path, reason: preview.why })
     if (preview.will === 'leave' || !('entry' in have) || !('entry' in want)) continue
-    const choice = preview.conflict === undefined ? 'theirs' : choices.get(path)
-    if (choice === 'mine') left.push({ path, reason: `kept: ${preview.conflict}`, kept: true })
-    else if (choice === 'theirs') steps.push({ path, have: have.entry, want: want.entry, ...apartOf(each) })
+    const choice = preview.conflict === undefined ? 'take' : choices.get(path)
+    if (choice === 'keep') left.push({ path, reason: `kept: ${preview.conflict}`, kept: true })
+    else if (choice === 'take') steps.push({ path, have: have.entry, want: want.entry, ...apartOf(each) })
     else {
       const join = await joinTexts(room.blobs, each)
       if (join === null) left.push({ path, reason: 'the edits do not merge cleanly' })
@@ -174,7 +174,7 @@ function demandAside(root: HeldFolder): void {
 function wanted(assessed: readonly Assessed[], choices: ReadonlyMap<string, Choice>): ReadonlySet<Sha256> {
   const taken = assessed.filter(({ preview }) => {
     if (preview.will === 'leave') return false
-    return preview.conflict === undefined || choices.get(preview.path) === 'theirs'
+    return preview.conflict === undefined || choices.get(preview.path) === 'take'
   })
   return new Set(
     taken.flatMap(({ want }) => ('entry' in want && want.entry?.type === 'file' ? [want.entry.sha256] : [])),
@@ -221,6 +221,6 @@ function undecided(paths: readonly string[]) {
   return failure(
     'policy',
     `somebody has worked on ${shown.join(', ')}${more} since; nothing was changed`,
-    'choose for each: keep mine, take theirs, or merge',
+    'choose keep, take or merge for each',
   )
 }

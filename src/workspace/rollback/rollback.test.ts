@@ -125,7 +125,7 @@ test('regression 35: no write set leads out of the root, by dots, links, absolut
   ]
   for (const path of paths) {
     for (const left of [null, { type: 'link', target: 'x' } as const]) {
-      const answer = await snapshots.rollback(manifest, [[path, left]], { choices: [[path, 'theirs']] })
+      const answer = await snapshots.rollback(manifest, [[path, left]], { choices: [[path, 'take']] })
       expect(answer.ok && answer.changed, path).toEqual([])
     }
     expect(shellHash(outside)).toBe(wanted)
@@ -140,9 +140,9 @@ test('regression 35: no write set leads out of the root, by dots, links, absolut
       ],
       {
         choices: [
-          ['a', 'theirs'],
-          ['d', 'theirs'],
-          ['d/x', 'theirs'],
+          ['a', 'take'],
+          ['d', 'take'],
+          ['d/x', 'take'],
         ],
       },
     ),

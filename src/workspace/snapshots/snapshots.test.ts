@@ -201,10 +201,10 @@ test('P32 what a person did since stops the rollback with a list; each choice do
 
   const back = await rollback(before.manifest, changes, [
     ['clash', 'merge'],
-    ['gone', 'theirs'],
+    ['gone', 'take'],
     ['merge', 'merge'],
-    ['mode', 'mine'],
-    ['new', 'theirs'],
+    ['mode', 'keep'],
+    ['new', 'take'],
   ])
   expect(back.merged).toEqual(['merge'])
   expect(back.left).toEqual([
@@ -250,7 +250,7 @@ test('a folder turned into a link leads a rollback nowhere', async () => {
   fs.renameSync(join(ground.root, 'src'), join(ground.base, 'away'))
   fs.symlinkSync('other', join(ground.root, 'src'))
   const stands = shellHash(ground.root)
-  const answer = await snapshots.rollback(before.manifest, written(changes), { choices: [['src/a', 'theirs']] })
+  const answer = await snapshots.rollback(before.manifest, written(changes), { choices: [['src/a', 'take']] })
   expect(must(answer).left).toEqual([{ path: 'src/a', reason: 'its folder is no longer a folder' }])
   expect(shellHash(ground.root)).toBe(stands)
 })

@@ -95,7 +95,7 @@ export class People {
         return
     }
     // A question about files: of a rollback, or before files of a task are set back.
-    const words = item.answers.map(({ answer }) => answer).filter(answer => /mine|theirs|merge|keep|take/.test(answer))
+    const words = item.answers.map(({ answer }) => answer).filter(answer => /merge|keep|take/.test(answer))
     const answer = words.length === 0 ? (item.answers[0]?.answer ?? 'again') : this.#random.pick(words)
     this.decisions.push({ plan: name, task, type: asks.type, answer, asked: JSON.stringify(item), at: Date.now() })
     const said = await this.#cli.say('inbox', 'answer', item.id, answer, '-m', 'looked at it')

@@ -34,7 +34,7 @@ test('a login is lent only with a person’s yes, after the risk was said; it is
   expect(await list()).toMatchObject({ claude: 'possible', opencode: null })
   expect(await allow('claude', {})).toMatchObject({ exit: 'usage' })
   const nobody = await allow('claude', { login: true })
-  expect(nobody).toMatchObject({ exit: 'usage' })
+  expect(nobody).toMatchObject({ exit: 'not-confirmed' })
   expect(nobody.stderr).toContain('nobody is at a terminal')
   expect(await allow('claude', { login: true }, { keys: 'n' })).toMatchObject({ exit: 'declined' })
   expect(file).toThrow()

@@ -5,7 +5,7 @@ import type { AgentName } from '../../../domain/plan-rules/agent-request.ts'
 import { loginOf, setLogin } from '../../../operations/agents/agent-login.ts'
 import { answer } from '../../answer.ts'
 import type { Context } from '../../context.ts'
-import { CliError, EXIT, usage } from '../../exit.ts'
+import { CliError, EXIT, notConfirmed, usage } from '../../exit.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { done, personOf, placeOf } from '../policy/policy.ts'
 
@@ -34,7 +34,7 @@ async function agree(context: Context, agent: AgentName, login: AgentLogin, isSa
   if (!context.settings.json) context.stderr.write(`${risk(agent, login).join('\n')}\n`)
   if (isSaid) return
   if (context.terminal === null || context.settings.json)
-    throw usage('nothing was allowed: nobody is at a terminal to be asked', 'add --yes if you agree to this')
+    throw notConfirmed('nothing was allowed: nobody is at a terminal to be asked', 'add --yes if you agree to this')
   if (!(await confirm(context, `Lend ${agent} your login?`)))
     throw new CliError(EXIT.refused, 'declined', 'nothing was allowed')
 }

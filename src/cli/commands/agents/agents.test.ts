@@ -41,7 +41,7 @@ test('install shows what it would write, and asks', async () => {
   expect(shown.stdout).toContain('  +    "planfold": {\n')
   expect(shown.stdout).toContain('1 file would be written')
   const nobody = await place.say(context => install(context, 'gemini', {}))
-  expect(nobody).toMatchObject({ exit: 'usage' })
+  expect(nobody).toMatchObject({ exit: 'not-confirmed' })
   expect(nobody.stderr).toContain('nobody is at a terminal')
   const no = await place.say(context => install(context, 'gemini', {}), { keys: 'n' })
   expect(no).toMatchObject({ exit: 'declined' })

@@ -22,7 +22,7 @@ import { recordFolder } from '../../../operations/install/install-record.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import type { Context } from '../../context.ts'
-import { CliError, EXIT, usage } from '../../exit.ts'
+import { CliError, EXIT, notConfirmed, usage } from '../../exit.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { VERSION } from '../../version.ts'
 
@@ -91,7 +91,7 @@ async function carryOut(
   if (options.dryRun === true) return false
   if (changes.length > 0 && options.yes !== true) {
     if (context.terminal === null || context.settings.json)
-      throw usage(
+      throw notConfirmed(
         'nothing was written: nobody is at a terminal to be asked',
         'add --yes to write this, or --dry-run to only see it',
       )

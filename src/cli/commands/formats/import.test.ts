@@ -192,6 +192,15 @@ describe('import', () => {
     expect(await bring('one.md')).toMatchObject({ exit: 0, stderr: expect.stringContaining('read as backlog-md') })
   })
 
+  it('a checklist says that its tasks wait for each other, and how they do not', async () => {
+    const inOrder = 'the tasks run one after the other, as they are listed; an indented line `Depends: none` below one'
+    await writeFile(join(folder, 'list.md'), '- [ ] one\n- [ ] two\n- [ ] three\n')
+    expect((await bring('list.md', { name: 'chained' })).stderr).toContain(inOrder)
+    await writeFile(join(folder, 'free.md'), '- [ ] one\n- [ ] two\n  Depends: none\n- [ ] three\n')
+    expect((await bring('free.md', { name: 'free' })).stderr).not.toContain(inOrder)
+    expect((await give('free', { to: 'yaml' })).stdout).not.toContain('needs:')
+  })
+
   it('a canonical document is kept verbatim, too', async () => {
     const text = '# mine\r\nplanfold: 1\r\ntasks: [{id: a}]\r\n'
     await writeFile(join(folder, 'mine.yaml'), text)

@@ -4,7 +4,7 @@
 import type { Composed } from '../../../compose.ts'
 import { isPlanName, type PlanId, type PlanName } from '../../../domain/id.ts'
 import { numberOf } from '../../../domain/phrases.ts'
-
+import type { TaskDefinition } from '../../../domain/plan.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
 import type { Dialect } from '../../../format/dialects/dialect.ts'
 import { createPlan } from '../../../operations/create-plan.ts'
@@ -34,10 +34,17 @@ export async function importPlan(context: Context, word: string, options: Import
     const made = await make(composed, file, options)
     const { dialect, ended } = file.told
     if (dialect !== null) printNote(context, `read as ${dialect}: ${tasks(file)}`)
+    if (dialect === 'markdown-checklist' && isChain(file.definition.tasks)) printNote(context, IN_ORDER)
     await goOnWithWork(context, composed, file, made)
     answer(
       context,
-      { ...made, dialect: dialect ?? 'planfold', tasks: allTasks(file.definition).length, ended: ended.size },
+      {
+        ...made,
+        dialect: dialect ?? 'planfold',
+        tasks: allTasks(file.definition).length,
+        ended: ended.size,
+        warnings: file.warnings.map(({ source: _, ...warning }) => warning),
+      },
       () =>
         made.status === 'draft'
           ? `${made.name} is a draft; start it with: planfold run ${made.name}`
@@ -46,6 +53,13 @@ export async function importPlan(context: Context, word: string, options: Import
     return EXIT.done
   })
 }
+
+const IN_ORDER =
+  'the tasks run one after the other, as they are listed; an indented line `Depends: none` below one of them makes all independent'
+
+const isChain = (tasks: readonly TaskDefinition[]): boolean =>
+  tasks.length > 1 &&
+  tasks.every(({ needs = [] }, at) => needs.length === Math.min(at, 1) && (at === 0 || needs[0] === tasks[at - 1]!.id))
 
 /** What somebody was working on stays in progress when the plan is started; in a draft nothing is. */
 async function goOnWithWork(context: Context, composed: Composed, file: PlanFile, made: Made): Promise<void> {

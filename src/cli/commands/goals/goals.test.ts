@@ -133,7 +133,7 @@ test('a recorded drafting is replayed without a request, and the same plan comes
   const replayed = dataOf(await planned([], { replay: 'a-second-name' }))
   expect(replayed).toMatchObject({ same: true, requests: 0, exchanges: 3, revision: 2, model: 'local/scripted' })
   expect(server.requests).toHaveLength(6)
-  await place.say(context => revise(context, 'a-second-name', undefined, { rationale: 'no', remove: 'review' }))
+  await place.say(context => revise(context, 'a-second-name', undefined, { message: 'no', remove: 'review' }))
   expect(dataOf(await planned([], { replay: 'a-second-name' }))).toMatchObject({ same: true, revision: 2 })
   await place.write('greet.sh', 'greet() { echo "bye $1"; }\n')
   const changed = await place.say(context => plan(context, [], { replay: 'a-second-name' }))

@@ -83,6 +83,29 @@ describe('a question in the middle of work', () => {
     expect(await waiting).toMatchObject({ answer: { answers: { ok: true } } })
   })
 
+  it('with choices but another type is refused, and the hint says which type it must be', async () => {
+    expect(() => fieldOf('region:eu,us')).toThrow(expect.objectContaining({ hint: 'write region:choice:eu,us' }))
+    expect(() => fieldOf('region:text:eu,us')).toThrow(expect.objectContaining({ hint: 'write region:choice:eu,us' }))
+    for (const [field, message, hint] of [
+      ['{ name: region, choices: [eu, us] }', "a field with choices has the type 'choice'", 'add type: choice'],
+      [
+        '{ name: region, type: text, choices: [eu, us] }',
+        "a field with choices has the type 'choice', not 'text'",
+        'write type: choice',
+      ],
+    ]) {
+      await here.write('form.yaml', `[${field}]`)
+      const asked = here.say(async context => {
+        await expect(ask(context, ['p', 'Which?'], { form: 'form.yaml' })).rejects.toMatchObject({
+          message: `form.yaml: field 1: ${message}`,
+          hint,
+        })
+        return 0
+      })
+      expect(await asked).toMatchObject({ exit: 0 })
+    }
+  })
+
   it('is refused when nobody could answer it, and when there is no such task', async () => {
     const say = (words: string[], field: string[]) => here.say(context => ask(context, words, { field }))
     expect((await say(['p', 'x'], ['a:strnig'])).exit).toBe('usage')

@@ -33,15 +33,14 @@ export function fieldOf(word: string): Field {
   if (parts === null || !isFieldName(name)) throw usage(`'${word}' is not a field`, HOW)
   if (!isType(type)) {
     const near = suggest(type, TYPES)
-    throw usage(
-      `'${type}' is not a field type`,
-      near === null ? `one of ${TYPES.join(', ')}` : `did you mean '${near}'?`,
-    )
+    const known = near === null ? `one of ${TYPES.join(', ')}` : `did you mean '${near}'?`
+    throw usage(`'${type}' is not a field type`, type.includes(',') ? `write ${name}:choice:${type}` : known)
   }
   const options = choices?.split(',').map(choice => choice.trim()) ?? []
   if (type === 'choice' && options.length === 0)
     throw usage(`'${name}' has nothing to choose from`, `write ${name}:choice:a,b,c`)
-  if (type !== 'choice' && choices !== undefined) throw usage(`only a choice has choices, not '${word}'`, HOW)
+  if (type !== 'choice' && choices !== undefined)
+    throw usage(`a field with choices has the type 'choice', not '${type}'`, `write ${name}:choice:${choices}`)
   const field: Field = {
     name,
     type,
@@ -81,13 +80,18 @@ function checked(value: unknown, where: string): Field {
   if (strange !== undefined) throw no(`'${strange}' is not a key of a field`)
   const { name, type, label, choices, optional, min, max, pattern } = field
   if (typeof name !== 'string' || !isFieldName(name)) throw no('has no name')
+  if (choices !== undefined && type !== 'choice')
+    throw usage(
+      `${where}: a field with choices has the type 'choice'${type === undefined ? '' : `, not '${type}'`}`,
+      `${type === undefined ? 'add' : 'write'} type: choice`,
+    )
   if (typeof type !== 'string' || !isType(type)) throw no(`'type' must be one of ${TYPES.join(', ')}`)
   if (label !== undefined && typeof label !== 'string') throw no("'label' must be a text")
   if (pattern !== undefined && typeof pattern !== 'string') throw no("'pattern' must be a text")
   if (optional !== undefined && optional !== true) throw no("'optional' is true or left out")
   for (const bound of [min, max]) if (bound !== undefined && typeof bound !== 'number') throw no('bounds are numbers')
   const hasChoices = Array.isArray(choices) && choices.length > 0 && choices.every(one => typeof one === 'string')
-  if (type === 'choice' ? !hasChoices : choices !== undefined) throw no("'choices' belong to a choice, and only there")
+  if (type === 'choice' && !hasChoices) throw no("a choice needs 'choices', a list of texts")
   return field as unknown as Field
 }
 

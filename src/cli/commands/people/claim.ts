@@ -13,6 +13,7 @@ import { type Context, withState } from '../../context.ts'
 import { EXIT, refused, usage } from '../../exit.ts'
 import { findPlanOrTask, findTask } from '../../find-target.ts'
 import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn, tellPeople } from '../../order.ts'
+import { refuseUnreadablePolicy } from '../../plan-file.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
@@ -50,7 +51,7 @@ export async function heartbeat(
 // person at the terminal is asked; without one, `--repeat` says that it is meant.
 
 export interface RetryOptions {
-  readonly reason?: string
+  readonly message?: string
   readonly repeat?: boolean
 }
 
@@ -58,7 +59,7 @@ export async function retry(
   context: Context,
   first: string,
   second: string | undefined,
-  { reason, repeat = false }: RetryOptions,
+  { message: reason, repeat = false }: RetryOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
@@ -70,7 +71,10 @@ export async function retry(
       const { message } = done.refusal
       if (await askYesNo(context, `${escapeForTerminal(message)}. Do it again?`)) done = await order(true)
     }
-    if (!done.ok) throw refused(done.refusal)
+    if (!done.ok) {
+      await refuseUnreadablePolicy(context, done.refusal)
+      throw refused(done.refusal)
+    }
     printAccepted(context, done)
     await remarkHowToGoOn(context, composed, done.plan)
     return EXIT.done
@@ -222,26 +226,26 @@ export async function release(
   context: Context,
   first: string,
   second: string | undefined,
-  options: { readonly reason?: string },
+  options: { readonly message?: string },
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
-    await orderAndTell(context, composed, plan, { type: 'release', task, ...options })
+    await orderAndTell(context, composed, plan, { type: 'release', task, reason: options.message })
     return EXIT.done
   })
 }
 
-// `planfold skip PLAN TASK --reason …`: passes over a task; whatever needs it goes on as if it were done.
+// `planfold skip PLAN TASK -m …`: passes over a task; whatever needs it goes on as if it were done.
 
 export async function skip(
   context: Context,
   first: string,
   second: string | undefined,
-  options: { readonly reason: string },
+  options: { readonly message: string },
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
-    await orderAndTell(context, composed, plan, { type: 'skip', task, reason: options.reason })
+    await orderAndTell(context, composed, plan, { type: 'skip', task, reason: options.message })
     return EXIT.done
   })
 }

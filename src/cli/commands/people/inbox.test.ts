@@ -181,7 +181,7 @@ tasks:
     expect((await here.say(context => rollback(context, 'p', { yes: true }))).exit).not.toBe(0)
     const stopped = (await items()).find(({ asks }) => asks.type === 'rollback')!
     expect(stopped).toMatchObject({ task: null, name: 'p' })
-    expect(stopped.answers.map(({ answer }) => answer)).toEqual(['again', 'mine', 'theirs', 'merge', 'leave'])
+    expect(stopped.answers.map(({ answer }) => answer)).toEqual(['again', 'keep', 'take', 'merge', 'leave'])
     expect(await here.say(context => answerInbox(context, stopped.id, 'leave', {}))).toMatchObject({ exit: 'usage' })
 
     await here.write('mended', '')

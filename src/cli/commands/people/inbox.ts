@@ -205,14 +205,7 @@ function whatOf({ asks, task, name }: Pick<InboxEntry, 'asks' | 'task' | 'name'>
 /** The same rollback once more, bound to the same files and tasks. */
 async function again(context: Context, composed: Composed, item: InboxEntry, word: string): Promise<number> {
   if (item.asks.type !== 'rollback') throw new Error('bug: only a rollback can be tried again here')
-  const choice: ChoiceOptions =
-    word === 'mine'
-      ? { keepMine: ['all'] }
-      : word === 'theirs'
-        ? { takeTheirs: ['all'] }
-        : word === 'merge'
-          ? { merge: ['all'] }
-          : {}
+  const choice: ChoiceOptions = word === 'keep' || word === 'take' || word === 'merge' ? { [word]: ['all'] } : {}
   return await goBack(context, composed, {
     plan: item.plan,
     name: item.name,

@@ -185,7 +185,7 @@ describe('a task that a revision removed', () => {
     await runs()
     await place.say(context => done(context, 'p', 'a', { output: ['n=1'] }))
     await place.write('plan.yaml', 'planfold: 1\nname: p\ntasks: [{ id: b }]\n')
-    expect(await place.say(context => revise(context, 'p', 'plan.yaml', { rationale: 'less' }))).toMatchObject({
+    expect(await place.say(context => revise(context, 'p', 'plan.yaml', { message: 'less' }))).toMatchObject({
       exit: 0,
     })
   })

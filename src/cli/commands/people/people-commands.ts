@@ -169,21 +169,21 @@ Examples:
     )
 
   taskCommand('retry', 'let a task run again; `resume` runs it')
-    .option('-m, --reason <text>', 'why')
+    .option('-m, --message <text>', 'why')
     .option('--repeat', 'also re-run completed tasks that are unsafe to repeat')
     .action((plan: string, task: string | undefined, options: RetryOptions) =>
       act(async context => (await import('./claim.ts')).retry(context, plan, task, options)),
     )
 
   taskCommand('release', 'give up a claim (also one of somebody else), so that the task can be claimed again')
-    .option('-m, --reason <text>', 'why')
-    .action((plan: string, task: string | undefined, options: { reason?: string }) =>
+    .option('-m, --message <text>', 'why')
+    .action((plan: string, task: string | undefined, options: { message?: string }) =>
       act(async context => (await import('./claim.ts')).release(context, plan, task, options)),
     )
 
   taskCommand('skip', 'skip a task')
-    .requiredOption('-m, --reason <text>', 'why')
-    .action((plan: string, task: string | undefined, options: { reason: string }) =>
+    .requiredOption('-m, --message <text>', 'why')
+    .action((plan: string, task: string | undefined, options: { message: string }) =>
       act(async context => (await import('./claim.ts')).skip(context, plan, task, options)),
     )
 

@@ -13,18 +13,15 @@ import { CliError, EXIT, usage } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
 import { orderAndTell, printAccepted, remarkHowToGoOn, submit } from '../../order.ts'
 
-/** What a halt without a reason is stored with; nobody is shown it. */
-export const NO_REASON = 'no reason was given'
-
 // `planfold halt`: the kill switch. Ends all work of all plans in this store; nothing begins until it is lifted.
 
 export interface HaltOptions {
-  readonly reason?: string
+  readonly message?: string
   readonly lift?: true
   readonly show?: true
 }
 
-export async function halt(context: Context, { reason, lift, show }: HaltOptions): Promise<number> {
+export async function halt(context: Context, { message, lift, show }: HaltOptions): Promise<number> {
   if (lift === true && show === true) throw usage('--lift and --show cannot be used together', 'use one of them')
   return await withState(context, { create: false }, async ({ engine }) => {
     if (show === true || lift === true) {
@@ -38,7 +35,7 @@ export async function halt(context: Context, { reason, lift, show }: HaltOptions
       )
       return EXIT.done
     }
-    const halted = await engine.killSwitch.halt(reason ?? NO_REASON)
+    const halted = await engine.killSwitch.halt(message ?? null)
     const { paused, already, left } = halted
     answer(context, { halted }, () => [
       words(halted),
@@ -53,20 +50,24 @@ export async function halt(context: Context, { reason, lift, show }: HaltOptions
 }
 
 const words = ({ by, at, reason }: Halt): string =>
-  `halted by ${escapeForTerminal(by)} at ${new Date(at).toISOString()}${reason === NO_REASON ? '' : `: ${escapeForTerminal(reason)}`}`
+  `halted by ${escapeForTerminal(by)} at ${new Date(at).toISOString()}${reason === null ? '' : `: ${escapeForTerminal(reason)}`}`
 
 // `planfold cancel [PLAN]`: ends a plan early. What was done and declares a compensation is compensated, last first; when
 // nobody drives the plan that happens here. `--force` skips it.
 
 export interface CancelOptions {
   readonly force?: boolean
-  readonly reason?: string
+  readonly message?: string
 }
 
-export async function cancel(context: Context, word: string | undefined, options: CancelOptions): Promise<number> {
+export async function cancel(
+  context: Context,
+  word: string | undefined,
+  { force, message: reason }: CancelOptions,
+): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, name } = await findPlan(composed.engine, word)
-    await orderAndTell(context, composed, plan, { type: 'cancel', ...options })
+    await orderAndTell(context, composed, plan, { type: 'cancel', force, reason })
     const summary = await composed.engine.ask({ type: 'summary', plan })
     if (summary === null || summary.endedAt !== null || summary.holder?.alive === true) return EXIT.done
     await drive(context, composed, { plan, name, since: summary.version, wait: false })
@@ -102,13 +103,14 @@ async function failedSince(
 // `--session`, every plan of the session that is under way.
 
 export interface PauseOptions {
-  readonly reason?: string
+  readonly message?: string
   readonly force?: true
   readonly session?: string
 }
 
 export async function pause(context: Context, word: string | undefined, options: PauseOptions): Promise<number> {
-  const { session, ...said } = options
+  const { session, force, message: reason } = options
+  const said = { force, reason }
   return await withState(context, { create: false }, async composed => {
     if (session !== undefined) {
       await demandSession(composed.engine, session, word)

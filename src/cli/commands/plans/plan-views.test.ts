@@ -208,7 +208,7 @@ describe('list', () => {
 describe('status while everything is halted', () => {
   test('says so, and by whom, and not how to lift it', async () => {
     await ran(CHOICE)
-    await place.say(context => halt(context, { reason: 'it drops tables' }))
+    await place.say(context => halt(context, { message: 'it drops tables' }))
     for (const word of [undefined, 'shop']) {
       const said = await text(context => status(context, word))
       expect(said).toMatch(

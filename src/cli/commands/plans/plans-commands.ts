@@ -175,7 +175,7 @@ run again; failed, undone and changed tasks are. A completed or cancelled plan s
     .argument('[plan]', OPTIONAL_PLAN)
     .option('--session <id>', 'pause all running plans of this session')
     .option('-f, --force', 'also stop unsafe tasks; you decide later whether they succeeded')
-    .option('-m, --reason <text>', 'why')
+    .option('-m, --message <text>', 'why')
     .action((word: string | undefined, options: PauseOptions) =>
       act(async context => (await import('./pause.ts')).pause(context, word, options)),
     )
@@ -183,7 +183,7 @@ run again; failed, undone and changed tasks are. A completed or cancelled plan s
   program
     .command('halt')
     .description('stop all plans now and block new work until --lift')
-    .option('-m, --reason <text>', 'why')
+    .option('-m, --message <text>', 'why')
     .option('--lift', 'allow work again; plans stay paused until you resume them')
     .option('--show', 'only show whether work is halted')
     .action((options: HaltOptions) => act(async context => (await import('./pause.ts')).halt(context, options)))
@@ -193,7 +193,7 @@ run again; failed, undone and changed tasks are. A completed or cancelled plan s
     .description('stop a plan for good and run the undo steps of completed tasks')
     .argument('[plan]', OPTIONAL_PLAN)
     .option('-f, --force', 'stop at once, without undo steps (`compensate:`)')
-    .option('-m, --reason <text>', 'why')
+    .option('-m, --message <text>', 'why')
     .action((word: string | undefined, options: CancelOptions) =>
       act(async context => (await import('./pause.ts')).cancel(context, word, options)),
     )

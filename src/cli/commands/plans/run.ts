@@ -7,16 +7,17 @@ import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
 import { PLAN_ENDED } from '../../../domain/status.ts'
 import { gateWords } from '../../../domain/views/gate-text.ts'
+import type { Diagnostic } from '../../../format/text/diagnostic.ts'
 import { continuationText, createOrder, type Revised, runPlan, type WentOn } from '../../../operations/run-plan.ts'
 import { type GoingOptions, type Summary, setGoing } from '../../../operations/start-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, printNote } from '../../answer.ts'
+import { answer, envelope, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
-import { CliError, EXIT, refused, usage } from '../../exit.ts'
+import { CliError, EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
-import { isFile, type PlanFile } from '../../plan-file.ts'
+import { isFile, type PlanFile, refuseUnreadablePolicy } from '../../plan-file.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { planWord } from '../../terminal/paint.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
@@ -51,7 +52,7 @@ export async function run(context: Context, word: string, options: RunOptions): 
     return await withState(context, { create: false }, async composed => {
       tellWarnings(context, composed)
       const { plan, name } = await findPlan(composed.engine, word)
-      await tellSurroundings(context, composed, plan)
+      printWarnings(context, await tellSurroundings(context, composed, plan))
       const since = await versionOf(composed, plan)
       const goOn = options.again === true ? {} : { goOn: { rationale: `run ${name}`, ...unsafeOf(options) } }
       return await startAndDrive(context, composed, { plan, name, since, ...goOn }, options)
@@ -62,21 +63,17 @@ export async function run(context: Context, word: string, options: RunOptions): 
   const { readFilledIn } = await import('../formats/template-new.ts')
   const file = await readFilledIn(context, word, options)
   refuseSketch(file)
-  await tellFileWarnings(context, file)
-  if (file.definition.policy?.sandbox === 'off')
-    printNote(context, 'warning: policy.sandbox is off: commands of this plan run with your permissions')
-  if (file.definition.policy?.gates !== undefined) {
-    const { unaskedLines } = await import('../../text/inbox-text.ts')
-    for (const line of unaskedLines(file.definition)) printNote(context, line)
-  }
+  const ofFile = [...(await tellFileWarnings(context, file)), ...(await tellLoosePolicy(context, file))]
   return await withState(context, { create: true }, async composed => {
     tellWarnings(context, composed)
     await refuseRepository(composed, file)
-    await tellSurroundings(context, composed, file.definition.name, { file, ...options })
+    const around = await tellSurroundings(context, composed, file.definition.name, { file, ...options })
+    const warnings = [...ofFile, ...around]
+    if (options.start) printWarnings(context, warnings)
     const taken = await takeUp(context, composed, file, options)
     if (options.start) return await startAndDrive(context, composed, { ...taken, checked: true }, options)
     const status = (await composed.engine.ask({ type: 'summary', plan: taken.plan }))?.status ?? 'draft'
-    answer(context, { plan: taken.plan, name: taken.name, status }, () =>
+    answer(context, { plan: taken.plan, name: taken.name, status, warnings }, () =>
       status === 'draft'
         ? `created ${taken.name}, not started. Next: planfold run ${taken.name}`
         : `${taken.name} is ${planWord(status)}. Next: planfold resume ${taken.name}`,
@@ -97,10 +94,31 @@ export async function refuseRepository({ engine, git }: Composed, file: PlanFile
   throw new CliError(EXIT.usage, 'invalid-plan', message, first.hint, told)
 }
 
-async function tellFileWarnings(context: Context, { warnings }: PlanFile): Promise<void> {
-  if (warnings.length === 0) return
+/** As `--json` tells it; the place is missing where it is about no line of a file. */
+type Warning = Pick<Diagnostic, 'severity' | 'message' | 'hint'> & Partial<Omit<FileDiagnostic, 'source'>>
+
+/** With --json each is a line before the events. */
+function printWarnings(context: Context, warnings: readonly Warning[]): void {
+  if (!context.settings.json) return
+  for (const warning of warnings) context.stdout.write(envelope({ data: { type: 'warning', ...warning } }))
+}
+
+async function tellFileWarnings(context: Context, { warnings }: PlanFile): Promise<readonly Warning[]> {
+  if (warnings.length === 0) return []
   const { printDiagnostics } = await import('../../text/diagnostics.ts')
   for (const line of printDiagnostics(context.paint, warnings)) printNote(context, line)
+  return warnings.map(({ source: _, ...warning }) => warning)
+}
+
+/** Where the policy of the plan lets more happen without a question than usual. */
+async function tellLoosePolicy(context: Context, { definition }: PlanFile): Promise<readonly Warning[]> {
+  const { sandbox, gates } = definition.policy ?? {}
+  const lines = [
+    ...(sandbox === 'off' ? ['policy.sandbox is off: commands of this plan run with your permissions'] : []),
+    ...(gates === undefined ? [] : (await import('../../text/inbox-text.ts')).unaskedLines(definition)),
+  ]
+  for (const line of lines) printNote(context, `warning: ${line}`)
+  return lines.map(message => ({ severity: 'warning', message }))
 }
 
 /**
@@ -112,25 +130,21 @@ async function tellSurroundings(
   { engine }: Composed,
   plan: string,
   { file, again, start }: { readonly file?: PlanFile; readonly again?: boolean; readonly start?: boolean } = {},
-): Promise<void> {
+): Promise<readonly Warning[]> {
   const { status = 'draft' } = (await engine.ask({ type: 'summary', plan: plan as PlanId })) ?? {}
   const isAfresh = file !== undefined && PLAN_ENDED.has(status) && (status !== 'failed' || again === true)
-  if (status !== 'draft' && !isAfresh) return
+  if (status !== 'draft' && !isAfresh) return []
   const definition = file?.definition ?? (await engine.ask({ type: 'definition', plan: plan as PlanId }))?.definition
-  if (definition === undefined) return
+  if (definition === undefined) return []
   const { placedAround, refuseAround, surroundingsOf } = await import('../../plan-file.ts')
   const faults = await surroundingsOf(context, definition)
   if (file !== undefined && start === true) refuseAround(file, faults)
   const warnings = faults.filter(({ severity }) => severity === 'warning')
-  if (warnings.length === 0) return
-  if (file === undefined)
-    for (const { message, hint } of warnings.slice(0, TOLD_MAX))
-      printNote(context, escapeForTerminal(`warning: ${message}${hint === undefined ? '' : ` (${hintText(hint)})`}`))
-  else {
-    const { printDiagnostics } = await import('../../text/diagnostics.ts')
-    const placed = warnings.map(fault => placedAround(file, fault))
-    for (const line of printDiagnostics(context.paint, placed)) printNote(context, line)
-  }
+  if (file !== undefined)
+    return await tellFileWarnings(context, { ...file, warnings: warnings.map(fault => placedAround(file, fault)) })
+  for (const { message, hint } of warnings.slice(0, TOLD_MAX))
+    printNote(context, escapeForTerminal(`warning: ${message}${hint === undefined ? '' : ` (${hintText(hint)})`}`))
+  return warnings.map(({ severity, message, hint }) => ({ severity, message, hint }))
 }
 
 const TOLD_MAX = 20
@@ -228,6 +242,10 @@ export async function setMoving(context: Context, composed: Composed, { plan, na
     case 'empty':
       throw refused(going.refusal)
     case 'refused':
+      await refuseUnreadablePolicy(context, going.refusal).catch(error => {
+        if (going.order === 'start') printNote(context, `'${name}' was not started and is kept as a draft`)
+        throw error
+      })
       throw going.order === 'start' ? keptAsDraft(name, refused(going.refusal)) : refused(going.refusal)
     case 'gone':
     case 'moved':
@@ -301,12 +319,12 @@ export async function dryRun(context: Context, word: string, set: SetOptions = {
   const { readFilledIn } = await import('../formats/template-new.ts')
   const file = await withSurroundings(context, await readFilledIn(context, word, set))
   const { definition, told } = file
-  await tellFileWarnings(context, file)
+  const warnings = await tellFileWarnings(context, file)
   for (const why of told.sketch) printNote(context, `a sketch: it can be shown but not run: ${why}`)
   return await withScratchState(context, async composed => {
     await refuseRepository(composed, file)
     const { plan } = await submit(composed, null, { type: 'create', definition })
-    return await show(context, composed, plan)
+    return await show(context, composed, plan, warnings)
   })
 }
 
@@ -320,7 +338,12 @@ export async function withScratchState<T>(context: Context, body: (composed: Com
   }
 }
 
-async function show(context: Context, composed: Composed, plan: PlanId): Promise<number> {
+async function show(
+  context: Context,
+  composed: Composed,
+  plan: PlanId,
+  warnings: readonly Warning[] = [],
+): Promise<number> {
   const { dryRun: dryRunOf } = await import('../../../operations/dry-run.ts')
   const told = await dryRunOf(composed.engine, plan)
   if (told === null) throw new Error(`the plan ${plan} has gone`)
@@ -329,7 +352,7 @@ async function show(context: Context, composed: Composed, plan: PlanId): Promise
     preview: each.preview ?? (decides === null ? null : `decides by ${decides}`),
     gate: each.gate === null ? null : gateWords(each.gate, each.asks.join(', ')),
   }))
-  answer(context, { dryRun: true, tasks: would }, () => [
+  answer(context, { dryRun: true, tasks: would, warnings }, () => [
     ...dryRunLines(would, context.paint),
     'dry run: nothing was written',
   ])

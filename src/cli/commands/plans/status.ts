@@ -24,7 +24,6 @@ import { claimNext, counted, doneWords, failedLines, isPausedToAsk } from '../..
 import { scopeWaitLines, setBackLines, shortageLines } from '../../text/wait-text.ts'
 
 import { planTable } from './list.ts'
-import { NO_REASON } from './pause.ts'
 
 type Held = Summary & { readonly holder: Holder | null }
 
@@ -80,7 +79,7 @@ async function activeOf(engine: Engine, session: string, word: string | undefine
 
 /** Agents read this too: who may lift it knows how, or asks `planfold halt --help`. */
 function haltedLine({ by, at, reason }: Halt, { paint, now }: Context): string {
-  return `${paint.red('‖ all plans are halted')} by ${brief(by)} ${ago(at, now())}${reason === NO_REASON ? '' : `: ${brief(reason)}`}; nothing starts until a person lifts the halt`
+  return `${paint.red('‖ all plans are halted')} by ${brief(by)} ${ago(at, now())}${reason === null ? '' : `: ${brief(reason)}`}; nothing starts until a person lifts the halt`
 }
 
 /** Where no plan is unfinished: how the latest finished, and what to do when it failed. */

@@ -9,8 +9,10 @@ import { type Context, withState } from '../../context.ts'
 import type { CliError } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { newPlace } from '../../place.fixture.ts'
+import { retry } from '../people/claim.ts'
 import { list } from '../plans/list.ts'
 import { log } from '../plans/log.ts'
+import { resume } from '../plans/resume.ts'
 import { run } from '../plans/run.ts'
 import { validate } from '../plans/validate.ts'
 import { change, logPolicy, showPolicy } from './policy.ts'
@@ -218,6 +220,20 @@ describe('a policy that cannot be used refuses to start', () => {
       { file, line: 3, column: 11, source: 'budget: { tme: 2h }', hint: "did you mean 'time'?" },
     ]
     expect(await said(context => run(context, 'p.yaml', { start: true }))).toMatchObject(faults)
+    await organisation('sandbox: off\n')
+    const failing = 'planfold: 1\nname: f\ntasks: [{ id: a, run: "false" }]\n'
+    expect(await say(context => run(context, 'p.yaml', { start: false }))).toMatchObject({ exit: 0 })
+    await place.write('f.yaml', failing)
+    expect(await say(context => run(context, 'f.yaml', { start: true }))).toMatchObject({ exit: 1 })
+    await organisation('sandbox: off\nnetwrk: []\nbudget: { tme: 2h }\n')
+    const draft = await say(context => run(context, 'p', { start: true }))
+    expect(draft.stderr).toContain("'p' was not started and is kept as a draft\n")
+    for (const goingOn of [
+      (context: Context) => run(context, 'p', { start: true }),
+      (context: Context) => resume(context, 'f', {}),
+      (context: Context) => retry(context, 'f', 'a', {}),
+    ])
+      expect(await said(goingOn)).toMatchObject(faults)
     expect(await said(context => validate(context, ['p.yaml', 'p.yaml']))).toMatchObject(faults)
     expect(await said(context => showPolicy(context))).toMatchObject(faults)
   })

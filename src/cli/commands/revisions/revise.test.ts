@@ -106,7 +106,7 @@ describe('revise', () => {
   it('makes the next revision, with rationale, author, hash, and the text as it was written', async () => {
     await make()
     const text = `# mine\r\n${PLAN.replace('Old', 'New')}`
-    expect(await revising(text, { rationale: 'better words' })).toMatchObject({
+    expect(await revising(text, { message: 'better words' })).toMatchObject({
       exit: 0,
       stdout: 'p is now revision 2: plan title\n\n~ plan\n  title: "Old" → "New"\n',
     })
@@ -244,9 +244,9 @@ describe('revise', () => {
   it('regression 30: goals and rationales may hold any characters, and steer no terminal', async () => {
     await make()
     const goal = 'a "quote" \'x\' $(rm) `b` ${HOME} ; -- <b> \u001b[2J 日本 🙂 \\ \n%s'
-    expect(
-      (await revising(JSON.stringify({ planfold: 1, goal, tasks: [{ id: 'a' }] }), { rationale: goal })).exit,
-    ).toBe(0)
+    expect((await revising(JSON.stringify({ planfold: 1, goal, tasks: [{ id: 'a' }] }), { message: goal })).exit).toBe(
+      0,
+    )
     const shown = (await data(context => showRevision(context, 'p', undefined, {}))) as { definition: { goal: string } }
     expect(shown).toMatchObject({ definition: { goal }, rationale: goal })
     for (const body of [

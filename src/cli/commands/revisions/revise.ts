@@ -57,7 +57,7 @@ export interface ReviseOptions {
   /** Keep what the text does not mention. */
   readonly merge?: boolean
   readonly replace?: boolean
-  readonly rationale?: string
+  readonly message?: string
   readonly expectRevision?: number
   readonly dryRun?: boolean
   /** Names of tasks, with commas. */
@@ -92,7 +92,7 @@ export async function revise(
       ])
       return fates.some(({ fate }) => fate === 'refused') ? EXIT.refused : EXIT.done
     }
-    const rationale = options.rationale ?? defaultRationale(file, mode, options)
+    const rationale = options.message ?? defaultRationale(file, mode, options)
     const accepted = await submit(composed, plan.plan, {
       type: 'revise',
       definition,

@@ -112,7 +112,7 @@ export function addRevisions(program: Command, act: Act): void {
     .argument('[file]', 'changed plan file, in any known format; - reads standard input')
     .addOption(new Option('--merge', 'keep tasks and keys that the file does not mention').conflicts('replace'))
     .addOption(new Option('--replace', 'the file is the whole plan (default)').conflicts('merge'))
-    .option('-m, --rationale <text>', 'why; stored with the revision')
+    .option('-m, --message <text>', 'why; stored with the revision')
     .option('--expect-revision <n>', 'only if this is still the current revision', count)
     .option('--remove <tasks>', 'remove these tasks; names separated by commas', together)
     .option('--order <tasks>', 'put these tasks first, in this order; names separated by commas', together)

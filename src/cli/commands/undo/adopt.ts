@@ -73,11 +73,7 @@ function fileLine(paint: Context['paint'], { path, will, conflict, why }: FilePr
   const choice = choiceOf(path)
   const isOpen = conflict !== undefined && choice === null
   const word =
-    conflict === undefined || choice === null || choice === 'theirs'
-      ? WORDS[will]
-      : choice === 'mine'
-        ? 'keep'
-        : 'merge'
+    conflict === undefined || choice === null || choice === 'take' ? WORDS[will] : choice === 'keep' ? 'keep' : 'merge'
   const notes = [why, conflict === undefined ? undefined : CONFLICTS[conflict]].filter(note => note !== undefined)
   const note = notes.length === 0 ? '' : paint.dim(`  ${escapeForTerminal(notes.join('; '))}`)
   return `  ${isOpen ? paint.yellow('!') : ' '} ${(isOpen ? paint.yellow : paint.cyan)(word.padEnd(8))} ${shownPath(path)}${note}`
@@ -88,8 +84,8 @@ function adoptionWays(command: string, undecided: readonly FilePreview[]) {
   const [first, second] = undecided
   const each = second === undefined && first !== undefined ? shellWord(first.path) : 'all'
   return [
-    { run: `${command} --keep-mine ${each}`, means: 'keep the current file' },
-    { run: `${command} --take-theirs ${each}`, means: "use the fork's version; the current one is backed up" },
+    { run: `${command} --keep ${each}`, means: 'keep the current file' },
+    { run: `${command} --take ${each}`, means: "take the fork's version; the current one is backed up" },
     { run: `${command} --merge ${each}`, means: 'merge both where there is no conflict' },
   ]
 }

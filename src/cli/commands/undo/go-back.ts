@@ -36,8 +36,8 @@ import { unfinishedRollback } from '../../text/wait-text.ts'
 export interface ChoiceOptions {
   readonly dryRun?: boolean
   readonly force?: boolean
-  readonly keepMine?: readonly string[]
-  readonly takeTheirs?: readonly string[]
+  readonly keep?: readonly string[]
+  readonly take?: readonly string[]
   readonly merge?: readonly string[]
 }
 
@@ -72,7 +72,7 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
     only: wanted.only ?? {},
     command: commandWriter(context)([...wanted.command, ...(options.force === true ? ['--force'] : [])].join(' ')),
     choiceOf: path => choiceFor({ ...chosen, ...force }, path),
-    isKept: path => chosen.choices?.[path] === 'mine',
+    isKept: path => chosen.choices?.[path] === 'keep',
   }
   if (!context.settings.json) print(context, previewLines(context, asked))
   if (options.dryRun === true) {
@@ -195,7 +195,7 @@ async function unforetold(
 /** What the preview said would stay, or a person chose to keep, and the folders it lies in, are no surprise; anything else is. */
 function isExpected({ preview, choiceOf, isKept }: Asked, left: string): boolean {
   const stays = ({ path, will, conflict }: FilePreview): boolean =>
-    will === 'leave' || isKept(path) || (conflict !== undefined && choiceOf(path) === 'mine')
+    will === 'leave' || isKept(path) || (conflict !== undefined && choiceOf(path) === 'keep')
   const file = preview.files.find(({ path }) => path === left)
   if (file !== undefined) return stays(file) || preview.files.some(one => one.path.startsWith(`${left}/`) && stays(one))
   return preview.git.some(step => step.do === 'refuse' && step.target === left)
@@ -209,10 +209,10 @@ export function commandWriter({ settings }: Context): (words: string) => string 
 /** What was typed for paths where somebody has worked since. */
 export function choicesOf(
   stand: Parameters<typeof resolvePaths>[0],
-  { keepMine, takeTheirs, merge }: ChoiceOptions,
+  { keep, take, merge }: ChoiceOptions,
   files: readonly FilePreview[],
 ): Pick<RollbackAsk, 'choices' | 'every'> {
-  const said = { mine: keepMine, theirs: takeTheirs, merge }
+  const said = { keep, take, merge }
   const read = readChoices(files, said, (word, paths) => resolvePaths(stand, word, paths))
   if (read.ok) return read.choices
   throw choiceComplaint(read.fault)

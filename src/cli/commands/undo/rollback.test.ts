@@ -62,7 +62,7 @@ describe('rollback without --to', () => {
       expect(`${said.stdout}${said.stderr}`).toContain('needs --yes')
     }
     expect(await out()).toBe('built\npacked\n')
-    expect(await place.say(context => rollback(context, 'release', { keepMine: [] }))).toMatchObject({ exit: 0 })
+    expect(await place.say(context => rollback(context, 'release', { keep: [] }))).toMatchObject({ exit: 0 })
     expect(await out()).toBeNull()
   })
 })
@@ -154,14 +154,14 @@ test('visits that were opened by going back count as retries nowhere', async () 
   expect(postmortem).not.toContain('Retries')
 })
 
-test('--keep-mine is no failure: what was to stay stays, and so does the folder it lies in', async () => {
+test('--keep is no failure: what was to stay stays, and so does the folder it lies in', async () => {
   await place.write(
     'kept.yaml',
     "planfold: 1\nname: kept\ntasks:\n  - { id: make, run: 'mkdir made; echo a > made/a; echo b > made/b' }\n",
   )
   await place.say(context => run(context, 'kept.yaml', { start: true }))
   await place.write('made/a', 'mine')
-  const back = await place.say(context => rollback(context, 'kept', { keepMine: ['made/a'] }))
+  const back = await place.say(context => rollback(context, 'kept', { keep: ['made/a'] }))
   expect(back).toMatchObject({ exit: 0 })
   expect(await place.read('made/a')).toBe('mine')
   expect(await place.read('made/b').catch(() => null)).toBeNull()

@@ -7,7 +7,7 @@ import type { PlanTarget } from '../../../operations/find-target.ts'
 import { previewRollback } from '../../../operations/rollback-plan.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, refused, usage } from '../../exit.ts'
+import { notConfirmed, refused, usage } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { resolvePattern } from '../../text/path-text.ts'
@@ -75,16 +75,14 @@ const isAsked = ({ terminal, settings }: Context): boolean => terminal !== null 
  * script that says what becomes of edited files, or `--force`, has seen the preview.
  */
 function isConsent(context: Context, options: RollbackOptions): boolean {
-  const { to, files, tasks, yes, force, keepMine, takeTheirs, merge } = options
+  const { to, files, tasks, yes, force, keep, take, merge } = options
   if (yes === true || [to, files, tasks].some(one => one !== undefined)) return true
-  return !isAsked(context) && (force === true || [keepMine, takeTheirs, merge].some(one => one !== undefined))
+  return !isAsked(context) && (force === true || [keep, take, merge].some(one => one !== undefined))
 }
 
 async function askFirst(context: Context, name: string): Promise<boolean> {
   if (isAsked(context)) return await confirm(context, `roll back all of ${name}?`)
-  throw new CliError(
-    EXIT.refused,
-    'not-confirmed',
+  throw notConfirmed(
     'nothing was changed: this rolls back the whole plan, and without a terminal that needs --yes',
     'add --yes to do it, --to to name a checkpoint, or --dry-run to only see it',
   )

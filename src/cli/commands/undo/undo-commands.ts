@@ -58,8 +58,8 @@ The original plan does not change. \`planfold compare\` shows both side by side,
     .argument('<fork>', 'name or UUID of the fork')
     .option('-n, --dry-run', 'only show what would happen')
     .option('-p, --patch', 'show the whole diff')
-    .option('--keep-mine <path>', 'keep the current file; `all` for every conflict; repeat for more', collectValues)
-    .option('--take-theirs <path>', "use the fork's version (the current one is backed up); or `all`", collectValues)
+    .option('--keep <path>', 'keep the current file; `all` for every conflict; repeat for more', collectValues)
+    .option('--take <path>', "take the fork's version (the current one is backed up); or `all`", collectValues)
     .option('--merge <path>', 'merge both versions; conflicting files stay as they are; or `all`', collectValues)
     .option('--into <plan>', 'merge into this plan (default: the one it was forked from)')
     .option('--keep-folder', 'keep the worktree of the fork')
@@ -109,7 +109,7 @@ Examples:
   planfold rollback release --to before:pack              the state before task pack
   planfold rollback release --to cp-build                 a checkpoint, or the beginning of its name
   planfold rollback release --files src docs/guide.md     only some files
-  planfold rollback release --keep-mine notes.md --take-theirs all
+  planfold rollback release --keep notes.md --take all
 
 Only files that the plan wrote are reverted. If you edited one of them since, nothing happens until you choose; your version
 is kept or backed up. A preview is shown first. Without --to all work of the plan is reverted: at a terminal you are
@@ -167,12 +167,8 @@ function withChoices(command: Command): Command {
     .option('--keep-git', 'do not change branches and tags')
     .option('-n, --dry-run', 'only show what would happen')
     .option('-f, --force', 'continue if an undo step fails or an external effect remains; overwrite edited files')
-    .option('--keep-mine <path>', 'keep the current file; `all` for every conflict; repeat for more', collectValues)
-    .option(
-      '--take-theirs <path>',
-      "use the checkpoint's version (the current one is backed up); or `all`",
-      collectValues,
-    )
+    .option('--keep <path>', 'keep the current file; `all` for every conflict; repeat for more', collectValues)
+    .option('--take <path>', "take the checkpoint's version (the current one is backed up); or `all`", collectValues)
     .option('--merge <path>', 'merge both versions; conflicting files stay as they are; or `all`', collectValues)
 }
 
