@@ -14,7 +14,7 @@ import { readLedger } from './kill-loop/ledger.ts'
 import { ALL } from './kill-points.ts'
 
 const KILLS = Number(process.env.PLANFOLD_KILLS ?? (ALL ? 200 : 3))
-const SEED = Number(process.env.PLANFOLD_SEED ?? Math.floor(Date.now() / 1_000) % 1_000_000)
+const SEED = Number(process.env.PLANFOLD_SEED ?? (ALL ? Math.floor(Date.now() / 1_000) % 1_000_000 : 1))
 const WRITERS = 6
 const MAIN = join(process.env.PLANFOLD_DIST ?? resolve(import.meta.dirname, '../../dist'), 'cli/main.js')
 const SCRIPT = resolve(import.meta.dirname, 'kill-loop/task.sh')

@@ -493,7 +493,7 @@ describe('killing it', () => {
         await here.remove()
       }
     },
-    30_000 + 10_000 * ROUNDS,
+    600_000 + 10_000 * ROUNDS,
   )
 })
 
