@@ -19,6 +19,7 @@ const OF_THEIR_OWN = [
   'src/cli/commands/upkeep/doctor.test.ts',
   'src/engine/{forks,git}/*.test.ts',
   'src/engine/{loop/many-plans,replay/replay}.test.ts',
+  'src/format/plan/stall.test.ts',
   'src/operations/adopt-fork.test.ts',
   'src/runners/run/deadline.test.ts',
   'src/safety/files/secret-file.test.ts',

@@ -1,6 +1,7 @@
 // One way for every route: paths, methods, bodies, keys and whatever is wrong with them.
 
-import { rmSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { StoreGone } from '../stores/store.ts'
 import { type Served, served } from './server.fixture.ts'
@@ -100,7 +101,7 @@ test('a state folder that vanishes under it: it is not ready, and acknowledges n
 test('while it drives plans as well: nothing is tried again and again, and it can be stopped', async () => {
   const doomed = await served({ attend: true })
   const tasks = [
-    { id: 'a', run: 'sleep 0.3' },
+    { id: 'a', run: 'until [ -e go ]; do sleep 0.02; done' },
     { id: 'b', run: 'true', needs: ['a'] },
   ]
   expect((await doomed.ask('POST', '/plans?start=true', { planfold: 1, name: 'driven', tasks })).status).toBe(201)
@@ -109,6 +110,7 @@ test('while it drives plans as well: nothing is tried again and again, and it ca
     120_000,
   )
   rmSync(doomed.rooms.stateDir, { recursive: true })
+  writeFileSync(join(doomed.folder, 'go'), '')
   await vi.waitFor(async () => expect((await doomed.ask('GET', '/ready')).status).toBe(503), 120_000)
   await vi.waitFor(() => expect(doomed.troubles.length).toBeGreaterThan(0), 120_000)
   // Each turn of the event loop would bring one more.

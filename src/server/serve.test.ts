@@ -135,7 +135,7 @@ describe('a client that does not listen', () => {
     vi.waitFor(async () => expect(await other.connections()).toBe(count), { timeout: 120_000, interval: 10 })
 
   test('is cut off in time; one that listens slowly is not', async () => {
-    const other = await served({ routes: [large], limits: { answerSilentMs: 1_000 } })
+    const other = await served({ routes: [large], limits: { answerSilentMs: 3_000 } })
     const slow = await deaf(other.url)
     let [length, pauses] = [0, 0]
     slow.socket.on('data', (part: string) => {
@@ -143,7 +143,7 @@ describe('a client that does not listen', () => {
       if (length < pauses * 2_000_000) return
       pauses++
       slow.socket.pause()
-      setTimeout(() => slow.socket.resume(), 200)
+      setTimeout(() => slow.socket.resume(), 400)
     })
     slow.socket.resume()
     await deaf(other.url)
@@ -157,7 +157,7 @@ describe('a client that does not listen', () => {
   })
 
   test('is told from one who waits for us', async () => {
-    const other = await served({ routes: [slow], limits: { answerSilentMs: 100 } })
+    const other = await served({ routes: [slow], limits: { answerSilentMs: 2_000 } })
     const one = await line(other.url)
     const begun = new Promise<void>(resolve => {
       began = resolve

@@ -24,20 +24,24 @@ const house = guarded()
 const admin = house.token('ada', 'admin')
 const bearer = `Authorization: ${admin.authorization}\r\n`
 let service: Served
+/** The same, which does not wait long for what is slow: only slow ones are to meet it. */
+let impatient: Served
 let host: string
 beforeAll(async () => {
+  impatient = await served({ guard: house.guard, limits: { headersMs: 2_000, requestMs: 3_000 } })
   service = await served({
     guard: house.guard,
-    limits: { headersMs: 1_000, requestMs: 2_000 },
     documents: { startWorker: (file, options) => new Worker(existsSync(BUILT) ? BUILT : file, options) },
   })
   host = new URL(service.url).host
 })
-afterAll(() => service.close())
+afterAll(() => Promise.all([service.close(), impatient.close()]))
 afterEach(async () => {
   expect(Object.getOwnPropertyNames(Object.prototype).sort()).toEqual(OWN_KEYS)
-  expect((await service.composed.engine.ask({ type: 'plans' })).items).toEqual([])
-  expect(service.errors).toEqual([])
+  for (const one of [service, impatient]) {
+    expect((await one.composed.engine.ask({ type: 'plans' })).items).toEqual([])
+    expect(one.errors).toEqual([])
+  }
 })
 
 const PLAN = JSON.stringify({ planfold: 1, name: 'evil', tasks: [{ id: 'a', run: 'touch /tmp/evil' }] })
@@ -425,54 +429,46 @@ describe('whoever asks and never listens', () => {
 
 describe('whoever says little, slowly (A65)', () => {
   /** Opens so many, a few hundred at a time: more at once, and the system itself would make them wait. */
-  async function open(count: number): Promise<readonly Line[]> {
+  async function open({ url }: Served, count: number): Promise<readonly Line[]> {
     const all: Line[] = []
     while (all.length < count)
-      all.push(
-        ...(await Promise.all(Array.from({ length: Math.min(100, count - all.length) }, () => line(service.url)))),
-      )
+      all.push(...(await Promise.all(Array.from({ length: Math.min(100, count - all.length) }, () => line(url)))))
     return all
   }
 
-  async function dripping(lines: readonly Line[], head: string, drop: string): Promise<void> {
+  async function dripping(head: string, drop: string): Promise<void> {
+    const health = watchHealth(impatient.url)
+    const lines = await open(impatient, 500)
     for (const { send } of lines) send(head)
     const timer = setInterval(() => {
       for (const { send } of lines) send(drop)
     }, 200)
     await Promise.all(lines.map(({ closed }) => closed))
     clearInterval(timer)
+    await health()
   }
 
   test('headers of 500, one byte at a time: cut off in time, and health is answered throughout', async () => {
-    const health = watchHealth(service.url)
-    const lines = await open(500)
-    await dripping(lines, `GET /plans HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `, 'x')
-    await health()
+    await dripping(`GET /plans HTTP/1.1\r\nHost: ${new URL(impatient.url).host}\r\nX-Slow: `, 'x')
   })
 
   test('bodies of 500, one byte at a time: the same', async () => {
-    const health = watchHealth(service.url)
-    const lines = await open(500)
-    await dripping(
-      lines,
-      `POST /sessions HTTP/1.1\r\nHost: ${host}\r\n${bearer}Content-Type: application/json\r\nContent-Length: 900\r\n\r\n`,
-      ' ',
-    )
-    await health()
+    const headers = `${bearer}Content-Type: application/json\r\nContent-Length: 900\r\n`
+    await dripping(`POST /sessions HTTP/1.1\r\nHost: ${new URL(impatient.url).host}\r\n${headers}\r\n`, ' ')
   })
 
   test('one that is too slow is told so', async () => {
-    const slow = await line(service.url)
-    slow.send(`GET /plans HTTP/1.1\r\nHost: ${host}\r\n`)
+    const slow = await line(impatient.url)
+    slow.send(`GET /plans HTTP/1.1\r\nHost: ${new URL(impatient.url).host}\r\n`)
     const text = await slow.heard()
     expect([statusOf(text), bodyOf(text).type]).toEqual([408, 'urn:planfold:problem:timeout'])
   })
 
   test('one whose body never comes is told so too', async () => {
     for (const start of ['', '{"ti']) {
-      const slow = await line(service.url)
+      const slow = await line(impatient.url)
       const headers = `${bearer}Content-Type: application/json\r\nContent-Length: 900\r\n`
-      slow.send(`POST /sessions HTTP/1.1\r\nHost: ${host}\r\n${headers}\r\n${start}`)
+      slow.send(`POST /sessions HTTP/1.1\r\nHost: ${new URL(impatient.url).host}\r\n${headers}\r\n${start}`)
       const text = await slow.heard()
       expect([statusOf(text), bodyOf(text).type]).toEqual([408, 'urn:planfold:problem:timeout'])
       expect(text).toContain("frame-ancestors 'none'")
@@ -484,7 +480,7 @@ describe('whoever says little, slowly (A65)', () => {
     const ask = `GET /health HTTP/1.1\r\nHost: ${host}\r\n\r\n`
     const lines: Line[] = []
     while (lines.length < 1_000) {
-      const some = await open(100)
+      const some = await open(service, 100)
       for (const { send } of some) send(ask)
       await Promise.all(some.map(({ heard }) => heard('"ok"')))
       lines.push(...some)

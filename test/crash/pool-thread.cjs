@@ -12,7 +12,7 @@ function waitForTracer() {
   if (thread === undefined) throw new Error('the thread pool began before it was looked for')
   writeSync(1, `{"pool":${thread}}\n`)
   const clock = new Int32Array(new SharedArrayBuffer(4))
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 120_000
   while (/^TracerPid:\s*0$/m.test(readFileSync(`/proc/self/task/${thread}/status`, 'utf8'))) {
     if (Date.now() > deadline) throw new Error('nobody came to trace')
     Atomics.wait(clock, 0, 0, 2)

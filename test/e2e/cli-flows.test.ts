@@ -212,7 +212,7 @@ describe('the other commands', () => {
   })
 
   it('a parked task is answered with approve, retry or reject', async () => {
-    await here.write('plan.yaml', 'planfold: 1\nname: parked\ntasks:\n  - { id: push, run: "echo up; sleep 30" }\n')
+    await here.write('plan.yaml', 'planfold: 1\nname: parked\ntasks:\n  - { id: push, run: "echo up; sleep 600" }\n')
     const run = here.start('run', 'plan.yaml')
     await run.until('push │ up')
     run.kill('SIGKILL')

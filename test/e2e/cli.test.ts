@@ -129,7 +129,7 @@ describe('the built command', () => {
 
 describe('interrupted', () => {
   const SLOW =
-    'planfold: 1\nname: slow\ntasks:\n  - { id: nap, run: "echo up; sleep 30", effect: pure }\n  - { id: after, needs: [nap], run: ["true"], effect: pure }\n'
+    'planfold: 1\nname: slow\ntasks:\n  - { id: nap, run: "echo up; sleep 600", effect: pure }\n  - { id: after, needs: [nap], run: ["true"], effect: pure }\n'
 
   it('by Ctrl-C it pauses, says how to resume, and exits 130', async () => {
     await here.write('plan.yaml', SLOW)
@@ -166,7 +166,7 @@ describe('interrupted', () => {
   it('killed, it is resumed where it was', async () => {
     await here.write(
       'plan.yaml',
-      'planfold: 1\nname: killed\ntasks:\n  - { id: nap, run: "echo up; test -e second || { touch second; sleep 30; }", effect: pure }\n  - { id: after, needs: [nap], run: ["true"], effect: pure }\n',
+      'planfold: 1\nname: killed\ntasks:\n  - { id: nap, run: "echo up; test -e second || { touch second; sleep 600; }", effect: pure }\n  - { id: after, needs: [nap], run: ["true"], effect: pure }\n',
     )
     const run = here.start('run', 'plan.yaml')
     await run.until('nap │ up')

@@ -4,7 +4,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { slowness } from '../../src/domain/cpu-time.fixture.ts'
 import { type Place, place } from './planfold.fixture.ts'
 
 let here: Place
@@ -32,11 +31,13 @@ tasks:
   await run.until('begun')
   const began = performance.now()
   const halted = await here.planfold('halt', '-m', 'it \u202edrops tables', '--as', 'bo')
+  const ordered = performance.now() - began
   expect(halted).toMatchObject({ exit: 0 })
   expect(halted.stdout).toContain('paused: long')
   expect(halted.stdout).toContain('\\u{202e}')
   expect(await run.ended).toMatchObject({ exit: 4 })
-  expect(performance.now() - began).toBeLessThan((ENDS_WITHIN_MS + 5_000) * slowness())
+  // Where giving the order takes seconds, ending what runs may take as many times longer.
+  expect(performance.now() - began).toBeLessThan(Math.max(ENDS_WITHIN_MS + 5_000, 5 * ordered))
   expect(existsSync(join(here.folder, 'happened'))).toBe(false)
 
   await here.write('other.yaml', 'planfold: 1\nname: other\ntasks: [{ id: a, run: ["touch", "a"] }]\n')

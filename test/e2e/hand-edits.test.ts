@@ -164,7 +164,10 @@ tasks:
     await here.write('plan.yaml', retrying.replace('BACKOFF', '5s').replace('touch begun;', 'touch begun on;'))
     const running = here.start('run', 'plan.yaml')
     await running.until('retrying in')
+    // However long she takes, the next attempt has not begun.
+    running.kill('SIGSTOP')
     sh(here.folder, "sed -i 's/^a$/A/' src/out.txt")
+    running.kill('SIGCONT')
     const waits = await running.ended
     expect(waits, waits.stdout + waits.stderr).toMatchObject({ exit: 4 })
     expect(file('src/out.txt')).toBe('A\nb\nc\nd\ne\nf\ng\nmine\n')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Journey, journey } from './journey.fixture.ts'
-import { serving } from './serve.fixture.ts'
+import { lastingPort, serving } from './serve.fixture.ts'
 
 let j: Journey
 afterEach(() => j.remove())
@@ -386,7 +386,7 @@ tasks:
       'plan.yaml',
       'planfold: 1\nname: hello\ntasks:\n  - id: greet\n    effect: pure\n    run: echo hello\n',
     )
-    const first = await serving(j.folder)
+    const first = await serving(j.folder, '--port', String(await lastingPort()))
     j.hide(`:${first.port}`, ':<port>')
     j.say('Ana starts the service and opens the link it prints. The page exchanges the code in the link for a cookie.')
     j.show(`$ planfold serve\nlistens at ${first.address}`)

@@ -6,7 +6,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { browserOrReason, complaintsOf } from './browser.fixture.ts'
 import { type Place, place } from './planfold.fixture.ts'
-import { type ServedProcess, serving } from './serve.fixture.ts'
+import { lastingPort, type ServedProcess, serving } from './serve.fixture.ts'
 
 const HOSTILE = '<img src=x onerror=alert(1)><script>alert(2)</script>'
 const GATED = `planfold: 1
@@ -41,7 +41,7 @@ beforeAll(async () => {
     return
   }
   folder = await place()
-  service = await serving(folder.folder)
+  service = await serving(folder.folder, '--port', String(await lastingPort()))
   context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
   context.setDefaultTimeout(120_000)
   page = await context.newPage()

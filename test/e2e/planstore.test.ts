@@ -115,7 +115,7 @@ async function service(): Promise<Service> {
       return { command: '', status: response.status, type, body: text === '' ? null : JSON.parse(text) }
     },
     heard: async (plan, event, task) => {
-      const signal = AbortSignal.timeout(20_000)
+      const signal = AbortSignal.timeout(120_000)
       const events = await fetch(`http://127.0.0.1:${data.port}/plans/${plan}/events?after=0`, { signal })
       let text = ''
       for await (const chunk of events.body!.pipeThrough(new TextDecoderStream())) {

@@ -102,15 +102,16 @@ class World {
     /** Until it has said this. */
     const says = (words: string): Promise<void> =>
       new Promise((resolve, reject) => {
-        for (const stream of [child.stdout, child.stderr])
-          stream.on('data', () => {
-            if (out.includes(words)) resolve()
-          })
+        const look = (): void => {
+          if (out.includes(words)) resolve()
+        }
+        for (const stream of [child.stdout, child.stderr]) stream.on('data', look)
+        look()
         void ended.then(() => reject(new Error(`it ended without saying '${words}': ${out}`)))
       })
     for (const stream of [child.stdout, child.stderr])
-      stream.on('data', chunk => {
-        out += String(chunk)
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        out += text
       })
     return { child, ended, says }
   }
@@ -267,8 +268,10 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
 
   test.each(USERS)('ends when it has too many processes, or too much memory, as user %i', async uid => {
     const world = new World('limits', uid)
-    const eater = 'node -e "const all = []; for (;;) all.push(Buffer.alloc(10e6, 1))"'
-    const filler = 'head -c 900M /dev/zero > /tmp/file; sleep 60'
+    // Four times what they may have, and then they stay, however late somebody looks.
+    const eater =
+      'node -e "const all = []; while (all.length < 80) all.push(Buffer.alloc(10e6, 1)); setInterval(() => {}, 1e6)"'
+    const filler = 'head -c 800M /dev/zero > /tmp/file; sleep 600'
     const tasks = Object.entries({ bomb: BOMB, eater: [eater], filler: [filler] }).map(
       ([id, lines]) => `  - { id: ${id}, run: ${script(lines)}, write: [src/**], network: [] }\n`,
     )

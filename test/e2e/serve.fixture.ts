@@ -1,6 +1,7 @@
 // The built service in a process of its own: `serving(folder, '--no-auth')` starts it at a port the system chooses.
 
 import { spawn } from 'node:child_process'
+import { createServer } from 'node:net'
 import { MAIN } from './planfold.fixture.ts'
 
 export interface ServedProcess {
@@ -16,6 +17,25 @@ export interface ServedProcess {
   kill(signal: NodeJS.Signals): void
   readonly ended: Promise<{ readonly exit: number | null; readonly signal: NodeJS.Signals | null }>
 }
+
+/**
+ * A port for a service that is started again at the same place: free now, and below those that the system gives to whoever leaves the
+ * choice to it, so nobody takes it while the service is away.
+ */
+export async function lastingPort(): Promise<number> {
+  for (let at = process.pid % PORTS; ; at = (at + 1) % PORTS) {
+    const port = LOWEST_PORT + at
+    const server = createServer()
+    const isFree = await new Promise<boolean>(resolve => {
+      server.once('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (!isFree) continue
+    await new Promise(resolve => server.close(resolve))
+    return port
+  }
+}
+const [LOWEST_PORT, PORTS] = [20_000, 12_000]
 
 export async function serving(folder: string, ...argv: readonly string[]): Promise<ServedProcess> {
   const env = {

@@ -308,7 +308,7 @@ describe('the session API (seed 001)', () => {
   })
 
   test('pause holds a running plan, resume goes on, cancel ends it', async () => {
-    const document = { planfold: 1, name: 'held', tasks: [{ id: 'a', run: 'sleep 30', effect: 'pure' }] }
+    const document = { planfold: 1, name: 'held', tasks: [{ id: 'a', run: 'sleep 600', effect: 'pure' }] }
     const { body } = await ask('POST', '/api/session/s-5/plan', { document, auto_execute: true })
     const plan = body.id as string
     const twice = await ask('POST', `/api/plan/${plan}/execute`)

@@ -94,19 +94,19 @@ export class World {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let out = ''
-    child.stdout.on('data', chunk => {
-      out += String(chunk)
-    })
-    child.stderr.on('data', chunk => {
-      out += String(chunk)
-    })
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        out += text
+      })
     const ended = new Promise<Run>(resolve => child.once('close', code => resolve({ code, out })))
     /** Until it has said this. */
     const says = (words: string): Promise<void> =>
       new Promise((resolve, reject) => {
-        child.stdout.on('data', () => {
+        const look = (): void => {
           if (out.includes(words)) resolve()
-        })
+        }
+        child.stdout.on('data', look)
+        look()
         void ended.then(() => reject(new Error(`it ended without saying '${words}': ${out}`)))
       })
     return { child, ended, says }

@@ -51,7 +51,7 @@ fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
   })
 `
 
-describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== null)('an agent that Planfold starts', () => {
   test('repairs the test, is told what it needs, is counted, and can be undone', async () => {
     const world = await World.open('repairs', FIX)
     world.write('plan.yaml', plan())
@@ -146,19 +146,23 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', { timeout: 12
       killed = resolve
     })
     let isFirst = true
+    let dead: () => void = () => {}
+    const isDead = new Promise<void>(resolve => {
+      dead = resolve
+    })
     const world = await World.open('killed', FIX, async step => {
       if (step !== 2 || !isFirst) return
       isFirst = false
       killed?.()
-      await new Promise(resolve => setTimeout(resolve, 1_000))
+      await isDead
     })
     world.write('plan.yaml', plan().replace('attempts: 1', 'attempts: 2'))
     const { child, ended } = world.start('run', 'plan.yaml')
     await reachedStep
     child.kill('SIGKILL')
     await ended
-    for (let round = 0; world.alive().length > 0 && round < 500; round++) await new Promise(r => setTimeout(r, 10))
-    expect(world.alive()).toEqual([])
+    await expect.poll(() => world.alive()).toEqual([])
+    dead()
     expect(world.read('sum.js')).toContain('a + b')
     const again = await world.run('run', 'plan.yaml')
     expect(again.code, again.out).toBe(0)

@@ -30,11 +30,11 @@ export function terminal(
   let shown = ''
   let seen = 0
   const waiting = new Set<() => void>()
-  child.stdout.on('data', (chunk: Buffer) => {
-    shown += chunk.toString()
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    shown += text
     for (const look of waiting) look()
   })
-  const ended = new Promise<number | null>(resolve => child.once('exit', code => resolve(code)))
+  const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))
   return {
     shown: () => shown,
     press: keys => child.stdin.write(keys),

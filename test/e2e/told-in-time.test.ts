@@ -69,7 +69,7 @@ describe('a limit of open files', () => {
       cwd: here.folder,
       env: { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: here.folder, PLANFOLD_AS: 'ana@example.com' },
       encoding: 'utf8',
-      timeout: 50_000,
+      timeout: 300_000,
     })
 
   // A plan is run with 40; with 24 only what looks at it works. The service needs more than either.

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Budget, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import type { AttemptBudget, Outcome } from '../../runners/runner.ts'
 import { plan, task } from '../../testing/index.ts'
+import { systemClock } from '../clock.ts'
 import { EngineLocal } from '../engine-local.ts'
 import { agentCaller, RIGHTS, trusted } from '../roles.ts'
 import { exited, ME, setup } from '../rooms.fixture.ts'
@@ -190,18 +191,47 @@ describe('more', () => {
 
 describe('time', () => {
   it('ends an attempt when it is used up; time that is added while it runs counts', async () => {
-    const ended: number[] = []
-    const began = performance.now()
-    const here = await world(within({ timeMs: 300, exceeded: 'fail' }, spender('a')), async (_, __, signal) => {
+    const HOUR = 3_600_000
+    let begin = () => {}
+    const begun = new Promise<void>(resolve => {
+      begin = resolve
+    })
+    let ended = 0
+    const here = await world(within({ timeMs: HOUR, exceeded: 'fail' }, spender('a')), async (_, __, signal) => {
+      begin()
       await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
-      ended.push(performance.now() - began)
+      ended++
       return { type: 'interrupted' }
     })
+    // The hours of the budget pass when the test says so; all shorter waits are real.
+    const [waits, looks] = [[] as number[], [] as (() => void)[]]
+    let ahead = 0
+    Object.assign(here.rooms, {
+      clock: {
+        ...systemClock,
+        monotonic: () => systemClock.monotonic() + ahead,
+        after: (ms: number, look: () => void) => {
+          if (ms < HOUR / 2) return systemClock.after(ms, look)
+          waits.push(Math.round(ms / HOUR))
+          looks.push(look)
+          return () => {}
+        },
+      },
+    })
+    const passHour = () => {
+      ahead += HOUR
+      looks.shift()?.()
+    }
     const driven = here.drive()
-    expect(await here.engine.submit(here.id, { type: 'raise', add: { timeMs: 400 } })).toMatchObject({ ok: true })
+    await begun
+    expect(waits).toEqual([1])
+    expect(await here.engine.submit(here.id, { type: 'raise', add: { timeMs: HOUR } })).toMatchObject({ ok: true })
+    passHour()
+    await expect.poll(() => waits).toEqual([1, 1])
+    expect(ended).toBe(0)
+    passHour()
     expect(await driven).toMatchObject({ rest: 'ended' })
-    expect(ended).toHaveLength(1)
-    expect(ended[0]).toBeGreaterThanOrEqual(690)
+    expect(ended).toBe(1)
     const failed = (await here.events()).find(({ type }) => type === 'attempt.failed')
     expect(failed).toMatchObject({ result: { failure: { class: 'policy', code: 'budget' } } })
   })

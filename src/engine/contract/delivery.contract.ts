@@ -27,9 +27,7 @@ export function deliveryContract(what: string, setup: Setup): void {
       expect(stale.code).toBe('conflict')
     })
 
-    test('the same order under the same key is carried out once and answered as it was, whatever it is', {
-      timeout: 120_000,
-    }, async () => {
+    test('the same order under the same key is carried out once and answered as it was, whatever it is', async () => {
       let count = 0
       /** Both times on the plan as the first one left it. */
       const twice = async (at: PlanId | null, order: Order): Promise<Done> => {
@@ -120,9 +118,7 @@ export function deliveryContract(what: string, setup: Setup): void {
       expect(await watching).toEqual([])
     })
 
-    test('P56: after an order is answered, every reader sees it, at the version that was answered', {
-      timeout: 120_000,
-    }, async () => {
+    test('P56: after an order is answered, every reader sees it, at the version that was answered', async () => {
       const id = await ana.creates(plan('own-writes', external('a')))
       const readers = [ana, new Person(harness, 'ben'), new Person(harness, 'cleo')]
       for (let count = 0; count < WRITES; count++) {

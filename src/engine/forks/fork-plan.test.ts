@@ -418,7 +418,7 @@ describe('any plan', () => {
       expect(hash()).toBe(files)
       rmSync(aside, { recursive: true })
     },
-    60_000,
+    600_000,
   )
 })
 

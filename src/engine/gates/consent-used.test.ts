@@ -8,7 +8,7 @@ const SHIP = 'ship' as TaskName
 const EVE = 'eve' as Actor
 
 it('asks again, and lets only who had to approve say how it ended', async () => {
-  const ship = { action: { type: 'run', command: { script: 'echo begun >> $REC; exec sleep 20' } } } as const
+  const ship = { action: { type: 'run', command: { script: 'echo begun >> $REC; exec sleep 600' } } } as const
   const at = await stage({
     policy: { roles: { lead: [ANA] } },
     tasks: [gate('go', { approvers: { role: 'lead' } }), { id: SHIP, needs: ['go' as TaskName], ...ship }],

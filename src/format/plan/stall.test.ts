@@ -39,28 +39,20 @@ const linear: readonly (readonly [what: string, repeated: (times: number) => str
   ['many items', times => `# Plan\n\n${many(times / 4, at => `- [ ] step ${at}\n`).join('')}`],
 ]
 
-test.each(linear)(
-  '%s: the time grows as the text does',
-  (_, repeated) => {
-    const spent = (times: number, enoughMs: number): number => {
-      const text = repeated(times)
-      return cpuMs(() => void parsePlan(text, { fallbackName: 'x', check: checkGraph }), enoughMs)
-    }
-    const limit = 10 * spent(4_000, 0) + 100
-    expect(spent(16_000, limit)).toBeLessThan(limit)
-  },
-  60_000,
-)
+test.each(linear)('%s: the time grows as the text does', (_, repeated) => {
+  const spent = (times: number, enoughMs: number): number => {
+    const text = repeated(times)
+    return cpuMs(() => void parsePlan(text, { fallbackName: 'x', check: checkGraph }), enoughMs)
+  }
+  const limit = 10 * spent(4_000, 0) + 100
+  expect(spent(16_000, limit)).toBeLessThan(limit)
+})
 
 describe('is read in less than a second', () => {
-  test.each(documents)(
-    '%s',
-    (_, text) => {
-      const read = () => parsePlan(text, { fallbackName: 'x', check: checkGraph })
-      expect(cpuMs(read, LIMIT_MS)).toBeLessThan(LIMIT_MS)
-    },
-    60_000,
-  )
+  test.each(documents)('%s', (_, text) => {
+    const read = () => parsePlan(text, { fallbackName: 'x', check: checkGraph })
+    expect(cpuMs(read, LIMIT_MS)).toBeLessThan(LIMIT_MS)
+  })
 
   test('a body of 90,000 unknown keys', () => {
     const body = keys(90_000)

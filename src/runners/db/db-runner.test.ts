@@ -206,7 +206,7 @@ describe('execute', () => {
     const { ask, root, names } = database()
     const other = new DatabaseSync(join(root, 'app.db'))
     other.exec('begin immediate')
-    const told = failureOf(await ask({ execute: 'delete from users' }, { timeoutMs: 6_000 }))
+    const told = failureOf(await ask({ execute: 'delete from users' }, { timeoutMs: 120_000 }))
     other.exec('rollback')
     other.close()
     expect(told).toMatchObject({ class: 'transient', retryable: true, message: expect.stringContaining('locked') })

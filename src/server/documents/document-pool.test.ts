@@ -1,13 +1,10 @@
 // Long documents are worked on beside the event loop, within limits of time and memory.
 
 import { Worker } from 'node:worker_threads'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { isList } from '../../format/dialects/source.ts'
 import { served } from '../server.fixture.ts'
 import { DocumentPool, type DocumentPoolOptions } from './document-pool.ts'
-
-// The first test compiles the sources, and each starts a thread; on a busy machine that takes its time.
-vi.setConfig({ testTimeout: 60_000 })
 
 const opened: { close(): Promise<void> }[] = []
 afterEach(async () => {

@@ -333,7 +333,7 @@ describe('claims', () => {
     const failed = await service.ask('POST', `/tasks/${first.body.task.id}/report`, { status: 'failed', error })
     expect(failed.body.task).toMatchObject({ state: 'ready', attempt: 1 })
     const { retryAt } = (await service.rooms.engine.ask({ type: 'task', plan: id, task: 'sooner' }))!
-    await vi.waitUntil(() => service.rooms.now() >= retryAt!)
+    await vi.waitUntil(() => service.rooms.now() >= retryAt!, { timeout: 120_000 })
     expect((await service.ask('POST', '/tasks/claim', { session_id: session })).body.task).toMatchObject({
       name: 'sooner',
       attempt: 2,

@@ -395,13 +395,13 @@ describe('while entries are written at full speed', () => {
     const service = await setup()
     const one = await make(service, plan('one', external('a')))
     let writing = true
+    const joined: { readonly listener: Listener; readonly after: number }[] = []
     const writer = (async () => {
-      // Those of one round share a commit.
-      for (let round = 0; round < 60; round++)
+      // Those of one round share a commit. It goes on until some have joined in the middle.
+      for (let round = 0; round < 60 || joined.length <= 10; round++)
         await Promise.all(Array.from({ length: 1 + (round % 20) }, (_, at) => note(service, one, `${round}.${at}`)))
       writing = false
     })()
-    const joined: { readonly listener: Listener; readonly after: number }[] = []
     while (writing && joined.length < 40) {
       const position = await service.composed.feed.position()
       const after = joined.length % 3 === 0 ? 0 : Math.max(0, position - (joined.length % 7))

@@ -59,7 +59,7 @@ describe('a task that waits for a person to say what became of it', () => {
 
   test('nobody knows whether it happened: only whoever may decide tries it again, or passes over it', async () => {
     const { id } = await make([
-      { id: 'u', run: 'echo begun; sleep 30', effect: 'unsafe' },
+      { id: 'u', run: 'echo begun; sleep 600', effect: 'unsafe' },
       { id: 'later', needs: ['u'] },
     ])
     const driven = drive(id)

@@ -79,7 +79,8 @@ test(
       const person = await editor(ground.root, round + 1, 60)
       const choices = changes.map(({ path }) => [path, 'take'] as const)
       person.go()
-      // Begins a little earlier or later each time.
+      // The first time she is done before it begins, so that there is something to store; then it begins a little earlier or later.
+      if (round === 0) await person.told()
       for (let wait = round % 7; wait > 0; wait--) await new Promise(resolve => setImmediate(resolve))
       const back = must(await snapshots.rollback(before.manifest, written(changes), { choices }))
       const told = await person.told()
@@ -136,9 +137,15 @@ for (const [how, closes] of [
       fs.writeSync(program, ' and mine')
       fs.closeSync(program)
     }
-    const later = closes ? new Promise<void>(done => setTimeout(() => done(writes()), 200)) : Promise.resolve()
+    // Its moment: the rollback has put the new file into its place, and looks who still has the old one open.
+    const isReplaced = () => fs.existsSync(path) && fs.readFileSync(path, 'utf8') === 'before'
+    const closing = setInterval(() => {
+      if (!closes || !isReplaced()) return
+      clearInterval(closing)
+      writes()
+    }, 1)
     const back = must(await snapshots.rollback(before.manifest, written(changes)))
-    await later
+    clearInterval(closing)
     if (!closes) writes()
 
     expect(fs.readFileSync(path, 'utf8')).toBe('before')
@@ -161,17 +168,22 @@ test('P36 a file that changes while it is captured is stored whole, or named as 
   const path = join(ground.root, 'flip')
   const patterns = ['A', 'B'].map(letter => Buffer.alloc(1024 * 1024, letter))
   fs.writeFileSync(path, patterns[0]!)
-  // Says 's' for each single write that took longer than the pause: nobody can tell such a writer from one that is done.
+  // Says 's' for each 20 ms that a single write took, less than the pause: nobody can tell a writer that stands still from one that is done.
   const writer = spawn(process.execPath, [
     '-e',
     `const fs = require('node:fs'), file = fs.openSync(process.argv[1], 'r+')
     const patterns = ['A', 'B'].map(letter => Buffer.alloc(1024 * 1024, letter))
     process.stdout.write('ready')
-    for (let at = 0; ; at++) {
+    let isOver = false
+    process.stdin.once('data', () => { isOver = true })
+    const write = at => {
       const began = performance.now()
       fs.writeSync(file, patterns[at % 2], 0, patterns[0].length, 0)
-      if (performance.now() - began > 20) fs.writeSync(1, 's')
-    }`,
+      fs.writeSync(1, 's'.repeat((performance.now() - began) / 20))
+      if (isOver) process.exit()
+      setImmediate(write, at + 1)
+    }
+    write(0)`,
     path,
   ])
   let [torn, stalls] = [0, 0]
@@ -189,7 +201,10 @@ test('P36 a file that changes while it is captured is stored whole, or named as 
       if (entry === null) expect(left).toEqual([{ path: 'flip', reason: 'unstable: it changes while it is read' }])
       else if (!(entry.type === 'file' && whole.has(entry.sha256))) torn++
     }
-    await new Promise(resolve => setTimeout(resolve, 200))
+    // It ends after a whole write, and has then told of all that stood still.
+    const ended = new Promise(resolve => writer.once('close', resolve))
+    writer.stdin.write('over')
+    await ended
     expect(torn).toBeLessThanOrEqual(stalls)
   } finally {
     writer.kill('SIGKILL')

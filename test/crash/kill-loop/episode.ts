@@ -33,7 +33,7 @@ export interface Death {
 }
 
 const ROUNDS_MAX = 60
-const RUN_MAX_MS = 60_000
+const RUN_MAX_MS = 180_000
 /** Whoever is asked so often about files is asked the same again and again. */
 const DECISIONS_MAX = 60
 /** A person's edit counts as late when it comes so long after the kill. */
