@@ -1,7 +1,7 @@
 // Artifacts over HTTP. Bytes are only ever handed out as an attachment of no type: whatever they are, no browser runs them here.
 
 import { isSha256, type Sha256 } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { artifacts } from '../../format/wire/health.ts'
 import { notFound } from '../problem.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
@@ -93,6 +93,3 @@ async function artifactsOf({ engine }: Asking, plan: string) {
 /** A plan may say which of its outputs it is about: `[{name, from}]`. */
 const declaredIn = (artifacts: Json | undefined): readonly JsonObject[] =>
   Array.isArray(artifacts) ? (artifacts as readonly Json[]).filter(isMap) : []
-
-const isMap = (value: Json | undefined): value is JsonObject =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
