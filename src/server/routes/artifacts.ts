@@ -7,7 +7,6 @@ import { notFound } from '../problem.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
 import { type Asking, gone, withPlan } from '../submit-order.ts'
 
-const noun = 'artifacts'
 const BYTES = 'application/octet-stream'
 
 export const artifactRoutes: readonly AnyRoute[] = [
@@ -15,7 +14,6 @@ export const artifactRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/artifacts',
     right: 'read',
-    noun,
     about: 'What the tasks of the plan left in the content store, by task and name.',
     answers: { 200: { about: 'the artifacts', body: artifacts } },
     handle: async call =>
@@ -28,7 +26,6 @@ export const artifactRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/artifacts/:sha256',
     right: 'read',
-    noun,
     about: 'The bytes of an artifact of this plan.',
     answers: { 200: { about: 'its bytes, as an attachment', type: BYTES } },
     handle: async call =>
@@ -43,7 +40,6 @@ export const artifactRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/blobs/:sha256',
     right: 'inspect',
-    noun,
     about: 'Stored bytes by their hash, files of the workspace too. Artifacts of a plan: /plans/:plan/artifacts.',
     answers: { 200: { about: 'the bytes, as an attachment', type: BYTES } },
     handle: async call => {
