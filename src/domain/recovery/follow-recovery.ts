@@ -11,7 +11,7 @@ import { type edges, exhausted, NEEDS_OPEN, reopen, route, wouldReopen } from '.
 import type { PlanState, TaskState } from '../state/state.ts'
 import { beginningsOf, groupOf, openNeeds, worksOf } from '../state/task-index.ts'
 import { attemptsUsedUp, breakerOf, loopsUsedUp } from './breaker.ts'
-import { type Chosen, choose, describe } from './choose-recovery.ts'
+import { type Chosen, choose } from './choose-recovery.ts'
 import { retryOf } from './retry.ts'
 
 /**
@@ -186,10 +186,6 @@ export function failureOf(state: PlanState, task: TaskState): Failure {
     return { ...child.result.failure, ...said }
   return { class: 'logic', code: task.definition.action.type === 'gate' ? 'rejected' : 'said', ...said }
 }
-
-/** In the words in which every reason begins. */
-export const whatFailed = (state: PlanState, task: TaskState): string =>
-  describe(failureOf(state, task), task.result?.status === 'failed' ? task.result.mode : undefined)
 
 function callAboutTime(draft: DecisionDraft, task: TaskState): void {
   if (task.escalated.includes('timebox')) return
