@@ -162,7 +162,12 @@ export interface PlanBody extends PlanFields {
 export interface PlanMade extends PlanBody {
   readonly replayed?: true | undefined
   readonly warnings?:
-    | readonly { readonly message: string; readonly line: number; readonly column: number }[]
+    | readonly {
+        readonly message: string
+        readonly line: number
+        readonly column: number
+        readonly hint?: string | undefined
+      }[]
     | undefined
 }
 

@@ -79,6 +79,23 @@ export interface PlanStateBody {
   definition: JsonObject
 }
 
+interface UsedBody {
+  tokens: number | null
+  input_tokens: number | null
+  output_tokens: number | null
+  cost: number | null
+  reported: boolean
+}
+
+interface DecisionBody {
+  verdict: string
+  by: string
+  at: string
+  rationale: string
+  option: string | null
+  entry: number
+}
+
 /** Everything about one task. */
 export interface TaskPageBody {
   plan_id: string
@@ -120,12 +137,7 @@ export interface TaskPageBody {
     } | null
     changes: string | null
     paths: number | null
-    used: {
-      tokens: number | null
-      input_tokens: number | null
-      output_tokens: number | null
-      cost: number | null
-    } | null
+    used: UsedBody | null
     network: {
       [x: string]: unknown
       host: string
@@ -136,26 +148,14 @@ export interface TaskPageBody {
     }[]
     entry: number
   }[]
-  decisions: {
-    verdict: string
-    by: string
-    at: string
-    rationale: string
-    option: string | null
-    entry: number
-  }[]
+  decisions: DecisionBody[]
   criteria: {
     [x: string]: unknown
     part: string
     criterion: string
     holds: boolean | null
   }[]
-  used: {
-    tokens: number | null
-    input_tokens: number | null
-    output_tokens: number | null
-    cost: number | null
-  }
+  used: UsedBody
   preview: string | null
   log: {
     items: {
@@ -208,14 +208,7 @@ export interface GatePageBody {
       }
     | undefined
   definition: JsonObject
-  decisions: {
-    verdict: string
-    by: string
-    at: string
-    rationale: string
-    option: string | null
-    entry: number
-  }[]
+  decisions: DecisionBody[]
   consent: {
     hash: string
     text: string

@@ -26,6 +26,9 @@ export function stableText(value: unknown): string {
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [key: string]: Json }
 
+export const isMap = (value: unknown): value is JsonObject =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
 /** Without the keys that are undefined. */
 export function defined(record: { readonly [key: string]: Json | undefined }): JsonObject {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as JsonObject

@@ -3,7 +3,7 @@
 
 import type { Hint } from '../domain/hint.ts'
 import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
-import type { Json, JsonObject } from '../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../domain/json.ts'
 import type { Edit } from '../domain/plan.ts'
 import { inLine } from '../domain/rules/scheduling.ts'
 import { hasDueAlarm } from '../domain/state/alarms.ts'
@@ -335,9 +335,6 @@ async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | nul
 /** Of the outputs of a task, those that stand for stored bytes. */
 export const artifactsIn = (outputs: Json | undefined): readonly Json[] =>
   isMap(outputs) ? Object.values(outputs).flatMap(value => (isMap(value) ? (value.artifact ?? []) : [])) : []
-
-const isMap = (value: Json | undefined): value is JsonObject =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** Packed before anything is waited for: the state goes on changing. */
 async function stateNow(rooms: Rooms, state: PlanState): Promise<AnswerOf<'state'>> {

@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { ACTOR_MAX, type Actor, isActor } from '../domain/id.ts'
+import { isMap } from '../domain/json.ts'
 
 type Environment = { readonly [name: string]: string | undefined }
 
@@ -19,7 +20,7 @@ const ID_SHOWN = 8
 /** `told`: by `--as` or `PLANFOLD_AS`. */
 export function agentName(told: string | undefined, environment: Environment, { meta, client }: Request): Actor {
   const codex = meta?.['x-codex-turn-metadata']
-  const thread = isRecord(codex) ? (codex.thread_id ?? codex.session_id) : undefined
+  const thread = isMap(codex) ? (codex.thread_id ?? codex.session_id) : undefined
   const session = environment.CLAUDE_CODE_SESSION_ID
   const names = [
     told,
@@ -40,6 +41,3 @@ export function callKey(meta: Request['meta'], said: string | undefined): string
   const sent = meta?.['claudecode/toolUseId']
   return typeof sent === 'string' ? sent : said
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)

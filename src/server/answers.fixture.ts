@@ -5,7 +5,7 @@ import { type Ajv2020 as Ajv, Ajv2020, type ValidateFunction } from 'ajv/dist/20
 import formats from 'ajv-formats'
 import { type OpenApi, openApi, type Response } from './api-docs/openapi.ts'
 import { normalPath } from './app.ts'
-import type { AnyRoute } from './route.ts'
+import type { ListedRoute } from './route.ts'
 
 /** What came back; `body` is read when it is JSON. */
 export interface Came {
@@ -58,10 +58,10 @@ function headerFault(method: string, { headers: told = {} }: Response, { status,
   return null
 }
 
-const documents = new WeakMap<readonly AnyRoute[], OpenApi>()
+const documents = new WeakMap<readonly ListedRoute[], OpenApi>()
 
 /** The document of a table, made once. */
-export function documentOf(routes: readonly AnyRoute[]): OpenApi {
+export function documentOf(routes: readonly ListedRoute[]): OpenApi {
   const known = documents.get(routes) ?? openApi(routes, { version: '0.0.0-test' })
   documents.set(routes, known)
   return known

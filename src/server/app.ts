@@ -25,7 +25,7 @@ import { checkBody, decode, readBytes, unkeptInQuery } from './body.ts'
 import { SHORT_MAX } from './documents/document-pool.ts'
 import { invalidRequest, isProblem, type Problem, problem, refused } from './problem.ts'
 import { responseTo, streamTo } from './reply.ts'
-import type { Answer, AnyRoute, Route, Stream } from './route.ts'
+import type { Answer, ListedRoute, Route, Stream } from './route.ts'
 import type { RouteRooms, ServerRooms } from './service.ts'
 
 // Notices that a request was asked before under its key, however many orders it makes and whichever route makes them: the engine as
@@ -91,7 +91,7 @@ export interface AppOptions {
 const mayCompress = ({ method, path, noun }: Loose): boolean =>
   (method === 'GET' || path === '/engine/queries') && noun !== 'auth' && noun !== 'tokens'
 
-type Loose = Route<unknown, unknown>
+type Loose = Route<unknown, unknown> & Pick<ListedRoute, 'noun'>
 
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 const KEY_MAX = 255
@@ -131,7 +131,7 @@ export function openApp(rooms: ServerRooms, options: AppOptions): Hono<AppEnv> {
 type ByMethod = ReadonlyMap<string, Loose>
 
 /** Words before parameters: of the paths that match, Hono takes the one registered first. */
-function byPath(routes: readonly AnyRoute[]): ReadonlyMap<string, ByMethod> {
+function byPath(routes: readonly ListedRoute[]): ReadonlyMap<string, ByMethod> {
   const ranked = routes.map(route => ({ route, rank: route.path.replaceAll(/:\w+/g, '\u{10ffff}') }))
   const found = new Map<string, Map<string, Loose>>()
   for (const { route } of ranked.sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0))) {

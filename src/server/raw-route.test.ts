@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openApi } from './api-docs/openapi.ts'
 import { guarded } from './auth/guard.fixture.ts'
-import { type RawRoute, rawRoute } from './route.ts'
+import { type RawRoute, rawRoute, under } from './route.ts'
 import { type Served, served } from './server.fixture.ts'
 import { exchange } from './socket.fixture.ts'
 
@@ -18,12 +18,12 @@ const respond: RawRoute['respond'] = async (request, { who }) => {
   })
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
 }
-const shape = { path: '/protocol', right: 'operate', noun: 'test', about: 'Speaks a protocol.', respond } as const
+const shape = { path: '/protocol', right: 'operate', about: 'Speaks a protocol.', respond } as const
 const answers = { 202: { about: 'what the protocol says', type: 'application/json' } }
-const routes = [
+const routes = under('test', [
   rawRoute({ ...shape, method: 'GET', answers }),
   rawRoute({ ...shape, method: 'POST', answers, bodyMaxBytes: 1_000 }),
-]
+])
 
 const house = guarded()
 const operator = house.token('opal', 'operator')

@@ -8,7 +8,7 @@ import { external, gate, plan } from '../testing/plan.ts'
 import { documentOf } from './answers.fixture.ts'
 import { sample } from './api-docs/openapi.ts'
 import { type Bearer, guarded } from './auth/guard.fixture.ts'
-import type { AnyRoute } from './route.ts'
+import type { ListedRoute } from './route.ts'
 import { ROUTES } from './routes/route-list.ts'
 import { type Served, served } from './server.fixture.ts'
 
@@ -27,7 +27,7 @@ const PUBLIC = [
 ]
 const ROLES = Object.keys(RIGHTS) as readonly Role[]
 const MARK = 'zq7secretzq7'
-const named = (route: AnyRoute): string => `${route.method} ${route.path}`
+const named = (route: ListedRoute): string => `${route.method} ${route.path}`
 const guardedRoutes = ROUTES.filter(route => route.right !== 'nothing')
 
 const house = guarded()
@@ -211,7 +211,7 @@ describe('a plan outside the scope of a token, named in a body or a query', () =
 
 /** With a body that fits, as far as one can be made up, so that the handler is reached. */
 async function call(
-  route: AnyRoute,
+  route: ListedRoute,
   headers: Bearer | object,
 ): Promise<{ readonly status: number; readonly text: string }> {
   const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(secret[name] ?? `${name}-x`))
@@ -232,7 +232,7 @@ async function call(
   return { status: response.status, text: await response.text() }
 }
 
-function bodyFor(route: AnyRoute): unknown {
+function bodyFor(route: ListedRoute): unknown {
   const document = documentOf(ROUTES)
   const template = route.path.replaceAll(/:(\w+)/g, '{$1}')
   const schema =

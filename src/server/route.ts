@@ -16,8 +16,6 @@ export interface Route<Query, Body> {
   readonly path: string
   /** `nothing`: anybody may call it, also without a token. */
   readonly right: Right | 'nothing'
-  /** The noun it is listed under. */
-  readonly noun: string
   /** One line for people. */
   readonly about: string
   /** Query keys; without a schema none is taken. */
@@ -52,13 +50,19 @@ export interface Route<Query, Body> {
 /** With its types forgotten, to stand in the table. */
 export type AnyRoute = Route<never, never>
 
+/** In the table, under the noun it is listed by. */
+export type ListedRoute = AnyRoute & { readonly noun: string }
+
+export const under = (noun: string, ...routes: readonly (readonly AnyRoute[])[]): readonly ListedRoute[] =>
+  routes.flat().map(one => ({ ...one, noun }))
+
 /** Keeps the types of query and body together while a route is written. */
 export const route = <Query = undefined, Body = undefined>(one: Route<Query, Body>): AnyRoute =>
   one as unknown as AnyRoute
 
 /** A route that other code answers, for instance the library of a protocol. */
 export interface RawRoute
-  extends Pick<Route<undefined, Request>, 'method' | 'path' | 'right' | 'noun' | 'about' | 'bodyMaxBytes' | 'answers'> {
+  extends Pick<Route<undefined, Request>, 'method' | 'path' | 'right' | 'about' | 'bodyMaxBytes' | 'answers'> {
   /** Guard, body limit and stop apply as for every route. Query, headers and body are passed on unchecked. */
   respond(
     request: Request,

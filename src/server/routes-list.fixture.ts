@@ -1,6 +1,6 @@
 // For tests: the table of routes as the lists in docs/formats/http.md.
 
-import type { AnyRoute } from './route.ts'
+import type { ListedRoute } from './route.ts'
 
 const ROLES: { readonly [right: string]: string } = {
   nothing: 'anybody',
@@ -11,7 +11,7 @@ const ROLES: { readonly [right: string]: string } = {
   administer: 'admin',
 }
 
-export function routesList(routes: readonly AnyRoute[]): string {
+export function routesList(routes: readonly ListedRoute[]): string {
   const nouns = [...new Set(routes.map(({ noun }) => noun))].sort()
   return nouns
     .map(noun => {

@@ -1,7 +1,7 @@
 // Connections: how many, for how long, and whose answers nobody takes.
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { route } from './route.ts'
+import { route, under } from './route.ts'
 import { type Served, served } from './server.fixture.ts'
 import { exchange, type Line, line } from './socket.fixture.ts'
 
@@ -12,7 +12,6 @@ const slow = route({
   method: 'GET',
   path: '/slow',
   right: 'nothing',
-  noun: 'test',
   about: 'Answers when it is told to.',
   answers: { 204: { about: 'at last' } },
   handle: async () => {
@@ -28,7 +27,6 @@ const quick = route({
   method: 'GET',
   path: '/quick',
   right: 'nothing',
-  noun: 'test',
   about: 'Answers at once.',
   answers: { 204: { about: 'there it is' } },
   handle: async () => {
@@ -42,13 +40,12 @@ const large = route({
   method: 'GET',
   path: '/large',
   right: 'nothing',
-  noun: 'test',
   about: 'Answers with more than the system takes at once.',
   answers: { 200: { about: 'much' } },
   handle: async () => ({ status: 200, raw: { type: 'text/plain', data: Buffer.alloc(LARGE, 'x') } }),
 })
 beforeAll(async () => {
-  service = await served({ routes: [slow, quick], limits: { connections: 20 } })
+  service = await served({ routes: under('test', [slow, quick]), limits: { connections: 20 } })
 })
 afterAll(() => service.close())
 
@@ -135,7 +132,7 @@ describe('a client that does not listen', () => {
     vi.waitFor(async () => expect(await other.connections()).toBe(count), { timeout: 120_000, interval: 10 })
 
   test('is cut off in time; one that listens slowly is not', async () => {
-    const other = await served({ routes: [large], limits: { answerSilentMs: 3_000 } })
+    const other = await served({ routes: under('test', [large]), limits: { answerSilentMs: 3_000 } })
     const slow = await deaf(other.url)
     let [length, pauses] = [0, 0]
     slow.socket.on('data', (part: string) => {
@@ -157,7 +154,7 @@ describe('a client that does not listen', () => {
   })
 
   test('is told from one who waits for us', async () => {
-    const other = await served({ routes: [slow], limits: { answerSilentMs: 2_000 } })
+    const other = await served({ routes: under('test', [slow]), limits: { answerSilentMs: 2_000 } })
     const one = await line(other.url)
     const begun = new Promise<void>(resolve => {
       began = resolve
@@ -175,7 +172,7 @@ describe('a client that does not listen', () => {
 
 describe('the end of a service', () => {
   test('answers under way end, and their connections with them', async () => {
-    const other = await served({ routes: [slow, quick] })
+    const other = await served({ routes: under('test', [slow, quick]) })
     const one = await line(other.url)
     const [idle, silent] = [await line(other.url), await line(other.url)]
     const begun = new Promise<void>(resolve => {

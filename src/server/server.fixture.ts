@@ -16,7 +16,7 @@ import { Live } from './live/hub.ts'
 import type { Log } from './monitoring/log.ts'
 import { openMeter } from './monitoring/metrics.ts'
 import { threadLook } from './propose-plan.ts'
-import type { AnyRoute } from './route.ts'
+import type { ListedRoute } from './route.ts'
 import { ROUTES } from './routes/route-list.ts'
 import { serve } from './serve.ts'
 import type { ServerRooms } from './service.ts'
@@ -46,7 +46,7 @@ export interface Asked {
 
 export interface ServedOptions {
   readonly guard?: Guard
-  readonly routes?: readonly AnyRoute[]
+  readonly routes?: readonly ListedRoute[]
   readonly limits?: Partial<ServerLimits>
   readonly documents?: DocumentPoolOptions
   /** An existing folder; it is kept. */

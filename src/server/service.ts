@@ -10,7 +10,7 @@ import type { Live } from './live/hub.ts'
 import type { Log } from './monitoring/log.ts'
 import type { Meter } from './monitoring/metrics.ts'
 import type { PageFiles } from './page-files.ts'
-import type { AnyRoute } from './route.ts'
+import type { ListedRoute } from './route.ts'
 
 export interface ServerRooms extends RouteRooms {
   /** The service's own; each request gets one that is bound to whoever asks. */
@@ -29,7 +29,7 @@ export interface RouteRooms {
   /** By their names. Models are asked with the keys of whoever started the service. */
   readonly planners: ReadonlyMap<string, Planner>
   readonly limits: ServerLimits
-  readonly routes: readonly AnyRoute[]
+  readonly routes: readonly ListedRoute[]
   /** In whose name the owner's token writes. */
   readonly owner: Actor
   readonly now: () => number

@@ -4,6 +4,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { under } from '../../src/server/route.ts'
 import { mcpRoute } from '../../src/server/routes/mcp.ts'
 import { served } from '../../src/server/server.fixture.ts'
 import { MAIN } from '../e2e/planfold.fixture.ts'
@@ -67,7 +68,7 @@ async function withPlanfold(argv: readonly string[], body: (service: ServedProce
 }
 
 async function withFixture(body: (url: string) => Promise<void>): Promise<void> {
-  const fixture = await served({ routes: [mcpRoute(() => fixtureFactory)] })
+  const fixture = await served({ routes: under('mcp', [mcpRoute(() => fixtureFactory)]) })
   try {
     await body(fixture.url)
     faults.push(...fixture.errors.map(error => `fixture: the log says ${JSON.stringify(error)}`))

@@ -1,6 +1,14 @@
 // What the page asks the service for, and tells it. The only file that knows routes: everything else calls these functions.
 
-import { type AnswerOf, connect, type RemoteEngine } from '../../src/client/client.ts'
+import {
+  type AnswerOf,
+  connect,
+  type GatePageBody,
+  type PlanChecked,
+  type RedraftBody,
+  type RemoteEngine,
+  type TaskPageBody,
+} from '../../src/client/client.ts'
 import type { Event } from '../../src/domain/event.ts'
 import type { Shown } from '../../src/domain/gates/consent.ts'
 import type { CountedDecision } from '../../src/domain/network-decision.ts'
@@ -86,7 +94,6 @@ export async function signInByLink(): Promise<Problem | null> {
 }
 
 export const whoami = (): Promise<Identity> => http('GET', '/auth')
-export const signOut = (): Promise<void> => http('POST', '/auth/logout')
 
 // ── plans ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -155,12 +162,7 @@ export const createFromGoal = (goal: string): Promise<Moved> => http('POST', '/p
 export const createFromText = (text: string, start: boolean): Promise<Moved> =>
   http('POST', `/plans${start ? '?start=true' : ''}`, text, 'application/yaml')
 /** What would be made of the text; nothing is written. What is wrong with it is thrown, each fault with its place. */
-export interface CheckedPlan {
-  readonly name: string
-  readonly tasks: number
-  readonly warnings: readonly { readonly message: string; readonly hint?: string }[]
-}
-export const checkText = (text: string): Promise<CheckedPlan> =>
+export const checkText = (text: string): Promise<PlanChecked> =>
   http('POST', '/plans?dry_run=true', text, 'application/yaml')
 
 export interface TemplateItem {
@@ -242,19 +244,7 @@ export interface AnswerBody {
 export const answerInbox = (id: string, body: AnswerBody): Promise<{ readonly told: readonly string[] }> =>
   http('POST', `/inbox/${encodeURIComponent(id)}/answer`, body)
 
-/** A gate with everything an answer agrees to. `lines` are the words as a terminal says them. */
-export interface GatePage {
-  readonly open: boolean
-  readonly hidden: boolean
-  readonly decisions: readonly DecisionItem[]
-  readonly consent: {
-    readonly hash: string
-    readonly text: string
-    readonly lines: readonly (readonly { readonly text: string; readonly tone: string | null }[])[]
-    readonly shown: Shown
-    readonly changes: readonly ChangedFile[]
-  } | null
-}
+type GatePage = GatePageBody & { readonly consent: { readonly shown: Shown } | null }
 export const gatePage = (plan: string, gate: string): Promise<GatePage> =>
   http<GatePage>('GET', `/plans/${encodeURIComponent(plan)}/gates/${encodeURIComponent(gate)}`).then(shown)
 
@@ -282,13 +272,7 @@ export interface DraftComment {
   readonly text: string
 }
 /** The next draft, which follows what was said; nothing is written. */
-export interface Redraft extends Revised {
-  readonly revision: number
-  readonly changed: boolean
-  readonly document: string
-  readonly rationale: string
-  readonly unfollowed: readonly (DraftComment & { readonly why: string })[]
-}
+export type Redraft = RedraftBody & Revised
 export const redraft = (plan: string, comments: readonly DraftComment[]): Promise<Redraft> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/redraft`, { comments })
 /** Yes, with a plan that was changed before it goes on. */
@@ -297,45 +281,8 @@ export const approveWithEdits = (plan: string, gate: string, body: object): Prom
 
 // ── one task ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export const taskLogs = (plan: string, task: string, after = 0) =>
+export const taskLogs = (plan: string, task: string, after: number) =>
   engine.ask({ type: 'logs', plan, task, after, limit: 1000 })
-/** Everything about one task, with one call: attempts, what it changed line by line, what would run. */
-export interface TaskPage {
-  readonly attempts: readonly AttemptItem[]
-  readonly decisions: readonly DecisionItem[]
-  readonly preview: string | null
-  readonly changes: {
-    readonly visit: number
-    readonly attempt: number
-    readonly files: readonly ChangedFile[]
-    readonly more: number
-  } | null
-}
-export interface AttemptItem {
-  readonly visit: number
-  readonly attempt: number
-  readonly status: 'running' | 'succeeded' | 'failed' | 'lost'
-  readonly started_at: string
-  readonly ended_at: string | null
-  readonly duration_ms: number | null
-  readonly by: string | null
-  readonly exit: number | null
-  readonly failure: { readonly message: string; readonly class?: string } | null
-  readonly lost: string | null
-  readonly paths: number | null
-  readonly used: { readonly tokens: number | null; readonly cost: number | null; readonly reported: boolean } | null
-  /** What its commands asked the network for. */
-  readonly network: readonly CountedDecision[]
-  /** Of the journal. */
-  readonly entry: number
-}
-export interface DecisionItem {
-  readonly verdict: string
-  readonly by: string
-  readonly at: string
-  readonly rationale: string
-  readonly entry: number
-}
 /** `patch`: the lines that differ, in the unified form; `why` there is none. */
 export interface ChangedFile {
   readonly path: string
@@ -343,6 +290,9 @@ export interface ChangedFile {
   readonly why: string | null
   readonly change?: 'created' | 'changed' | 'deleted'
 }
+type Attempt = Omit<TaskPageBody['attempts'][number], 'network'> & { readonly network: readonly CountedDecision[] }
+type TaskPage = Omit<TaskPageBody, 'attempts'> & { readonly attempts: readonly Attempt[] }
+/** Everything about one task, with one call: attempts, what it changed line by line, what would run. */
 export const taskPage = (
   plan: string,
   task: string,
@@ -360,8 +310,7 @@ export const taskPage = (
 export const listCheckpoints = (plan: string) => engine.ask({ type: 'checkpoints', plan })
 export const previewRollback = (plan: string, to: string) => engine.ask({ type: 'rollbackPreview', plan, to })
 export const previewUndo = (plan: string) => engine.ask({ type: 'rollbackPreview', plan, undo: true })
-export const diffCheckpoints = (plan: string, from: string, to?: string) =>
-  engine.ask({ type: 'checkpointDiff', plan, from, ...(to === undefined ? {} : { to }) })
+export const diffCheckpoints = (plan: string, from: string) => engine.ask({ type: 'checkpointDiff', plan, from })
 
 /** A refusal is a problem, as over HTTP. */
 export async function order(plan: string, one: Parameters<RemoteEngine['submit']>[1]): Promise<void> {

@@ -1,7 +1,7 @@
 // What an `agent` task asks for: which coding agent, with which model, for how long. The plan keeps it as it was written (`spec`);
 // plans of earlier releases may hold anything there, and then there is no request.
 
-import type { Json, JsonObject } from '../json.ts'
+import { isMap, type Json, type JsonObject } from '../json.ts'
 import type { Action } from '../plan.ts'
 
 /** The agents that are known by name; how each is started stands in `runners/agent/agent-profiles.ts`. */
@@ -93,7 +93,6 @@ export const isAgentName = (name: string): name is AgentName => (AGENT_NAMES as 
 const nameOf = (name: string): AgentName | null => (isAgentName(name) ? name : null)
 const isCommand = (value: Json): boolean =>
   Array.isArray(value) && value.length > 0 && value.every(word => typeof word === 'string' && word !== '')
-const isMap = (value: Json): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Where the homes of agents are, in the state folder: a folder for each plan. */
 export const AGENT_HOMES = 'agents'

@@ -1,7 +1,7 @@
 // What a `db` task asks of a database: a query that only reads, statements that change data in one transaction, or migrations, each
 // applied once. The plan keeps it as it was written (`spec`); plans of earlier releases may hold anything there.
 
-import type { Json, JsonObject } from '../json.ts'
+import { isMap, type Json } from '../json.ts'
 import type { Action } from '../plan.ts'
 
 export type DbRequest = { readonly file: string; readonly rows: number } & (
@@ -77,6 +77,3 @@ export function dbLines(request: DbRequest): readonly string[] {
     ]),
   ]
 }
-
-const isMap = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -2,7 +2,7 @@
 // may hold anything there, and then there is no request. A secret is a part of a text that is only named; its value is put in when the
 // request is sent, and nowhere else.
 
-import type { Json, JsonObject } from '../json.ts'
+import { isMap, type Json } from '../json.ts'
 import type { Action, TaskDefinition } from '../plan.ts'
 
 export interface HttpRequest {
@@ -101,6 +101,3 @@ const RESERVED: ReadonlySet<string> = new Set([
   ...['host', 'connection', 'content-length', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect', 'keep-alive'],
   ...['range', 'if-range', 'accept-encoding', 'http2-settings'],
 ])
-
-const isMap = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

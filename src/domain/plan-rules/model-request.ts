@@ -1,7 +1,7 @@
 // What a `model` task asks: which model, what the answer shall look like, and how much it may use. The plan keeps it as it was
 // written (`spec`); plans of earlier releases may hold anything there, and then there is no request.
 
-import type { Json, JsonObject } from '../json.ts'
+import { isMap, type Json, type JsonObject } from '../json.ts'
 import type { Action } from '../plan.ts'
 
 export interface ModelRequest {
@@ -42,7 +42,6 @@ const NOTHING: ModelRequest = { use: null, system: null, answer: null, outputTok
 const KEYS: ReadonlySet<string> = new Set(['use', 'system', 'answer', 'output_tokens', 'caps'])
 
 const isText = (value: Json): value is string | null => value === null || typeof value === 'string'
-const isMap = (value: Json): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 // The shape of an answer, as a plan writes it: `{ severity: low | high, files: [string], note?: string }`.
 

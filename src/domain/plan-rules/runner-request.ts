@@ -1,6 +1,6 @@
 // What a `runner` task names: a runner that a program brought along, and what it is told. The plan keeps it as it was written (`spec`).
 
-import type { Json, JsonObject } from '../json.ts'
+import { isMap, type JsonObject } from '../json.ts'
 import type { Action } from '../plan.ts'
 
 export interface RunnerRequest {
@@ -23,6 +23,3 @@ export const runnerLines = ({ use, with: told }: RunnerRequest): readonly string
   use,
   ...JSON.stringify(told, null, 2).split('\n'),
 ]
-
-const isMap = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

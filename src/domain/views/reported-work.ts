@@ -1,7 +1,7 @@
 // What agents say about their work in the outputs of their tasks, under the names that the PlanStore knows: `files_modified`,
 // `tests_added`, `coverage`, `metrics.lines_changed` and `artifacts`. Reported, not measured; whatever has another shape stays data.
 
-import type { Json, JsonObject } from '../json.ts'
+import { isMap, type Json } from '../json.ts'
 import type { Card } from './board.ts'
 
 export interface ReportedWork {
@@ -52,5 +52,3 @@ function texts(value: Json | undefined): readonly string[] {
 
 const amount = (value: Json | undefined): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
-const isMap = (value: Json | undefined): value is JsonObject =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)

@@ -2,7 +2,7 @@
 // kept as the annotation `ticked`: a mark for each criterion.
 
 import type { GateAsks } from '../event.ts'
-import type { Json, JsonObject } from '../json.ts'
+import { isMap, type Json, type JsonObject } from '../json.ts'
 import type { Verdict } from '../result.ts'
 import type { TaskState } from '../state/state.ts'
 
@@ -17,7 +17,7 @@ export interface TickMark {
 export type Ticked = { readonly [criterion: string]: Json }
 
 export function tickedIn({ annotations: { ticked } }: { readonly annotations: JsonObject }): Ticked {
-  return isRecord(ticked) ? ticked : {}
+  return isMap(ticked) ? ticked : {}
 }
 
 /** How often somebody has ticked something. */
@@ -29,7 +29,7 @@ export function latestTicked(ticked: Ticked): readonly string[] {
   return Object.keys(ticked).filter(criterion => timeOf(ticked[criterion]) === last)
 }
 
-const timeOf = (mark: Json | undefined): number => (isRecord(mark) && typeof mark.time === 'number' ? mark.time : 0)
+const timeOf = (mark: Json | undefined): number => (isMap(mark) && typeof mark.time === 'number' ? mark.time : 0)
 
 /** Of the checks that a person is asked to confirm. Nothing where something else is asked. */
 export function tickedChecks(task: Pick<TaskState, 'annotations'>, asks: GateAsks): readonly Verdict[] {
@@ -44,10 +44,7 @@ export function tickedChecks(task: Pick<TaskState, 'annotations'>, asks: GateAsk
 /** `agent-7 ticked it: I saw it`; null when nobody did. */
 function tickWords(ticked: Ticked, criterion: string): string | null {
   const mark = Object.hasOwn(ticked, criterion) ? ticked[criterion] : null
-  if (!isRecord(mark) || typeof mark.by !== 'string') return null
+  if (!isMap(mark) || typeof mark.by !== 'string') return null
   const evidence = typeof mark.evidence === 'string' && mark.evidence.trim() !== '' ? `: ${mark.evidence}` : ''
   return `${mark.by} ticked it${evidence}`
 }
-
-const isRecord = (value: Json | undefined): value is { readonly [name: string]: Json } =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)

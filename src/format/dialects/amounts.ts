@@ -1,10 +1,9 @@
 // C20: the ways formats write time, money and priority, as the text and numbers of the canonical document. What cannot be read
 // is handed on as it stands, so that the schema says what is wrong with it.
 
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { Budget } from '../../domain/plan.ts'
 import { printAmount, printDuration, printMoney, printSize, readDuration } from '../text/units.ts'
-import { isMap } from './source.ts'
 
 const MS: { readonly [unit: string]: number } = {
   __proto__: null as never,

@@ -3,11 +3,11 @@
 // with variables is the value itself. What names no step stays text, with a warning; a shell's `${HOME}` inside a command does, too.
 
 import { isTaskName, type TaskName } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { asLiteral, fromLiteral } from '../expression/template.ts'
 import type { DocumentBuilder, Fields } from './document-builder.ts'
 import type { References } from './planstore/plan-steps-order.ts'
-import { isList, isMap } from './source.ts'
+import { isList } from './source.ts'
 
 /** What the values of a plan's steps may refer to, and which steps each of them turned out to look at. */
 export class DataReferences {

@@ -5,12 +5,12 @@
 
 import { advise, type Hint, quoted } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { TaskStatus } from '../../domain/status.ts'
 import { DIAGNOSTICS_MAX, type Diagnostic, type DocumentFault, type Path } from '../text/diagnostic.ts'
 import type { EndedStatus, Reading } from './dialect.ts'
-import { isList, isMap, type Source } from './source.ts'
+import { isList, type Source } from './source.ts'
 import { Trace, type Where } from './source-map.ts'
 import { endedStatus, type StatusWords } from './status-words.ts'
 

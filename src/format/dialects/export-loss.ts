@@ -1,13 +1,13 @@
 // What a printed text no longer says. Nobody keeps a list of it: the text is read again, and whatever differs is named.
 
 import type { PlanName, TaskName } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { raisePlan } from '../plan/definition-to-document.ts'
 import { lowerPlan } from '../plan/document-to-definition.ts'
 import { plan as planSchema } from '../plan/schema.ts'
 import type { Dialect, Printed, StatusOf } from './dialect.ts'
-import { isList, isMap, Source } from './source.ts'
+import { isList, Source } from './source.ts'
 import { endedStatus } from './status-words.ts'
 
 /** The text together with what it does not say. */

@@ -2,24 +2,17 @@
 
 import { describe, expect, test } from 'vitest'
 import { isTaskName } from '../../domain/id.ts'
-import { generatedIds, idsFor, idsToWrite, SLUG, slug } from './names.ts'
+import { generatedIds, idsFor, idsToWrite, slug } from './names.ts'
 
 describe('generated ids', () => {
   test('are made of the words of the task, and numbered when the words repeat', () => {
-    const next = generatedIds(SLUG)
+    const next = generatedIds()
     expect(['Fix the Pârser!', 'Fix the parser', 'fix-the-parser', '汉字'].map(next)).toEqual([
       'fix-the-parser',
       'fix-the-parser-2',
       'fix-the-parser-3',
       'step',
     ])
-  })
-
-  test('requirement 4: on request they are plan-<shortname>-<nn>', () => {
-    const next = generatedIds({ type: 'numbered', shortname: 'Build Search' }, ['plan-build-search-02'])
-    expect(['a', 'b', 'c'].map(next)).toEqual(['plan-build-search-01', 'plan-build-search-03', 'plan-build-search-04'])
-    const many = generatedIds({ type: 'numbered', shortname: 'x' })
-    expect(Array.from({ length: 100 }, () => many('a')).at(-1)).toBe('plan-x-100')
   })
 
   test('never take an id that somebody wrote, wherever it stands', () => {

@@ -5,40 +5,21 @@ import { isPlanName, isTaskName, NAME_MAX, type PlanName, type TaskName } from '
 import type { Json } from '../../domain/json.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 
-// Ids for tasks that were written without one. By default they are made from the words of the task; on request they are
-// numbered, `plan-<shortname>-<nn>`. The same words in the same order always give the same ids, and no id is given twice.
+// Ids for tasks that were written without one, made from the words of the task. The same words in the same order always give the
+// same ids, and no id is given twice.
 
-type IdStyle = { readonly type: 'slug' } | { readonly type: 'numbered'; readonly shortname: string }
-
-/** Gives the next id; `text` are the words of the task. */
-type NextId = (text: string) => TaskName
-
-export const SLUG: IdStyle = { type: 'slug' }
 /** Long enough to be understood, short enough for the name of a task inside a task. */
 const SLUG_MAX = 48
 
-export function generatedIds(style: IdStyle, taken: Iterable<string> = []): NextId {
+/** Gives the next id; `text` are the words of the task. */
+export function generatedIds(taken: Iterable<string> = []): (text: string) => TaskName {
   const used = new Set(taken)
   const last = new Map<string, number>()
-  const free = (stem: string, first: string): TaskName => {
-    let id = first
+  return text => {
+    const stem = slug(text) ?? 'step'
+    let id: string = stem
     // Where the count stood is remembered, so that ten thousand equal titles do not take a hundred million looks.
     for (let number = last.get(stem) ?? 1; used.has(id); id = `${stem}-${++number}`) last.set(stem, number + 1)
-    used.add(id)
-    return id as TaskName
-  }
-  if (style.type === 'slug') {
-    return text => {
-      const stem = slug(text) ?? 'step'
-      return free(stem, stem)
-    }
-  }
-  const stem = `plan-${slug(style.shortname) ?? 'x'}`
-  let number = 0
-  return () => {
-    let id: string
-    do id = `${stem}-${String(++number).padStart(2, '0')}`
-    while (used.has(id))
     used.add(id)
     return id as TaskName
   }
@@ -51,11 +32,8 @@ interface Unnamed {
 }
 
 /** One id for each. What was written is kept, so a generated id never takes it away from a later task. */
-export function idsFor(tasks: readonly Unnamed[], style: IdStyle = SLUG): readonly TaskName[] {
-  const next = generatedIds(
-    style,
-    tasks.flatMap(({ id }) => (id === undefined ? [] : [id])),
-  )
+export function idsFor(tasks: readonly Unnamed[]): readonly TaskName[] {
+  const next = generatedIds(tasks.flatMap(({ id }) => (id === undefined ? [] : [id])))
   // Words without a single usable letter are named by their place.
   return tasks.map(({ id, text }, index) => {
     if (id !== undefined) return id as TaskName

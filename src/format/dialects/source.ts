@@ -1,6 +1,6 @@
 // A text whose dialect is not known yet. It is read as YAML or JSON at most once, and only when somebody asks.
 
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { type ReadDocument, readDocument } from '../text/document.ts'
 
 export class Source {
@@ -35,10 +35,6 @@ export class Source {
     this.#lines ??= this.text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)
     return this.#lines
   }
-}
-
-export function isMap(value: unknown): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
 export function isList(value: unknown): value is readonly Json[] {

@@ -2,7 +2,7 @@
 // we print. A word the table does not know is refused with its place, never taken for the nearest one. A word that is not the
 // one we would print is kept in `extra.status`, so that printing gives it back for as long as it still says the truth.
 
-import type { Json, JsonObject } from '../../domain/json.ts'
+import type { Json } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import { ENDED, type TaskStatus } from '../../domain/status.ts'
 import type { EndedStatus } from './dialect.ts'
@@ -48,11 +48,6 @@ export function statusWords<S extends string>(table: { readonly [word: string]: 
 /** The status an imported task has reached for good; null for one that is still to be done. */
 export function endedStatus(status: TaskStatus): EndedStatus | null {
   return ENDED.has(status) ? (status as EndedStatus) : null
-}
-
-/** `extra` with the word remembered, when there is one to remember. */
-export function rememberStatus(extra: JsonObject, remember: string | null): JsonObject {
-  return remember === null ? extra : { ...extra, status: remember }
 }
 
 function unknown(word: Json, words: readonly string[]): { readonly message: string; readonly hint: string } {

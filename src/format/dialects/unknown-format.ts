@@ -1,12 +1,12 @@
 // Why no dialect recognised a text, where that can be told better than by the rules of the canonical format: a list of tasks
 // under a misspelt key or in a wrong shape, lines of JSON of which one is broken, Markdown in which there is no task.
 
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { Diagnostic, DocumentFault } from '../text/diagnostic.ts'
 import { readDocument } from '../text/document.ts'
 import { markdownLines, mayBeMarkdown } from './markdown/markdown-lines.ts'
-import { isList, isMap, type Source } from './source.ts'
+import { isList, type Source } from './source.ts'
 
 /** The keys under which documents keep their tasks, and how one of them is written. */
 const LISTS: ReadonlyMap<string, string> = new Map([

@@ -2,6 +2,7 @@
 // not known here is refused by name, because a rule that is silently passed over would let through what it forbids. `format` is
 // an annotation, as the standard says. References stay inside the schema; nothing is fetched. The work is bounded.
 
+import { isMap } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { compilePattern, PatternError, Patterns } from './pattern.ts'
 
@@ -51,8 +52,6 @@ type Check = (value: unknown) => string | null
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object']
 
-const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const must =
   (holds: (value: unknown) => boolean, message: string): Check =>
   value =>
@@ -67,8 +66,8 @@ const texts = must(
   value => Array.isArray(value) && value.every(one => typeof one === 'string'),
   'must be a list of texts',
 )
-const map = must(isObject, 'must be an object')
-const schema = must(value => typeof value === 'boolean' || isObject(value), 'must be a schema')
+const map = must(isMap, 'must be an object')
+const schema = must(value => typeof value === 'boolean' || isMap(value), 'must be a schema')
 
 /** Every keyword with what it must look like. Schemas inside are looked at when their turn comes. */
 const KNOWN = {
@@ -108,7 +107,7 @@ const KNOWN = {
   minProperties: count,
   maxProperties: count,
   dependentRequired: must(
-    value => isObject(value) && Object.values(value).every(one => texts(one) === null),
+    value => isMap(value) && Object.values(value).every(one => texts(one) === null),
     'must be an object of lists of texts',
   ),
   items: schema,
@@ -211,7 +210,7 @@ function faultsOfSchema(root: unknown): readonly JsonFault[] {
   for (let steps = 0; open.length > 0 && faults.length < FAULTS_MAX; steps++) {
     const { schema, at } = open.pop()!
     if (typeof schema === 'boolean') continue
-    if (!isObject(schema)) {
+    if (!isMap(schema)) {
       faults.push({ at, message: 'a schema is an object, true or false' })
       continue
     }
@@ -231,7 +230,7 @@ function faultsOfSchema(root: unknown): readonly JsonFault[] {
 }
 
 function patternLength({ pattern, patternProperties }: { readonly [keyword: string]: unknown }): number {
-  const keys = isObject(patternProperties) ? Object.keys(patternProperties) : []
+  const keys = isMap(patternProperties) ? Object.keys(patternProperties) : []
   return keys.reduce((sum, key) => sum + key.length, typeof pattern === 'string' ? pattern.length : 0)
 }
 
@@ -254,7 +253,7 @@ class Validation {
     if (typeof value === 'string') return [...own, ...this.#text(value, schema, at)]
     if (typeof value === 'number') return [...own, ...number(value, schema, at)]
     if (Array.isArray(value)) return [...own, ...this.#list(value, schema, at, depth)]
-    return isObject(value) ? [...own, ...this.#object(value, schema, at, depth)] : own
+    return isMap(value) ? [...own, ...this.#object(value, schema, at, depth)] : own
   }
 
   #spend(steps: number): void {
@@ -380,7 +379,7 @@ class Validation {
   #canonical(value: unknown): string {
     return JSON.stringify(value, (_, one: unknown) => {
       this.#spend(1)
-      return isObject(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one
+      return isMap(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one
     })
   }
 }
@@ -404,10 +403,10 @@ function resolve(root: Schema, ref: string): Schema | null {
   let at: unknown = root
   for (const step of ref.slice(1).split('/').slice(1)) {
     const key = decoded(step).replaceAll('~1', '/').replaceAll('~0', '~')
-    if ((!isObject(at) && !Array.isArray(at)) || !Object.hasOwn(at, key)) return null
+    if ((!isMap(at) && !Array.isArray(at)) || !Object.hasOwn(at, key)) return null
     at = (at as { readonly [key: string]: unknown })[key]
   }
-  return typeof at === 'boolean' || isObject(at) ? (at as Schema) : null
+  return typeof at === 'boolean' || isMap(at) ? (at as Schema) : null
 }
 
 function decoded(text: string): string {

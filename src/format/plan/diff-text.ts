@@ -2,7 +2,7 @@
 // line, a changed list item by item. Bounded: a change too long to read is cut, and says so. The text is raw: escape it.
 
 import { diffArrays, diffLines } from 'diff'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { fieldOf } from '../../domain/plan-rules/task-fields.ts'
@@ -186,6 +186,4 @@ function size(text: string): string {
 
 const indent = (lines: readonly string[]): readonly string[] => lines.map(line => `  ${line}`)
 const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value)
-const isMap = (value: Json | undefined): value is JsonObject =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 const own = (map: JsonObject, key: string): Json | undefined => (Object.hasOwn(map, key) ? map[key] : undefined)

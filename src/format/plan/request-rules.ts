@@ -1,5 +1,6 @@
 // What must fit together in `http` and `db` tasks, and where a secret may stand.
 
+import { isMap } from '../../domain/json.ts'
 import { databaseFile } from '../../domain/plan-rules/db-request.ts'
 import { headerFault, isSafeMethod } from '../../domain/plan-rules/http-request.ts'
 import { parseTemplate } from '../expression/template.ts'
@@ -7,7 +8,6 @@ import type { DocumentFault, Path } from '../text/diagnostic.ts'
 
 type Raw = { readonly [key: string]: unknown }
 
-const isMap = (value: unknown): value is Raw => value !== null && typeof value === 'object' && !Array.isArray(value)
 const isComputed = (text: string): boolean => text.includes('${{')
 
 export function* httpRules(task: Raw, path: Path): Generator<DocumentFault> {

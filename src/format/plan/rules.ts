@@ -1,7 +1,7 @@
 // Rules about a task that no schema says well: one action key, and keys that only make sense beside another one. They look
 // at the document as it was written, so they are told together with whatever else is wrong.
 
-import type { Json } from '../../domain/json.ts'
+import { isMap, type Json } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import { type Field, type GateType, LATER_ACTIONS } from '../../domain/plan.ts'
 import { agentFault } from '../../domain/plan-rules/agent-request.ts'
@@ -207,10 +207,6 @@ function* twice(list: unknown, key: string, path: Path): Generator<DocumentFault
 
 function stray(path: Path, message: string, hint: string): DocumentFault {
   return { path, atKey: true, message, hint }
-}
-
-function isMap(value: unknown): value is Raw {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
 export const ACTION_KEYS: readonly string[] = [

@@ -2,7 +2,7 @@
 // that of a project. Their keys are those of `policy` in a plan.
 
 import { z } from 'zod'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { AGENT_NAMES, type AgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { CommandRules } from '../../domain/policy/command-rules.ts'
 import type { LayerPolicy } from '../../domain/policy/policy-layer.ts'
@@ -107,9 +107,6 @@ function layerOf(said: LayerPolicy, document: Document, at: readonly string[]): 
   })
   return { policy, lines: Object.fromEntries(lines) }
 }
-
-const isMap = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function reading<S extends z.ZodType, T>(
   text: string,

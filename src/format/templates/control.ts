@@ -1,7 +1,7 @@
 // `if:`, `each:` and `as:` on a task or a list item. They are followed when a plan is made of a template, and are gone
 // afterwards. An item that is no map of its own is written under `item:`, several under `items:`.
 
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { Path } from '../text/diagnostic.ts'
 
 export interface Control {
@@ -13,10 +13,6 @@ export interface Control {
 }
 
 const KEYS = ['if', 'each', 'as']
-
-export function isMap(value: Json | undefined): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
-}
 
 /** Is this list item under a condition or in a loop? */
 export function isControlled(item: Json): item is JsonObject {

@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { compile, VARIABLES } from '../expression/expression.ts'
 import { canonicalJson } from '../plan/hash.ts'
 import * as value from '../plan/schema-values.ts'
@@ -12,7 +12,7 @@ import { type Diagnostic, type DocumentFault, type Path, tidy } from '../text/di
 import { type Document, readDocument } from '../text/document.ts'
 import { complaintsOf } from '../text/schema-messages.ts'
 import { readDuration } from '../text/units.ts'
-import { controlOf, isControlled, isMap } from './control.ts'
+import { controlOf, isControlled } from './control.ts'
 import { PARAMETER_TYPES, type Parameter, readValue, SCALAR_TYPES } from './parameters.ts'
 import { OPEN, split, substitutionIn } from './substitution.ts'
 import { compileWords, PARAMS, parametersOf } from './template-expressions.ts'

@@ -2,7 +2,7 @@
 // substitutions land as data; what comes out is a canonical document, read by the same reader as any other, with its faults
 // told at their places in the template.
 
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { DOCUMENT_MAX_BYTES } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -10,7 +10,7 @@ import { Trace } from '../dialects/source-map.ts'
 import { type ParseOptions, parsePlan } from '../plan/parse.ts'
 import { ACTION_KEYS } from '../plan/rules.ts'
 import { type Diagnostic, type DocumentFault, type Path, tidy } from '../text/diagnostic.ts'
-import { type Control, controlOf, isControlled, isMap } from './control.ts'
+import { type Control, controlOf, isControlled } from './control.ts'
 import type { Template } from './document.ts'
 import {
   asText,

@@ -2,9 +2,8 @@
 // stays as it was written; this is told in a note. An outcome edge or a recovery that leads to one is a fault: where to go
 // then is a decision nobody can make for the author.
 
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { DocumentFault, Path } from '../text/diagnostic.ts'
-import { isMap } from './control.ts'
 
 export interface Removed {
   readonly id: string

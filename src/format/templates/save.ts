@@ -3,12 +3,12 @@
 // they are, for other parts of the plan call them so; scripts too, for nothing may be spliced into one.
 
 import type { Hint } from '../../domain/hint.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { templateExpressions } from '../expression/template.ts'
 import { raisePlan } from '../plan/definition-to-document.ts'
 import { canonicalJson } from '../plan/hash.ts'
-import { isControlled, isMap } from './control.ts'
+import { isControlled } from './control.ts'
 import { isTemplateName, readTemplate } from './document.ts'
 import { instantiate } from './instantiate.ts'
 import { printTemplate } from './print.ts'

@@ -1,10 +1,9 @@
 // What a string at a place of a plan document is read as later on: plain text, text with `${{ }}`, an expression, a script, a
 // name. A parameter's value lands differently in each, and is data in all of them.
 
-import type { Json } from '../../domain/json.ts'
+import { isMap, type Json } from '../../domain/json.ts'
 import { LATER_ACTIONS, type ValueKind } from '../../domain/plan.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
-import { isMap } from './control.ts'
 
 export type TextKind =
   /** Nobody reads more into it. */

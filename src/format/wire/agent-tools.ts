@@ -108,7 +108,6 @@ export const planWrite = z.strictObject({
   max_tokens: maxTokens,
 })
 export type PlanWriteInput = z.infer<typeof planWrite>
-export type AskedField = z.infer<typeof field>
 
 // `manage_plan` of clients that know that tool, with its argument names.
 

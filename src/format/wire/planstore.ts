@@ -3,7 +3,7 @@
 // Which shape a body has is decided here, too: only the PlanStore's own is an outline, every other list of steps is a document.
 
 import { isPlanName, isTaskName, type PlanName, type TaskName } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { todoPlan } from '../dialects/markdown/todo-plan.ts'
@@ -11,7 +11,7 @@ import { slug } from '../dialects/names.ts'
 import { isSteps, planSteps } from '../dialects/planstore/plan-steps.ts'
 import { isForeignUuid } from '../dialects/planstore/plan-steps-words.ts'
 import { stepList } from '../dialects/planstore/step-list.ts'
-import { isMap, Source } from '../dialects/source.ts'
+import { Source } from '../dialects/source.ts'
 import { asLiteral, fromLiteral } from '../expression/template.ts'
 import { type Parsed, type ParseOptions, parsePlan } from '../plan/parse.ts'
 import { NOT_CHOSEN, type PlanOfStore } from './plans.ts'

@@ -6,7 +6,7 @@
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { SettingsCaps } from '../../domain/budget/amounts.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { type ModelCost, type ModelUsage, NO_USAGE, tokensOf } from '../../domain/model-use.ts'
 import type { Redaction } from '../../safety/secrets/redaction.ts'
 import type { CallList } from '../call-list.ts'
@@ -35,7 +35,7 @@ import {
   sendToProvider,
   UpstreamSilent,
 } from './upstream.ts'
-import { isObject, type RefusalKind, WIRE_RULES } from './wire-rules.ts'
+import { type RefusalKind, WIRE_RULES } from './wire-rules.ts'
 
 /** What all calls of one gateway share. */
 export interface GatewayRoom {
@@ -92,7 +92,7 @@ export async function forwardCall(room: GatewayRoom, asked: AskedCall, agent: Se
   if (asked.body.background === true)
     return refuseTo(agent, route.wire, 'request', 'answers in the background are not forwarded: they cannot be metered')
   const isStreamedChat = route.wire === 'openai-chat' && asked.body.stream === true
-  const options = isObject(asked.body.stream_options) ? asked.body.stream_options : {}
+  const options = isMap(asked.body.stream_options) ? asked.body.stream_options : {}
   const dropsUsage = isStreamedChat && options.include_usage !== true
   // Without it a streamed chat does not say what was used.
   const metered = dropsUsage

@@ -7,11 +7,11 @@ import { chmod, mkdir, rm, rmdir } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import type { Json } from '../../domain/json.ts'
+import { isMap, type Json } from '../../domain/json.ts'
 import { type AskedCall, forwardCall, type GatewayRoom, refuseTo } from './forward-call.ts'
 import type { Gateway, GatewayParked, GatewayRequest, GatewaySide, GatewayWire } from './gateway.ts'
 import { modelListing, passedQuery, routeOf, wireOfPath } from './routes.ts'
-import { isObject, type RefusalKind, WIRE_RULES } from './wire-rules.ts'
+import { type RefusalKind, WIRE_RULES } from './wire-rules.ts'
 
 export const GATEWAY_SOCKET = 'models.sock'
 /** Of the sandbox's own loopback, where nobody else listens. */
@@ -189,7 +189,7 @@ class GatewayServer implements Gateway {
       return linger(request, response)
     }
     const body = parsed(text)
-    if (!isObject(body)) return no('request', 'the body of the request is not a JSON object')
+    if (!isMap(body)) return no('request', 'the body of the request is not a JSON object')
     await this.#forward({ route, query: passedQuery(query), headers: request.headers, body }, response)
   }
 

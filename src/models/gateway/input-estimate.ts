@@ -3,8 +3,7 @@
 // half a token for each byte. Pictures are sent as base64, and cost far less than their length.
 
 import { createHash } from 'node:crypto'
-import type { Json, JsonObject } from '../../domain/json.ts'
-import { isObject } from './wire-rules.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 
 const BYTES_PER_TOKEN = 2
 /** More than any picture costs at the providers we know. */
@@ -91,7 +90,7 @@ function picturesIn(root: Json): readonly number[] {
   const left: Json[] = [root]
   for (let value = left.pop(); value !== undefined; value = left.pop()) {
     if (typeof value !== 'object' || value === null) continue
-    const { media_type, mime_type, mimeType } = isObject(value) ? value : ({} as JsonObject)
+    const { media_type, mime_type, mimeType } = isMap(value) ? value : ({} as JsonObject)
     const isPicture = IMAGE.test(String(media_type ?? mime_type ?? mimeType ?? ''))
     for (const [name, item] of Object.entries(value) as [string, Json][]) {
       if (typeof item !== 'string') left.push(item)

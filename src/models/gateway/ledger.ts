@@ -1,12 +1,11 @@
 // What the calls of one gateway used and said: the sum, what is still open, and one report for each model.
 
 import { createHash } from 'node:crypto'
-import type { Json } from '../../domain/json.ts'
+import { isMap, type Json } from '../../domain/json.ts'
 import { tokensOf } from '../../domain/model-use.ts'
 import { add, NOTHING_SPENT, type Reservation } from '../meter.ts'
 import type { ModelExchange, ModelRecording, ModelSpending } from '../model.ts'
 import type { GatewayReport } from './gateway.ts'
-import { isObject } from './wire-rules.ts'
 
 /** Which model, where, at which price: a recording without its exchanges. */
 export type AskedModel = Omit<ModelRecording, 'planfold' | 'version' | 'exchanges'>
@@ -85,7 +84,7 @@ export class GatewayLedger {
 
   /** Agents send the whole conversation with every call: what was there before is kept once. */
   #shared(body: Json): Json {
-    if (!isObject(body)) return body
+    if (!isMap(body)) return body
     const share = (item: Json): Json => {
       const key = createHash('sha256').update(JSON.stringify(item)).digest('base64')
       const known = this.#parts.get(key) ?? item

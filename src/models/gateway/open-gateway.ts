@@ -1,6 +1,7 @@
 // Opens a gateway on the user's settings: for each protocol of the agent the provider that is asked, with its key, prices and limits.
 
 import type { SettingsCaps } from '../../domain/budget/amounts.ts'
+import { isMap } from '../../domain/json.ts'
 import type { Failure } from '../../domain/result.ts'
 import { redaction } from '../../safety/secrets/redaction.ts'
 import type { CallList } from '../call-list.ts'
@@ -18,7 +19,7 @@ import { GatewayLedger } from './ledger.ts'
 import { wireOfPath } from './routes.ts'
 import { CappedSpending } from './settings-caps.ts'
 import { type ProviderPlace, RecordedAnswers } from './upstream.ts'
-import { isObject, WIRE_RULES } from './wire-rules.ts'
+import { WIRE_RULES } from './wire-rules.ts'
 
 /** What a gateway shares with everything else that asks models. */
 export interface ModelsShared {
@@ -125,8 +126,8 @@ async function resumed({ resumeFrom = [] }: GatewayRequest, kept: KeptRecordings
 function learnFrom({ model, exchanges }: ModelRecording, estimates: InputEstimates): void {
   for (const { request, wireUsage } of exchanges) {
     const wire = wireOfPath(request.path.replace(/^.*(?=\/v1(beta)?\/)/, ''))
-    const usage = isObject(wireUsage) ? WIRE_RULES[wire].count(wireUsage) : null
-    if (usage !== null && isObject(request.body)) estimates.estimate(model, request.body).learn(usage.inputTokens)
+    const usage = isMap(wireUsage) ? WIRE_RULES[wire].count(wireUsage) : null
+    if (usage !== null && isMap(request.body)) estimates.estimate(model, request.body).learn(usage.inputTokens)
   }
 }
 

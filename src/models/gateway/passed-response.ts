@@ -2,11 +2,11 @@
 // gone away, the rest is read all the same, because the provider counts it all the same.
 
 import type { ServerResponse } from 'node:http'
-import type { Json } from '../../domain/json.ts'
+import { isMap, type Json } from '../../domain/json.ts'
 import type { Redaction } from '../../safety/secrets/redaction.ts'
 import { passedResponseHeaders, type UpstreamResponse } from './upstream.ts'
 import { type Counted, usageMeter } from './usage-meter.ts'
-import { isObject, type WireRules } from './wire-rules.ts'
+import type { WireRules } from './wire-rules.ts'
 
 export interface PassedResponse {
   readonly status: number
@@ -123,7 +123,7 @@ function isUsageOnly(event: string): boolean {
   if (!data.includes('"usage"')) return false
   try {
     const { choices, usage } = JSON.parse(data) as { readonly [key: string]: Json }
-    return Array.isArray(choices) && choices.length === 0 && isObject(usage)
+    return Array.isArray(choices) && choices.length === 0 && isMap(usage)
   } catch {
     return false
   }

@@ -2,9 +2,9 @@
 
 import { StringDecoder } from 'node:string_decoder'
 import { createParser, type EventSourceParser } from 'eventsource-parser'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { ModelUsage } from '../../domain/model-use.ts'
-import { isObject, type WireRules } from './wire-rules.ts'
+import type { WireRules } from './wire-rules.ts'
 
 export interface Counted {
   readonly usage: ModelUsage
@@ -31,7 +31,7 @@ function streamMeter(rules: WireRules): UsageMeter {
   const parser: EventSourceParser = createParser({
     onEvent: ({ data }) => {
       const event = data === '[DONE]' ? null : parsed(data)
-      if (event !== null && isObject(event)) sum.add(event)
+      if (event !== null && isMap(event)) sum.add(event)
     },
   })
   return {
@@ -55,9 +55,9 @@ function wholeMeter(rules: WireRules): UsageMeter {
       if (body === null) return null
       const sum = new UsageSum(rules)
       // Gemini streams a list when nobody asks for events.
-      if (Array.isArray(body)) for (const part of body) if (isObject(part)) sum.add(part)
+      if (Array.isArray(body)) for (const part of body) if (isMap(part)) sum.add(part)
       if (Array.isArray(body)) return sum.end()
-      const wireUsage = isObject(body) ? rules.wholeUsage(body) : null
+      const wireUsage = isMap(body) ? rules.wholeUsage(body) : null
       const usage = wireUsage === null ? null : rules.count(wireUsage)
       return wireUsage === null || usage === null ? null : { usage, wireUsage, isFinal: true }
     },

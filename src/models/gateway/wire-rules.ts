@@ -1,7 +1,7 @@
 // What the gateway knows of each protocol: how long an answer may be, what was used, how a refusal is written. Everything else in a
 // request or a response is passed on unread.
 
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { ModelUsage } from '../../domain/model-use.ts'
 import type { ProviderType } from '../model.ts'
 import type { GatewayWire } from './gateway.ts'
@@ -55,7 +55,7 @@ const anthropic: WireRules = {
   outputLimit: body => numberIn(body.max_tokens),
   withOutputLimit: (body, tokens) => {
     const { thinking } = body
-    const budget = isObject(thinking) ? numberIn(thinking.budget_tokens) : null
+    const budget = isMap(thinking) ? numberIn(thinking.budget_tokens) : null
     return {
       ...body,
       max_tokens: tokens,
@@ -66,15 +66,15 @@ const anthropic: WireRules = {
     }
   },
   leastOutput: ({ thinking }) =>
-    isObject(thinking) && numberIn(thinking.budget_tokens) !== null
+    isMap(thinking) && numberIn(thinking.budget_tokens) !== null
       ? THINKING_MIN_TOKENS + OUTPUT_MIN_TOKENS
       : OUTPUT_MIN_TOKENS,
   answers: () => 1,
   usageIn: event => {
-    const usage = isObject(event.message) ? event.message.usage : event.usage
-    return { usage: isObject(usage) ? usage : null, isFinal: event.type === 'message_delta' && isObject(usage) }
+    const usage = isMap(event.message) ? event.message.usage : event.usage
+    return { usage: isMap(usage) ? usage : null, isFinal: event.type === 'message_delta' && isMap(usage) }
   },
-  wholeUsage: ({ usage }) => (isObject(usage) ? usage : null),
+  wholeUsage: ({ usage }) => (isMap(usage) ? usage : null),
   count: usage => {
     const [plain, read, written, output] = [
       usage.input_tokens,
@@ -122,7 +122,7 @@ const OPENAI_TYPES: { readonly [kind in RefusalKind]: string } = {
 /** What both protocols of OpenAI share. */
 const openai = {
   providers: ['openai', 'openai-chat', 'openai-compatible'] as const,
-  wholeUsage: ({ usage }: JsonObject) => (isObject(usage) ? usage : null),
+  wholeUsage: ({ usage }: JsonObject) => (isMap(usage) ? usage : null),
   leastOutput: () => OUTPUT_MIN_TOKENS,
   refusal: (kind: RefusalKind, message: string) => {
     const type = OPENAI_TYPES[kind]
@@ -138,7 +138,7 @@ function openaiCount(usage: JsonObject, names: { input: string; output: string }
   if (input === undefined || output === undefined) return null
   const detail = (side: string, name: string): number => {
     const details = usage[`${side}_details`]
-    return (isObject(details) ? countIn(details[name]) : undefined) ?? 0
+    return (isMap(details) ? countIn(details[name]) : undefined) ?? 0
   }
   return {
     inputTokens: input,
@@ -168,7 +168,7 @@ const chat: WireRules = {
     return { ...body, ...Object.fromEntries(limits) }
   },
   answers: ({ n }) => Math.max(1, numberIn(n) ?? 1),
-  usageIn: ({ usage }) => ({ usage: isObject(usage) ? usage : null, isFinal: isObject(usage) }),
+  usageIn: ({ usage }) => ({ usage: isMap(usage) ? usage : null, isFinal: isMap(usage) }),
   count: usage => openaiCount(usage, { input: 'prompt_tokens', output: 'completion_tokens' }),
 }
 
@@ -182,8 +182,8 @@ const responses: WireRules = {
   withOutputLimit: (body, tokens) => ({ ...body, max_output_tokens: tokens }),
   answers: () => 1,
   usageIn: ({ type, response }) => {
-    const usage = RESPONSE_ENDED.has(String(type)) && isObject(response) ? response.usage : null
-    return { usage: isObject(usage) ? usage : null, isFinal: isObject(usage) }
+    const usage = RESPONSE_ENDED.has(String(type)) && isMap(response) ? response.usage : null
+    return { usage: isMap(usage) ? usage : null, isFinal: isMap(usage) }
   },
   count: usage => openaiCount(usage, { input: 'input_tokens', output: 'output_tokens' }),
 }
@@ -210,12 +210,12 @@ const gemini: WireRules = {
   leastOutput: () => OUTPUT_MIN_TOKENS,
   answers: body => Math.max(1, numberIn(configOf(body).candidateCount) ?? 1),
   usageIn: ({ usageMetadata, candidates, promptFeedback }) => ({
-    usage: isObject(usageMetadata) ? usageMetadata : null,
+    usage: isMap(usageMetadata) ? usageMetadata : null,
     isFinal:
-      (Array.isArray(candidates) && candidates.some(one => isObject(one) && typeof one.finishReason === 'string')) ||
-      (isObject(promptFeedback) && promptFeedback.blockReason !== undefined),
+      (Array.isArray(candidates) && candidates.some(one => isMap(one) && typeof one.finishReason === 'string')) ||
+      (isMap(promptFeedback) && promptFeedback.blockReason !== undefined),
   }),
-  wholeUsage: ({ usageMetadata }) => (isObject(usageMetadata) ? usageMetadata : null),
+  wholeUsage: ({ usageMetadata }) => (isMap(usageMetadata) ? usageMetadata : null),
   count: usage => {
     const prompt = countIn(usage.promptTokenCount)
     if (prompt === undefined) return null
@@ -238,8 +238,8 @@ const gemini: WireRules = {
 /** Google reads two spellings of every name; afterwards there is one. */
 function configOf({ generationConfig, generation_config }: JsonObject): JsonObject {
   const { max_output_tokens, candidate_count, ...config } = {
-    ...(isObject(generation_config) ? generation_config : {}),
-    ...(isObject(generationConfig) ? generationConfig : {}),
+    ...(isMap(generation_config) ? generation_config : {}),
+    ...(isMap(generationConfig) ? generationConfig : {}),
   } as JsonObject
   return {
     ...(max_output_tokens === undefined ? {} : { maxOutputTokens: max_output_tokens }),
@@ -259,9 +259,6 @@ export const WIRE_RULES: { readonly [wire in GatewayWire]: WireRules } = {
   'openai-responses': responses,
   gemini,
 }
-
-export const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const numberIn = (value: Json | undefined): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.floor(value) : null

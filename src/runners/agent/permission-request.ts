@@ -8,6 +8,7 @@
 // This is for good manners and for the record. The wall is the sandbox: what is allowed here by mistake fails there.
 
 import { isAbsolute, relative, resolve } from 'node:path'
+import { isMap } from '../../domain/json.ts'
 import { commandImpact } from '../../domain/plan-rules/command-impact.ts'
 import { IMPACT_WORDS } from '../../domain/plan-rules/impact.ts'
 import { stateInside } from '../../safety/files/path-gate.ts'
@@ -118,13 +119,13 @@ export function readTool({ rawInput, content }: AskedTool): ReadTool {
   const commands: string[] = []
   collect(rawInput, paths, commands, 0)
   for (const item of content ?? []) {
-    if (!isRecord(item)) continue
+    if (!isMap(item)) continue
     if (item.type === 'diff' && typeof item.path === 'string') paths.push(item.path)
     // Kimi says what it would do in the text of the request only, as JSON.
     if (
       rawInput === undefined &&
       item.type === 'content' &&
-      isRecord(item.content) &&
+      isMap(item.content) &&
       typeof item.content.text === 'string'
     )
       collect(parsed(item.content.text), paths, commands, 0)
@@ -143,13 +144,13 @@ function collect(value: unknown, paths: string[], commands: string[], depth: num
     for (const item of value) collect(item, paths, commands, depth + 1)
     return
   }
-  if (!isRecord(value)) return
+  if (!isMap(value)) return
   for (const [key, item] of Object.entries(value)) {
     if (COMMAND_KEYS.test(key) && (typeof item === 'string' || isWords(item)))
       commands.push(...(typeof item === 'string' ? [item] : key.toLowerCase() === 'commands' ? item : [item.join(' ')]))
     else if (PATH_KEYS.test(key) && typeof item === 'string') paths.push(item)
     // Codex names the files of a patch as keys.
-    else if (/^(changes|files)$/i.test(key) && isRecord(item)) {
+    else if (/^(changes|files)$/i.test(key) && isMap(item)) {
       paths.push(...Object.keys(item))
       collect(item, paths, commands, depth + 1)
     } else collect(item, paths, commands, depth + 1)
@@ -158,7 +159,7 @@ function collect(value: unknown, paths: string[], commands: string[], depth: num
 
 /** A call of plan_read or plan_write of the server `planfold`, as agents wrap it. */
 function isPlanTool(rawInput: unknown): boolean {
-  if (!isRecord(rawInput)) return false
+  if (!isMap(rawInput)) return false
   const { server, serverName, tool, toolName, tool_name: name } = rawInput
   const ofServer = [server, serverName].some(word => word === 'planfold')
   const named = [tool, toolName, name].find(word => typeof word === 'string')
@@ -168,7 +169,7 @@ function isPlanTool(rawInput: unknown): boolean {
 }
 
 const textsOf = (value: unknown): readonly string[] =>
-  isRecord(value) ? Object.values(value).filter(item => typeof item === 'string') : []
+  isMap(value) ? Object.values(value).filter(item => typeof item === 'string') : []
 
 function parsed(text: string): unknown {
   try {
@@ -180,5 +181,3 @@ function parsed(text: string): unknown {
 
 const isWords = (value: unknown): value is string[] =>
   Array.isArray(value) && value.length > 0 && value.every(word => typeof word === 'string')
-const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

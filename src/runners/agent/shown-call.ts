@@ -1,6 +1,7 @@
 // A call of a tool as people read it: what it does and to what, from its raw input where that says it, and what it says it edits.
 
 import { isAbsolute, relative } from 'node:path'
+import { isMap } from '../../domain/json.ts'
 import { type AskedTool, readTool } from './permission-request.ts'
 
 export interface SaidEdit {
@@ -50,7 +51,7 @@ const shortPath = (path: string, root: string): string => {
 
 /** A tool that calls others names them in its input. */
 function nameOf({ name, rawInput }: AskedTool): string | null {
-  const inner = isRecord(rawInput) ? [rawInput.tool_name, rawInput.toolName] : []
+  const inner = isMap(rawInput) ? [rawInput.tool_name, rawInput.toolName] : []
   const found = [...inner, name].find(word => typeof word === 'string' && word !== '')
   return typeof found === 'string' ? found : null
 }
@@ -59,9 +60,9 @@ function editsOf({ content, rawInput }: AskedTool): readonly SaidEdit[] {
   const edits = new Map<string, SaidEdit>()
   const add = (edit: SaidEdit): void => void edits.set(JSON.stringify(edit), edit)
   for (const item of content ?? [])
-    if (isRecord(item) && item.type === 'diff' && typeof item.path === 'string')
+    if (isMap(item) && item.type === 'diff' && typeof item.path === 'string')
       add({ path: item.path, before: textOf(item.oldText), after: textOf(item.newText) })
-  if (edits.size > 0 || !isRecord(rawInput)) return [...edits.values()]
+  if (edits.size > 0 || !isMap(rawInput)) return [...edits.values()]
   const path = [rawInput.file_path, rawInput.filePath, rawInput.path].find(one => typeof one === 'string')
   const [before, after] = [rawInput.old_string ?? rawInput.oldString, rawInput.new_string ?? rawInput.newString]
   if (typeof path === 'string' && typeof before === 'string' && typeof after === 'string') add({ path, before, after })
@@ -69,6 +70,4 @@ function editsOf({ content, rawInput }: AskedTool): readonly SaidEdit[] {
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
-const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-const isFilled = (value: unknown): boolean => isRecord(value) && Object.keys(value).length > 0
+const isFilled = (value: unknown): boolean => isMap(value) && Object.keys(value).length > 0

@@ -3,7 +3,7 @@
 // no model.
 
 import type { Spend } from '../../domain/budget/amounts.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { answerSchema, type ModelRequest, modelRequest } from '../../domain/plan-rules/model-request.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { CallBudget, Model, ModelAnswer, Models } from '../../models/model.ts'
@@ -155,4 +155,3 @@ function previewOf({ action, definition, model }: Attempt): string {
 }
 
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
-const isMap = (value: Json): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -85,15 +85,6 @@ export class Directory {
     return await this.enter(name)
   }
 
-  async list(): Promise<readonly Name[]> {
-    return await fs.readdir(this.at(null), { encoding: 'buffer' })
-  }
-
-  /** The directory itself. */
-  async self(): Promise<BigIntStats> {
-    return await this.#handle.stat({ bigint: true })
-  }
-
   /** What the name stands for, itself and not what it links to; null when there is nothing. */
   async look(name: Name): Promise<BigIntStats | null> {
     return await ignoring(['ENOENT'], () => fs.lstat(this.at(name), { bigint: true }))

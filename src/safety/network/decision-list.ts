@@ -10,7 +10,6 @@ export class DecisionList {
   readonly #counted = new Map<string, { decision: NetworkDecision; count: number }>()
   readonly #told: (decision: NetworkDecision) => void
   readonly #each: (decision: NetworkDecision) => void
-  #more = 0
 
   /** `told` hears of each different decision once, `each` of every one. */
   constructor(told: (decision: NetworkDecision) => void, each: (decision: NetworkDecision) => void) {
@@ -29,20 +28,12 @@ export class DecisionList {
       known.count += 1
       return
     }
-    if (this.#counted.size >= DECISIONS_MAX) {
-      this.#more += 1
-      return
-    }
+    if (this.#counted.size >= DECISIONS_MAX) return
     this.#counted.set(key, { decision: noted, count: 1 })
     this.#told(noted)
   }
 
   all(): readonly CountedDecision[] {
     return [...this.#counted.values()].map(({ decision, count }) => ({ ...decision, count }))
-  }
-
-  /** How many further ones were not listed. */
-  get more(): number {
-    return this.#more
   }
 }

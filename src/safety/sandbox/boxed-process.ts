@@ -15,8 +15,6 @@ import { syscallFilter } from './syscall-filter.ts'
 export interface Boxed {
   readonly child: ChildProcess
   readonly exited: Promise<BoxedExit>
-  /** Process 1 of the sandbox, as this machine numbers it; known before the command begins. */
-  readonly first: () => number | null
 }
 
 export interface BoxedExit {
@@ -47,7 +45,6 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
   filter?.end(syscallFilter() ?? '')
   args?.end(`${wrapped.mounts.join('\0')}\0`)
 
-  let first: number | null = null
   let ready = false
   let code: number | null = null
   let refused: Failure | null = null
@@ -63,7 +60,6 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
     await isEntered
     if (lifeline?.destroyed) return
     const found = childOf(child.pid ?? 0)
-    first = found
     refused = found === null ? UNSEEN : wrongMount(found, wrapped.writable)
     if (found === null || refused !== null) return void cut()
     const { inMemory, limits } = wrapped
@@ -110,7 +106,7 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
       })
     })
   })
-  return { child, exited, first: () => first }
+  return { child, exited }
 }
 
 export interface Tried {

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { type OpenApi, type Operation, type Parameter, type Response, resolved, sample } from './openapi.ts'
 
 // HTML whose texts cannot become anything else: what is put into a template is escaped, unless it was made by one.
@@ -55,7 +55,7 @@ function schemaTree(schema: JsonObject, depth = 0): Html {
 
 function branchesOf(schema: JsonObject, depth: number): readonly Html[] {
   // What a list holds is told under it, without a level of its own.
-  if (schema.type === 'array' && isObject(schema.items))
+  if (schema.type === 'array' && isMap(schema.items))
     return isPlain(schema.items) ? [] : branchesOf(schema.items, depth)
   const choices = choicesOf(schema)
   const all = listOf(schema.allOf)
@@ -63,7 +63,7 @@ function branchesOf(schema: JsonObject, depth: number): readonly Html[] {
     ...propertiesOf(schema).map(([name, one, isRequired]) =>
       branch(html`<code class="name">${name}</code>${must(isRequired)}`, one, depth),
     ),
-    ...(isObject(schema.additionalProperties) && Object.keys(schema.additionalProperties).length > 0
+    ...(isMap(schema.additionalProperties) && Object.keys(schema.additionalProperties).length > 0
       ? [branch(html`<em>any other name</em>`, schema.additionalProperties, depth)]
       : []),
     ...(choices.every(isPlain) ? [] : choices.map(one => branch(html`<em>or</em>`, one, depth))),
@@ -88,7 +88,7 @@ function typeName(schema: JsonObject): Html {
   if (choices.length > 0) return choices.every(isPlain) ? joined(choices.map(typeName)) : html`<i>one of</i>`
   if (Array.isArray(schema.type)) return joined((schema.type as readonly string[]).map(type => html`<i>${type}</i>`))
   if (schema.type === 'array')
-    return isObject(schema.items) ? html`<i>list of</i> ${typeName(schema.items)}` : html`<i>list</i>`
+    return isMap(schema.items) ? html`<i>list of</i> ${typeName(schema.items)}` : html`<i>list</i>`
   if (typeof schema.type === 'string') return html`<i>${schema.type}</i>${limits(schema)}`
   return schema.allOf === undefined ? html`<i>anything</i>` : html`<i>all of</i>`
 }
@@ -112,8 +112,8 @@ const joined = (pieces: readonly Html[]): Html =>
 
 function propertiesOf(schema: JsonObject): readonly (readonly [string, JsonObject, boolean])[] {
   const required = (schema.required ?? []) as readonly string[]
-  const properties = isObject(schema.properties) ? schema.properties : {}
-  return Object.entries(properties).map(([name, one]) => [name, isObject(one) ? one : {}, required.includes(name)])
+  const properties = isMap(schema.properties) ? schema.properties : {}
+  return Object.entries(properties).map(([name, one]) => [name, isMap(one) ? one : {}, required.includes(name)])
 }
 
 const choicesOf = (schema: JsonObject): readonly JsonObject[] => [...listOf(schema.anyOf), ...listOf(schema.oneOf)]
@@ -122,12 +122,10 @@ const choicesOf = (schema: JsonObject): readonly JsonObject[] => [...listOf(sche
 function isPlain(schema: JsonObject): boolean {
   if (schema.$ref !== undefined) return true
   if (schema.properties !== undefined || schema.allOf !== undefined || schema.description !== undefined) return false
-  return (!isObject(schema.items) || isPlain(schema.items)) && choicesOf(schema).every(isPlain)
+  return (!isMap(schema.items) || isPlain(schema.items)) && choicesOf(schema).every(isPlain)
 }
 
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const listOf = (value: Json | undefined): readonly JsonObject[] =>
   Array.isArray(value) ? (value as readonly JsonObject[]) : []
 

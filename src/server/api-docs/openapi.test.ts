@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../../domain/json.ts'
 import { wire } from '../../format/wire/wire.ts'
 import { documentOf, validateAnswer } from '../answers.fixture.ts'
-import { ok, route } from '../route.ts'
+import { ok, route, under } from '../route.ts'
 import { ROUTES } from '../routes/route-list.ts'
 import { type Served, served } from '../server.fixture.ts'
 import { apiPage } from './api-page.ts'
@@ -223,7 +223,7 @@ describe('the OpenAPI document', () => {
     })
     const named = wire(z.strictObject({ size: z.string().default('small') }), 'Thing')
     const made = openApi(
-      [
+      under('n', [
         route({ ...SHAPE, path: '/a', body: named, answers: { 200: { about: 'a', body: named } } }),
         route({
           ...SHAPE,
@@ -231,7 +231,7 @@ describe('the OpenAPI document', () => {
           body: wire(tree, 'Tree'),
           answers: { 200: { about: 'b', body: wire(tree, 'Tree') } },
         }),
-      ],
+      ]),
       { version: '1' },
     )
     expect(Object.keys(made.components.schemas!).sort()).toEqual(['Problem', 'Thing', 'ThingAnswer', 'Tree'])
@@ -241,17 +241,17 @@ describe('the OpenAPI document', () => {
   })
 })
 
-const SHAPE = { method: 'POST', right: 'read', noun: 'n', about: 'x', handle: async () => ok({}) } as const
+const SHAPE = { method: 'POST', right: 'read', about: 'x', handle: async () => ok({}) } as const
 const validate = (made: OpenApi, method: string, path: string, body: unknown) =>
   validateAnswer(made, method, path, { status: 200, type: 'application/json; charset=utf-8', body })
 
 describe('every answer of every test is held against it', () => {
   const made = openApi(
-    [
+    under('n', [
       route({ ...SHAPE, path: '/told', answers: { 200: { about: 'a', body: wire(z.strictObject({ n: z.int() })) } } }),
       route({ ...SHAPE, path: '/untold', answers: { 200: { about: 'a' } } }),
       route({ ...SHAPE, path: '/:any', answers: { 200: { about: 'a', body: wire(z.strictObject({})) } } }),
-    ],
+    ]),
     { version: '1' },
   )
 

@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Schema } from '../../format/wire/wire.ts'
-import type { AnyRoute, Route } from '../route.ts'
+import type { ListedRoute, Route } from '../route.ts'
 import { operationId } from './operation-id.ts'
 
 // Schemas that are told once: those with a name, and what a description defines for itself. A name that means one thing when it
@@ -176,7 +176,7 @@ export interface Response {
   readonly content?: Content
 }
 
-type Loose = Route<unknown, unknown>
+type Loose = Route<unknown, unknown> & Pick<ListedRoute, 'noun'>
 
 const ABOUT = [
   'Plans that survive crashes, with gates, checkpoints and a journal.',
@@ -188,13 +188,13 @@ interface About {
   readonly version: string
 }
 
-export function openApi(routes: readonly AnyRoute[], about: About): OpenApi {
+export function openApi(routes: readonly ListedRoute[], about: About): OpenApi {
   const making = makeOpenApi(routes, about)
   for (let step = making.next(); ; step = making.next()) if (step.done === true) return step.value
 }
 
 /** The same route by route: all of it takes half a second, which nobody else should wait for. */
-export async function openApiSlowly(routes: readonly AnyRoute[], about: About): Promise<OpenApi> {
+export async function openApiSlowly(routes: readonly ListedRoute[], about: About): Promise<OpenApi> {
   const making = makeOpenApi(routes, about)
   for (let step = making.next(); ; step = making.next()) {
     if (step.done === true) return step.value
@@ -202,7 +202,7 @@ export async function openApiSlowly(routes: readonly AnyRoute[], about: About): 
   }
 }
 
-function* makeOpenApi(routes: readonly AnyRoute[], { version }: About): Generator<void, OpenApi> {
+function* makeOpenApi(routes: readonly ListedRoute[], { version }: About): Generator<void, OpenApi> {
   const components = openComponents()
   const paths: Record<string, Record<string, Operation>> = {}
   for (const route of routes as readonly unknown[] as readonly Loose[]) {

@@ -1,6 +1,6 @@
 // Changes of plans and tasks in the shape of the PlanStore: what was given, what is new, and whether the caller saw the latest.
 
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { invalidRequest, type Problem, problem, refused } from '../problem.ts'
 import type { Asking } from '../submit-order.ts'
@@ -100,9 +100,6 @@ export function clientSaid(
   if (Object.keys(times).length === 0) return {}
   return { client: merged((isMap(before.client) ? before.client : {}) as JsonObject, times as JsonObject) }
 }
-
-const isMap = (value: Json | undefined): value is JsonObject =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const isSame = (a: Json | undefined, b: Json | undefined): boolean => JSON.stringify(a) === JSON.stringify(b)
 

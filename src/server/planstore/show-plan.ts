@@ -1,7 +1,7 @@
 // A plan as the service shows it: the fields of the PlanStore, our own beside them, and whatever a client sent that nobody else has
 // a word for.
 
-import type { JsonObject } from '../../domain/json.ts'
+import { isMap, type JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type Progress, ratioOf, type Summary } from '../../domain/views/summary.ts'
 import type { AnswerOf } from '../../engine/engine.ts'
@@ -123,5 +123,4 @@ export function clientTimes(client: unknown): PlanBody['client'] {
   return { started_at: text(started_at), completed_at: text(completed_at) }
 }
 
-const isMap = (value: unknown): boolean => value !== null && typeof value === 'object' && !Array.isArray(value)
 const wholeIn = (value: unknown): number | null => (Number.isSafeInteger(value) ? (value as number) : null)

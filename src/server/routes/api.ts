@@ -3,7 +3,7 @@
 import { openApiDocument } from '../../format/wire/health.ts'
 import { apiPage, type Page } from '../api-docs/api-page.ts'
 import { openApiSlowly } from '../api-docs/openapi.ts'
-import { type AnyRoute, route } from '../route.ts'
+import { type ListedRoute, route } from '../route.ts'
 import type { RouteRooms } from '../service.ts'
 import { JSON_TYPE } from '../wire-names.ts'
 
@@ -12,7 +12,6 @@ export const apiRoutes = [
     method: 'GET',
     path: '/openapi.json',
     right: 'read',
-    noun: 'api',
     about: 'Every route as an OpenAPI 3.1 document.',
     answers: { 200: { about: 'the document', body: openApiDocument } },
     handle: async ({ rooms }) => {
@@ -24,7 +23,6 @@ export const apiRoutes = [
     method: 'GET',
     path: '/docs',
     right: 'read',
-    noun: 'api',
     about: 'Every route as a page to look through.',
     answers: { 200: { about: 'the page', type: 'text/html' } },
     handle: async ({ rooms }) => {
@@ -46,7 +44,7 @@ interface Told {
 }
 
 /** The table does not change while it is served, so what is told of it is made once, while others are answered. */
-const told = new WeakMap<readonly AnyRoute[], Promise<Told>>()
+const told = new WeakMap<readonly ListedRoute[], Promise<Told>>()
 
 function toldOf({ routes, version }: RouteRooms): Promise<Told> {
   const known = told.get(routes) ?? tell(routes, version)
@@ -54,7 +52,7 @@ function toldOf({ routes, version }: RouteRooms): Promise<Told> {
   return known
 }
 
-async function tell(routes: readonly AnyRoute[], version: string): Promise<Told> {
+async function tell(routes: readonly ListedRoute[], version: string): Promise<Told> {
   const document = await openApiSlowly(routes, { version })
   return { document: JSON.stringify(document), page: await apiPage(document) }
 }

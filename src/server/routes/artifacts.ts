@@ -1,13 +1,12 @@
 // Artifacts over HTTP. Bytes are only ever handed out as an attachment of no type: whatever they are, no browser runs them here.
 
 import { isSha256, type Sha256 } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { artifacts } from '../../format/wire/health.ts'
 import { notFound } from '../problem.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
 import { type Asking, gone, withPlan } from '../submit-order.ts'
 
-const noun = 'artifacts'
 const BYTES = 'application/octet-stream'
 
 export const artifactRoutes: readonly AnyRoute[] = [
@@ -15,7 +14,6 @@ export const artifactRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/artifacts',
     right: 'read',
-    noun,
     about: 'What the tasks of the plan left in the content store, by task and name.',
     answers: { 200: { about: 'the artifacts', body: artifacts } },
     handle: async call =>
@@ -28,7 +26,6 @@ export const artifactRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/artifacts/:sha256',
     right: 'read',
-    noun,
     about: 'The bytes of an artifact of this plan.',
     answers: { 200: { about: 'its bytes, as an attachment', type: BYTES } },
     handle: async call =>
@@ -43,7 +40,6 @@ export const artifactRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/blobs/:sha256',
     right: 'inspect',
-    noun,
     about: 'Stored bytes by their hash, files of the workspace too. Artifacts of a plan: /plans/:plan/artifacts.',
     answers: { 200: { about: 'the bytes, as an attachment', type: BYTES } },
     handle: async call => {
@@ -93,6 +89,3 @@ async function artifactsOf({ engine }: Asking, plan: string) {
 /** A plan may say which of its outputs it is about: `[{name, from}]`. */
 const declaredIn = (artifacts: Json | undefined): readonly JsonObject[] =>
   Array.isArray(artifacts) ? (artifacts as readonly Json[]).filter(isMap) : []
-
-const isMap = (value: Json | undefined): value is JsonObject =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)

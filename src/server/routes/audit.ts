@@ -12,7 +12,6 @@ import { type AnyRoute, created, ok, route } from '../route.ts'
 import { type Asking, gone, order, withPlan } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
 
-const noun = 'audit'
 const DAY_MS = 24 * 60 * 60_000
 
 export const auditRoutes: readonly AnyRoute[] = [
@@ -20,7 +19,6 @@ export const auditRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/audit',
     right: 'read',
-    noun,
     about: 'Who asked, decided, ran and wrote what, line by line, as far as the chain of the journal proves it.',
     query: wire.sinceQuery,
     answers: { 200: { about: 'the trail', body: wire.audit } },
@@ -33,7 +31,6 @@ export const auditRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/digest',
     right: 'read',
-    noun,
     about: 'Progress and blockers since a time; of the last day when not said.',
     query: wire.sinceQuery,
     answers: { 200: { about: 'the digest', body: wire.digest } },
@@ -61,7 +58,6 @@ export const auditRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/graph',
     right: 'read',
-    noun,
     about: 'Who needs whom, as text for a program that draws, for people, or drawn (`as=svg`).',
     query: wire.graphQuery,
     answers: { 200: { about: 'the picture', type: 'text/plain', texts: ['image/svg+xml'] } },
@@ -85,7 +81,6 @@ export const auditRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/board',
     right: 'read',
-    noun,
     about: 'Every task with what a person wants to see of it, in the order of the document.',
     answers: { 200: { about: 'the board', body: wire.board } },
     handle: async call =>
@@ -98,7 +93,6 @@ export const auditRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/plans/:plan/notes',
     right: 'operate',
-    noun,
     about: 'Adds a note to the event log.',
     body: wire.newNote,
     answers: { 201: { about: 'it is written', body: wire.note, tag: true } },
@@ -141,7 +135,6 @@ function viewing<V extends View>(
     method: 'GET',
     path: `/plans/:plan/${word}`,
     right: 'read',
-    noun,
     about,
     answers: { 200: { about: `the ${word}`, body } },
     handle: async call => await told(call, plan => ask(call, plan)),

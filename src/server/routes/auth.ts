@@ -12,7 +12,6 @@ export const authRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/auth',
     right: 'read',
-    noun: 'auth',
     about: 'Who you are here, and what you may do.',
     answers: { 200: { about: 'name, role and scope', body: identity } },
     handle: async ({ who: { actor, role, scope } }) =>
@@ -23,7 +22,6 @@ export const authRoutes: readonly AnyRoute[] = [
     path: '/auth/code',
     once: false,
     right: 'nothing',
-    noun: 'auth',
     about: 'The code of a link for a session cookie; it works once, and only for a page of this service.',
     body: code,
     answers: { 204: { about: 'signed in; the cookie is set' } },
@@ -44,7 +42,6 @@ export const authRoutes: readonly AnyRoute[] = [
     path: '/auth/logout',
     once: false,
     right: 'nothing',
-    noun: 'auth',
     about: 'Ends the session of this browser.',
     answers: { 204: { about: 'signed out; the cookie is gone' } },
     handle: async call => {
@@ -58,7 +55,6 @@ export const authRoutes: readonly AnyRoute[] = [
     path: '/auth/codes',
     once: false,
     right: 'read',
-    noun: 'auth',
     about: 'A new code, to open the service in a browser with what you may do.',
     answers: { 201: { about: 'the code, and a link with it', body: invitation } },
     handle: async call => {

@@ -4,15 +4,6 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { Guard, Who } from '../auth/guard.ts'
 import { type Served, served } from '../server.fixture.ts'
-import { artifactRoutes } from './artifacts.ts'
-import { claimRoutes, runRoutes } from './claims.ts'
-
-import { gateRoutes } from './gates.ts'
-import { haltRoutes } from './health.ts'
-import { inboxRoutes } from './inbox.ts'
-import { planVerbRoutes } from './plan-verbs.ts'
-import { sessionPlanRoutes } from './session-plans.ts'
-import { sessionRoutes } from './sessions.ts'
 
 let service: Served
 /** `x-who` says who calls; `x-plan` and `x-session` what they may see. */
@@ -32,18 +23,7 @@ const guard: Guard = {
 }
 
 beforeAll(async () => {
-  const routes = [
-    ...sessionRoutes,
-    ...sessionPlanRoutes,
-    ...planVerbRoutes,
-    ...claimRoutes,
-    ...runRoutes,
-    ...gateRoutes,
-    ...inboxRoutes,
-    ...artifactRoutes,
-    ...haltRoutes,
-  ]
-  service = await served({ routes, guard })
+  service = await served({ guard })
 })
 afterAll(async () => {
   expect(service.errors).toEqual([])

@@ -35,8 +35,6 @@ import { iso } from '../wire-names.ts'
 
 // Agents at work: claim a task, say that one is still at it, report how it went. At `/tasks/:task/…`, and with the plan before it.
 
-const noun = 'agents'
-
 /** With and without its plan before it. */
 export function ofTask<Query, Body>(path: string, one: Omit<Route<Query, Body>, 'path'>): readonly AnyRoute[] {
   return ['/tasks/:task', '/plans/:plan/tasks/:task'].map(family => route({ ...one, path: `${family}${path}` }))
@@ -47,7 +45,6 @@ export const claimRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/tasks/claim',
     right: 'operate',
-    noun,
     about:
       'Claims the next task that is ready, of one plan or of all, the oldest plan first. The answer says what is to be done.',
     body: wire.claimNextBody,
@@ -62,7 +59,6 @@ export const claimRoutes: readonly AnyRoute[] = [
   ...ofTask('/claim', {
     method: 'POST',
     right: 'operate',
-    noun,
     about: 'Claims this task.',
     body: wire.claimBody,
     answers: { 200: { about: 'it is yours', body: wire.claim, tag: true } },
@@ -76,7 +72,6 @@ export const claimRoutes: readonly AnyRoute[] = [
   ...ofTask('/heartbeat', {
     method: 'POST',
     right: 'operate',
-    noun,
     about: 'Keeps a claim from lapsing.',
     body: wire.heartbeatBody,
     answers: { 200: { about: 'it stays yours', body: wire.heartbeat } },
@@ -93,7 +88,6 @@ export const claimRoutes: readonly AnyRoute[] = [
   ...ofTask('/report', {
     method: 'POST',
     right: 'operate',
-    noun,
     about: 'Reports how the work on a task went. What was not accepted is an error, though it is recorded.',
     body: wire.reportBody,
     answers: { 200: { about: 'it is recorded', body: wire.taskMoved, tag: true } },
@@ -126,7 +120,6 @@ export const claimRoutes: readonly AnyRoute[] = [
   ...ofTask('/skip', {
     method: 'POST',
     right: 'operate',
-    noun,
     about: 'Skips a task on purpose; the tasks that need it continue.',
     body: wire.skipBody,
     answers: { 200: { about: 'it is skipped', body: wire.taskMoved, tag: true } },
@@ -135,7 +128,6 @@ export const claimRoutes: readonly AnyRoute[] = [
   ...ofTask('/retry', {
     method: 'POST',
     right: 'operate',
-    noun,
     about: 'Tries an ended task again, with everything that needs it.',
     body: wire.retryBody,
     answers: { 200: { about: 'it is open again', body: wire.taskMoved, tag: true } },
@@ -149,7 +141,6 @@ export const claimRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/next',
     right: 'read',
-    noun,
     about: 'What can be worked on now, best first.',
     query: wire.nextQuery,
     answers: { 200: { about: 'the tasks that are ready', body: wire.next, tag: true } },
@@ -228,7 +219,6 @@ const heldOnWire = ({ task, paths, by }: ScopeWait) => ({
 export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
   method: 'POST',
   right: 'operate',
-  noun: 'agents',
   about: 'Advances one task by hand; starts the plan if need be.',
   body: runBody,
   answers: {

@@ -16,8 +16,6 @@ import { answerStream, streamEntries } from '../remote/remote-reads.ts'
 import { ok, route } from '../route.ts'
 import { submit } from '../submit-order.ts'
 
-const noun = 'engine'
-
 // Whatever the door takes can travel; the compiler says what has been forgotten.
 ORDERS satisfies { readonly [T in Order['type']]: unknown }
 QUERIES satisfies { readonly [T in QueryType]: unknown }
@@ -27,7 +25,6 @@ export const engineDoorRoutes = [
     method: 'POST',
     path: '/engine/orders',
     right: 'read',
-    noun,
     about: 'One order of the Engine door; the right it needs depends on its type. For `planfold/client`.',
     body: orderBody,
     bodyMaxBytes: LIMITS.planBytes,
@@ -55,7 +52,6 @@ export const engineDoorRoutes = [
     path: '/engine/queries',
     once: false,
     right: 'read',
-    noun,
     about: 'One query of the Engine door. Changes nothing, but for `prune`. For `planfold/client`.',
     body: queryBody,
     answers: { 200: { about: 'the answer', body: queryAnswer } },
@@ -70,7 +66,6 @@ export const engineDoorRoutes = [
     method: 'POST',
     path: '/engine/streams',
     right: 'read',
-    noun,
     about: 'Sessions and goals as the Engine door has them: append, read, get, list. For `planfold/client`.',
     body: streamBody,
     answers: { 200: { about: 'the answer', body: streamAnswer } },
@@ -80,7 +75,6 @@ export const engineDoorRoutes = [
     method: 'GET',
     path: '/engine/entries',
     right: 'read',
-    noun,
     about: 'Whole entries of the journal, one a line, behind a position and then live. For `planfold/client`.',
     query: entriesQuery,
     answers: { 200: { about: 'entries until it is cut', type: 'application/x-ndjson' } },

@@ -17,7 +17,6 @@ type EventsCall = Call<Query>
 const shape = {
   method: 'GET',
   right: 'read',
-  noun: 'events',
   query: eventsQuery,
   headers: { 'Last-Event-ID': 'The id of the last event that was heard; goes before `after`. Event sources send it.' },
   answers: { 200: { about: 'a stream of events that stays open until it is closed', type: 'text/event-stream' } },

@@ -6,14 +6,11 @@ import { type AnyRoute, created, ok, route } from '../route.ts'
 import { answerOf, gone, order, withPlan } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
 
-const noun = 'forks'
-
 export const forkRoutes: readonly AnyRoute[] = [
   route({
     method: 'POST',
     path: '/plans/:plan/fork',
     right: 'operate',
-    noun,
     about: 'Makes a draft that continues from an earlier state of the plan; the plan and its files do not change.',
     body: wire.forkBody,
     answers: { 201: { about: 'the new plan', body: wire.forked, tag: true } },
@@ -35,7 +32,6 @@ export const forkRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/compare',
     right: 'read',
-    noun,
     about: 'Compares two runs: their definitions, each task, and their results.',
     query: wire.compareQuery,
     answers: { 200: { about: 'the comparison', body: wire.comparison } },
@@ -50,7 +46,6 @@ export const forkRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/checkpoints/diff',
     right: 'read',
-    noun,
     about: 'Paths that differ between two checkpoints, or between one and now.',
     query: wire.diffQuery,
     answers: { 200: { about: 'the difference', body: wire.checkpointDiff } },

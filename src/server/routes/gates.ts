@@ -29,8 +29,6 @@ import { type Asking, answerOf, engineOf, gone, order, withPlan } from '../submi
 import { iso, onWire } from '../wire-names.ts'
 import { readRevision } from './revisions.ts'
 
-const noun = 'gates'
-
 interface Said extends GateAnswer {
   readonly hash: string | undefined
 }
@@ -40,7 +38,6 @@ export const gateRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/gates',
     right: 'read',
-    noun,
     about: 'What waits for a decision in the plan, with everything an answer is bound to.',
     answers: { 200: { about: 'the gates that are open', body: gates, tag: true } },
     handle: async call =>
@@ -151,7 +148,6 @@ function answering<B>(
     method: 'POST',
     path: `/plans/:plan/gates/:gate/${word}`,
     right: 'decide',
-    noun,
     about,
     body,
     bodyMaxBytes: LIMITS.planBytes,
@@ -201,7 +197,6 @@ export const budgetRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/budget',
     right: 'read',
-    noun: 'plans',
     about:
       'What is spent, reserved and left of the budgets of the plan, its groups and tasks, and a forecast of the rest.',
     answers: { 200: { about: 'the budget', body: budget } },
@@ -211,7 +206,6 @@ export const budgetRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/plans/:plan/budget',
     right: 'decide',
-    noun: 'plans',
     about: 'Adds to the budget of the plan, or of a group or task. A plan that was paused for it continues.',
     body: budgetMore,
     answers: { 200: { about: 'the budget as it is now', body: budget } },

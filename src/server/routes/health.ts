@@ -26,7 +26,6 @@ export const observingRoutes = [
     method: 'GET',
     path: '/metrics',
     right: 'read',
-    noun: 'observing',
     about: 'Numbers of this process in the text format of Prometheus.',
     answers: { 200: { about: 'the numbers, as text', type: 'text/plain' } },
     handle: async ({ rooms, who }) =>
@@ -38,7 +37,6 @@ export const observingRoutes = [
     method: 'GET',
     path: '/steps',
     right: 'read',
-    noun: 'observing',
     about: 'What steps took, tried and used, by plan, agent, capability, kind or time.',
     query: stepsQuery,
     answers: { 200: { about: 'one row a group', body: stepsPage } },
@@ -65,7 +63,6 @@ export const observingRoutes = [
     method: 'GET',
     path: '/search',
     right: 'read',
-    noun: 'observing',
     about: 'Plans, tasks and output in which words are found.',
     query: searchQuery,
     answers: { 200: { about: 'plans first, then tasks, then output; each newest first', body: searchPage } },
@@ -100,7 +97,6 @@ export const healthRoutes = [
     method: 'GET',
     path: '/health',
     right: 'nothing',
-    noun: 'health',
     about: 'Is the process alive? Answers without looking at anything.',
     answers: { 200: { about: 'it is', body: health } },
     handle: async () => ok({ status: 'ok' }),
@@ -109,7 +105,6 @@ export const healthRoutes = [
     method: 'GET',
     path: '/ready',
     right: 'nothing',
-    noun: 'health',
     about: 'Does the store answer, and is the service not about to stop?',
     answers: { 200: { about: 'it is ready', body: readiness }, 503: { about: 'it is not', body: readiness } },
     handle: async ({ rooms, engine }) => {
@@ -122,7 +117,6 @@ export const healthRoutes = [
     method: 'GET',
     path: '/version',
     right: 'read',
-    noun: 'health',
     about: 'Which Planfold answers here.',
     answers: { 200: { about: 'its version', body: version } },
     handle: async ({ rooms }) => ok({ name: 'planfold', version: rooms.version, api: 1 }),
@@ -131,14 +125,11 @@ export const healthRoutes = [
 
 // The kill switch over HTTP: all work of the store ends, and nothing begins until it is lifted.
 
-const haltNoun = 'halt'
-
 export const haltRoutes: readonly AnyRoute[] = [
   route({
     method: 'GET',
     path: '/halt',
     right: 'read',
-    noun: haltNoun,
     about: 'Is everything halted, by whom, and why?',
     answers: { 200: { about: 'the current state', body: halted } },
     handle: async ({ engine }) => {
@@ -151,7 +142,6 @@ export const haltRoutes: readonly AnyRoute[] = [
     path: '/halt',
     once: false,
     right: 'administer',
-    noun: haltNoun,
     about: 'Halts everything: whatever runs is ended, and nothing begins.',
     body: haltBody,
     answers: { 200: { about: 'everything is halted', body: haltDone } },
@@ -161,14 +151,12 @@ export const haltRoutes: readonly AnyRoute[] = [
     method: 'DELETE',
     path: '/halt',
     right: 'administer',
-    noun: haltNoun,
     about: 'Lifts the halt; plans stay paused until somebody resumes them.',
     answers: { 200: { about: 'who had halted it; null when nobody had', body: lifted } },
     handle: async call => ok({ lifted: onWire(await call.engine.killSwitch.lift()) }),
   }),
 ]
 
-const memoryNoun = 'memory'
 const later = async () =>
   problem(501, 'not-supported', 'facts and lessons across plans are not kept yet: memory comes with a later release', {
     hint: 'until then, hand what is known to a plan as inputs of its tasks, and keep what it finds as outputs and notes',
@@ -179,7 +167,6 @@ export const memoryRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/memory',
     right: 'read',
-    noun: memoryNoun,
     about: 'What is remembered under these keys. Not there yet: answers 501.',
     query: memoryQuery,
     answers: {},
@@ -189,7 +176,6 @@ export const memoryRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/memory',
     right: 'operate',
-    noun: memoryNoun,
     about: 'Remembers something. Not there yet: answers 501.',
     body: memoryBody,
     answers: {},

@@ -122,7 +122,6 @@ const page = (path: string, about: string): AnyRoute =>
     method: 'GET',
     path,
     right: 'nothing',
-    noun: 'page',
     about,
     answers: { 200: { about: 'the page', type: 'text/html' } },
     respond: async (request, call) => pageAt(call, request),
@@ -133,7 +132,6 @@ export const homeRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/',
     right: 'nothing',
-    noun: 'page',
     about: 'Leads to the page; a browser takes the code of a link along.',
     answers: {
       200: { about: 'a page for signing in, where the other was not built', type: 'text/html' },
@@ -148,7 +146,6 @@ export const homeRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/ui/assets/:file',
     right: 'nothing',
-    noun: 'page',
     about: 'A script, style, font or picture of the web UI. Its name contains a hash, so it can be cached for ever.',
     answers: {
       200: { about: 'the file', type: 'text/javascript', texts: ['text/css', 'image/svg+xml', 'font/woff2'] },
@@ -163,7 +160,6 @@ export const homeRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/favicon.ico',
     right: 'nothing',
-    noun: 'page',
     about: 'The sign of Planfold.',
     answers: { 200: { about: 'a picture', type: 'image/svg+xml' } },
     handle: async () => ({

@@ -93,14 +93,11 @@ function over({ plan, name, task, asks }: InboxItem, by: InboxFate['by']): Probl
 
 // What waits for people, over all plans, each under an id of its own; and questions asked in the middle of somebody's work.
 
-const noun = 'people'
-
 export const inboxRoutes: readonly AnyRoute[] = [
   route({
     method: 'GET',
     path: '/inbox',
     right: 'read',
-    noun,
     about: 'Everything that waits for a person, in all plans, oldest first, each with the answers this token may give.',
     query: wire.inboxQuery,
     answers: { 200: { about: 'what waits', body: wire.inbox } },
@@ -120,7 +117,6 @@ export const inboxRoutes: readonly AnyRoute[] = [
     path: '/inbox/:id/answer',
     // Whoever works on plans or decides about them; the engine knows who may answer what.
     right: 'inspect',
-    noun,
     about:
       'Answers one of them, and no other: when it waits no longer, what became of it is told. Work and stopped rollbacks are for operators, everything else for approvers.',
     body: wire.inboxAnswer,
@@ -153,7 +149,6 @@ export const inboxRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/questions',
     right: 'read',
-    noun,
     about: 'Questions that agents and people asked in the middle of their work, and nobody has answered.',
     answers: { 200: { about: 'the questions', body: wire.questions } },
     handle: async call =>
@@ -166,7 +161,6 @@ export const inboxRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/questions/:question',
     right: 'read',
-    noun,
     about: 'One question, with its answer when there is one.',
     answers: { 200: { about: 'the question', body: wire.question } },
     handle: async call =>
@@ -181,7 +175,6 @@ export const inboxRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/plans/:plan/questions',
     right: 'operate',
-    noun,
     about: 'Asks something in the middle of work; it waits in the inbox.',
     body: wire.newQuestion,
     answers: { 201: { about: 'the question', body: wire.question, tag: true } },
@@ -205,7 +198,6 @@ export const inboxRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/plans/:plan/questions/:question/answer',
     right: 'decide',
-    noun,
     about: 'Answers a question.',
     body: wire.questionAnswer,
     answers: { 200: { about: 'the question with its answer', body: wire.question, tag: true } },
@@ -264,7 +256,6 @@ export const proposalRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/proposals',
     right: 'read',
-    noun,
     about: 'Every revision that was proposed, oldest first, and what became of it.',
     answers: { 200: { about: 'the proposals', body: wire.proposals } },
     handle: async call =>
@@ -277,7 +268,6 @@ export const proposalRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/proposals/:proposal',
     right: 'read',
-    noun,
     about: 'One proposal, with what it would change.',
     answers: { 200: { about: 'the proposal', body: wire.proposal } },
     handle: async call =>
@@ -297,7 +287,6 @@ export const proposalRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/plans/:plan/proposals',
     right: 'operate',
-    noun,
     about: 'Proposes a revision: a whole document, or one that is merged into the plan.',
     body: wire.newProposal,
     bodyMaxBytes: LIMITS.planBytes,
@@ -340,7 +329,6 @@ export const proposalRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/plans/:plan/proposals/:proposal/accept',
     right: 'decide',
-    noun,
     about: 'The proposal becomes the plan.',
     body: wire.judgeBody,
     answers: { 200: { about: 'it is accepted', body: wire.judged, tag: true } },
@@ -350,7 +338,6 @@ export const proposalRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/plans/:plan/proposals/:proposal/decline',
     right: 'decide',
-    noun,
     about: 'The plan stays as it is.',
     body: wire.declineBody,
     answers: { 200: { about: 'it is declined', body: wire.judged, tag: true } },
@@ -360,7 +347,6 @@ export const proposalRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/reviews',
     right: 'read',
-    noun,
     about: 'Approvals that are looked at together, oldest first.',
     answers: { 200: { about: 'the reviews', body: wire.reviews } },
     handle: async call =>
@@ -381,7 +367,6 @@ export const proposalRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/plans/:plan/review',
     right: 'decide',
-    noun,
     about: 'Decides about the first review as a whole: all of it, or none.',
     body: wire.reviewBody,
     answers: { 200: { about: 'it is decided', body: wire.reviewed, tag: true } },

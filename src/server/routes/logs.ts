@@ -13,7 +13,6 @@ import { type Asking, gone, withPlan, withTask } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { ofTask } from './claims.ts'
 
-const noun = 'logs'
 const LEVEL_OF = { stdout: 'info', stderr: 'warning', engine: 'debug' } as const satisfies {
   readonly [stream in StoredLog['stream']]: (typeof wire.LEVELS)[number]
 }
@@ -23,7 +22,6 @@ export const logRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/entries',
     right: 'read',
-    noun,
     about: 'The journal of the plan, oldest entry first, or newest first.',
     query: wire.entryQuery,
     answers: { 200: { about: 'a page of it', body: wire.entries } },
@@ -43,7 +41,6 @@ export const logRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/logs',
     right: 'read',
-    noun,
     about: 'What the tasks of the plan printed, in the order in which it was stored.',
     query: wire.logQuery,
     answers: { 200: { about: 'a page of it', body: wire.logs } },
@@ -58,7 +55,6 @@ export const logRoutes: readonly AnyRoute[] = [
   ...ofTask('/logs', {
     method: 'GET',
     right: 'read',
-    noun,
     about: 'What the task printed.',
     query: wire.logQuery,
     answers: { 200: { about: 'a page of it', body: wire.logs } },
@@ -68,7 +64,6 @@ export const logRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/attempts',
     right: 'read',
-    noun,
     about: 'Every attempt of the plan.',
     query: wire.attemptQuery,
     answers: { 200: { about: 'a page of them', body: wire.attempts } },
@@ -81,7 +76,6 @@ export const logRoutes: readonly AnyRoute[] = [
   ...ofTask('/attempts', {
     method: 'GET',
     right: 'read',
-    noun,
     about: 'Every attempt of the task.',
     query: wire.attemptQuery,
     answers: { 200: { about: 'a page of them', body: wire.attempts } },

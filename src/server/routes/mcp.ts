@@ -21,7 +21,6 @@ export const mcpRoute = (serverFor: (call: Parameters<RawRoute['respond']>[1]) =
     method: 'POST',
     path: '/mcp',
     right: 'read',
-    noun: 'mcp',
     about: 'A message of the Model Context Protocol: the tools plan_read and plan_write, resources and prompts.',
     answers: {
       200: { about: 'the answer', ...MESSAGE },

@@ -4,37 +4,10 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
 import { type Served, served } from '../server.fixture.ts'
-import { artifactRoutes } from './artifacts.ts'
-import { auditRoutes } from './audit.ts'
-import { claimRoutes } from './claims.ts'
-import { haltRoutes, memoryRoutes } from './health.ts'
-import { inboxRoutes, proposalRoutes } from './inbox.ts'
-
-import { logRoutes } from './logs.ts'
-
-import { planVerbRoutes } from './plan-verbs.ts'
-import { revisionRoutes } from './revisions.ts'
-import { sessionPlanRoutes } from './session-plans.ts'
-import { sessionRoutes } from './sessions.ts'
 
 let service: Served
 beforeAll(async () => {
-  service = await served({
-    routes: [
-      ...sessionRoutes,
-      ...sessionPlanRoutes,
-      ...planVerbRoutes,
-      ...claimRoutes,
-      ...inboxRoutes,
-      ...proposalRoutes,
-      ...revisionRoutes,
-      ...logRoutes,
-      ...artifactRoutes,
-      ...auditRoutes,
-      ...haltRoutes,
-      ...memoryRoutes,
-    ],
-  })
+  service = await served()
 })
 afterAll(async () => {
   expect(service.errors).toEqual([])

@@ -5,23 +5,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
 import { type Served, served } from '../server.fixture.ts'
-import { goingBackRoutes, lookingRoutes, planVerbRoutes } from './plan-verbs.ts'
-
-import { revisionRoutes } from './revisions.ts'
-import { sessionPlanRoutes } from './session-plans.ts'
-import { sessionRoutes } from './sessions.ts'
 
 let service: Served
 beforeAll(async () => {
-  const routes = [
-    ...sessionRoutes,
-    ...sessionPlanRoutes,
-    ...planVerbRoutes,
-    ...goingBackRoutes,
-    ...lookingRoutes,
-    ...revisionRoutes,
-  ]
-  service = await served({ routes })
+  service = await served()
 })
 afterAll(async () => {
   expect(service.errors).toEqual([])

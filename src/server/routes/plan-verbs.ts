@@ -148,13 +148,10 @@ function atBoth<Query, Body>(path: string, one: Omit<Route<Query, Body>, 'path'>
 
 // The places a plan can go back to, and going there.
 
-const noun = 'plans'
-
 export const planVerbRoutes: readonly AnyRoute[] = [
   ...atBoth('/execute', {
     method: 'POST',
     right: 'operate',
-    noun,
     about:
       'Starts the plan, continues it, or attaches to it if it is running. A failed plan continues with its failed tasks; completed tasks are kept. The server runs it; gates stop it.',
     body: executeBody,
@@ -171,7 +168,6 @@ export const planVerbRoutes: readonly AnyRoute[] = [
   ...atBoth('/pause', {
     method: 'POST',
     right: 'operate',
-    noun,
     about: 'Pauses the plan: no task starts, and running tasks that are safe to repeat are stopped.',
     body: pauseBody,
     answers: { 200: { about: 'it is paused', body: verbDone, tag: true } },
@@ -184,7 +180,6 @@ export const planVerbRoutes: readonly AnyRoute[] = [
   ...atBoth('/resume', {
     method: 'POST',
     right: 'operate',
-    noun,
     about: 'Continues a paused plan.',
     answers: { 200: { about: 'it continues', body: verbDone, tag: true } },
     handle: async call => await verb(call, { type: 'resume' }, 'resumed'),
@@ -192,7 +187,6 @@ export const planVerbRoutes: readonly AnyRoute[] = [
   ...atBoth('/cancel', {
     method: 'POST',
     right: 'operate',
-    noun,
     about: 'Ends the plan for good; what declares how is undone.',
     body: cancelBody,
     answers: { 200: { about: 'it is being cancelled, or is', body: verbDone, tag: true } },
@@ -205,7 +199,6 @@ export const planVerbRoutes: readonly AnyRoute[] = [
   ...atBoth('/clone', {
     method: 'POST',
     right: 'operate',
-    noun,
     about: 'Makes a draft of the same definition, linked to the plan it comes from.',
     body: cloneBody,
     answers: { 201: { about: 'the new plan', body: sessionPlan, tag: true } },
@@ -229,7 +222,6 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plan/:plan',
     right: 'read',
-    noun,
     about: 'One plan with its steps, as clients of sessions know it.',
     answers: { 200: { about: 'the plan', body: sessionPlan, tag: true } },
     handle: async call =>
@@ -242,7 +234,6 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     method: 'DELETE',
     path: '/plan/:plan',
     right: 'operate',
-    noun,
     about: 'Archives the plan with its tasks; one that is open is cancelled first. Its journal stays.',
     answers: { 204: { about: 'it is archived' } },
     handle: async call =>
@@ -271,7 +262,6 @@ export const lookingRoutes: readonly AnyRoute[] = [
   ...atBoth('/status', {
     method: 'GET',
     right: 'read',
-    noun,
     about: 'Progress of the plan: what is running, what waits for whom, every execution, and metrics.',
     answers: { 200: { about: 'its status', body: planStatus, tag: true } },
     handle: async call =>
@@ -306,7 +296,6 @@ export const lookingRoutes: readonly AnyRoute[] = [
   ...atBoth('/analyze', {
     method: 'GET',
     right: 'read',
-    noun,
     about: 'What can be known without running it: waves, critical path, speed-up, and what is wrong or risky.',
     answers: { 200: { about: 'the analysis', body: analysis } },
     handle: async call =>
@@ -324,7 +313,6 @@ export const lookingRoutes: readonly AnyRoute[] = [
       method: 'GET',
       path,
       right: 'read',
-      noun,
       about: 'What the plan did to the repository, in order.',
       answers: {
         200: { about: 'the operations', body: path.startsWith('/plans') ? gitOperationPage : gitOperationList },
@@ -339,7 +327,6 @@ export const lookingRoutes: readonly AnyRoute[] = [
   ...atBoth('/full', {
     method: 'GET',
     right: 'read',
-    noun,
     about: 'The plan with its steps, executions, metrics, checkpoints, files and git operations, at once.',
     answers: { 200: { about: 'all of it', body: fullPlan, tag: true } },
     handle: async call =>
@@ -375,13 +362,10 @@ export const lookingRoutes: readonly AnyRoute[] = [
   }),
 ]
 
-const backNoun = 'going back'
-
 export const goingBackRoutes: readonly AnyRoute[] = [
   ...atBoth('/rollback', {
     method: 'POST',
     right: 'operate',
-    noun: backNoun,
     about:
       'Files, refs and tasks stand as they did at a checkpoint. Where somebody has worked since, nothing is changed until they choose.',
     body: rollbackBody,
@@ -417,7 +401,6 @@ export const goingBackRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plan/:plan/checkpoints',
     right: 'read',
-    noun: backNoun,
     about: 'The places the plan can go back to, oldest first, as a bare list.',
     answers: { 200: { about: 'the checkpoints', body: checkpointList } },
     handle: async call =>
@@ -430,7 +413,6 @@ export const goingBackRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/checkpoints',
     right: 'read',
-    noun: backNoun,
     about: 'The places the plan can go back to, oldest first.',
     answers: { 200: { about: 'the checkpoints', body: checkpointPage } },
     handle: async call =>
@@ -442,7 +424,6 @@ export const goingBackRoutes: readonly AnyRoute[] = [
   ...atBoth('/checkpoints', {
     method: 'POST',
     right: 'operate',
-    noun: backNoun,
     about: 'Takes a checkpoint: all files are stored, and it has a name from then on.',
     body: newCheckpoint,
     answers: { 201: { about: 'the checkpoint', body: madeCheckpoint, tag: true } },

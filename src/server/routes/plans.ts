@@ -132,7 +132,6 @@ export const planChangeRoutes = [
     method: 'PATCH',
     path: '/plans/:plan',
     right: 'operate',
-    noun: 'plans',
     about:
       'Changes a plan. A status is asked for as an order; keys nobody knows are kept beside it, and null takes one away.',
     body: wire.planPatch,
@@ -150,7 +149,6 @@ export const planChangeRoutes = [
     method: 'DELETE',
     path: '/plans/:plan',
     right: 'operate',
-    noun: 'plans',
     about: 'Archives a plan and its tasks; one that is open is cancelled first. Its history stays.',
     query: wire.deleteQuery,
     answers: { 204: { about: 'it is archived' } },
@@ -165,7 +163,6 @@ export const planChangeRoutes = [
     method: 'DELETE',
     path: '/plans',
     right: 'operate',
-    noun: 'plans',
     about: 'Archives several plans, and says of each what became of it.',
     body: wire.manyPlans,
     answers: { 200: { about: 'what was done', body: wire.archivedPlans } },
@@ -190,7 +187,6 @@ export const planChangeRoutes = [
     method: 'POST',
     path: '/plans/:plan/reorder',
     right: 'operate',
-    noun: 'plans',
     about: 'Puts the tasks of a plan in another order, as a revision. What needs what stays as it is.',
     body: wire.newOrder,
     answers: { 200: { about: 'the order as it is now', body: wire.planOrdered, tag: true } },
@@ -348,7 +344,6 @@ export const planRoutes = [
     method: 'POST',
     path: '/plans',
     right: 'operate',
-    noun: 'plans',
     about:
       'Makes a plan of a body of the PlanStore or of a document in any format; which one it is shows in its shape.',
     query: wire.makeQuery,
@@ -365,7 +360,6 @@ export const planRoutes = [
     method: 'GET',
     path: '/plans',
     right: 'read',
-    noun: 'plans',
     about: 'Plans with how they stand, what waits in them for a person, and what they used.',
     query: wire.listQuery,
     answers: { 200: { about: 'a page of them', body: wire.plans } },
@@ -381,7 +375,6 @@ export const planRoutes = [
     method: 'GET',
     path: '/plans/:plan',
     right: 'read',
-    noun: 'plans',
     about: 'One plan, by id or name; by the id of a session, its active plan.',
     query: wire.oneQuery,
     answers: {
@@ -406,7 +399,6 @@ export const planRoutes = [
     method: 'GET',
     path: '/plans/:plan/metrics',
     right: 'read',
-    noun: 'plans',
     about: 'How long its attempts took and how they ended, by kind of work.',
     answers: { 200: { about: 'its metrics', body: wire.planMetrics } },
     handle: async call => {

@@ -86,14 +86,11 @@ export async function orderRevised(
   }
 }
 
-const noun = 'revisions'
-
 export const revisionRoutes: readonly AnyRoute[] = [
   route({
     method: 'GET',
     path: '/plans/:plan/revisions',
     right: 'read',
-    noun,
     about: 'Every revision of the plan, the first first.',
     answers: { 200: { about: 'the revisions', body: wire.revisions } },
     handle: async call =>
@@ -107,7 +104,6 @@ export const revisionRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/revisions/:revision',
     right: 'read',
-    noun,
     about: 'One revision, with its document.',
     answers: { 200: { about: 'the revision', body: wire.revision } },
     handle: async call =>
@@ -122,7 +118,6 @@ export const revisionRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/diff',
     right: 'read',
-    noun,
     about: 'What two revisions have in difference: by meaning, not by line.',
     query: wire.diffQuery,
     answers: { 200: { about: 'what differs', body: wire.diff } },
@@ -141,7 +136,6 @@ export const revisionRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/plans/:plan/revisions',
     right: 'operate',
-    noun,
     about: 'Makes the next revision of a whole document, or of one that is merged into the plan.',
     body: wire.newRevision,
     bodyMaxBytes: LIMITS.planBytes,
@@ -212,7 +206,6 @@ export const revisionRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/plans/:plan/redraft',
     right: 'operate',
-    noun,
     about:
       'Drafts a draft again, by what people say about it, and tells what would be different. Nothing is written: keep its document as the next revision.',
     body: wire.redraftBody,

@@ -41,7 +41,6 @@ import { textOf } from './revisions.ts'
 const make = {
   method: 'POST',
   right: 'operate',
-  noun: 'sessions',
   about:
     'Makes a plan in a session: of a description, or of a whole document. A session that is not there is opened by it.',
   body: newSessionPlan,
@@ -93,7 +92,6 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
       method: 'GET',
       path,
       right: 'read',
-      noun: 'sessions',
       about: 'The active plan of a session: the running one that changed last, else the newest draft.',
       answers: { 200: { about: 'the plan', body: sessionPlan, tag: true } },
       handle: async call => {
@@ -115,7 +113,6 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/session/:session/plans',
     right: 'read',
-    noun: 'sessions',
     about: 'The plans of a session, newest first, as a bare list; a header links to what follows.',
     query: sessionPlanQuery,
     answers: { 200: { about: 'the plans', body: sessionPlanList } },
@@ -131,7 +128,6 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/sessions/:session/plans',
     right: 'read',
-    noun: 'sessions',
     about: 'The plans of a session, newest first.',
     query: sessionPlanQuery,
     answers: { 200: { about: 'a page of them', body: sessionPlanPage } },
@@ -145,7 +141,6 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
       method: 'GET',
       path,
       right: 'read',
-      noun: 'sessions',
       about: 'The plans of a session in a few words each, newest first: by page, or by cursor.',
       query: historyQuery,
       answers: { 200: { about: 'a page of them', body: history } },

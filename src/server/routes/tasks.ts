@@ -47,7 +47,6 @@ export const taskChangeRoutes = [
     method: 'PATCH',
     path: '/tasks/:task',
     right: 'operate',
-    noun: 'tasks',
     about:
       'Changes a task. A status is asked for as an order; keys nobody knows are kept beside it, and null takes one away.',
     body: wire.taskPatch,
@@ -69,7 +68,6 @@ export const taskChangeRoutes = [
     method: 'DELETE',
     path: '/tasks/:task',
     right: 'operate',
-    noun: 'tasks',
     about: 'Takes a task out of its plan, as a revision. Refused while others need it.',
     answers: { 204: { about: 'it is gone from the plan; its history stays' } },
     handle: async call => {
@@ -79,11 +77,13 @@ export const taskChangeRoutes = [
       return isProblem(done) ? done : nothing
     },
   }),
+]
+
+export const evaluationRoutes = [
   route({
     method: 'GET',
     path: '/tasks/:task/evaluations',
     right: 'read',
-    noun: 'evaluations',
     about: 'What was said of the work of a task, oldest first.',
     answers: { 200: { about: 'the last of them', body: wire.evaluations } },
     handle: async call => {
@@ -99,7 +99,6 @@ export const taskChangeRoutes = [
     method: 'POST',
     path: '/tasks/:task/evaluations',
     right: 'operate',
-    noun: 'evaluations',
     about: 'Says what somebody makes of the work of a task. It changes nothing about it.',
     body: wire.newEvaluation,
     answers: { 201: { about: 'the evaluation', body: wire.evaluation, tag: true } },
@@ -272,7 +271,6 @@ export const taskRoutes = [
     method: 'POST',
     path: '/tasks',
     right: 'operate',
-    noun: 'tasks',
     about: 'Adds a task to a plan, or several: then all of them or none. Somebody claims it and reports.',
     body: wire.newTasks,
     answers: { 201: { about: 'the task; a list when several were sent', body: wire.tasksMade, tag: true } },
@@ -282,7 +280,6 @@ export const taskRoutes = [
     method: 'GET',
     path: '/tasks',
     right: 'read',
-    noun: 'tasks',
     about: 'Tasks of a plan by their sequence; of all plans, those that came last first.',
     query: wire.listQuery,
     answers: { 200: { about: 'a page of them', body: wire.tasks } },
@@ -292,7 +289,6 @@ export const taskRoutes = [
     method: 'GET',
     path: '/tasks/:task',
     right: 'read',
-    noun: 'tasks',
     about: 'One task, by id or as `plan:task`.',
     answers: { 200: { about: 'the task', body: wire.task, tag: true } },
     handle: async call => {
@@ -306,7 +302,6 @@ export const taskRoutes = [
     method: 'GET',
     path: '/tasks/:task/dependencies',
     right: 'read',
-    noun: 'tasks',
     about: 'What a task needs, with statuses, and which tasks need it.',
     answers: { 200: { about: 'both', body: wire.dependencies } },
     handle: async call => {

@@ -27,7 +27,6 @@ export const templateRoutes = [
     method: 'GET',
     path: '/templates',
     right: 'read',
-    noun: 'templates',
     about: 'All templates there are, by name; one that cannot be used says why.',
     answers: { 200: { about: 'all of them', body: wire.templates } },
     handle: async ({ rooms }) => {
@@ -40,7 +39,6 @@ export const templateRoutes = [
     method: 'GET',
     path: '/templates/:template',
     right: 'read',
-    noun: 'templates',
     about: 'One template, with its parameters and its document.',
     answers: { 200: { about: 'the template', body: wire.template } },
     handle: async ({ rooms, params }) => {
@@ -52,7 +50,6 @@ export const templateRoutes = [
     method: 'POST',
     path: '/templates',
     right: 'operate',
-    noun: 'templates',
     about: 'Saves a plan as a template; values of the plan may become parameters.',
     body: wire.newTemplate,
     answers: { 201: { about: 'the template', body: wire.templateSaved } },
@@ -84,7 +81,6 @@ export const templateRoutes = [
     method: 'POST',
     path: '/templates/:template/plans',
     right: 'operate',
-    noun: 'templates',
     about: 'Makes a plan of a template and the values for its parameters.',
     body: wire.fromTemplate,
     answers: { 201: { about: 'the plan', body: wire.planMade, tag: true } },

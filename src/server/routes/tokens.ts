@@ -15,7 +15,6 @@ export const tokenRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/tokens',
     right: 'administer',
-    noun: 'tokens',
     about: 'Who has a token, besides the owner.',
     answers: { 200: { about: 'all of them, without the tokens themselves', body: tokens } },
     handle: async ({ rooms }) => ok({ items: listTokens(rooms.stateDir).map(shown), next: null }),
@@ -25,7 +24,6 @@ export const tokenRoutes: readonly AnyRoute[] = [
     path: '/tokens',
     once: false,
     right: 'administer',
-    noun: 'tokens',
     about: 'Creates a token for a user. It is shown only once.',
     body: newToken,
     answers: { 201: { about: 'the token', body: tokenMade } },
@@ -48,7 +46,6 @@ export const tokenRoutes: readonly AnyRoute[] = [
     method: 'DELETE',
     path: '/tokens/:name',
     right: 'administer',
-    noun: 'tokens',
     about: 'Revokes a token; from now on it opens nothing.',
     answers: { 204: { about: 'revoked' } },
     handle: async call => {

@@ -15,14 +15,11 @@ import { gone, withPlan, withTask } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { gateItem } from './gates.ts'
 
-const noun = 'views'
-
 export const viewRoutes: readonly AnyRoute[] = [
   route({
     method: 'GET',
     path: '/plans/:plan/state',
     right: 'read',
-    noun,
     about:
       'The whole plan as it stands, to be carried on by whoever asks: listen to its events behind `position`, and apply each entry behind `version`.',
     answers: { 200: { about: 'the state', body: wire.state, tag: true } },
@@ -36,7 +33,6 @@ export const viewRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/tasks/:task',
     right: 'read',
-    noun,
     about:
       'Everything about one task: its definition, attempts, criteria with evidence, changed files, the end of its output, cost, and what would run.',
     query: wire.taskPageQuery,
@@ -54,7 +50,6 @@ export const viewRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/plans/:plan/gates/:gate',
     right: 'read',
-    noun,
     about:
       'One gate, or task that asks for something, with everything an answer agrees to: what exactly runs, all changes line by line, what it releases, who must agree.',
     answers: { 200: { about: 'the gate', body: wire.gatePage, tag: true } },

@@ -143,7 +143,7 @@ const TRAPS: { readonly [name: string]: Trap } = {
 
 /** Everything this room can do, one after the other; refusals are welcome. */
 async function everything({ git, base, sh }: Setup): Promise<void> {
-  await git.describe()
+  await git.standing()
   await git.ensureBranch({ ...owner, base: 'HEAD', at: AT })
   const committed = await git.commitPaths(commitOf({ 'w.txt': text('w\n'), 'b.txt': { from: 'workspace' } }))
   await git.commitPaths(commitOf({ 'raw.bin': text('plain\n') }))
@@ -226,16 +226,16 @@ describe('a hostile repository', () => {
     const { git, root } = busySetup()
     const evil = Buffer.concat([Buffer.from('[filter "'), Buffer.from([0xff]), Buffer.from('"]\n\tclean = false\n')])
     fs.appendFileSync(join(root, '.git/config'), evil)
-    expect(no(await git.describe())).toMatch(/no UTF-8/)
+    expect(no(await git.ground())).toMatch(/no UTF-8/)
   })
 
   test('a working tree configured elsewhere is refused', async () => {
     const { git, sh, base } = busySetup()
     fs.mkdirSync(join(base, 'elsewhere'))
     sh('config', 'core.worktree', join(base, 'elsewhere'))
-    no(await git.describe())
+    no(await git.ground())
     sh('--git-dir=.git', 'config', 'core.worktree', '/')
-    no(await git.describe())
+    no(await git.ground())
   })
 
   test('variables of our own process do not reach git', async () => {
@@ -256,7 +256,7 @@ describe('a hostile repository', () => {
     // A program called git in the working directory is not git.
     fs.writeFileSync(join(root, 'git'), `#!/bin/sh\ntouch ${marker}\n`, { mode: 0o755 })
     const git = openGit({ root, scratch: join(base, 'scratch'), environment })
-    expect(value(await git.describe()).head.commit).toBe(sh('rev-parse', 'HEAD'))
+    expect(value(await git.standing())?.head).toBe(sh('rev-parse', 'HEAD'))
     await work(git, 'x')
     expect(fs.readdirSync(base).sort()).toEqual(['home', 'scratch', 'work'])
   })
@@ -286,6 +286,6 @@ describe('a hostile repository', () => {
   test('an embedded bare repository is not taken for the repository', async () => {
     const { root, base, open } = busySetup()
     shell(root, join(base, 'home'), 'init', '--bare', '--quiet', 'inner.git')
-    expect(no(await open(join(root, 'inner.git')).describe())).toMatch(/repository/)
+    expect(no(await open(join(root, 'inner.git')).ground())).toMatch(/repository/)
   })
 })

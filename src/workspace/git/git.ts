@@ -30,7 +30,6 @@ export type GitAnswer<T> =
 export type LoneFile = 'ignored' | 'untracked' | 'changed' | 'staged'
 
 export interface Git {
-  describe(): Promise<GitAnswer<GitDescription>>
   /** What a worktree is made from: the top folder of the working tree, and the commit of HEAD. */
   ground(): Promise<GitAnswer<GitGround>>
   /** The little that a checkpoint needs, with one process; null, and none, where there is no repository. */
@@ -66,39 +65,6 @@ export interface GitGround {
   readonly top: string
   /** Null before the first commit. */
   readonly commit: Oid | null
-}
-
-export interface GitDescription {
-  /** The top folder of the working tree. */
-  readonly top: string
-  readonly head: { readonly commit: Oid | null; readonly branch: string | null }
-  readonly index: {
-    /** The tree the index stands for; null while it holds conflicts. */
-    readonly tree: Oid | null
-    /** SHA-256 of the index file; null when there is none yet. */
-    readonly sha256: string | null
-  }
-  readonly dirty: DirtySummary
-  readonly upstream: { readonly ref: string; readonly ahead: number; readonly behind: number } | null
-  /** Whether a remote-tracking branch holds HEAD; null without a commit. */
-  readonly pushed: boolean | null
-  /** What a person is in the middle of: `merge`, `rebase`, `cherry-pick`, `revert`, `bisect`, `am`. */
-  readonly underWay: readonly string[]
-  readonly objectFormat: string
-  readonly shallow: boolean
-  readonly linkedWorktree: boolean
-  readonly gitVersion: string
-}
-
-export interface DirtySummary {
-  readonly staged: number
-  readonly unstaged: number
-  readonly untracked: number
-  readonly conflicted: number
-  /** Files behind a filter such as git-lfs, which is never run from here: nobody looked whether they changed. */
-  readonly unsure: number
-  /** The first hundred paths, whatever is the matter with them. */
-  readonly paths: readonly string[]
 }
 
 /** Who a branch, commit or worktree is for. */

@@ -15,7 +15,7 @@ import { mergeBack } from './merge.ts'
 import { oneLine } from './message.ts'
 import { InTheWay, removeWorktree } from './remove-worktree.ts'
 import { baseEnvironment, Repository, type RepositoryOptions } from './repository.ts'
-import { describe } from './repository-state.ts'
+import { dirtyCount, headBranch } from './repository-state.ts'
 import { rollback } from './rollback.ts'
 import { planRollback } from './rollback-plan.ts'
 import { fields, line, runGit } from './run-git.ts'
@@ -65,13 +65,12 @@ const STATUS = [
 
 /** The same by the long way. */
 async function standingOf(options: RepositoryOptions): Promise<GitStanding> {
-  const { head, index, dirty } = await describe(await Repository.open(options))
-  const { staged, unstaged, untracked, conflicted } = dirty
+  const repository = await Repository.open(options)
   return {
-    head: head.commit,
-    branch: head.branch,
-    index: index.sha256,
-    dirty: staged + unstaged + untracked + conflicted,
+    head: await repository.commitOf('HEAD'),
+    branch: await headBranch(repository),
+    index: await indexHash(repository.gitDir),
+    dirty: await dirtyCount(repository),
   }
 }
 
@@ -238,7 +237,6 @@ export function openGit(options: RepositoryOptions): Git {
   }
   const standing = openStanding(options, known)
   return {
-    describe: () => ask(describe),
     ground: () => ask(async repository => ({ top: repository.top, commit: await repository.commitOf('HEAD') })),
     standing: () => answered(standing),
     mayWrite: () => write(async () => null),

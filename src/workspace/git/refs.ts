@@ -73,7 +73,7 @@ export async function tipsOf(repository: Repository, refs: readonly string[]): P
 }
 
 /** Rows of output made with `%00` after every field; git ends each row with a line feed. */
-export function rows(output: GitOutput, width: number): readonly (readonly string[])[] {
+function rows(output: GitOutput, width: number): readonly (readonly string[])[] {
   const found: string[][] = []
   const flat = fields(output)
   for (let at = 0; at + width <= flat.length; at += width) {

@@ -37,12 +37,12 @@ function counted(made: Setup, environment: { readonly [name: string]: string } =
 describe('where a repository stands', () => {
   test('with everything lying around: HEAD, branch, the bytes of the index, each path once; nothing is changed', async () => {
     const made = busySetup()
+    // Times that make git want to refresh the index.
+    fs.utimesSync(join(made.root, 'a.txt'), 1, 1)
     const before = fingerprint(made.root)
     const index = sha256(join(made.root, '.git/index'))
     expect(await standing(made)).toEqual({ head: made.sh('rev-parse', 'HEAD'), branch: 'main', index, dirty: 2 })
     expect(fingerprint(made.root)).toEqual(before)
-    const described = await made.git.describe()
-    expect(described).toMatchObject({ ok: true, value: { head: { branch: 'main' }, index: { sha256: index } } })
   })
 
   test('without a commit, detached, with conflicts, in a linked worktree and in a folder', async () => {
@@ -85,7 +85,6 @@ describe('where a repository stands', () => {
     made.sh('config', 'user.name', 'Somebody')
     expect(await count(() => git.standing())).toBe(2)
     expect(await count(() => git.standing())).toBe(1)
-    expect(await count(() => git.describe())).toBe(8)
     expect(await count(() => git.ground())).toBe(2)
     const nowhere = at(made.base)
     expect(await count(async () => expect(await nowhere.standing()).toEqual({ ok: true, value: null }))).toBe(0)

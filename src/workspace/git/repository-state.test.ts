@@ -1,6 +1,5 @@
-// What is said about a repository, in every kind of repository, and that saying it changes nothing.
+// Every kind of repository: how it stands is told, and our work in it changes nothing else.
 
-import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -19,56 +18,6 @@ import {
   value,
   work,
 } from './repository.fixture.ts'
-
-describe('a description', () => {
-  test('says where HEAD, index and files stand, and changes no byte', async () => {
-    const { git, sh, root } = busySetup()
-    // Times that make git want to refresh the index.
-    fs.utimesSync(join(root, 'a.txt'), 1, 1)
-    const before = fingerprint(root)
-    const told = value(await git.describe())
-    expect(fingerprint(root)).toEqual(before)
-    expect(told).toMatchObject({
-      top: root,
-      head: { commit: sh('rev-parse', 'HEAD'), branch: 'main' },
-      dirty: { staged: 1, unstaged: 1, untracked: 1, conflicted: 0, unsure: 0, paths: ['b.txt', 'new.txt'] },
-      upstream: null,
-      pushed: false,
-      underWay: [],
-      objectFormat: 'sha1',
-      shallow: false,
-      linkedWorktree: false,
-    })
-    const index = fs.readFileSync(join(root, '.git/index'))
-    expect(told.index.sha256).toBe(createHash('sha256').update(index).digest('hex'))
-    expect(told.index.tree).toBe(sh('write-tree'))
-  })
-
-  test('knows conflicts, what is under way, and what was pushed', async () => {
-    const { git, sh, write, base } = setup()
-    write('a.txt', 'a\n')
-    sh('add', '.')
-    sh('commit', '-qm', 'first')
-    sh('switch', '-qc', 'other')
-    write('a.txt', 'other\n')
-    sh('commit', '-qam', 'other')
-    sh('switch', '-q', 'main')
-    write('a.txt', 'main\n')
-    sh('commit', '-qam', 'main')
-    sh('init', '--quiet', '--bare', join(base, 'remote.git'))
-    sh('remote', 'add', 'origin', join(base, 'remote.git'))
-    sh('push', '-qu', 'origin', 'main')
-    sh('commit', '-q', '--allow-empty', '-m', 'ahead')
-    expect(() => sh('merge', 'other')).toThrow()
-    expect(value(await git.describe())).toMatchObject({
-      index: { tree: null },
-      dirty: { conflicted: 1, staged: 0, unstaged: 0 },
-      upstream: { ref: 'refs/remotes/origin/main', ahead: 1, behind: 0 },
-      pushed: false,
-      underWay: ['merge'],
-    })
-  })
-})
 
 /** One round of everything: a branch, a commit, a rollback, an undo; all else byte-identical. */
 async function round(
@@ -90,16 +39,11 @@ async function round(
 }
 
 describe('every kind of repository', () => {
-  test('an empty one is described, and a branch in it is refused with what to do', async () => {
+  test('how an empty one stands is told, and a branch in it is refused with what to do', async () => {
     const { git, root, write } = setup()
     write('x', 'x')
     const before = fingerprint(root)
-    expect(value(await git.describe())).toMatchObject({
-      head: { commit: null, branch: 'main' },
-      index: { tree: null, sha256: null },
-      dirty: { untracked: 1 },
-      pushed: null,
-    })
+    expect(value(await git.standing())).toEqual({ head: null, branch: 'main', index: null, dirty: 1 })
     expect(no(await git.ensureBranch({ ...owner, base: 'HEAD', at: AT }))).toMatch(
       /has no commits yet.*git commit --allow-empty/,
     )
@@ -111,16 +55,16 @@ describe('every kind of repository', () => {
   test('a bare one and a folder without one are refused', async () => {
     const { base, sh, open } = setup()
     sh('init', '--quiet', '--bare', join(base, 'bare.git'))
-    expect(no(await open(join(base, 'bare.git')).describe())).toMatch(/working tree/)
+    expect(no(await open(join(base, 'bare.git')).ground())).toMatch(/working tree/)
     fs.mkdirSync(join(base, 'plain'))
-    expect(no(await open(join(base, 'plain')).describe())).toMatch(/git init/)
-    expect(no(await open(join(base, 'missing')).describe())).toMatch(/no such file/)
+    expect(no(await open(join(base, 'plain')).ground())).toMatch(/git init/)
+    expect(no(await open(join(base, 'missing')).ground())).toMatch(/no such file/)
   })
 
   test('with a detached HEAD', async () => {
     const { root, open, sh, git } = busySetup()
     sh('checkout', '--quiet', '--detach')
-    expect(value(await git.describe()).head.branch).toBe(null)
+    expect(value(await git.standing())?.branch).toBe(null)
     await round(root, open, sh)
   })
 
@@ -136,7 +80,7 @@ describe('every kind of repository', () => {
     const marker = join(base, 'marker')
     shell(join(root, 'lib'), home, 'config', 'core.fsmonitor', `touch ${marker}`)
     fs.writeFileSync(join(root, 'lib/dirty'), 'x')
-    await git.describe()
+    await git.standing()
     expect(fs.existsSync(marker)).toBe(false)
     await round(root, open, sh)
     expect(no(await git.commitPaths(commitOf({ 'lib/x': text('x') })))).toMatch(/"lib"/)
@@ -150,13 +94,11 @@ describe('every kind of repository', () => {
     const clone = join(base, 'clone')
     sh('clone', '--quiet', '--depth=1', `file://${root}`, clone)
     const inClone = (...args: string[]) => shell(clone, join(base, 'home'), ...args)
-    expect(value(await open(clone).describe())).toMatchObject({ shallow: true, pushed: true })
     await round(clone, open, inClone)
   })
 
   test('one with SHA-256 objects', async () => {
-    const { root, open, sh, git } = busySetup(['--object-format=sha256'])
-    expect(value(await git.describe())).toMatchObject({ objectFormat: 'sha256' })
+    const { root, open, sh } = busySetup(['--object-format=sha256'])
     expect(sh('rev-parse', 'HEAD')).toHaveLength(64)
     await round(root, open, sh)
   })
@@ -165,7 +107,7 @@ describe('every kind of repository', () => {
     const { base, sh, open, root } = busySetup()
     const linked = join(base, 'linked')
     sh('worktree', 'add', '--quiet', linked, '-b', 'linked')
-    expect(value(await open(linked).describe())).toMatchObject({ linkedWorktree: true, head: { branch: 'linked' } })
+    expect(value(await open(linked).standing())).toMatchObject({ branch: 'linked' })
     const before = fingerprint(root)
     await round(linked, open, sh)
     expect(fingerprint(root)).toEqual(before)

@@ -1,57 +1,22 @@
-// A repository as a checkpoint remembers it: where HEAD stands, what the index holds, what is not committed. Looking changes
-// nothing: the index is read in a copy, no lock is taken, no filter is asked.
+// How a repository stands: its branch, what is not committed, what a person is in the middle of. Looking changes nothing: no lock
+// is taken, no filter is asked.
 
-import { createHash } from 'node:crypto'
-import { access, copyFile, readFile } from 'node:fs/promises'
+import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ignoring } from '../../safety/safety-refusal.ts'
-import { pathText } from '../files/path-text.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
-import type { DirtySummary, GitDescription, Oid } from './git.ts'
-import { rows } from './refs.ts'
+import type { Oid } from './git.ts'
 import type { Repository } from './repository.ts'
 import { fields, type GitOutput } from './run-git.ts'
 import { filteredPaths } from './tree-content.ts'
 
-export async function describe(repository: Repository): Promise<GitDescription> {
-  const [branch, commit] = [await headBranch(repository), await repository.commitOf('HEAD')]
-  const { top, gitDir, commonDir, objectFormat, shallow } = repository
-  return {
-    top,
-    head: { commit, branch },
-    index: await indexOf(repository),
-    dirty: await dirtySummary(repository),
-    upstream: branch === null ? null : await upstreamOf(repository, branch),
-    pushed: commit === null ? null : await isPushed(repository, commit),
-    underWay: await underWay(gitDir),
-    objectFormat,
-    shallow,
-    linkedWorktree: gitDir !== commonDir,
-    gitVersion: (await repository.line(['version'])).replace(/^git version /, ''),
-  }
-}
-
-async function headBranch(repository: Repository): Promise<string | null> {
+export async function headBranch(repository: Repository): Promise<string | null> {
   const output = await repository.git(['symbolic-ref', '--quiet', 'HEAD'], { codes: [0, 1] })
   if (output.code !== 0) return null
   return output.stdout
     .toString('utf8')
     .trim()
     .replace(/^refs\/heads\//, '')
-}
-
-async function indexOf(repository: Repository): Promise<GitDescription['index']> {
-  const file = join(repository.gitDir, 'index')
-  const bytes = await ignoring(['ENOENT'], () => readFile(file))
-  if (bytes === null) return { tree: null, sha256: null }
-  return await repository.inScratch(async folder => {
-    const copy = join(folder, 'index')
-    await copyFile(file, copy)
-    // 128: it holds conflicts, so it stands for no tree.
-    const output = await repository.git(['write-tree'], { env: { GIT_INDEX_FILE: copy }, codes: [0, 128] })
-    const tree = output.code === 0 ? output.stdout.toString('utf8').trim() : null
-    return { tree, sha256: createHash('sha256').update(bytes).digest('hex') }
-  })
 }
 
 export interface StatusLine {
@@ -65,7 +30,11 @@ export function statusLines(output: GitOutput): readonly StatusLine[] {
   return output.cutOff ? all.slice(0, -1) : all
 }
 
-async function dirtySummary(repository: Repository): Promise<DirtySummary> {
+/**
+ * How much is staged, not staged, not tracked or in conflict. Files behind a filter such as git-lfs, which is never run from here, do
+ * not count: nobody looked whether they changed.
+ */
+export async function dirtyCount(repository: Repository): Promise<number> {
   const args = [
     'status',
     '--porcelain=v1',
@@ -77,30 +46,11 @@ async function dirtySummary(repository: Repository): Promise<DirtySummary> {
   const found = statusLines(await repository.git(args, { cutOff: 'keep' }))
   const looksChanged = found.filter(({ code }) => code[1] === 'M').map(({ path }) => path)
   const filtered = await filteredPaths(repository, looksChanged)
-  const isConflict = (code: string) => /U|AA|DD/.test(code)
-  const count = (holds: (line: StatusLine) => boolean) => found.filter(holds).length
-  return {
-    staged: count(({ code }) => !isConflict(code) && !' ?!'.includes(code[0]!)),
-    unstaged: count(({ code, path }) => !isConflict(code) && !' ?!'.includes(code[1]!) && !filtered.has(path)),
-    untracked: count(({ code }) => code === '??'),
-    conflicted: count(({ code }) => isConflict(code)),
-    unsure: filtered.size,
-    paths: found.slice(0, 100).map(({ path }) => pathText(path)),
+  const count = ({ code, path }: StatusLine): number => {
+    if (code === '??' || /U|AA|DD/.test(code)) return 1
+    return Number(!' !'.includes(code[0]!)) + Number(!' !'.includes(code[1]!) && !filtered.has(path))
   }
-}
-
-async function upstreamOf(repository: Repository, branch: string): Promise<GitDescription['upstream']> {
-  const output = await repository.git([
-    'for-each-ref',
-    '--format=%(refname)%00%(upstream)%00',
-    '--',
-    `refs/heads/${branch}`,
-  ])
-  const ref = rows(output, 2).find(([name]) => name === `refs/heads/${branch}`)?.[1]
-  if (ref === undefined || ref === '' || (await repository.commitOf(ref)) === null) return null
-  const counted = await repository.line(['rev-list', '--left-right', '--count', `refs/heads/${branch}...${ref}`, '--'])
-  const [ahead, behind] = counted.split('\t').map(Number)
-  return { ref, ahead: ahead ?? 0, behind: behind ?? 0 }
+  return found.reduce((sum, line) => sum + count(line), 0)
 }
 
 export async function isPushed(repository: Repository, commit: Oid): Promise<boolean> {

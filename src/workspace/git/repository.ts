@@ -38,7 +38,6 @@ export class Repository {
   readonly commonDir: string
   /** The workspace inside the working tree, with a slash at its end; empty when they are the same. */
   readonly prefix: string
-  readonly objectFormat: string
   readonly shallow: boolean
   readonly scratch: string
   readonly settings: Settings
@@ -49,7 +48,6 @@ export class Repository {
     this.gitDir = places.gitDir
     this.commonDir = places.commonDir
     this.prefix = places.prefix
-    this.objectFormat = places.objectFormat
     this.shallow = places.shallow
     this.scratch = places.scratch
     this.settings = settings
@@ -69,7 +67,7 @@ export class Repository {
     // Git may take another repository than the files alone suggest, and then those settings are not meant.
     if (place !== null && !(await isAt(place, read.answers))) read = await readOf(await readSettings(root, base))
     const { settings, env } = read
-    const { shallow, objectFormat, gitDir, commonDir } = read.answers
+    const { shallow, gitDir, commonDir } = read.answers
     const top = await realpath(read.answers.top)
     // A configured core.worktree could lead anywhere; a real working tree has its .git at its top.
     if ((await ignoring(['ENOENT'], () => stat(join(top, '.git')))) === null) {
@@ -83,7 +81,7 @@ export class Repository {
       refuse('logic', 'this folder is part of the state of Planfold and belongs to no repository', hint)
     }
     const prefix = below === '' ? '' : `${below}/`
-    const places = { top, gitDir, commonDir, prefix, objectFormat, shallow }
+    const places = { top, gitDir, commonDir, prefix, shallow }
     return new Repository({ ...places, scratch: options.scratch }, settings, env)
   }
 
@@ -139,7 +137,7 @@ export class Repository {
   }
 }
 
-interface Answers extends Pick<Repository, 'top' | 'gitDir' | 'commonDir' | 'objectFormat' | 'shallow'> {}
+interface Answers extends Pick<Repository, 'top' | 'gitDir' | 'commonDir' | 'shallow'> {}
 
 /** All in one process, unless a path holds a line feed: then each by itself. */
 async function askPlaces(root: string, env: { readonly [name: string]: string }): Promise<Answers> {
@@ -147,7 +145,6 @@ async function askPlaces(root: string, env: { readonly [name: string]: string })
     ['--is-bare-repository'],
     ['--is-inside-work-tree'],
     ['--is-shallow-repository'],
-    ['--show-object-format'],
     ['--absolute-git-dir'],
     ['--path-format=absolute', '--git-common-dir'],
     ['--show-toplevel'],
@@ -165,16 +162,8 @@ async function askPlaces(root: string, env: { readonly [name: string]: string })
     answers = await Promise.all(
       questions.map(async each => line(await runGit(['rev-parse', ...each], { cwd: root, env }))),
     )
-  const [, , shallow, objectFormat, gitDir, commonDir, top] = answers as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ]
-  return { shallow: shallow === 'true', objectFormat, gitDir, commonDir, top }
+  const [, , shallow, gitDir, commonDir, top] = answers as [string, string, string, string, string, string]
+  return { shallow: shallow === 'true', gitDir, commonDir, top }
 }
 
 async function isAt(place: Around, { gitDir, commonDir }: Answers): Promise<boolean> {
@@ -182,7 +171,7 @@ async function isAt(place: Around, { gitDir, commonDir }: Answers): Promise<bool
   return (await real(place.gitDir)) === gitDir && (await real(place.commonDir)) === (await real(commonDir))
 }
 
-interface Places extends Pick<Repository, 'top' | 'gitDir' | 'commonDir' | 'prefix' | 'objectFormat' | 'shallow'> {
+interface Places extends Pick<Repository, 'top' | 'gitDir' | 'commonDir' | 'prefix' | 'shallow'> {
   readonly scratch: string
 }
 

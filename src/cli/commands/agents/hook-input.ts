@@ -1,5 +1,6 @@
 // What an agent hands to a hook on standard input: one JSON object. Which files its tool is about to write is read from it.
 
+import { isMap } from '../../../domain/json.ts'
 import type { Context } from '../../context.ts'
 
 const INPUT_MAX_BYTES = 64 * 1024 * 1024
@@ -40,14 +41,11 @@ const endsObject = (chunk: Uint8Array): boolean => /\}\s*$/.test(Buffer.from(chu
 function objectIn(chunks: readonly Uint8Array[]): HookInput | undefined {
   try {
     const input: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
-    return isObject(input) ? input : undefined
+    return isMap(input) ? input : undefined
   } catch {
     return undefined
   }
 }
-
-const isObject = (value: unknown): value is HookInput =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A field of the input, where it is text. */
 export function textIn(input: HookInput | undefined, key: string): string | undefined {
@@ -62,7 +60,7 @@ export function writtenPaths(input: HookInput): readonly string[] | null {
   const find = Object.hasOwn(WRITERS, tool) ? WRITERS[tool] : undefined
   if (find === undefined) return []
   const { tool_input: given } = input
-  const paths = isObject(given) ? find(given) : []
+  const paths = isMap(given) ? find(given) : []
   return paths.length === 0 || paths.some(path => path.includes('\0')) ? null : paths
 }
 

@@ -2,10 +2,10 @@
 // kept as a whole.
 
 import type { Hint } from '../../../domain/hint.ts'
-import { defined, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type JsonObject } from '../../../domain/json.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { readDocument } from '../../text/document.ts'
-import { isList, isMap } from '../source.ts'
+import { isList } from '../source.ts'
 import { statusWords } from '../status-words.ts'
 import { textOf } from './backlogs.ts'
 

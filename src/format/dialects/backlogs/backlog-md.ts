@@ -9,9 +9,9 @@ import type { TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../plan/definition-to-document.ts'
 import type { Dialect, Reading, StatusOf } from '../dialect.ts'
 import { DocumentBuilder, Names } from '../document-builder.ts'
-import { isList, Source } from '../source.ts'
+import { isList, type Source } from '../source.ts'
 import { endedStatus } from '../status-words.ts'
-import { bundle, type TextFile, unbundle } from './backlog-md-files.ts'
+import { bundle, unbundle } from './backlog-md-files.ts'
 import { frontMatterOf, PRIORITY, parseTask, STATUS, sectionsOf, type TaskText } from './backlog-md-text.ts'
 import {
   grouped,
@@ -213,12 +213,6 @@ export const backlogMd: Dialect = {
   },
   read: source => read(source),
   print: (definition, status) => printed(backlogMd, printFiles(definition, status), definition, status),
-}
-
-/** The files of a folder as one plan; `text` is what they are together. */
-export function readFolder(files: readonly TextFile[]): { readonly text: string; readonly reading: Reading } {
-  const text = bundle(files)
-  return { text, reading: read(new Source(text)) }
 }
 
 function read(source: Source): Reading {

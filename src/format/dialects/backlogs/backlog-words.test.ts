@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { cpuMs } from '../../../domain/cpu-time.fixture.ts'
 import type { TaskName } from '../../../domain/id.ts'
-import { backlogMd, readFolder } from './backlog-md.ts'
+import { backlogMd } from './backlog-md.ts'
 import { bundle, bundleFault, unbundle } from './backlog-md-files.ts'
 import { FILES, print, read, SAMPLES, withTask, wrong } from './backlogs.fixture.ts'
 import { beads } from './beads.ts'
@@ -171,7 +171,7 @@ describe('Backlog.md', () => {
 
   it('a folder is one text, and comes apart again', () => {
     expect(unbundle(bundle(FILES))!.map(({ name, text }) => ({ name, text }))).toEqual(FILES)
-    expect(readFolder(FILES)).toMatchObject({ text: bundle(FILES), reading: { ok: true } })
+    expect(read(backlogMd, bundle(FILES)).definition.tasks).toHaveLength(FILES.length)
     expect(bundleFault([{ name: 'a.md', text: 'x\n<!-- file: b.md -->\n' }])).toContain('a.md contains a line')
     expect(bundleFault([{ name: '../a.md', text: '' }])).toContain('is not a valid name')
     expect(bundleFault([{ name: '.hidden', text: '' }])).toContain('is not a valid name')

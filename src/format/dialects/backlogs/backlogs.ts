@@ -2,12 +2,12 @@
 // long as it is true, and of a foreign record only that is kept which the task itself would not print.
 
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { ENDED, type TaskStatus } from '../../../domain/status.ts'
 import type { Dialect, Printed, StatusOf } from '../dialect.ts'
 import { printed as lossOf } from '../export-loss.ts'
-import { isList, isMap } from '../source.ts'
+import { isList } from '../source.ts'
 import type { StatusWords } from '../status-words.ts'
 
 /** A task of a backlog with what it waits for: `hard` was said, `soft` only follows from how tasks stand together. */

@@ -3,7 +3,7 @@
 
 import type { Hint } from '../../../domain/hint.ts'
 import type { TaskName } from '../../../domain/id.ts'
-import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { ENDED, type TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../plan/definition-to-document.ts'
@@ -11,7 +11,7 @@ import { readDocument } from '../../text/document.ts'
 import { readDuration } from '../../text/units.ts'
 import type { Dialect, EndedStatus, Reading, StatusOf } from '../dialect.ts'
 import { DocumentBuilder, Names } from '../document-builder.ts'
-import { isList, isMap, type Source } from '../source.ts'
+import { isList, type Source } from '../source.ts'
 import { endedStatus, statusWords } from '../status-words.ts'
 import {
   assemble,

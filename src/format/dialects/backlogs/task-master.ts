@@ -3,14 +3,14 @@
 // whatever its parent waits for. One tag is the plan; others are kept as they are.
 
 import type { TaskName } from '../../../domain/id.ts'
-import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../plan/definition-to-document.ts'
 import type { Path } from '../../text/diagnostic.ts'
 import type { Dialect, Reading, StatusOf } from '../dialect.ts'
 import { DocumentBuilder, Names } from '../document-builder.ts'
-import { isList, isMap, type Source } from '../source.ts'
+import { isList, type Source } from '../source.ts'
 import { endedStatus, statusWords } from '../status-words.ts'
 import {
   assemble,

@@ -2,7 +2,7 @@
 // below a title is the same for all.
 
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json } from '../../../domain/json.ts'
+import { isMap, type Json } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { printDuration } from '../../text/units.ts'
@@ -10,7 +10,7 @@ import type { StatusOf } from '../dialect.ts'
 import { idsToWrite, slug } from '../names.ts'
 import { needsByRank, sameNeeds } from '../planstore/plan-steps-order.ts'
 import { criterionLine } from '../planstore/plan-steps-words.ts'
-import { isList, isMap } from '../source.ts'
+import { isList } from '../source.ts'
 import { PLAN_WORDS, printList, printProse, printTitle, TASK_WORDS } from './markdown-words.ts'
 
 /** Everything but the plan's own last task. */

@@ -2,7 +2,7 @@
 // each other in their order. There are two statuses and no more.
 
 import type { TaskName } from '../../../domain/id.ts'
-import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import type { Dialect, Reading, StatusOf } from '../dialect.ts'
@@ -21,7 +21,7 @@ import {
   moveText,
   withOthers,
 } from '../planstore/plan-steps-words.ts'
-import { isList, isMap, type Source } from '../source.ts'
+import { isList, type Source } from '../source.ts'
 import { type StatusWords, statusWords } from '../status-words.ts'
 
 export const TODO_WORDS: StatusWords<TaskStatus> = statusWords({ TODO: 'pending', DONE: 'completed' })

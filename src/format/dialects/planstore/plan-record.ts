@@ -3,7 +3,7 @@
 // `sequence_order`; those with the same number run side by side. What came out of a task is kept, never taken for its inputs.
 
 import type { TaskName } from '../../../domain/id.ts'
-import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { Path } from '../../text/diagnostic.ts'
 import { durationText } from '../amounts.ts'
@@ -12,7 +12,7 @@ import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
 import { DocumentBuilder, type Fields, NEEDS_KEYS, readStatus } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
 import { idsFor, idsToWrite } from '../names.ts'
-import { isList, isMap, type Source } from '../source.ts'
+import { isList, type Source } from '../source.ts'
 import { holdsTasks } from '../unknown-format.ts'
 import { isSteps, readOrder, readPlanWords, readSteps } from './plan-steps.ts'
 import { EDGES_MAX, edgesByRank, needsByRank, References, ranksOf, resolve, sameNeeds } from './plan-steps-order.ts'

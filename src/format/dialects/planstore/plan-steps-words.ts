@@ -2,7 +2,7 @@
 // `plan-steps`, `plan-record`, `step-list` and `todo-plan`.
 
 import { isPlanName, isTaskName, type TaskName } from '../../../domain/id.ts'
-import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { ENDED, type PlanStatus, SATISFIES, type TaskStatus } from '../../../domain/status.ts'
 import { asLiteral } from '../../expression/template.ts'
@@ -11,7 +11,7 @@ import type { StatusOf } from '../dialect.ts'
 import type { DocumentBuilder, Fields } from '../document-builder.ts'
 import { slug } from '../names.ts'
 import { type Known, printCriterion, readCriterion } from '../playbook/criteria.ts'
-import { isList, isMap } from '../source.ts'
+import { isList } from '../source.ts'
 import { type StatusWords, statusWords } from '../status-words.ts'
 
 /** The plan store, upper case in its documents and lower case on its wire, and the words of the service behind it. */

@@ -3,14 +3,14 @@
 // tasks run side by side. An `action` says what kind of work it is; nobody guesses a command from it.
 
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { Path } from '../../text/diagnostic.ts'
 import { durationText } from '../amounts.ts'
 import { DataReferences } from '../data-references.ts'
 import type { Dialect, Reading } from '../dialect.ts'
 import { DocumentBuilder, type Fields, NEEDS_KEYS, readStatus } from '../document-builder.ts'
 import { idsFor } from '../names.ts'
-import { isList, isMap, type Source } from '../source.ts'
+import { isList, type Source } from '../source.ts'
 import { EDGES_MAX, edgesByRank, needsByRank, References, ranksOf, resolve } from './plan-steps-order.ts'
 import { printPlanSteps } from './plan-steps-print.ts'
 import {

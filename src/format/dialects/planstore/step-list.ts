@@ -3,7 +3,7 @@
 // parameters as inputs. Even a tool called `bash` is never turned into a command, unless the plan says `tools: run`.
 
 import type { TaskName } from '../../../domain/id.ts'
-import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import { ATTEMPTS_MAX, BACKOFF_DEFAULT_MS } from '../../../domain/limits.ts'
 import type { PlanDefinition, Retry, TaskDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
@@ -12,7 +12,7 @@ import type { Dialect, Reading, StatusOf } from '../dialect.ts'
 import { type DocumentBuilder, type Fields, readStatus } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
 import { idsFor, idsToWrite } from '../names.ts'
-import { isList, isMap, type Source } from '../source.ts'
+import { isList, type Source } from '../source.ts'
 import { type StatusWords, statusWords } from '../status-words.ts'
 import { readListed } from './plan-steps.ts'
 import { needsByRank, References, resolve, sameNeeds } from './plan-steps-order.ts'

@@ -4,12 +4,12 @@
 
 import { advise, type Hint, quoted } from '../../../domain/hint.ts'
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import { readDocument } from '../../text/document.ts'
 import type { Dialect, EndedStatus, Reading } from '../dialect.ts'
 import { DocumentBuilder } from '../document-builder.ts'
 import { planSlug } from '../names.ts'
-import { isList, isMap, Source } from '../source.ts'
+import { isList, Source } from '../source.ts'
 import { endedStatus, statusWords } from '../status-words.ts'
 import { stepList } from './step-list.ts'
 

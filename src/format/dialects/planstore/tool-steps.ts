@@ -10,10 +10,9 @@
 // What a tool prints is the output `output` of its step. Other tools stay external tasks.
 
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { DocumentBuilder, Fields } from '../document-builder.ts'
-import { isMap } from '../source.ts'
 import { isText } from './plan-steps-words.ts'
 
 const TOOLS_KEY = 'tools'

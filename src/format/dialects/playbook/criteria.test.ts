@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Criterion } from '../../../domain/plan.ts'
 import { compile, evaluate } from '../../expression/expression.ts'
-import { criterionKind, explainCriterion, printCriterion, readCriterion } from './criteria.ts'
+import { criterionKind, printCriterion, readCriterion } from './criteria.ts'
 
 const known = { outputs: ['sources', 'coverage', 'test-report'], inputs: ['query'], results: ['top10'] }
 
@@ -124,11 +124,6 @@ test('each of the three ways is named and explained', () => {
     { type: 'prose', text: 'it is pretty' },
   ]
   expect(all.map(criterionKind)).toEqual(['expression', 'command', 'verdict'])
-  expect(all.map(explainCriterion)).toEqual([
-    'checked by the expression exit == 0',
-    'checked by the exit code of npm test',
-    'checked by a person',
-  ])
 })
 
 test('any text is read to a criterion that compiles or is prose, and prints back to the same', () => {

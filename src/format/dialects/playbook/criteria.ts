@@ -262,22 +262,6 @@ export function printCriterion(criterion: Criterion, known: Known): Json {
   return same(readCriterion(text ?? expect, known).document, wanted) ? (text ?? expect) : wanted
 }
 
-/** The same for people, in one line. */
-export function explainCriterion(criterion: Criterion): string {
-  switch (criterion.type) {
-    case 'expect':
-      return `checked by the expression ${clip(criterion.expression)}`
-    case 'check': {
-      const { command } = criterion
-      return `checked by the exit code of ${clip('argv' in command ? command.argv.join(' ') : command.script)}`
-    }
-    case 'prose':
-      return 'checked by a person'
-    default:
-      return criterion satisfies never
-  }
-}
-
 const COMMAND_KEYS = ['check', 'command', 'run']
 const TEXT_KEYS = ['text', 'description', 'criterion']
 function raisedCommand(command: CommandLine): Json {
@@ -286,9 +270,4 @@ function raisedCommand(command: CommandLine): Json {
 
 function same(a: Json, b: Json): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
-}
-
-function clip(text: string): string {
-  const line = text.trim().replace(/\s+/g, ' ')
-  return line.length > 80 ? `${line.slice(0, 79)}…` : line
 }

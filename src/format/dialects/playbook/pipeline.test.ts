@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cpuMs } from '../../../domain/cpu-time.fixture.ts'
-import { type Call, matrixOf, printPipeline, readPipeline, resultsOf, unproduced, type Value } from './pipeline.ts'
+import { type Call, matrixOf, readPipeline, resultsOf, unproduced, type Value } from './pipeline.ts'
 
 const calls = (text: string): readonly Call[] => {
   const pipeline = readPipeline(text)
@@ -184,4 +184,31 @@ describe('whatever the text', () => {
 function plain(value: Value): unknown {
   if (value.type === 'list') return value.items.map(plain)
   return value.type === 'name' ? value.name : value.value
+}
+
+function printPipeline(calls: readonly Call[]): string {
+  return calls
+    .map(({ run, name, args, result }) => {
+      const inside = args.map(({ key, value }) => `${key === null ? '' : `${key}: `}${printValue(value)}`).join(', ')
+      return `${run ? 'run ' : ''}${name}(${inside})${result === null ? '' : ` -> ${result}`}`
+    })
+    .join('; ')
+}
+
+function printValue(value: Value): string {
+  switch (value.type) {
+    case 'name':
+      return value.name
+    case 'list':
+      return `[${value.items.map(printValue).join(', ')}]`
+    case 'literal':
+      return typeof value.value === 'string' ? quoted(value.value) : String(value.value)
+    default:
+      return value satisfies never
+  }
+}
+
+function quoted(text: string): string {
+  const escaped = text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t')
+  return `"${escaped}"`
 }

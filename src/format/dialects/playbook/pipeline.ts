@@ -49,15 +49,6 @@ export function readPipeline(text: string): Pipeline {
   return calls.length === 0 ? PROSE : { ok: true, calls }
 }
 
-export function printPipeline(calls: readonly Call[]): string {
-  return calls
-    .map(({ run, name, args, result }) => {
-      const inside = args.map(({ key, value }) => `${key === null ? '' : `${key}: `}${printValue(value)}`).join(', ')
-      return `${run ? 'run ' : ''}${name}(${inside})${result === null ? '' : ` -> ${result}`}`
-    })
-    .join('; ')
-}
-
 /** The combinations a `run` asks for: each named list in it is an axis. Null when there is none. */
 export function matrixOf(calls: readonly Call[]): { readonly [axis: string]: readonly Json[] } | null {
   const axes = new Map<string, readonly Json[]>()
@@ -265,24 +256,6 @@ class Reader {
     if (found !== null) this.#at += found.length
     return found
   }
-}
-
-function printValue(value: Value): string {
-  switch (value.type) {
-    case 'name':
-      return value.name
-    case 'list':
-      return `[${value.items.map(printValue).join(', ')}]`
-    case 'literal':
-      return typeof value.value === 'string' ? quoted(value.value) : String(value.value)
-    default:
-      return value satisfies never
-  }
-}
-
-function quoted(text: string): string {
-  const escaped = text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t')
-  return `"${escaped}"`
 }
 
 function plain(value: Value): Json {

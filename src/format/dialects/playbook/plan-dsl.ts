@@ -2,7 +2,7 @@
 // outcomes lead. Read and printed. `run` is an instruction for whoever claims the task; it is never given to a shell.
 
 import type { TaskName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import { DOCUMENT_MAX_BYTES } from '../../../domain/limits.ts'
 import { suggest } from '../../../domain/phrases.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
@@ -12,7 +12,7 @@ import { readDocument } from '../../text/document.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
 import { DocumentBuilder, isPlaceholder, type Locate, Names, writtenIds } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
-import { isList, isMap, type Source } from '../source.ts'
+import { isList, type Source } from '../source.ts'
 import { yamlText } from '../yaml-text.ts'
 import { readName, writtenName } from './plan-nodes.ts'
 import { around, type PrintAround, printNode } from './plan-nodes-print.ts'

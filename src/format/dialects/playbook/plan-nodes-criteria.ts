@@ -1,10 +1,10 @@
 // How the planning playbook says by what a task is judged and where its outcomes lead: preconditions, checks, success criteria, failure
 // modes, `next`.
 
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { Path } from '../../text/diagnostic.ts'
 import { type DocumentBuilder, type Fields, listOf, type Names } from '../document-builder.ts'
-import { isList, isMap } from '../source.ts'
+import { isList } from '../source.ts'
 import { type Known, readCriterion } from './criteria.ts'
 import { type Call, readPipeline, resultsOf } from './pipeline.ts'
 

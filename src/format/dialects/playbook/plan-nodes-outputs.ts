@@ -1,10 +1,10 @@
 // The ways the planning playbook says what a task leaves behind, as named outputs and back. A list of paths, a map that points at
 // `artifacts.x`, artifacts declared with type and retention, artifacts of the plan that come `from` a task.
 
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { OutputSource, TaskDefinition } from '../../../domain/plan.ts'
 import type { Fields } from '../document-builder.ts'
-import { isList, isMap } from '../source.ts'
+import { isList } from '../source.ts'
 
 type Outputs = { [name: string]: Json }
 

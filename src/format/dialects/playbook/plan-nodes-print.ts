@@ -1,13 +1,13 @@
 // A task as a node of the planning playbook. What it has no word for is left out; what was left out is found by reading the text again.
 
 import type { TaskName } from '../../../domain/id.ts'
-import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { FailureMode, TaskDefinition } from '../../../domain/plan.ts'
 import { raiseTask } from '../../plan/definition-to-document.ts'
 import { priorityOf } from '../amounts.ts'
 import type { StatusOf } from '../dialect.ts'
 import { alternatives, writtenIds } from '../document-builder.ts'
-import { isList, isMap } from '../source.ts'
+import { isList } from '../source.ts'
 import { endedStatus } from '../status-words.ts'
 import { printCriterion } from './criteria.ts'
 import { matrixOf } from './pipeline.ts'

@@ -1,7 +1,7 @@
 // A task as the planning playbook writes one, alone or as a node of a plan, read into a canonical task. A command is an instruction for
 // whoever claims the task; it is never given to a shell.
 
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import type { Path } from '../../text/diagnostic.ts'
 import { budgetMap, durationText, priorityOf } from '../amounts.ts'
@@ -15,7 +15,7 @@ import {
   NEEDS_KEYS,
   readStatus,
 } from '../document-builder.ts'
-import { isList, isMap } from '../source.ts'
+import { isList } from '../source.ts'
 import { statusWords } from '../status-words.ts'
 import { type Call, emptyAxes, matrixOf, resultsOf, unproduced } from './pipeline.ts'
 import { ACCEPT_KEYS, type Around, callsOf, readCriteria, readFailureModes, readRoutes } from './plan-nodes-criteria.ts'

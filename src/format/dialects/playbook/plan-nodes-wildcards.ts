@@ -1,10 +1,10 @@
 // C22: a node whose id ends in `*` is one task for each item that the task it depends on finds. The items are the plan's artifact
 // that comes from that task, or else its output `items`.
 
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { TaskDefinition } from '../../../domain/plan.ts'
 import type { DocumentBuilder } from '../document-builder.ts'
-import { isList, isMap } from '../source.ts'
+import { isList } from '../source.ts'
 
 /** A task whose id ended in `*` goes over what its dependency found. */
 export function expandWildcards(

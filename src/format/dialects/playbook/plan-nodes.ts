@@ -2,7 +2,7 @@
 // node whose id ends in `*` is one task for each item its dependency finds (C22).
 
 import type { TaskName } from '../../../domain/id.ts'
-import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { ENDED, type PlanStatus } from '../../../domain/status.ts'
 import { raisePlan } from '../../plan/definition-to-document.ts'
@@ -10,7 +10,7 @@ import type { Path } from '../../text/diagnostic.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
 import { alternatives, DocumentBuilder, type Fields, listOf, Names, planSlug, writtenIds } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
-import { isList, isMap, type Source } from '../source.ts'
+import { isList, type Source } from '../source.ts'
 import { statusWords } from '../status-words.ts'
 import { listFault } from '../unknown-format.ts'
 import { yamlText } from '../yaml-text.ts'

@@ -1,14 +1,14 @@
 // The planning playbook's minimal JSON: `id`, `version`, `tasks` with `dependsOn`, `status`, `outputs` and `budget`, and `policies`. Of
 // these `requireGateForProd` is followed: whatever goes to production waits for a person. All others are kept and told.
 
-import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { raisePlan } from '../../plan/definition-to-document.ts'
 import { budgetInMinutes } from '../amounts.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
 import { DocumentBuilder, type Fields, Names, writtenIds } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
-import { isList, isMap, type Source } from '../source.ts'
+import { isList, type Source } from '../source.ts'
 import { readName, writtenName } from './plan-nodes.ts'
 import { around, printNode } from './plan-nodes-print.ts'
 import { readNode } from './plan-nodes-task.ts'
