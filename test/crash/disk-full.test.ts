@@ -95,7 +95,7 @@ class Scene {
 
   /** Whoever may meet the fault is a process, so that one that breaks off shows. */
   async run(): Promise<Ended> {
-    return await this.planfold(['run', 'plan.yaml']).end(60_000)
+    return await this.planfold(['run', 'plan.yaml']).end()
   }
 
   /** Without a process of its own: what is asked or done when the fault is gone. */
@@ -164,7 +164,7 @@ describe.skipIf(noMount !== null)(`a disk that is full${noMount === null ? '' : 
       progress: { counts: { completed: 1, ready: 1 } },
       shortage: { kind: 'disk-full', code: 'ENOSPC' },
     })
-    const again = await scene.planfold(['resume', 'ship']).end(60_000)
+    const again = await scene.planfold(['resume', 'ship']).end()
     expect(again.code, again.out + again.err).toBe(4)
     mount('-o', 'remount,size=8m', scene.disk)
     expect(await goesOn(scene, first, '700 kB')).toBe(1)
@@ -181,7 +181,8 @@ describe.skipIf(noMount !== null)(`a disk that is full${noMount === null ? '' : 
     const service = await serving(scene.root, '--no-auth', '--dir', scene.state)
     try {
       const shown = async () => (await (await fetch(`${service.address}/plans/ship`)).json()) as object
-      expect(await shown()).toMatchObject({ state: 'paused', shortage: { kind: 'disk-full', code: 'ENOSPC' } })
+      // Now and then it tries, and finds no room.
+      await expect.poll(shown).toMatchObject({ state: 'paused', shortage: { kind: 'disk-full', code: 'ENOSPC' } })
       mount('-o', 'remount,size=8m', scene.disk)
       await expect.poll(shown, { timeout: 120_000, interval: 200 }).toMatchObject({ state: 'completed' })
     } finally {
@@ -226,7 +227,7 @@ describe.skipIf(noMount !== null)('a rollback on a disk that is full', () => {
       expect((await scene.said('run', 'plan.yaml')).code).toBe(0)
       const built = standing()
       spawnSync('sh', ['-c', Scene.fill(scene.disk, leaveKb)])
-      const first = await scene.planfold(['rollback', 'ship', '--yes']).end(60_000)
+      const first = await scene.planfold(['rollback', 'ship', '--yes']).end()
       const shown = `${leaveKb} kB left:\n${first.out}${first.err}`
       expect([0, 3, 4], shown).toContain(first.code)
       if (first.code !== 0) expect(first.err, shown).toMatch(/the disk is full(.|\n)*(make room|[Ff]ree some)/)
@@ -290,12 +291,12 @@ describe.skipIf(noStrace !== null)(`ENOSPC at a write${noStrace === null ? '' : 
   test('of SQLite, one after the other: nothing is lost or repeated', { timeout: 3_600_000 }, async () => {
     const calm = new Scene()
     const out = join(calm.base, 'strace.out')
-    await calm.planfold(['run', 'plan.yaml'], {}, tracing('pwrite64', out)).end(60_000)
+    await calm.planfold(['run', 'plan.yaml'], {}, tracing('pwrite64', out)).end()
     const count = counted(out).length
     expect(count).toBeGreaterThan(20)
     for (const k of some(count, 2)) {
       const scene = new Scene({ effect: 'unsafe' })
-      const first = await scene.planfold(['run', 'plan.yaml'], {}, failing('pwrite64', k)).end(60_000)
+      const first = await scene.planfold(['run', 'plan.yaml'], {}, failing('pwrite64', k)).end()
       expect(await goesOn(scene, first, `pwrite64 ${k} of SQLite`)).toBe(1)
       scene.close()
     }

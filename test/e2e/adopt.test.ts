@@ -1,11 +1,11 @@
 // Adopting a fork with the command line: what a person sees, and SIGKILL at many moments of the built command.
 
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { place } from './in-process.fixture.ts'
-import type { Place } from './planfold.fixture.ts'
+import { environmentIn, MAIN, type Place } from './planfold.fixture.ts'
 
 let here: Place
 beforeEach(async () => {
@@ -91,14 +91,19 @@ describe('planfold adopt', () => {
     await here.write('mine.txt', 'mine\n')
     // Every file differs from what stands here, so that there is much to do.
     shell('cd .planfold/work/release-fork && for i in $(seq 30); do echo fork > f$i; done && echo fork > out')
-    for (let kills = 0; kills < 8; kills++) {
-      const started = here.start('adopt', 'release-fork', '--take', 'all')
-      const timer = setTimeout(() => started.kill('SIGKILL'), 250 + kills * 130)
-      const { exit } = await started.ended
-      clearTimeout(timer)
+    const adopt = [MAIN, 'adopt', 'release-fork', '--take', 'all']
+    let kills = 0
+    // Around its first commit, where contents are stored, and around later commits of those that go on.
+    const later = [2, 3, 4].flatMap(k => [`store.commit:before:${k}`, `store.commit:after:${k}`])
+    for (const at of ['store.commit:before:1', 'store.commit:after:1', 'pack.rename:before:1', ...later]) {
+      const env = { ...environmentIn(here.folder, {}), PLANFOLD_FAILPOINT: at }
+      const { signal, status, stderr } = spawnSync(process.execPath, adopt, { cwd: here.folder, env, encoding: 'utf8' })
       // Everything is adopted: there is no later moment.
-      if (exit === 0) break
+      if (status === 0) break
+      expect([at, signal, stderr]).toEqual([at, 'SIGKILL', expect.any(String)])
+      kills++
     }
+    expect(kills).toBeGreaterThan(3)
     const last = await here.planfold('adopt', 'release-fork', '--take', 'all')
     expect(last, last.stderr + last.stdout).toMatchObject({ exit: 0 })
     expect(shell('cat out f1 f30 level-9 mine.txt')).toBe('fork\nfork\nfork\npacked {"level":9}\nmine')

@@ -14,7 +14,7 @@ if (!standing.ok) console.log(`skipped: ${standing.failure.message}`)
 
 /** Much less than a disk has in use, and enough for a shell. */
 const limits = { memoryBytes: 100_000_000, processes: 50 }
-const MAX_MS = 20_000
+const MAX_MS = 120_000
 
 function setup(...workspace: readonly string[]) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'planfold-box-')))
