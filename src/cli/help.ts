@@ -30,7 +30,7 @@ export interface Topic {
 
 export const TOPICS: { readonly [name: string]: Topic } = {
   people: {
-    about: 'approvals, questions and decisions',
+    about: 'approvals, questions and decisions; budgets, policy and secrets',
     commands: [
       'inbox',
       'approve',
@@ -109,6 +109,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
 /** The pages of the program and of its commands, and the command `help`. */
 export function addHelp(program: Command): void {
   program.configureHelp({
+    optionDescription: option => `${Help.prototype.optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
     formatHelp: (command, helper) =>
       command.parent === null
         ? firstPage(command, helper)

@@ -196,6 +196,11 @@ describe('help', () => {
     )
   })
 
+  it('says which options are required', async () => {
+    expect(await helpOf('help', 'skip')).toMatch(/-m, --message <text> {2}why \(required\)\n/)
+    expect(await helpOf('help', 'reject')).toMatch(/-m, --message <text> {2}why\n/)
+  })
+
   it('lists every exit code', async () => {
     const text = await helpOf('help', 'exit-codes')
     expect(Object.values(EXIT).filter(code => !new RegExp(`^ {2}${code} `, 'm').test(text))).toEqual([])

@@ -68,7 +68,8 @@ Examples:
   planfold done release notes --token TOKEN
   planfold done release notes --token TOKEN --output file=NOTES.md --output words=250
 
-A task that nobody has claimed is claimed for you first. Planfold runs the acceptance checks of the task first. If one fails, the report is refused: fix the work and report again.`,
+If nobody has claimed the task, it is claimed for you. Planfold then runs its acceptance checks. If one fails, the report is
+refused: fix the work and report again.`,
     )
     .action((plan: string, task: string | undefined, options: DoneOptions) =>
       act(async context => (await import('./claim.ts')).done(context, plan, task, options)),
@@ -156,8 +157,8 @@ Examples:
     .option('-m, --message <text>', 'why')
     .option(...seen)
     .option('--keep <path>', 'keep your edit of this file; repeat for more', collectValues)
-    .option('--take <path>', 'revert this file to its state before the task', collectValues)
-    .option('--merge <path>', 'merge your edit of this file', collectValues)
+    .option('--take <path>', 'take the version of this file from before the task', collectValues)
+    .option('--merge <path>', 'keep your edit of this file, remove what the task wrote', collectValues)
     .action((plan: string, task: string | undefined, option: string | undefined, options: ChooseOptions) =>
       act(async context =>
         (await import('./approve.ts')).choose(

@@ -55,7 +55,7 @@ export function addLooking(program: Command, act: Act): void {
     .argument('[plan]', OPTIONAL_PLAN)
     .argument('[task]', 'only this task')
     .option('-o, --output', 'show the output of tasks instead of events')
-    .option('-f, --follow', 'follow: print new lines as they come')
+    .option('-f, --follow', 'keep running and print new lines as they come')
     .option('--after <n>', 'only after this entry number, as printed at the start of a line', position)
     .addOption(new Option('--since <when>', 'only after this time: 2h (ago) or a timestamp').argParser(since))
     .option('--grep <text>', 'only lines that contain this text (case-insensitive)')

@@ -99,7 +99,7 @@ Examples:
     .argument('<id>', 'id, as listed')
     .argument(
       '<answer...>',
-      'one of the listed answers: approve, reject, push-back, choose OPTION, NAME=VALUE …, done, again, skip, claim, fail, mine, theirs, merge, leave, keep, take',
+      'one of the listed answers: approve, reject, push-back, choose OPTION, NAME=VALUE …, done, again, skip, claim, fail, keep, take, merge, leave',
     )
     .option('-m, --message <text>', 'why')
     .option('--hash <hash>', 'answer only if the request still has this hash')

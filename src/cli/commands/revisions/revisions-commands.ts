@@ -47,7 +47,7 @@ Running tasks continue. A proposal is for the current revision; if the plan chan
     program
       .command(name)
       .description(description)
-      .argument('<plan>', OPTIONAL_PLAN)
+      .argument('<plan>', 'name or UUID of the plan; if only one plan is unfinished, the id alone is enough')
       .argument('[id]', 'id of the proposal; optional if only one is pending')
       .option('--hash <hash>', 'decide only if the proposal still has this hash')
   judging('accept', 'accept a proposed change')
@@ -88,7 +88,8 @@ Running tasks continue. A proposal is for the current revision; if the plan chan
       'after',
       `
 A failed plan continues first: completed tasks are kept; failed, undone and changed tasks, and the tasks after them, run again.
-The script gets the failed check in PLANFOLD_CRITERION, its result in PLANFOLD_EVIDENCE, and the round in PLANFOLD_ROUND. If interrupted, the script runs again.
+The script gets the failed check in PLANFOLD_CRITERION, its result in PLANFOLD_EVIDENCE, and the round in
+PLANFOLD_ROUND. If interrupted, the script runs again.
 
 Example:
   planfold converge plan.yaml --with './fix.sh' --rounds 3

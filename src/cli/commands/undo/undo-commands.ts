@@ -100,7 +100,7 @@ export function addGoingBack(program: Command, act: Act): void {
     .option('--tasks <task...>', 'revert only what these tasks wrote; they and the tasks after them will re-run')
     .option('--files-only', 'revert only files, not tasks and git')
     .option('-y, --yes', 'do not ask for confirmation')
-  withChoices(rollback)
+  withChoices(rollback, "the checkpoint's version")
     .addHelpText(
       'after',
       `
@@ -124,7 +124,7 @@ asked first, a script needs --yes.
     .command('undo')
     .description('undo the last rollback or merge; run it again to redo')
     .argument('[plan]', OPTIONAL_PLAN)
-  withChoices(undo)
+  withChoices(undo, 'the version from before the rollback')
     .addHelpText(
       'after',
       `
@@ -162,13 +162,13 @@ A retry after a crash first reverts the files of the task. Planfold keeps the re
 }
 
 /** The options that rollback and undo share: how careful to be, and what to do with files that were edited since. */
-function withChoices(command: Command): Command {
+function withChoices(command: Command, other: string): Command {
   return command
     .option('--keep-git', 'do not change branches and tags')
     .option('-n, --dry-run', 'only show what would happen')
     .option('-f, --force', 'continue if an undo step fails or an external effect remains; overwrite edited files')
     .option('--keep <path>', 'keep the current file; `all` for every conflict; repeat for more', collectValues)
-    .option('--take <path>', "take the checkpoint's version (the current one is backed up); or `all`", collectValues)
+    .option('--take <path>', `take ${other} (the current one is backed up); or \`all\``, collectValues)
     .option('--merge <path>', 'merge both versions; conflicting files stay as they are; or `all`', collectValues)
 }
 
