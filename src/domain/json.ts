@@ -29,9 +29,15 @@ export type JsonObject = { readonly [key: string]: Json }
 export const isMap = (value: unknown): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 
+export const mapOf = (value: unknown): JsonObject => (isMap(value) ? value : {})
+
 /** Without the keys that are undefined. */
 export function defined(record: { readonly [key: string]: Json | undefined }): JsonObject {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as JsonObject
+}
+
+export function mapValues<T, U>(record: { readonly [key: string]: T }, change: (value: T) => U): { [key: string]: U } {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
 }
 
 // How large a value is as JSON, in UTF-8; and no answer for one so deep that writing it could exhaust the stack.

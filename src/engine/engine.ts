@@ -10,34 +10,21 @@ import type { Order, Submitted } from './orders.ts'
 import type { AnswerOf, Halt, Halted, QueryOf, QueryType, ScopeWait } from './queries.ts'
 import type { Caller } from './roles.ts'
 
-export type { PlanChanges, TaskChanges } from '../domain/revisions/merge.ts'
+export type { TaskChanges } from '../domain/revisions/merge.ts'
 export type { Feed, PlanProgress } from './feed.ts'
 /** Bound to a caller: everything is done in their name, as far as they may. What has no place for a refusal throws NotAllowed. */
-export type {
-  AdoptAsk,
-  Adopted,
-  ForkAsk,
-  Forked,
-  GateEdits,
-  Order,
-  RestoreAsk,
-  RollbackAsk,
-  Submitted,
-} from './orders.ts'
+export type { AdoptAsk, Adopted, ForkAsk, Forked, Order, RestoreAsk, RollbackAsk, Submitted } from './orders.ts'
 export type {
   AdoptionPreview,
   AnswerOf,
   AskedQuestion,
   AuditTrail,
   Chain,
-  ChangedFile,
   CheckpointCard,
   CheckpointDiff,
   FilePreview,
   Halt,
   Halted,
-  HandedOn,
-  Inbox,
   InboxEntry,
   InboxFate,
   KeptFile,
@@ -49,12 +36,11 @@ export type {
   Replay,
   ReplayFault,
   RollbackPreview,
-  ScopeBlocker,
   ScopeWait,
   TaskPage,
   TaskRecord,
 } from './queries.ts'
-export type { Caller, Right, Role, Scope } from './roles.ts'
+export type { Caller } from './roles.ts'
 
 export interface Engine {
   /** `plan` is a UUID or a name; null for `create`. Resolves only when what happened is durable. */

@@ -24,17 +24,12 @@ import type { GatewayOpened, GatewayRequest } from './gateway/gateway.ts'
 export type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 export type {
   Allowance,
-  Gateway,
-  GatewayCall,
   GatewayOpened,
   GatewayParked,
   GatewayReport,
   GatewayRequest,
-  GatewaySide,
   GatewayWire,
   Spending,
-  SpendingAnswer,
-  SpendingRequest,
   SpentAmount,
 } from './gateway/gateway.ts'
 

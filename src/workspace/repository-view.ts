@@ -1,20 +1,11 @@
 // The files of a workspace and the history around them, as a planner may see them: only read, within bounds, nothing is run but git.
 
-import {
-  accessSync,
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
 import type { PastChange, RepositoryFile, RepositoryState, RepositoryView } from '../planners/planner.ts'
 import type { Variables } from '../safety/environment.ts'
+import { isProgram } from '../safety/files/plain-file.ts'
 import { Refused } from '../safety/safety-refusal.ts'
 import { Repository, type RepositoryOptions } from './git/repository.ts'
 import { fields } from './git/run-git.ts'
@@ -153,15 +144,6 @@ function findProgram(root: string, environment: Variables, name: string): string
 }
 
 const OWN_PROGRAMS = ['.venv/bin', 'venv/bin', 'node_modules/.bin', 'vendor/bin', 'bin']
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    return false
-  }
-}
 
 async function unlessRefused<T>(work: () => Promise<T>): Promise<T | null> {
   try {

@@ -98,7 +98,7 @@ function orderOf({ severity, task }: Finding, { graph }: Ground): number {
 }
 
 export type { Finding, FindingCode, Severity } from './finding.ts'
-export type { AnalyzeOptions, OutputRead, Scopes } from './lint-input.ts'
+export type { AnalyzeOptions, OutputRead } from './lint-input.ts'
 
 export interface Analysis {
   /** How many tasks there will be, those of subplans, matrices and lists included. */

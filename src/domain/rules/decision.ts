@@ -19,8 +19,6 @@ export function unknownTask(draft: DecisionDraft, name: TaskName): Refusal {
   )
 }
 
-// A decision being made: events are applied as they are emitted, so every rule below sees the state as it then is.
-
 export interface DecisionDraft {
   readonly state: PlanState
   readonly now: Millis

@@ -50,5 +50,6 @@ function texts(value: Json | undefined): readonly string[] {
   })
 }
 
-const amount = (value: Json | undefined): number | null =>
+/** What is reported is not believed to be a number until it is one. */
+export const amount = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null

@@ -2,22 +2,12 @@
 // it is. Read without waiting, so that nothing can happen between one look and the next; only files that are bound are read.
 
 import { createHash } from 'node:crypto'
-import {
-  accessSync,
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  realpathSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import type { ShownFile } from '../../domain/gates/consent.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import { inheritedEnvironment, type Variables } from '../../safety/environment.ts'
-import { readPlainFileNow } from '../../safety/files/plain-file.ts'
+import { isProgram, readPlainFileNow } from '../../safety/files/plain-file.ts'
 
 /** Beyond this nobody says what a command names, and so it is not begun. */
 const NAMES_MAX = 50_000
@@ -152,15 +142,6 @@ export function programOf(root: string, cwd: string, word: string, environment: 
     if (isProgram(path)) return inside(path)
   }
   return null
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    return false
-  }
 }
 
 /** Where git pushes to, as the repository around the workspace says; empty where there is none. */

@@ -66,8 +66,6 @@ export async function create(
   }
 }
 
-// How a plan is started: by which rules, whether files are looked at, and how the world stands.
-
 export type Starting =
   | { readonly ok: true; readonly start: Omit<CommandOf<'start'>, 'type'> }
   /** What is to hold around the plan cannot be known, or cannot be kept here. */

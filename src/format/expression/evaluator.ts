@@ -3,6 +3,7 @@
 // functions are our closed list.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
+import { clip } from '../text/diagnostic.ts'
 import { FUNCTIONS, METHODS } from './functions.ts'
 import type { Meter } from './meter.ts'
 import { BINARY_OPERATORS, type BinaryOperator, binary, negate } from './operators.ts'
@@ -197,8 +198,4 @@ function items(collection: Value): readonly unknown[] {
   if (isList(collection)) return collection
   if (isMap(collection)) return Object.keys(collection)
   throw new ExpressionError(`a ${typeName(collection)} has no elements to go over`)
-}
-
-function clip(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

@@ -51,7 +51,7 @@ function collect(node: ASTNode, bound: ReadonlySet<string>, places: Occurrence[]
   for (const child of children(node.args)) collect(child, bound, places)
 }
 
-function* children(args: unknown): Generator<ASTNode> {
+export function* children(args: unknown): Generator<ASTNode> {
   if (Array.isArray(args)) for (const one of args) yield* children(one)
   else if (args !== null && typeof args === 'object' && 'op' in args) yield args as ASTNode
 }

@@ -151,7 +151,7 @@ export function resolveScript(
   return { ok: true, value: { script: text, env } }
 }
 
-function asText(value: Json): string {
+export function asText(value: Json): string {
   if (value === null) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

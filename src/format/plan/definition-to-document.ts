@@ -1,6 +1,6 @@
 // The reverse of lowering: a definition as the document a person would write, keys in the order of the format.
 
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../domain/json.ts'
 import type {
   Action,
   Approvers,
@@ -36,8 +36,8 @@ function raiseCriterion(criterion: Criterion): Json {
   if (criterion.type === 'prose') return criterion.text
   const { text } = criterion
   return criterion.type === 'check'
-    ? written({ check: raiseCommand(criterion.command), text })
-    : written({ expect: criterion.expression, text })
+    ? defined({ check: raiseCommand(criterion.command), text })
+    : defined({ expect: criterion.expression, text })
 }
 
 function raiseCommand(command: CommandLine): Json {
@@ -52,17 +52,12 @@ function raiseMs(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : printDuration(ms)
 }
 
-/** Leaves out what was not said. */
-function written(document: { readonly [key: string]: Json | undefined }): JsonObject {
-  return Object.fromEntries(Object.entries(document).filter(([, item]) => item !== undefined)) as JsonObject
-}
-
 // Gates, recovery, policy and notices as a person would write them.
 
 /** One word, when nothing else is said about it. */
 function raiseGate(action: GateAction): { readonly [key: string]: Json | undefined } {
   const { gate: type, show, schema, within } = action
-  const more = written({
+  const more = defined({
     checks: action.checks?.map(raiseCriterion),
     unmet: action.unmet,
     file: schema?.file,
@@ -73,9 +68,9 @@ function raiseGate(action: GateAction): { readonly [key: string]: Json | undefin
     expires: raiseMs(action.expiresMs),
     expired: action.expired,
     escalate: raiseEscalation(action.escalate),
-    options: action.options?.map(option => written({ ...option })),
+    options: action.options?.map(option => defined({ ...option })),
     question: action.question,
-    form: action.form?.map(field => written({ ...field })),
+    form: action.form?.map(field => defined({ ...field })),
   })
   return { gate: Object.keys(more).length === 0 ? type : { type, ...more }, show }
 }
@@ -86,7 +81,7 @@ const raiseApprovers = (approvers: Approvers | undefined): { readonly [key: stri
 })
 
 const raiseEscalation = (said: Escalation | undefined): JsonObject | undefined =>
-  said && written({ after: raiseMs(said.afterMs), to: said.to })
+  said && defined({ after: raiseMs(said.afterMs), to: said.to })
 
 export function raisePolicy(policy: Policy): JsonObject {
   const {
@@ -108,33 +103,33 @@ export function raisePolicy(policy: Policy): JsonObject {
     limits,
     retention,
   } = policy
-  return written({
+  return defined({
     write,
     read,
     network: network as Json | undefined,
-    commands: commands && written({ ...commands }),
-    data: data && written({ ...data }),
+    commands: commands && defined({ ...commands }),
+    data: data && defined({ ...data }),
     sandbox,
     budget: budget && raiseBudget(budget),
-    checkpoints: checkpoints && written({ ...checkpoints }),
+    checkpoints: checkpoints && defined({ ...checkpoints }),
     on_failure: onFailure,
     gates: gates && raiseGates(gates),
     roles,
     replan,
     escalate: raiseEscalation(escalate),
-    review: review && written({ window: raiseMs(review.windowMs), max: review.max }),
-    breaker: breaker && written({ failures: breaker.failures, cooldown: raiseMs(breaker.cooldownMs) }),
+    review: review && defined({ window: raiseMs(review.windowMs), max: review.max }),
+    breaker: breaker && defined({ failures: breaker.failures, cooldown: raiseMs(breaker.cooldownMs) }),
     limits: limits && raiseLimits(limits),
-    retention: retention && written({ restored: raiseMs(retention.restoredMs) }),
+    retention: retention && defined({ restored: raiseMs(retention.restoredMs) }),
   })
 }
 
 function raiseLimits({ memoryBytes, ...limits }: NonNullable<Policy['limits']>): JsonObject {
-  return written({ ...limits, memory: memoryBytes === undefined ? undefined : printSize(memoryBytes) })
+  return defined({ ...limits, memory: memoryBytes === undefined ? undefined : printSize(memoryBytes) })
 }
 
 function raiseGates({ before, unknown, approvers, validMs }: GatePolicy): Json {
-  const more = written({ unknown, ...raiseApprovers(approvers), valid: raiseMs(validMs) })
+  const more = defined({ unknown, ...raiseApprovers(approvers), valid: raiseMs(validMs) })
   const said = { ...(before === undefined ? {} : { before }), ...more }
   if (Object.keys(said).length === 0) return 'default'
   return before?.length === 0 && Object.keys(more).length === 0 ? 'none' : said
@@ -142,13 +137,13 @@ function raiseGates({ before, unknown, approvers, validMs }: GatePolicy): Json {
 
 function raiseNotify({ on, everyMs, send }: Notify): JsonObject {
   const every = raiseMs(everyMs)
-  return written(
+  return defined(
     'webhook' in send ? { on, every, webhook: send.webhook } : { on, every, run: raiseCommand(send.command) },
   )
 }
 
 function raiseRecovery(rule: RecoveryRule, raiseTask: (task: TaskDefinition) => JsonObject): JsonObject {
-  return written({ on: rule.on, ...raiseChoice(rule.do, raiseTask), times: rule.times })
+  return defined({ on: rule.on, ...raiseChoice(rule.do, raiseTask), times: rule.times })
 }
 
 function raiseChoice(
@@ -163,7 +158,7 @@ function raiseChoice(
     case 'repair':
       return { repair: choice.task }
     case 'replan': {
-      const more = written({ add: choice.add?.map(raiseTask), template: choice.template })
+      const more = defined({ add: choice.add?.map(raiseTask), template: choice.template })
       return { replan: Object.keys(more).length === 0 ? true : more }
     }
     case 'ask':
@@ -177,20 +172,20 @@ function raiseChoice(
 }
 
 export function raisePlan(plan: PlanDefinition): JsonObject {
-  return written({
+  return defined({
     planfold: 1,
     name: plan.name,
     title: plan.title,
     goal: plan.goal,
     done: plan.done?.map(raiseCriterion),
     policy: plan.policy && raisePolicy(plan.policy),
-    git: plan.git && written({ ...plan.git }),
+    git: plan.git && defined({ ...plan.git }),
     notify: plan.notify?.map(raiseNotify),
-    recovery: plan.recovery && written({ ...plan.recovery }),
+    recovery: plan.recovery && defined({ ...plan.recovery }),
     concurrency: plan.concurrency,
     defaults:
       plan.defaults &&
-      written({
+      defined({
         timeout: raiseMs(plan.defaults.timeoutMs),
         retry: plan.defaults.retry && raiseRetry(plan.defaults.retry),
         model: plan.defaults.model,
@@ -217,7 +212,7 @@ export function raiseTask(task: TaskDefinition): JsonObject {
     if (name === 'action') Object.assign(document, raiseAction(task.action))
     else if (said !== undefined) document[key] = raiseValue(value, said)
   }
-  return written(document)
+  return defined(document)
 }
 
 function raiseValue(kind: ValueKind, said: unknown): Json {
@@ -266,17 +261,17 @@ function raiseAction(action: Action): { readonly [key: string]: Json | undefined
 }
 
 function raiseUndo(undo: Action | CompensatingTask): JsonObject {
-  return written(undo.type === 'task' ? { task: undo.task } : raiseAction(undo))
+  return defined(undo.type === 'task' ? { task: undo.task } : raiseAction(undo))
 }
 
 function raiseGit(git: GitAction): JsonObject {
   switch (git.do) {
     case 'commit':
-      return written({ commit: git.message, paths: git.paths })
+      return defined({ commit: git.message, paths: git.paths })
     case 'tag':
-      return written({ tag: git.name, message: git.message })
+      return defined({ tag: git.name, message: git.message })
     case 'merge':
-      return written({ merge: git.task, message: git.message })
+      return defined({ merge: git.task, message: git.message })
     default:
       git satisfies never
       return {}
@@ -287,7 +282,7 @@ function raiseEdit(edit: Edit): JsonObject {
   const { file, sha256 } = edit
   switch (edit.type) {
     case 'create':
-      return written({
+      return defined({
         file,
         create: edit.content,
         mode: edit.mode === undefined ? undefined : octal(edit.mode),
@@ -295,15 +290,15 @@ function raiseEdit(edit: Edit): JsonObject {
         sha256,
       })
     case 'replace':
-      return written({ file, find: edit.find, replace: edit.replace, all: edit.all, sha256 })
+      return defined({ file, find: edit.find, replace: edit.replace, all: edit.all, sha256 })
     case 'patch':
-      return written({ file, patch: edit.diff, sha256 })
+      return defined({ file, patch: edit.diff, sha256 })
     case 'move':
-      return written({ file, move: edit.to, sha256 })
+      return defined({ file, move: edit.to, sha256 })
     case 'delete':
-      return written({ file, delete: true, sha256 })
+      return defined({ file, delete: true, sha256 })
     case 'chmod':
-      return written({ file, chmod: octal(edit.mode), sha256 })
+      return defined({ file, chmod: octal(edit.mode), sha256 })
     default:
       edit satisfies never
       return {}
@@ -311,7 +306,7 @@ function raiseEdit(edit: Edit): JsonObject {
 }
 
 function raiseFailureMode({ name, detect, class: kind, recover, advice }: FailureMode): JsonObject {
-  return written({ name, detect: raiseCriterion(detect), class: kind, recover, advice })
+  return defined({ name, detect: raiseCriterion(detect), class: kind, recover, advice })
 }
 
 function raiseForEach(forEach: ForEach): Json {
@@ -322,11 +317,11 @@ function raiseForEach(forEach: ForEach): Json {
 function raiseOutput(source: OutputSource): JsonObject {
   if (source.from === 'file') return { file: source.file }
   if (source.from === 'stdout') return { stdout: source.as }
-  return written({ report: source.type ?? true, retention: source.retention })
+  return defined({ report: source.type ?? true, retention: source.retention })
 }
 
 function raiseBudget({ timeMs, cost, tokens, calls, attempts, outputBytes, exceeded, large }: Budget): JsonObject {
-  return written({
+  return defined({
     time: raiseMs(timeMs),
     cost: cost && printMoney(cost),
     tokens: tokens && printAmount(tokens),

@@ -2,7 +2,7 @@
 // `sequential` becomes needs. Nothing here can fail; whatever could was refused before.
 
 import type { PlanName, TaskName } from '../../domain/id.ts'
-import type { Json } from '../../domain/json.ts'
+import { type Json, mapValues } from '../../domain/json.ts'
 import { BACKOFF_DEFAULT_MS } from '../../domain/limits.ts'
 import {
   type Action,
@@ -369,8 +369,4 @@ function lowerOutput(output: NonNullable<TaskDocument['outputs']>[string]): Outp
 function lowerBudget(budget: NonNullable<TaskDocument['budget']>): Budget {
   const { time, cost, tokens, calls, attempts, output, exceeded, large } = budget
   return sparse<Budget>({ timeMs: time, cost, tokens, calls, attempts, outputBytes: output, exceeded, large })
-}
-
-function mapValues<T, U>(record: { readonly [key: string]: T }, change: (value: T) => U): { [key: string]: U } {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
 }

@@ -8,6 +8,7 @@ import type { Action, Criterion, FailureMode, PlanDefinition, TaskDefinition, Va
 import { expandTasks } from '../../domain/plan-rules/expand.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import { compile } from '../expression/expression.ts'
+import { children } from '../expression/task-references.ts'
 import { templateExpressions } from '../expression/template.ts'
 
 export function outputReads(definition: PlanDefinition): readonly OutputRead[] {
@@ -156,9 +157,4 @@ function readIn(path: readonly string[]): Read | null {
 function readOf(task: string | null, output: string): Read {
   const whose = task === null ? '' : /^\w+$/.test(task) ? `tasks.${task}.` : `tasks['${task}'].`
   return { task, output, text: `${whose}outputs.${output}` }
-}
-
-function* children(args: unknown): Iterable<ASTNode> {
-  if (Array.isArray(args)) for (const one of args) yield* children(one)
-  else if (args !== null && typeof args === 'object' && 'op' in args) yield args as ASTNode
 }

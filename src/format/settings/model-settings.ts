@@ -2,6 +2,7 @@
 // and how much one drafting or task may use. It belongs to the user, never to a workspace.
 
 import { z } from 'zod'
+import { mapValues } from '../../domain/json.ts'
 import type { Diagnostic } from '../text/diagnostic.ts'
 import { readDocument } from '../text/document.ts'
 import { complaintsOf } from '../text/schema-messages.ts'
@@ -144,11 +145,4 @@ export function isPlainUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, username, password, search, hash } = new URL(text)
   return /^https?:$/.test(protocol) && username === '' && password === '' && search === '' && hash === ''
-}
-
-function mapValues<T, U>(
-  record: { readonly [key: string]: T },
-  change: (value: T) => U,
-): { readonly [key: string]: U } {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
 }

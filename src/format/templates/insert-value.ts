@@ -4,7 +4,7 @@
 import type { Hint } from '../../domain/hint.ts'
 import type { Json } from '../../domain/json.ts'
 import { compile } from '../expression/expression.ts'
-import { type Part, parseTemplate } from '../expression/template.ts'
+import { asText, type Part, parseTemplate } from '../expression/template.ts'
 import type { Piece } from './substitution.ts'
 import { identifiersOf } from './template-expressions.ts'
 
@@ -51,11 +51,6 @@ export function escapeExpressions(value: Json): Json {
   if (value === null || typeof value !== 'object') return value
   if (Array.isArray(value)) return value.map(escapeExpressions)
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, escapeExpressions(item as Json)]))
-}
-
-export function asText(value: Json): string {
-  if (value === null) return ''
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 function asExpression(source: string, marks: Marks): Landed {

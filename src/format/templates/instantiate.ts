@@ -7,19 +7,13 @@ import { DOCUMENT_MAX_BYTES } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { Trace } from '../dialects/source-map.ts'
+import { asText } from '../expression/template.ts'
 import { type ParseOptions, parsePlan } from '../plan/parse.ts'
 import { ACTION_KEYS } from '../plan/rules.ts'
 import { type Diagnostic, type DocumentFault, type Path, tidy } from '../text/diagnostic.ts'
 import { type Control, controlOf, isControlled } from './control.ts'
 import type { Template } from './document.ts'
-import {
-  asText,
-  escapeExpressions,
-  type Filled,
-  insertInExpression,
-  insertInLive,
-  insertInText,
-} from './insert-value.ts'
+import { escapeExpressions, type Filled, insertInExpression, insertInLive, insertInText } from './insert-value.ts'
 import { bindParameters, type Problem, type Values } from './parameters.ts'
 import { type Removed, repairNeeds } from './removed-tasks.ts'
 import { OPEN, type Piece, split } from './substitution.ts'

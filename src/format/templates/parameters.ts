@@ -3,6 +3,7 @@
 
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { choiceHint, numberOf, suggest } from '../../domain/phrases.ts'
+import { clip } from '../text/diagnostic.ts'
 
 import { printDuration, type Read, readDuration } from '../text/units.ts'
 
@@ -226,10 +227,6 @@ function no(message: string, hint: string): { readonly ok: false; readonly messa
 
 function show(value: Json): string {
   return clip(JSON.stringify(value))
-}
-
-function clip(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
 function copy(value: Json): Json {

@@ -8,6 +8,7 @@ import type { PlanDefinition } from '../../domain/plan.ts'
 import { templateExpressions } from '../expression/template.ts'
 import { raisePlan } from '../plan/definition-to-document.ts'
 import { canonicalJson } from '../plan/hash.ts'
+import { clip } from '../text/diagnostic.ts'
 import { isControlled } from './control.ts'
 import { isTemplateName, readTemplate } from './document.ts'
 import { instantiate } from './instantiate.ts'
@@ -244,8 +245,4 @@ function faultOf(name: string, parameters: Given): { readonly message: string; r
   if (empty !== undefined)
     return { message: `the value of '${empty[0]}' is empty`, hint: 'give the text that stands in the plan' }
   return null
-}
-
-function clip(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

@@ -51,3 +51,6 @@ export function printDiagnostic(diagnostic: Diagnostic, fileName = 'plan'): stri
   const first = `${fileName}:${line}:${column}: ${severity}: ${message}`
   return hint === undefined ? first : `${first}\n  hint: ${plainHint(hint)}`
 }
+
+/** As much of a text as a message quotes. */
+export const clip = (text: string, max = 60): string => (text.length > max ? `${text.slice(0, max)}…` : text)

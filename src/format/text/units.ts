@@ -2,6 +2,7 @@
 // (milliseconds, bytes) or with a sentence that says what is wrong; zero, negative, infinite and absurd values are wrong.
 
 import { DURATION_MAX_MS } from '../../domain/limits.ts'
+import { clip } from './diagnostic.ts'
 
 export type Read<T> =
   | { readonly ok: true; readonly value: T }
@@ -29,7 +30,7 @@ const AMOUNT_MAX = 1e15
 export function readDuration(text: string, maxMs: number = DURATION_MAX_MS): Read<number> {
   const match = /^(\d{1,20}(?:\.\d{1,6})?)\s?(ms|s|m|h|d)$/.exec(text)
   if (match === null)
-    return no(`'${clip(text)}' is not a duration`, 'write a number and a unit: 250ms, 5s, 30m, 2h or 1d')
+    return no(`'${clip(text, 40)}' is not a duration`, 'write a number and a unit: 250ms, 5s, 30m, 2h or 1d')
   const ms = Number(match[1]) * DURATION_UNITS_MS[match[2] as keyof typeof DURATION_UNITS_MS]
   const rounded = Math.round(ms)
   if (Math.abs(ms - rounded) > 1e-6)
@@ -44,7 +45,7 @@ export function readDuration(text: string, maxMs: number = DURATION_MAX_MS): Rea
 export function readDurationRange(text: string, maxMs?: number): Read<{ readonly min: number; readonly max: number }> {
   const parts = text.split('..')
   if (parts.length > 2)
-    return no(`'${clip(text)}' is not a range`, 'write two durations with two dots between: 1s..30s')
+    return no(`'${clip(text, 40)}' is not a range`, 'write two durations with two dots between: 1s..30s')
   const min = readDuration((parts[0] as string).trim(), maxMs)
   if (!min.ok) return min
   const max = parts[1] === undefined ? min : readDuration(parts[1].trim(), maxMs)
@@ -57,7 +58,7 @@ export function readDurationRange(text: string, maxMs?: number): Read<{ readonly
 export function readSize(text: string): Read<number> {
   const match = /^(\d{1,20}(?:\.\d{1,6})?)\s?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/.exec(text)
   if (match === null)
-    return no(`'${clip(text)}' is not a size`, 'write a number and a unit: 512B, 64kB, 50MB, 2GB or 64MiB')
+    return no(`'${clip(text, 40)}' is not a size`, 'write a number and a unit: 512B, 64kB, 50MB, 2GB or 64MiB')
   const bytes = Math.round(Number(match[1]) * SIZE_UNITS_BYTES[match[2] as keyof typeof SIZE_UNITS_BYTES])
   if (bytes < 1) return no(`a size of '${text}' is nothing`, 'write 1B or more')
   if (bytes > SIZE_MAX_BYTES) return no(`'${text}' is larger than the limit of 1024TiB`, 'write a smaller size')
@@ -68,7 +69,7 @@ export function readSize(text: string): Read<number> {
 export function readMoney(text: string): Read<{ readonly amount: number; readonly currency: string }> {
   const match = /^(\d{1,10}(?:\.\d{1,6})?) ?([A-Z]{3})$/.exec(text)
   if (match === null)
-    return no(`'${clip(text)}' is not an amount of money`, 'write an amount and a currency: 2 USD or 0.50 EUR')
+    return no(`'${clip(text, 40)}' is not an amount of money`, 'write an amount and a currency: 2 USD or 0.50 EUR')
   const amount = Number(match[1])
   if (amount <= 0)
     return no(`a cost of '${text}' would allow nothing`, 'write an amount above zero, or leave the key out')
@@ -80,7 +81,7 @@ export function readMoney(text: string): Read<{ readonly amount: number; readonl
 export function readAmount(text: string): Read<number> {
   const match = /^(\d{1,20}(?:\.\d{1,6})?)\s?(k|M|G)?$/.exec(text)
   if (match === null)
-    return no(`'${clip(text)}' is not an amount`, 'write a number, or one with k or M: 1500, 500k, 2M')
+    return no(`'${clip(text, 40)}' is not an amount`, 'write a number, or one with k or M: 1500, 500k, 2M')
   const amount = Number(match[1]) * (match[2] === undefined ? 1 : AMOUNT_UNITS[match[2] as keyof typeof AMOUNT_UNITS])
   const rounded = Math.round(amount)
   if (Math.abs(amount - rounded) > 1e-6)
@@ -123,8 +124,4 @@ export function printMoney(cost: { readonly amount: number; readonly currency: s
 
 function no(message: string, hint: string): { ok: false; message: string; hint: string } {
   return { ok: false, message, hint }
-}
-
-function clip(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text
 }

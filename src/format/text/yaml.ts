@@ -20,7 +20,7 @@ import {
 } from 'yaml'
 import type { Json } from '../../domain/json.ts'
 import { DEPTH_MAX } from '../../domain/limits.ts'
-import { DIAGNOSTICS_MAX, type Diagnostic, type Path } from './diagnostic.ts'
+import { clip, DIAGNOSTICS_MAX, type Diagnostic, type Path } from './diagnostic.ts'
 import { RESERVED_KEYS } from './json.ts'
 import { positionAt, type Spans } from './place.ts'
 
@@ -179,10 +179,6 @@ class TreeReader {
 function kindOf(value: unknown): string {
   if (value === null) return 'nothing'
   return typeof value === 'boolean' ? 'true or false' : `a ${typeof value}`
-}
-
-function clip(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
 /** The nodes at a path, or at the longest part of it that exists. */

@@ -115,7 +115,7 @@ export const goingBack = {
 const rationale = text.exactOptional()
 const expectedRevision = count.exactOptional()
 
-const of = <T extends string, S extends z.core.$ZodLooseShape>(type: T, shape: S) =>
+export const of = <T extends string, S extends z.core.$ZodLooseShape>(type: T, shape: S) =>
   z.strictObject({ type: z.literal(type), ...shape })
 
 /** By type. */

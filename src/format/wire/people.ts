@@ -7,8 +7,6 @@ import { field, LIST_MAX } from '../plan/schema-gates.ts'
 import { document, instant, map, moved, page, reason, time } from './field-schemas.ts'
 import { wire } from './wire.ts'
 
-// What waits for people and what they say to it: the inbox, questions, proposals, reviews.
-
 const rationale = reason.optional().meta({ description: 'Why; it is kept in the journal.' })
 const hash = z
   .string()

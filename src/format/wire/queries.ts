@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { isSha256, type PlanId, type TaskName } from '../../domain/id.ts'
 import { PLAN_STATUSES, TASK_STATUSES } from '../../domain/status.ts'
-import { goingBack } from './orders.ts'
+import { goingBack, of } from './orders.ts'
 import { wire } from './wire.ts'
 
 const reference = z.string().min(1).max(500)
@@ -28,9 +28,6 @@ const somePlans = {
   archived: z.boolean().exactOptional(),
   ...paging,
 }
-
-const of = <T extends string, S extends z.core.$ZodLooseShape>(type: T, shape: S) =>
-  z.strictObject({ type: z.literal(type), ...shape })
 
 /** By type. */
 export const QUERIES = {

@@ -7,8 +7,6 @@ import { plannerChoice, surroundings } from './plans.ts'
 import { planState, taskState } from './planstore-fields.ts'
 import { wire } from './wire.ts'
 
-// Sessions and their messages, as they are sent and told.
-
 const id = z
   .string()
   .regex(/^[A-Za-z0-9](?:[A-Za-z0-9._:@-]{0,126}[A-Za-z0-9])?$/)

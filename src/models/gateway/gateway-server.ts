@@ -11,6 +11,7 @@ import { isMap, type Json } from '../../domain/json.ts'
 import { type AskedCall, forwardCall, type GatewayRoom, refuseTo } from './forward-call.ts'
 import type { Gateway, GatewayParked, GatewayRequest, GatewaySide, GatewayWire } from './gateway.ts'
 import { modelListing, passedQuery, routeOf, wireOfPath } from './routes.ts'
+import { parsed } from './usage-meter.ts'
 import { type RefusalKind, WIRE_RULES } from './wire-rules.ts'
 
 export const GATEWAY_SOCKET = 'models.sock'
@@ -248,12 +249,4 @@ function linger(request: IncomingMessage, response: ServerResponse): void {
   request.resume()
   const timer = setTimeout(() => request.destroy(), LINGER_MS)
   response.once('close', () => clearTimeout(timer))
-}
-
-function parsed(text: string): Json {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return null
-  }
 }

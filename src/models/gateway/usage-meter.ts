@@ -89,7 +89,8 @@ class UsageSum {
   }
 }
 
-function parsed(text: string): Json {
+/** Null for what is no JSON. */
+export function parsed(text: string): Json {
   try {
     return JSON.parse(text) as Json
   } catch {

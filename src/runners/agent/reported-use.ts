@@ -2,6 +2,7 @@
 // reported, and never taken for counted.
 
 import type { JsonObject } from '../../domain/json.ts'
+import { amount } from '../../domain/views/reported-work.ts'
 
 export interface ReportedUse {
   readonly inputTokens: number | null
@@ -76,6 +77,4 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
   return found
 }
 
-const amount = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
 const whole = (value: unknown): number | null => (Number.isSafeInteger(value) ? amount(value) : null)

@@ -1,7 +1,7 @@
 // Reads a file whose path we did not choose, at once: opened without waiting and looked at through its descriptor, so that a pipe or a
 // device put in its place can neither hold this process up nor fill its memory.
 
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { accessSync, closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
 
 /** Links are followed. Null when it is no regular file, is larger than that, or cannot be read. */
 export function readPlainFileNow(path: string, maxBytes: number): Buffer | null {
@@ -18,5 +18,15 @@ export function readPlainFileNow(path: string, maxBytes: number): Buffer | null 
     return null
   } finally {
     closeSync(file)
+  }
+}
+
+/** May the file be run? Links are followed. */
+export function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
   }
 }

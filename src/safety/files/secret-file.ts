@@ -2,10 +2,11 @@
 
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { chmod, link, lstat, open, realpath, unlink } from 'node:fs/promises'
-import { dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { dirname, join } from 'node:path'
 import { numberOf } from '../../domain/phrases.ts'
 import { codeOf } from '../safety-refusal.ts'
 import { makeFolder } from './directory.ts'
+import { isInside } from './private-file.ts'
 
 // Files that hold secrets: only their owner may read them, and what is looked at is what is read. A link is not followed, and a file
 // that others may read is refused instead of used, because whoever read it has the secret already.
@@ -161,9 +162,4 @@ export async function readKeyFile(
   } finally {
     await file.close()
   }
-}
-
-function isInside(path: string, folder: string): boolean {
-  const way = relative(folder, path)
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }

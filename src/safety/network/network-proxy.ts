@@ -31,8 +31,7 @@ import {
   type Verdict,
 } from './network-judge.ts'
 
-export type { CountedDecision, NetworkDecision } from '../../domain/network-decision.ts'
-export type { NetworkTarget } from '../../domain/plan-rules/network-rule.ts'
+export type { NetworkDecision } from '../../domain/network-decision.ts'
 
 export interface ProxyOptions {
   /** Made with mode 0700; holds the socket and nothing else. */

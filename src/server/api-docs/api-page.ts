@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
-import { type OpenApi, type Operation, type Parameter, type Response, resolved, sample } from './openapi.ts'
+import { listOf, type OpenApi, type Operation, type Parameter, type Response, resolved, sample } from './openapi.ts'
 
 // HTML whose texts cannot become anything else: what is put into a template is escaped, unless it was made by one.
 
@@ -126,8 +126,6 @@ function isPlain(schema: JsonObject): boolean {
 }
 
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
-const listOf = (value: Json | undefined): readonly JsonObject[] =>
-  Array.isArray(value) ? (value as readonly JsonObject[]) : []
 
 export interface Page {
   readonly text: string

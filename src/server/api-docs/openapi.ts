@@ -473,6 +473,6 @@ function objectOf(document: OpenApi, schema: JsonObject, depth: number): JsonObj
 const itemOf = (document: OpenApi, schema: JsonObject, depth: number): Json =>
   sample(document, (schema.items ?? {}) as JsonObject, depth + 1)
 
-const listOf = (value: Json | undefined): readonly JsonObject[] =>
+export const listOf = (value: Json | undefined): readonly JsonObject[] =>
   Array.isArray(value) ? (value as readonly JsonObject[]) : []
 const firstOf = (value: Json | undefined): JsonObject | null => listOf(value)[0] ?? null

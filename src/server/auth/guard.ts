@@ -7,8 +7,6 @@ import { isProblem, type Problem } from '../problem.ts'
 import type { Browsers } from './browser-sign-in.ts'
 import { type From, LOOPBACK_ONLY, openOrigins } from './origins.ts'
 
-// The door of the house from outside: who may come in, asked before any route is looked at.
-
 /** Who calls: the name of a token is the actor on every entry it writes, and its role says what it may do. */
 export interface Who {
   readonly actor: Actor

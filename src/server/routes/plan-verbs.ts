@@ -146,8 +146,6 @@ function atBoth<Query, Body>(path: string, one: Omit<Route<Query, Body>, 'path'>
   return ['/plan/:plan', '/plans/:plan'].map(family => route({ ...one, path: `${family}${path}` }))
 }
 
-// The places a plan can go back to, and going there.
-
 export const planVerbRoutes: readonly AnyRoute[] = [
   ...atBoth('/execute', {
     method: 'POST',

@@ -337,8 +337,6 @@ function meantBy(words: readonly string[], board: readonly Card[]): readonly Tas
   })
 }
 
-// Plans: made, listed, shown, printed in another format, measured.
-
 export const planRoutes = [
   route({
     method: 'POST',

@@ -2,9 +2,10 @@
 
 import type { Event } from '../../event.ts'
 import type { Millis, Sha256, TaskName } from '../../id.ts'
-import type { Json, JsonObject } from '../../json.ts'
+import { type Json, type JsonObject, mapOf } from '../../json.ts'
 import type { CountedDecision } from '../../network-decision.ts'
 import type { Failure, Result, Verdict } from '../../result.ts'
+import { amount } from '../reported-work.ts'
 
 export interface AttemptTold {
   readonly visit: number
@@ -188,19 +189,12 @@ export function usedBy({ model, outputs = {} }: Result): Used | null {
     const cost = model.cost.known ? model.cost.usd : null
     return { tokens: inputTokens + outputTokens, inputTokens, outputTokens, cost, reported: false }
   }
-  const said = { ...objectOf(outputs.metrics), ...objectOf(outputs.usage) }
+  const said = { ...mapOf(outputs.metrics), ...mapOf(outputs.usage) }
   const [inputTokens, outputTokens] = [whole(said.input_tokens), whole(said.output_tokens)]
   const sum = inputTokens === null && outputTokens === null ? null : (inputTokens ?? 0) + (outputTokens ?? 0)
   const tokens = whole(said.tokens) ?? sum
   const cost = amount(said.cost_usd) ?? amount(said.cost)
   return tokens === null && cost === null ? null : { tokens, inputTokens, outputTokens, cost, reported: true }
 }
-
-const objectOf = (value: Json | undefined): JsonObject =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : {}
-
-/** What is reported is not believed to be a number until it is one. */
-const amount = (value: Json | undefined): number | null =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
 
 const whole = (value: Json | undefined): number | null => (Number.isSafeInteger(value) ? amount(value) : null)

@@ -5,7 +5,7 @@ import type { TaskName } from '../../../domain/id.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import { DOCUMENT_MAX_BYTES } from '../../../domain/limits.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
-import type { Path } from '../../text/diagnostic.ts'
+import { clip, type Path } from '../../text/diagnostic.ts'
 import type { Reading } from '../dialect.ts'
 import { DocumentBuilder, NOT_CLAIMED } from '../document-builder.ts'
 import { idsFor, slug } from '../names.ts'
@@ -244,10 +244,6 @@ export function isSafePath(file: string): boolean {
   if (file.length > 1_000 || !/^[^\s\p{C}"'`<>|:;,!~\\{}()$]+$/u.test(file) || file.startsWith('/')) return false
   const parts = (file.endsWith('/') ? file.slice(0, -1) : file).split('/')
   return parts.every(part => part !== '' && part !== '.' && part !== '..' && (part === '**' || !part.includes('**')))
-}
-
-function clip(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
 export interface Kind {

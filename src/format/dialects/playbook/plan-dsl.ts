@@ -7,13 +7,13 @@ import { DOCUMENT_MAX_BYTES } from '../../../domain/limits.ts'
 import { suggest } from '../../../domain/phrases.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { raiseTask } from '../../plan/definition-to-document.ts'
-import type { Diagnostic, Path } from '../../text/diagnostic.ts'
+import { clip, type Diagnostic, type Path } from '../../text/diagnostic.ts'
 import { readDocument } from '../../text/document.ts'
+import { yamlText } from '../../text/yaml-text.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
 import { DocumentBuilder, isPlaceholder, type Locate, Names, writtenIds } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
 import { isList, type Source } from '../source.ts'
-import { yamlText } from '../yaml-text.ts'
 import { readName, writtenName } from './plan-nodes.ts'
 import { around, type PrintAround, printNode } from './plan-nodes-print.ts'
 import { readNode } from './plan-nodes-task.ts'
@@ -70,12 +70,12 @@ class Reader {
       if (word === 'task' && line.indent === 0) this.#task(line)
       else if (word === 'plan' && line.indent === 0) this.#head(line)
       else if (this.#nodes.length === 0)
-        this.#refuse(line, 0, `'${clip(line.text)}' stands before any task`, 'begin with: task <id> "Title"')
+        this.#refuse(line, 0, `'${clip(line.text, 40)}' stands before any task`, 'begin with: task <id> "Title"')
       else if (line.indent === 0)
         this.#refuse(
           line,
           0,
-          `'${clip(line.text)}' is neither a task nor a part of one`,
+          `'${clip(line.text, 40)}' is neither a task nor a part of one`,
           'begin a task with: task <id> "Title"; indent its parts',
         )
       else this.#key(line)
@@ -136,7 +136,7 @@ class Reader {
         this.#refuse(
           line,
           column,
-          `${clip(match[2] as string)} is not text in quotes`,
+          `${clip(match[2] as string, 40)} is not text in quotes`,
           'close it with ", and write \\" for a quote inside',
         )
       else if (match[1] === 'kind') kind = text
@@ -148,7 +148,7 @@ class Reader {
         this.#refuse(
           line,
           column,
-          `'${clip(match[0])}' cannot stand here`,
+          `'${clip(match[0], 40)}' cannot stand here`,
           `write: ${word} <id> "Title"${word === 'task' ? ' kind:<kind> using:<capability>' : ''}`,
         )
     }
@@ -176,7 +176,7 @@ class Reader {
           : near === 'on'
             ? 'write: on failure -> <id>'
             : `did you mean '${near}:'?`
-      return this.#refuse(line, 0, `'${clip(line.text)}' is not a part of a task`, hint)
+      return this.#refuse(line, 0, `'${clip(line.text, 40)}' is not a part of a task`, hint)
     }
     if (Object.hasOwn(current, target)) return this.#refuse(line, 0, `'${key}' is there twice`, 'remove one of the two')
     this.#mark([node, target], line, 0)
@@ -228,7 +228,8 @@ class Reader {
     const add = (text: string, at: Line, column: number): void => {
       this.#mark([node, target, found.length], at, column)
       const item = criterion(text)
-      if (item === null) this.#refuse(at, column, `'${clip(text)}' cannot be read`, 'write a sentence, or {check: …}')
+      if (item === null)
+        this.#refuse(at, column, `'${clip(text, 40)}' cannot be read`, 'write a sentence, or {check: …}')
       else found.push(item)
     }
     if (rest !== '') add(rest, line, line.text.indexOf(rest))
@@ -311,10 +312,6 @@ function unquoted(text: string): string | null {
   } catch {
     return null
   }
-}
-
-function clip(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text
 }
 
 export const planDsl: Dialect = {

@@ -7,13 +7,13 @@ import type { PlanDefinition } from '../../../domain/plan.ts'
 import { ENDED, type PlanStatus } from '../../../domain/status.ts'
 import { raisePlan } from '../../plan/definition-to-document.ts'
 import type { Path } from '../../text/diagnostic.ts'
+import { spaceItems, yamlText } from '../../text/yaml-text.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
 import { alternatives, DocumentBuilder, type Fields, listOf, Names, planSlug, writtenIds } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
 import { isList, type Source } from '../source.ts'
 import { statusWords } from '../status-words.ts'
 import { listFault } from '../unknown-format.ts'
-import { yamlText } from '../yaml-text.ts'
 import { printCriterion, readCriterion } from './criteria.ts'
 import { resultsOf } from './pipeline.ts'
 import { callsOf } from './plan-nodes-criteria.ts'
@@ -246,7 +246,7 @@ function print(definition: PlanDefinition, status: StatusOf): Printed {
           : undefined,
       ...Object.fromEntries(Object.entries(extra).filter(([key]) => !PLAN_KEYS.includes(key))),
     }),
-    'nodes',
+    written => spaceItems(written.get('nodes')),
   )
   return printed(text, definition, status, read)
 }
