@@ -19,6 +19,7 @@ import type { PlanDefinition, TaskDefinition } from '../src/domain/plan.ts'
 import { effectOf, scopesOverlap } from '../src/domain/plan-rules/effect.ts'
 import { expandTasks } from '../src/domain/plan-rules/expand.ts'
 import { retryOf } from '../src/domain/recovery/retry.ts'
+import { OPENED_AGAIN } from '../src/domain/rules/routing.ts'
 import { evolve } from '../src/domain/state/evolve.ts'
 import { isBefore } from '../src/domain/state/evolve-gate.ts'
 import { newState, packFold, unpackFold } from '../src/domain/state/fold.ts'
@@ -338,7 +339,7 @@ export class Invariants implements Watcher {
       case 'attempt.lost': {
         const task = this.#open(event)
         const stopping = entry.command.type === 'turn' && entry.command.start === false
-        const superseded = event.reason.startsWith('superseded')
+        const superseded = event.reason.startsWith(OPENED_AGAIN)
         const unpaid = this.books !== null && event.reason.includes('budget')
         if (event.byUs === true && !stopping && !superseded && !unpaid && !task.unwanted)
           this.fail('I18', `'${event.task}' was ended in the middle, and nobody wanted that`)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { haltedBy, numberOf, suggest } from './phrases.ts'
+import { failedText, haltedBy, numberOf, reasonBesides, suggest } from './phrases.ts'
 
 it('is singular for one only', () => {
   expect([0, 1, 2].map(count => numberOf(count, 'task'))).toEqual(['0 tasks', '1 task', '2 tasks'])
@@ -19,4 +19,10 @@ it('is suggested when it is near; one letter is near to itself only', () => {
   expect(suggest('search', ['serve', 'show'])).toBeNull()
   expect(suggest('c', ['a', 'b'])).toBeNull()
   expect(suggest('A', ['b', 'a'])).toBe('a')
+})
+
+it('a reason is left out where it only repeats the status, and a failure without one says so', () => {
+  const reasons = [null, '', 'paused', 'lunch']
+  expect(reasons.map(reason => reasonBesides('paused', reason))).toEqual(['', '', '', 'lunch'])
+  expect(reasons.map(failedText)).toEqual(['rejected, no reason given', 'rejected, no reason given', 'paused', 'lunch'])
 })

@@ -2,6 +2,7 @@
 // it were written by others: they stand on one line each, without characters that cannot be seen.
 
 import type { Json } from '../domain/json.ts'
+import { reasonBesides } from '../domain/phrases.ts'
 import type { OutputSource } from '../domain/plan.ts'
 import { CONFIDENTIAL } from '../domain/plan-rules/confidential.ts'
 import { criterionText } from '../domain/plan-rules/criterion-text.ts'
@@ -40,7 +41,8 @@ const PLAN_WORDS: { readonly [status in Summary['status']]: string } = {
 
 export function headLines(summary: Summary): readonly string[] {
   const { name, title, goal, status, reason, revision, version, progress } = summary
-  const why = reason === null ? '' : ` (${clean(reason)})`
+  const said = reasonBesides(status, reason)
+  const why = said === '' ? '' : ` (${clean(said)})`
   return [
     `# ${clean(name)}${title === null ? '' : `: ${clean(title)}`}`,
     `${PLAN_WORDS[status]}${why}, ${progress.done} of ${progress.total} done, revision ${revision}, version ${version}`,

@@ -2,7 +2,7 @@
 
 import type { Hint } from '../domain/hint.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
-import { haltedBy } from '../domain/phrases.ts'
+import { haltedBy, reasonBesides } from '../domain/phrases.ts'
 import type { Field, PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Summary } from '../domain/views/summary.ts'
@@ -196,5 +196,6 @@ export async function whyStopped(
   const halt = await engine.killSwitch.halted()
   if (halt !== null) return `Stop working: everything was ${clean(haltedBy(halt))}. A person lifts it.`
   if (status !== 'paused') return null
-  return `${clean(name)} is paused${reason === null ? '' : ` (${clean(reason)})`}: nothing can be claimed until it is resumed.`
+  const why = reasonBesides(status, reason)
+  return `${clean(name)} is paused${why === '' ? '' : ` (${clean(why)})`}: nothing can be claimed until it is resumed.`
 }

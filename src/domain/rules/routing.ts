@@ -42,6 +42,9 @@ export function recovery(draft: DecisionDraft, task: TaskState, mode: string | u
 /** Why a task that was let alone when its needs were opened again begins its next visit after all. */
 export const NEEDS_OPEN = 'a task that it needs runs again'
 
+/** How the reason begins of an attempt that was stopped because its task was opened again. */
+export const OPENED_AGAIN = 'it will run again'
+
 /** The first target that has had all its visits, if going there would be one too many. */
 export function exhausted(source: TaskState, to: readonly TaskState[]): { target: TaskName; visits: number } | null {
   for (const target of to) {
@@ -91,7 +94,7 @@ export function reopen(
       task: task.definition.id,
       visit: task.visit,
       attempt: task.attempt,
-      reason: `it will run again: ${reason}`,
+      reason: `${OPENED_AGAIN}: ${reason}`,
       byUs: true,
       ...goneBackIn(task),
     })

@@ -4,7 +4,7 @@
 
 import { next, plainStep, type Step, type Wording, wordHint } from '../../domain/hint.ts'
 import type { Millis } from '../../domain/id.ts'
-import { numberOf } from '../../domain/phrases.ts'
+import { numberOf, reasonBesides } from '../../domain/phrases.ts'
 import type { CommandLine, Criterion } from '../../domain/plan.ts'
 import { planWord, type TaskStatus } from '../../domain/status.ts'
 import { type HandedTask, type Handoff, isLeftOpen } from '../../domain/views/handoff.ts'
@@ -204,7 +204,8 @@ function statusLine({ name, status, reason, tasks, startedAt, endedAt }: Handoff
   for (const { status: each } of tasks) counts.set(each, (counts.get(each) ?? 0) + 1)
   const told = Array.from(counts, ([each, number]) => `${number} ${each}`).join(', ')
   const took = startedAt === null || endedAt === null ? '' : ` in ${duration(endedAt - startedAt)}`
-  const why = reason === null || reason === '' || status === 'completed' ? '' : ` (${text(reason)})`
+  const said = status === 'completed' ? '' : reasonBesides(status, reason)
+  const why = said === '' ? '' : ` (${text(said)})`
   return `Plan ${code(name)}: **${planWord(status)}**${took}${why}. ${tasks.length === 0 ? 'It has no tasks yet' : `${count(tasks.length, 'task')}: ${told}`}.`
 }
 

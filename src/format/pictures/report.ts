@@ -1,6 +1,7 @@
 // A plan as one HTML file that opens from disk: how it went, its graph, tasks, decisions, changes and costs. No script, no address, no
 // font of its own, and a policy in the file that allows nothing but its styles; every word of a plan is escaped.
 
+import { reasonBesides } from '../../domain/phrases.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import type { Handoff } from '../../domain/views/handoff.ts'
@@ -27,8 +28,9 @@ export function report({ definition, handoff, changes, tokens, cost }: ReportFac
   const { name, title, goal, status, reason, tasks } = handoff
   const statuses: Statuses = new Map(tasks.map(({ task, status }) => [task as string, status]))
   const done = tasks.filter(one => one.status === 'completed' || one.status === 'skipped').length
+  const why = reasonBesides(status, reason)
   const facts: readonly (readonly [string, string])[] = [
-    ['Status', reason === null ? status : `${status}: ${reason}`],
+    ['Status', why === '' ? status : `${status}: ${why}`],
     ['Tasks', `${done} of ${tasks.length} done`],
     ['Asked by', handoff.askedBy],
     ['Made', time(handoff.createdAt)],

@@ -1,6 +1,7 @@
 // The state of a plan as the text an agent is given, within a budget of tokens. What people and agents wrote stands in a fence, behind a
 // label of ours on every line, without control characters: it cannot pass for our own words. What does not fit is counted and named.
 
+import { reasonBesides } from '../../domain/phrases.ts'
 import type { Criterion, OutputSource } from '../../domain/plan.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { planWord, TASK_STATUSES } from '../../domain/status.ts'
@@ -135,9 +136,10 @@ function share(sections: readonly Section[], room: number): readonly number[] {
 
 function facts({ name, status, reason, revision, progress }: Prime): readonly string[] {
   const counts = TASK_STATUSES.filter(one => progress.counts[one] > 0).map(one => `${progress.counts[one]} ${one}`)
+  const why = reasonBesides(status, reason)
   return [
     `plan: ${label(name)} (revision ${revision}, ${planWord(status)})`,
-    ...(reason === null || reason === status ? [] : [field('why', reason, LINE_UNITS / 2)]),
+    ...(why === '' ? [] : [field('why', why, LINE_UNITS / 2)]),
     `progress: ${progress.done} of ${progress.total} tasks done${counts.length === 0 ? '' : ` (${counts.join(', ')})`}`,
   ]
 }

@@ -2,6 +2,7 @@
 // resume it.
 
 import type { PlanId } from '../../domain/id.ts'
+import { reasonBesides } from '../../domain/phrases.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { Summary } from '../../domain/views/summary.ts'
 import type { EngineInProcess, SubmitOptions, Submitted } from '../../engine/engine.ts'
@@ -39,7 +40,8 @@ async function pausedByOthers(engine: AgentEngine, summary: Summary): Promise<Re
     const paused = entries.findLast(({ events }) => events.some(({ type }) => type === 'plan.paused'))
     if (paused === undefined) continue
     if (paused.actor === engine.caller.actor || paused.actor === 'engine') return null
-    const message = `${paused.actor} paused the plan${summary.reason === null ? '' : `: ${summary.reason}`}`
+    const why = reasonBesides(summary.status, summary.reason)
+    const message = `${paused.actor} paused the plan${why === '' ? '' : `: ${why}`}`
     return refuse('not-allowed', message, 'ask them to resume it')
   }
   return null
