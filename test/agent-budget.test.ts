@@ -93,5 +93,5 @@ it('what the user wrote into the settings limits all calls of one visit; nobody 
   expect(account?.held).toEqual({})
   expect(questions).toEqual([])
   expect(status).toBe('paused')
-  expect(reason).toContain(`by your settings (${settingsFile}) 'agent' may use 1,000 tokens`)
+  expect(reason).toContain(`by your settings (${settingsFile}), 'agent' may use 1,000 tokens`)
 })

@@ -107,7 +107,7 @@ describe('the limits of the user', () => {
     expect(await here.drive(here.plan)).toMatchObject({ rest: 'paused' })
     const { questions, reason } = await here.state()
     expect(questions).toEqual([])
-    expect(reason).toContain(`by your settings (${here.settingsFile}) 'ask' may use 2 calls: 2 calls spent`)
+    expect(reason).toContain(`by your settings (${here.settingsFile}), 'ask' may use 2 calls: 2 calls spent`)
     expect(await here.engine.submit(here.plan, { type: 'resume' })).toMatchObject({ ok: true })
     expect(await here.drive(here.plan)).toMatchObject({ rest: 'paused' })
     expect(here.server.requests).toHaveLength(2)

@@ -115,7 +115,7 @@ test.skipIf(missing !== null)(
     expect(await start()).toMatchObject({ exit: 4 })
     expect(seen).toEqual([])
     const { data } = JSON.parse((await say(context => inbox(context, {}), true)).stdout)
-    expect(JSON.stringify(data.items[0])).toContain('so the limit of 100000 tokens cannot be kept')
+    expect(JSON.stringify(data.items[0])).toContain('so it cannot keep the limit of 100,000 tokens')
     const answered = await say(context => answerInbox(context, data.items[0].id, 'more=yes', {}))
     expect(answered).toMatchObject({ exit: 0 })
     const ended = await start()

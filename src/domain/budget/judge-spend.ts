@@ -15,6 +15,7 @@ import {
   type Shortfall,
   type Spend,
 } from './amounts.ts'
+import { keyText } from './budget-text.ts'
 import {
   type Account,
   accountOf,
@@ -161,8 +162,8 @@ function uncounted(state: Judging, task: TaskName): Judged | null {
     const { cost, tokens, calls } = budget
     const caps = [
       ...(cost === undefined ? [] : [`${cost.amount} ${cost.currency}`]),
-      ...(tokens === undefined ? [] : [`${tokens} tokens`]),
-      ...(calls === undefined ? [] : [`${calls} calls`]),
+      ...(tokens === undefined ? [] : [keyText('tokens', tokens)]),
+      ...(calls === undefined ? [] : [keyText('calls', calls)]),
     ]
     if (caps.length === 0) continue
     const reason = { type: 'price', cap: caps.join(', '), uncounted: true } as const
