@@ -8,7 +8,7 @@ const root = createRootRoute({
   component: Shell,
   notFoundComponent: () => (
     <main>
-      <Empty title="There is nothing at this address">
+      <Empty title="Page not found">
         <a className="button" href="/ui/">
           All plans
         </a>

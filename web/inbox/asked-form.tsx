@@ -88,7 +88,7 @@ function Control({
         <textarea
           className="field"
           rows={3}
-          placeholder="One in each line"
+          placeholder="One per line"
           value={Array.isArray(value) ? value.join('\n') : ''}
           onChange={event =>
             onChange(event.target.value === '' ? undefined : event.target.value.split('\n').filter(line => line !== ''))

@@ -38,18 +38,18 @@ const ANSWERS: {
   accept: { word: 'Accept', key: 'a', isMain: true },
   answer: { word: 'Answer', isMain: true },
   choose: { word: 'Choose', isMain: true },
-  done: { word: 'It is done', key: 'd', isMain: true },
-  claim: { word: 'Claim it', key: 'c', isMain: true },
+  done: { word: 'Done', key: 'd', isMain: true },
+  claim: { word: 'Claim', key: 'c', isMain: true },
   again: { word: 'Try again', key: 't', isMain: true },
   'push-back': { word: 'Push back', key: 'b', needsWhy: true },
-  skip: { word: 'Skip it', key: 's', needsWhy: true },
-  fail: { word: 'It failed', needsWhy: true, isDanger: true },
+  skip: { word: 'Skip', key: 's', needsWhy: true },
+  fail: { word: 'Failed', needsWhy: true, isDanger: true },
   decline: { word: 'Decline', key: 'r', needsWhy: true },
   leave: { word: 'Leave it', needsWhy: true },
   reject: { word: 'Reject', key: 'r', isDanger: true },
   keep: { word: 'Keep the edits' },
-  take: { word: 'Take the earlier version' },
-  merge: { word: 'Merge both' },
+  take: { word: "Take the checkpoint's version" },
+  merge: { word: 'Merge both versions' },
 }
 
 export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly next: string | null }) {
@@ -208,7 +208,7 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
             className="field"
             rows={2}
             value={why}
-            placeholder={lacksWhy ? 'Say what is to be changed, or why' : `Comment (${commentWanted(item)})`}
+            placeholder={lacksWhy ? 'Say what to change, or why' : `Comment (${commentWanted(item)})`}
             aria-invalid={lacksWhy && why.trim() === ''}
             onKeyDown={event => {
               // Keys that answer work again.
@@ -219,7 +219,7 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
         </label>
         {said.size > 0 && <p className="dim">{count(said.size, 'comment')} on lines, sent with your answer</p>}
         <div className="answers">
-          {item.answers.length === 0 && <p className="dim">You may look at this, not answer it.</p>}
+          {item.answers.length === 0 && <p className="dim">You can see this, but not answer it.</p>}
           {item.answers.map(({ answer, means }) => {
             const known = ANSWERS[answer] ?? { word: answer }
             const lacksOption = answer === 'choose' && isChoosing && option === null
@@ -278,7 +278,7 @@ function EditOf({
       plan={plan}
       revision={revision}
       title={`Approve ${task} with edits`}
-      yes="Approve it so"
+      yes="Approve with these edits"
       onClose={onClose}
       onDone={async document => {
         await approveWithEdits(plan, task, { document, ...hash, ...rationale })
@@ -341,7 +341,7 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
         </p>
       )
     case 'consent':
-      return <p className="asked-text">It does not start before somebody agrees: {asks.why}.</p>
+      return <p className="asked-text">It needs approval before it starts: {asks.why}.</p>
     case 'recovery':
     case 'replan':
       return (
@@ -357,20 +357,20 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
     case 'unknown-outcome':
       return (
         <p className="asked-text">
-          Nobody knows whether it happened: {asks.evidence.reason}. Look, and say what you found.
+          It is not known whether this happened: {asks.evidence.reason}. Check, then say what you found.
         </p>
       )
     case 'verdict':
       return (
         <section>
-          <h3>Do these hold?</h3>
+          <h3>Are these met?</h3>
           <Verdicts lines={asks.criteria.map(text => ({ text, how: null, verdict: null }))} />
         </section>
       )
     case 'edits':
       return (
         <section>
-          <h3>Somebody edited files that would be reverted</h3>
+          <h3>Files that would be reverted were edited</h3>
           <ul className="files">
             {asks.paths.map(path => (
               <li key={path}>
@@ -431,7 +431,7 @@ function Shown({ item, comments }: { readonly item: InboxEntry; readonly comment
   const consent = data?.consent ?? null
   return (
     <>
-      {data?.hidden === true && <p className="dim">What exactly runs is shown to those who may decide.</p>}
+      {data?.hidden === true && <p className="dim">Only people who may decide see what exactly runs.</p>}
       <ConsentShown
         shown={consent?.shown ?? null}
         releases={releases}
@@ -440,7 +440,7 @@ function Shown({ item, comments }: { readonly item: InboxEntry; readonly comment
       />
       {consent !== null && (
         <details className="consent-words">
-          <summary>All of it in words, as in a terminal</summary>
+          <summary>Full text, as in a terminal</summary>
           <pre className="block">
             {consent.lines.map((line, at) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: lines are in order.
@@ -466,7 +466,7 @@ function Left({ item: { evidence, name } }: { readonly item: InboxEntry }) {
   if (evidence.length === 0) return null
   return (
     <section>
-      <h3>What came before</h3>
+      <h3>Tasks before it</h3>
       <ul className="files">
         {evidence.map(({ task, status, paths, message, exit }) => (
           <li key={task}>

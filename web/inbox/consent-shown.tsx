@@ -56,7 +56,7 @@ export function ConsentShown({
       )}
       <Reviewed isReviewed={reviewed !== null} changes={changes} comments={comments} />
       <ReleasesShown releases={releases} named={new Set([...tasks.map(({ task }) => task as string), ...later])} />
-      {later.length > 0 && <p className="dim">Needs an approval of its own later: {later.join(', ')}</p>}
+      {later.length > 0 && <p className="dim">Needs its own approval later: {later.join(', ')}</p>}
       <AuthorWords words={words} />
     </>
   )
@@ -85,7 +85,7 @@ function TaskShown({ task, waits }: { readonly task: ShownTask; readonly waits: 
     ...(program === null ? [] : [['Program', program] as const]),
     ...(write === null ? [] : [['May write', write.join(', ') || 'nothing'] as const]),
     ...(network === null ? [] : [['Reaches', network.join(', ') || 'no network'] as const]),
-    ...(hosts.length === 0 ? [] : [['Names hosts', hosts.join(', ')] as const]),
+    ...(hosts.length === 0 ? [] : [['Hosts', hosts.join(', ')] as const]),
     ...Object.entries(remotes).map(([name, url]) => [`Remote ${name}`, url] as const),
     ...files.map(({ path, bytes, sha256 }) => [`File ${path}`, `${bytes} bytes, ${sha256.slice(0, 12)}`] as const),
     ...Object.entries(values).map(([name, value]) => [name, value] as const),
@@ -98,7 +98,7 @@ function TaskShown({ task, waits }: { readonly task: ShownTask; readonly waits: 
         <span className="dim">effect {effect}</span>
         {impact !== null && <span className="impact">{IMPACT_WORDS[impact]}</span>}
       </h4>
-      {waits.length > 0 && <p className="dim">It also waits for {waits.join(', ')}.</p>}
+      {waits.length > 0 && <p className="dim">It is also waiting for {waits.join(', ')}.</p>}
       {open !== null && <p className="impact">Not all of it is known yet ({open}); you are asked again when it is.</p>}
       {does.type === 'argv' && <Argv argv={does.argv} />}
       {does.type === 'script' && <pre className="block">{does.script}</pre>}
@@ -131,7 +131,7 @@ function TaskShown({ task, waits }: { readonly task: ShownTask; readonly waits: 
       {Object.keys(inputs).length > 0 && <pre className="block">{JSON.stringify(inputs, null, 2)}</pre>}
       {besides.length > 0 && (
         <>
-          <p className="dim">Besides, these are run for it:</p>
+          <p className="dim">These commands also run:</p>
           {besides.map(text => (
             <pre key={text} className="block">
               {text}
@@ -194,7 +194,7 @@ function ReleasesShown({
   if (begins.length === 0 && waits.length === 0 && releases.more === 0) return null
   return (
     <section>
-      <h3>What it releases</h3>
+      <h3>What can start then</h3>
       <ul className="files">
         {begins.map(task => (
           <li key={task}>

@@ -26,7 +26,7 @@ export default function InboxPage() {
     <main className={id === undefined ? 'inbox-list-only' : 'inbox-item-only'}>
       <header className="top">
         {id !== undefined && (
-          <Link to="/inbox" className="icon-button narrow" aria-label="All that waits">
+          <Link to="/inbox" className="icon-button narrow" aria-label="Back to the inbox">
             <ChevronLeft size={18} aria-hidden="true" />
           </Link>
         )}
@@ -39,11 +39,8 @@ export default function InboxPage() {
       {error !== null && data === undefined && <Trouble error={error} />}
       {data === undefined && error === null && <Skeleton height={60} />}
       {isNone && id === undefined && (
-        <Empty title="Nothing waits for you" sign={<Inbox size={40} strokeWidth={1.4} aria-hidden="true" />}>
-          <p>
-            When a plan comes to a gate, asks a question or does not know how to go on, it is here. This page shows it
-            at once.
-          </p>
+        <Empty title="Your inbox is empty" sign={<Inbox size={40} strokeWidth={1.4} aria-hidden="true" />}>
+          <p>When a plan needs an approval, asks a question or cannot continue, it appears here at once.</p>
           <Link to="/" className="button">
             All plans
           </Link>
@@ -52,7 +49,7 @@ export default function InboxPage() {
       {data !== undefined && (!isNone || id !== undefined) && (
         <div className="inbox">
           {!isNone && (
-            <nav className="inbox-list" aria-label="What waits">
+            <nav className="inbox-list" aria-label="Inbox items">
               <ul>
                 {data.map(item => (
                   <Row key={item.id} item={item} isOpen={item === open} />
@@ -62,10 +59,10 @@ export default function InboxPage() {
           )}
           <div className="inbox-item">
             {open === undefined ? (
-              <Empty title="This waits no longer">
-                <p>Somebody answered it, or the plan went on without it.</p>
+              <Empty title="No longer in the inbox">
+                <p>Somebody answered it, or the plan continued without it.</p>
                 <Link to="/inbox" className="button">
-                  What waits now
+                  Back to the inbox
                 </Link>
               </Empty>
             ) : (

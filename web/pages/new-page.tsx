@@ -53,7 +53,7 @@ export default function NewPage() {
             </Link>
           ))}
         </nav>
-        {!operate && <p className="dim">You may look at plans here, not make them.</p>}
+        {!operate && <p className="dim">You can see plans here, but not create them.</p>}
         {from === 'goal' ? <FromGoal /> : from === 'template' ? <FromTemplate /> : <FromText />}
       </div>
     </main>
@@ -220,7 +220,7 @@ function TemplateForm({ name }: { readonly name: string }) {
       {refused !== null && <Trouble error={refused} />}
       <div className="new-acts">
         <button type="submit" className="button main" disabled={busy}>
-          Make the plan
+          Create the plan
         </button>
         <Link to="/new" search={{ from: 'template' }} className="button quiet">
           Another template
@@ -306,7 +306,7 @@ function FromText() {
       </div>
       <div className="new-acts">
         <button type="submit" className="button main" disabled={busy || text.trim() === ''}>
-          Make the plan
+          Create the plan
         </button>
       </div>
     </form>

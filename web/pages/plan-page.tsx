@@ -60,7 +60,7 @@ export default function PlanPage() {
       <main>
         <Empty title="There is no such plan">
           <p>
-            No plan is called <code>{name}</code> here, or it is not yours to see.
+            There is no plan named <code>{name}</code>, or you may not see it.
           </p>
           <Link to="/" className="button">
             All plans
@@ -159,7 +159,12 @@ function PlanShown({ name, plan }: { readonly name: string; readonly plan: LiveP
               <button type="button" aria-label="Larger" onClick={() => graph.current?.zoomBy(1.25)}>
                 <Plus size={14} aria-hidden="true" />
               </button>
-              <button type="button" aria-label="Show all (f)" title="Show all (f)" onClick={() => graph.current?.fit()}>
+              <button
+                type="button"
+                aria-label="Fit to screen (f)"
+                title="Fit to screen (f)"
+                onClick={() => graph.current?.fit()}
+              >
                 <Maximize size={13} aria-hidden="true" />
               </button>
             </fieldset>
@@ -237,7 +242,7 @@ function Head({ plan }: { readonly plan: LivePlan }) {
       <div className="facts">
         <span className={`pill ${shown === 'blocked' ? 'waiting' : shown}`}>
           <Glyph sign={signOfPlan(shown)} />
-          {head.rollingBack ? 'Going back' : planWord(shown)}
+          {head.rollingBack ? 'Rolling back' : planWord(shown)}
         </span>
         <Ribbon tasks={tasks} max={60} />
         <span className="num">
@@ -255,7 +260,7 @@ function Head({ plan }: { readonly plan: LivePlan }) {
       </span>
       <button type="button" className="find wide" onClick={openPalette}>
         <Search size={14} aria-hidden="true" />
-        Find or do
+        Search or run
         <kbd>{withKey('K')}</kbd>
       </button>
       <PlanVerbs plan={plan} />

@@ -18,7 +18,7 @@ import { ago, clock, count, dollars, planWord } from '../parts/words.ts'
 import type { PlansSearch } from '../router.tsx'
 
 const GROUPS: readonly { readonly title: string; readonly has: (status: string, waits: number) => boolean }[] = [
-  { title: 'Waits for you', has: (status, waits) => status === 'blocked' || (waits > 0 && !ENDED.has(status)) },
+  { title: 'Waiting for you', has: (status, waits) => status === 'blocked' || (waits > 0 && !ENDED.has(status)) },
   { title: 'Failed', has: status => status === 'failed' },
   { title: 'Active', has: status => status === 'active' },
   { title: 'Paused', has: status => status === 'paused' },
@@ -40,7 +40,7 @@ const STATUSES: { readonly [filter in Exclude<Filter, 'waiting'>]: readonly Plan
 }
 /** So many more are shown at a time. */
 const MORE = 200
-const SORT_WORDS: { readonly [sort: string]: string } = { updated: 'Changed last', name: 'Name', cost: 'Cost' }
+const SORT_WORDS: { readonly [sort: string]: string } = { updated: 'Last changed', name: 'Name', cost: 'Cost' }
 const SINCE_WORDS: { readonly [since: string]: string } = { day: 'Last day', week: 'Last week', month: 'Last month' }
 const DAYS: { readonly [since: string]: number } = { day: 1, week: 7, month: 30 }
 const DAY = 86_400_000
@@ -153,7 +153,7 @@ export default function PlansPage() {
         </Link>
       </header>
       <AwayBar />
-      <fieldset className="filters" aria-label="Filter by state">
+      <fieldset className="filters" aria-label="Filter by status">
         {FILTERS.map(filter => {
           const n = number(filter)
           if (n === 0 && status !== filter) return null
@@ -171,7 +171,7 @@ export default function PlansPage() {
                 })
               }
             >
-              {filter === 'waiting' ? 'Waits for you' : planWord(filter)} <b>{n.toLocaleString('en')}</b>
+              {filter === 'waiting' ? 'Waiting for you' : planWord(filter)} <b>{n.toLocaleString('en')}</b>
             </button>
           )
         })}
@@ -205,8 +205,8 @@ export default function PlansPage() {
           </Empty>
         )}
         {data !== undefined && (data.length > 0 || !isAll) && shown.length === 0 && (
-          <Empty title="No plan fits">
-            <p>{q === '' ? 'No plan is in this state.' : `No plan has "${q}" in its name, title or goal.`}</p>
+          <Empty title="No matching plans">
+            <p>{q === '' ? 'No plan has this status.' : `No plan has "${q}" in its name, title or goal.`}</p>
             <Link to="/" search={{}} className="button">
               Show all
             </Link>
@@ -288,7 +288,7 @@ function Row({ row, waits }: { readonly row: PlanRow; readonly waits: number }) 
       <Link to="/plans/$plan" params={{ plan: row.name }}>
         <Glyph
           sign={isWaiting ? 'plan-blocked' : isIdle ? 'ready' : signOfPlan(status)}
-          label={isIdle ? 'Nothing runs' : planWord(status)}
+          label={isIdle ? 'Idle' : planWord(status)}
         />
         <span className="plan-name">
           <b className="mono">{row.name}</b>

@@ -9,13 +9,13 @@ import { toast } from './toasts.tsx'
 export const commandOf = (...words: readonly string[]): string => ['planfold', ...words.map(shellQuoted)].join(' ')
 
 export const copyCommand = (command: string): void =>
-  void navigator.clipboard.writeText(command).then(() => toast('The command is copied'))
+  void navigator.clipboard.writeText(command).then(() => toast('Command copied'))
 
 export function CommandLine({ command }: { readonly command: string }) {
   return (
     <div className="command-line">
       <code className="code">{shownText(command)}</code>
-      <button type="button" className="icon-button" aria-label="Copy the command" onClick={() => copyCommand(command)}>
+      <button type="button" className="icon-button" aria-label="Copy command" onClick={() => copyCommand(command)}>
         <Copy size={14} aria-hidden="true" />
       </button>
     </div>

@@ -33,7 +33,7 @@ export function useDiffMode(): readonly [Mode, (mode: Mode) => void] {
 
 export function DiffModes({ mode, onMode }: { readonly mode: Mode; readonly onMode: (mode: Mode) => void }) {
   return (
-    <fieldset className="diff-modes" aria-label="How changes are shown">
+    <fieldset className="diff-modes" aria-label="Diff view">
       <button type="button" aria-pressed={mode === 'inline'} onClick={() => onMode('inline')} title="Line by line">
         <Rows2 size={13} aria-hidden="true" />
         <span>Inline</span>
@@ -210,7 +210,7 @@ function CommentRow({ line, path, comments, open, width }: Commented & { readonl
           // biome-ignore lint/a11y/noAutofocus: somebody just asked for it.
           autoFocus={open === place}
           aria-label={`What is to be changed in ${place}`}
-          placeholder="What is to be changed here?"
+          placeholder="What should change here?"
           value={said ?? ''}
           onChange={event => comments.say(place, event.target.value === '' ? null : event.target.value)}
         />

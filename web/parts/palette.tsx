@@ -1,4 +1,4 @@
-// Find or do: plans, tasks and every verb, with the command that does the same in a terminal.
+// Search or run: plans, tasks and every verb, with the command that does the same in a terminal.
 
 import '../styles/palette.css'
 import { useQuery } from '@tanstack/react-query'
@@ -57,15 +57,15 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
     onClose()
   }
   return (
-    <dialog ref={dialog} className="palette" aria-label="Find or do" onClose={onClose}>
+    <dialog ref={dialog} className="palette" aria-label="Search or run" onClose={onClose}>
       <input
         className="palette-field"
         role="combobox"
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={chosen === undefined ? undefined : `palette-${chosen.id}`}
-        aria-label="Find or do"
-        placeholder="Find a plan or task, or do something"
+        aria-label="Search or run"
+        placeholder="Search plans and tasks, or run a command"
         autoFocus
         value={text}
         onChange={event => {
@@ -102,7 +102,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
             {item.command !== undefined && <code>{shownText(item.command)}</code>}
           </div>
         ))}
-        {found.length === 0 && <p className="palette-none">Nothing fits</p>}
+        {found.length === 0 && <p className="palette-none">No results</p>}
       </div>
       <footer>
         <span>
@@ -170,7 +170,7 @@ function useItems(): readonly Item[] {
               command: commandOf('retry', name, task.name),
               run: () => void attempt(() => orderTask(name, task.name, 'retry'), `${task.name} runs again`),
             })
-        here.push(verb('Go on with', 'execute', 'resume'))
+        here.push(verb('Resume', 'execute', 'resume'))
       }
       if (status === 'draft') here.push(verb('Run', 'execute', 'resume'))
       if (status === 'active' || status === 'blocked') here.push(verb('Pause', 'pause', 'pause'))
@@ -211,7 +211,7 @@ function useItems(): readonly Item[] {
       })),
       ...here,
       { id: 'plans', text: 'All plans', command: 'planfold list', run: go('/') },
-      { id: 'inbox', text: 'What waits for you', command: 'planfold inbox', run: go('/inbox') },
+      { id: 'inbox', text: 'Inbox', command: 'planfold inbox', run: go('/inbox') },
       {
         id: 'goal',
         text: 'New plan from a goal',
@@ -225,7 +225,7 @@ function useItems(): readonly Item[] {
         run: go('/new', { from: 'template' }),
       },
       { id: 'text', text: 'New plan from text', command: 'planfold run plan.yaml', run: go('/new', { from: 'text' }) },
-      { id: 'theme', text: 'Light or dark', run: turnTheme },
+      { id: 'theme', text: 'Light or dark theme', run: turnTheme },
       { id: 'api', text: 'The API', run: () => void open('/docs') },
       ...(all ?? []).map(row => ({
         id: `plan-${row.id}`,

@@ -26,7 +26,7 @@ export function Shell() {
   if (who.error !== null && who.data === undefined)
     return (
       <main>
-        <Empty title="The service does not answer">
+        <Empty title="The server does not respond">
           <Trouble error={who.error} />
           <button type="button" className="button" onClick={() => void who.refetch()}>
             Try again
@@ -58,7 +58,7 @@ function Rail({ name }: { readonly name: string }) {
       <Link to="/" activeOptions={{ exact: true }} aria-label="Plans" title="Plans (g p)">
         <FolderClosed size={17} aria-hidden="true" />
       </Link>
-      <Link to="/inbox" aria-label={`Inbox, ${waiting} waiting`} title="What waits for you (g i)">
+      <Link to="/inbox" aria-label={`Inbox, ${waiting} waiting`} title="Inbox (g i)">
         <Inbox size={17} aria-hidden="true" />
         {waiting > 0 && <span className="badge">{waiting > 99 ? '99+' : waiting}</span>}
       </Link>
@@ -66,10 +66,10 @@ function Rail({ name }: { readonly name: string }) {
         <Plus size={18} aria-hidden="true" />
       </Link>
       <span className="space" />
-      <button type="button" aria-label="Commands" title={`Find or do (${withKey('K')})`} onClick={openPalette}>
+      <button type="button" aria-label="Commands" title={`Search or run (${withKey('K')})`} onClick={openPalette}>
         <Command size={16} aria-hidden="true" />
       </button>
-      <button type="button" aria-label="Light or dark" title="Light or dark (t)" onClick={turnTheme}>
+      <button type="button" aria-label="Light or dark theme" title="Light or dark theme (t)" onClick={turnTheme}>
         <Sun size={17} aria-hidden="true" />
       </button>
       <span className="me" title={name} role="img" aria-label={`Signed in as ${name}`}>

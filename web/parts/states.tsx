@@ -57,12 +57,12 @@ export function Trouble({ error }: { readonly error: unknown }) {
 export function Broken({ error }: { readonly error: unknown }) {
   return (
     <main>
-      <Empty title="This place cannot be shown">
+      <Empty title="This page cannot be shown">
         <Trouble error={error} />
-        <p>Your plans are not touched by this. After an upgrade of Planfold, loading the page again is enough.</p>
+        <p>Your plans are not affected. If Planfold was upgraded, reload the page.</p>
         <p>
           <button type="button" className="button" onClick={() => location.reload()}>
-            Load again
+            Reload
           </button>{' '}
           <a className="button" href="/ui/">
             All plans
@@ -77,7 +77,7 @@ export function LivePill() {
   const connection = useConnection()
   if (connection.is === 'live')
     return (
-      <span className="live" title="Everything on this page is current">
+      <span className="live" title="This page is up to date">
         <i />
         Live
       </span>
@@ -99,7 +99,7 @@ export function AwayBar() {
     <div className="away-bar" role="status">
       <Unplug size={15} aria-hidden="true" />
       <span>
-        The service does not answer. Last seen {timeOf(connection.lastSeen)}, trying again
+        The server does not respond. Last response {timeOf(connection.lastSeen)}, retrying
         {now - connection.lastSeen > 60_000 ? '; what you see may be old' : ''}.
       </span>
       <span className="space" />

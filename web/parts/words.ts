@@ -45,10 +45,10 @@ export const dollars = (usd: number): string => (usd < 0.01 && usd > 0 ? '<$0.01
 
 const STATUS_WORDS: { readonly [status: string]: string } = {
   draft: 'Draft',
-  active: 'Active',
-  ready: 'Waits to be claimed',
+  active: 'Running',
+  ready: 'Waiting to be claimed',
   paused: 'Paused',
-  blocked: 'Waits for you',
+  blocked: 'Waiting for you',
   completed: 'Completed',
   failed: 'Failed',
   cancelled: 'Cancelled',
@@ -68,11 +68,11 @@ const ASKS: { readonly [type: string]: string } = {
   'agent-question': 'asks a question',
   proposal: 'proposes a revision',
   work: 'is for you to do',
-  rollback: 'was stopped while going back',
+  rollback: 'was interrupted during a rollback',
 }
 export const asksWord = (type: string): string => ASKS[type] ?? 'waits'
 
-const LOOKS: { readonly [look: string]: string } = { retrying: 'to be tried again', lost: 'outcome unknown' }
+const LOOKS: { readonly [look: string]: string } = { retrying: 'will be retried', lost: 'outcome unknown' }
 export const lookWord = (look: string): string => LOOKS[look] ?? look
 
 export const count = (n: number, one: string, many = `${one}s`): string =>

@@ -41,7 +41,7 @@ export function ActionShown({ definition }: { readonly definition: TaskDefinitio
     case 'decide':
       return (
         <section>
-          <h3>Decides by</h3>
+          <h3>Expression</h3>
           <pre className="block">{action.expression}</pre>
         </section>
       )
@@ -51,16 +51,16 @@ export function ActionShown({ definition }: { readonly definition: TaskDefinitio
     }
     case 'db': {
       const request = dbRequest(action)
-      return request === null ? null : <Lines head="Asks the database" lines={dbLines(request)} />
+      return request === null ? null : <Lines head="Database" lines={dbLines(request)} />
     }
     case 'runner': {
       const request = runnerRequest(action)
-      return request === null ? null : <Lines head="Carried out by" lines={runnerLines(request)} />
+      return request === null ? null : <Lines head="Runner" lines={runnerLines(request)} />
     }
     default:
       return instruction === undefined ? null : (
         <section>
-          <h3>{action.type === 'model' ? 'Asks a model' : 'Instruction'}</h3>
+          <h3>{action.type === 'model' ? 'Prompt' : 'Instruction'}</h3>
           <p className="prose">{instruction}</p>
         </section>
       )

@@ -38,7 +38,7 @@ export function AgentWork({
     <>
       <p className="agent-spent">
         {isRepeated && 'Last attempt: '}
-        {spent !== null ? spendWords(spent) : isRunning ? 'Nothing spent yet' : 'It asked no model'}
+        {spent !== null ? spendWords(spent) : isRunning ? 'Nothing spent yet' : 'No model calls'}
       </p>
       {shown.map(block => (
         <BlockShown
@@ -51,7 +51,7 @@ export function AgentWork({
         />
       ))}
       {blocks.some(({ diff }) => diff.length > 0) && (
-        <p className="agent-hint">What was really written is under Changes.</p>
+        <p className="agent-hint">The files it wrote are under Changes.</p>
       )}
     </>
   )

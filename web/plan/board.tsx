@@ -11,7 +11,7 @@ const COLUMNS: readonly { readonly title: string; readonly looks: readonly Look[
   { title: 'To come', looks: ['pending', 'blocked'] },
   { title: 'Ready', looks: ['ready', 'retrying'] },
   { title: 'Running', looks: ['running'] },
-  { title: 'Waits for you', looks: ['waiting', 'lost'] },
+  { title: 'Waiting for you', looks: ['waiting', 'lost'] },
   { title: 'Failed', looks: ['failed', 'cancelled', 'abandoned'] },
   { title: 'Done', looks: ['completed', 'skipped'] },
 ]
@@ -34,7 +34,7 @@ export default function Board({
     if (element != null && now != null && element.scrollWidth > element.clientWidth)
       element.scrollLeft = now.offsetLeft - element.offsetLeft - 12
   }, [])
-  const first = ['Waits for you', 'Running', 'Failed'].find(title =>
+  const first = ['Waiting for you', 'Running', 'Failed'].find(title =>
     COLUMNS.some(column => column.title === title && plan.tasks.some(({ look }) => column.looks.includes(look))),
   )
   return (

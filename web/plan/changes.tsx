@@ -54,7 +54,7 @@ export function Changes({ plan, detail }: { readonly plan: string; readonly deta
     )
   return (
     <Empty title="No changes">
-      {detail.wrotePaths === null ? <p>Nobody looked at what it writes.</p> : <p>It changed no file.</p>}
+      {detail.wrotePaths === null ? <p>Its file changes were not tracked.</p> : <p>It changed no files.</p>}
     </Empty>
   )
 }

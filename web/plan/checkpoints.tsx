@@ -14,12 +14,12 @@ import { attempt } from '../parts/toasts.tsx'
 import { ago, count, dateOf } from '../parts/words.ts'
 
 const WHY: { readonly [why: string]: string } = {
-  after: 'when the task was done',
-  asked: 'somebody asked for it',
+  after: 'after a task',
+  asked: 'taken by hand',
   task: 'by a task',
-  every: 'regularly',
-  risky: 'before something risky',
-  ended: 'at the end',
+  every: 'at an interval',
+  risky: 'before a risky task',
+  ended: 'at the end of the plan',
 }
 
 export default function Checkpoints({ plan }: { readonly plan: LivePlan }) {
@@ -45,10 +45,7 @@ export default function Checkpoints({ plan }: { readonly plan: LivePlan }) {
   if (data === null || data.length === 0)
     return (
       <Empty title="No checkpoints yet" sign={<FlagTriangleRight size={36} strokeWidth={1.4} aria-hidden="true" />}>
-        <p>
-          When tasks are done, the plan can go back to where it stood after each of them. Take one yourself by the menu
-          above.
-        </p>
+        <p>Checkpoints are taken as tasks complete. You can also take one from the menu above.</p>
         <code className="code">planfold checkpoint {name}</code>
       </Empty>
     )
@@ -57,13 +54,13 @@ export default function Checkpoints({ plan }: { readonly plan: LivePlan }) {
       {operate && (
         <div className="checkpoints-acts">
           <p className="dim">
-            Going back changes files and opens tasks again. You see what would happen first, and can undo it.
+            A rollback reverts files and runs tasks again. You see a preview first, and you can undo it.
           </p>
           <span className="space" />
           {undo?.ok === true && (
             <button type="button" className="button" onClick={() => setBack({ undo: true })}>
               <Undo2 size={14} aria-hidden="true" />
-              Undo the last
+              Undo the last rollback
             </button>
           )}
         </div>
@@ -95,7 +92,7 @@ export default function Checkpoints({ plan }: { readonly plan: LivePlan }) {
               </button>
               {operate && (
                 <button type="button" className="button small" onClick={() => setBack({ to: one.name })}>
-                  Go back
+                  Roll back
                 </button>
               )}
             </div>
@@ -123,13 +120,12 @@ function Difference({
   })
   if (error !== null) return <Trouble error={error} />
   if (data === undefined) return <Skeleton height={40} />
-  if (data === null || !data.ok) return <p className="dim">{data === null ? 'It is gone.' : data.refusal.message}</p>
+  if (data === null || !data.ok)
+    return <p className="dim">{data === null ? 'This checkpoint is gone.' : data.refusal.message}</p>
   return (
     <div className="difference">
       <p className="dim">
-        {data.changes.length === 0
-          ? 'Files are as they were there.'
-          : `${count(data.changes.length, 'file')} changed since`}
+        {data.changes.length === 0 ? 'No files changed since.' : `${count(data.changes.length, 'file')} changed since`}
         {data.basis === 'written' && data.changes.length > 0 ? '; only what the plan wrote is known' : ''}
       </p>
       <ul className="files">
@@ -147,11 +143,11 @@ function Difference({
 }
 
 const WILL: { readonly [will: string]: string } = {
-  restore: 'comes back as it was',
-  create: 'comes back',
+  restore: 'is restored',
+  create: 'is restored',
   delete: 'is removed',
-  chmod: 'gets its mode back',
-  leave: 'stays as it is',
+  chmod: 'gets its earlier mode',
+  leave: 'is not changed',
 }
 
 function BackDialog({
@@ -180,7 +176,7 @@ function BackDialog({
     const how = every === null ? {} : { every }
     const isDone = await attempt(
       () => order(plan, (isUndo ? { type: 'undo', ...how } : { type: 'rollback', to: back.to, ...how }) as never),
-      isUndo ? 'It is undone' : 'The plan goes back',
+      isUndo ? 'Rollback undone' : 'Rolling back',
     )
     setBusy(false)
     if (isDone) onClose()
@@ -193,7 +189,7 @@ function BackDialog({
             'Undo the last rollback'
           ) : (
             <>
-              Go back to <code>{back.to}</code>
+              Roll back to <code>{back.to}</code>
             </>
           )}
         </h2>
@@ -217,21 +213,21 @@ function BackDialog({
             </ul>
             {data.resets.length > 0 && (
               <p>
-                Open again: <span className="mono">{data.resets.map(({ task }) => task).join(', ')}</span>
+                Will run again: <span className="mono">{data.resets.map(({ task }) => task).join(', ')}</span>
               </p>
             )}
             {data.compensate.length > 0 && (
               <p>
-                Compensated: <span className="mono">{data.compensate.join(', ')}</span>
+                Will be undone by their undo steps: <span className="mono">{data.compensate.join(', ')}</span>
               </p>
             )}
             {data.decisionsLost.length > 0 && (
-              <p>Asked again: {data.decisionsLost.map(({ task }) => task).join(', ')}</p>
+              <p>Will be asked again: {data.decisionsLost.map(({ task }) => task).join(', ')}</p>
             )}
             {data.stays.length > 0 && (
               <div className="trouble">
                 <div>
-                  <p>This happened outside and stays:</p>
+                  <p>These external effects remain:</p>
                   <ul>
                     {data.stays.map(({ task, why }) => (
                       <li key={task}>
@@ -244,12 +240,12 @@ function BackDialog({
             )}
             {conflicts.length > 0 && (
               <fieldset className="options">
-                <legend>Somebody worked on {count(conflicts.length, 'file')} since</legend>
+                <legend>{count(conflicts.length, 'file')} edited since</legend>
                 {(
                   [
-                    ['keep', 'Keep them as they are now'],
-                    ['take', 'Take the version of the checkpoint; the other is backed up'],
-                    ['merge', 'Merge both'],
+                    ['keep', 'Keep the current version'],
+                    ['take', "Take the checkpoint's version; the current one is backed up"],
+                    ['merge', 'Merge both versions'],
                   ] as const
                 ).map(([value, word]) => (
                   <label key={value} className={every === value ? 'option on' : 'option'}>
@@ -271,7 +267,7 @@ function BackDialog({
             disabled={busy || data?.ok !== true || (conflicts.length > 0 && every === null)}
             onClick={() => void go()}
           >
-            {isUndo ? 'Undo' : 'Go back'}
+            {isUndo ? 'Undo' : 'Roll back'}
           </button>
         </div>
       </div>

@@ -15,7 +15,7 @@ export function DraftShown({ draft }: { readonly draft: DraftWords }) {
       ['Done when', draft.done],
       ['Assumed', draft.assumptions],
       ['Risks', draft.risks],
-      ['Drafted again after', draft.comments.map(commentText)],
+      ['Redrafted after', draft.comments.map(commentText)],
       ['Estimate', draft.estimateMs === 0 ? [] : [`${span(draft.estimateMs)}, one task after the other`]],
     ] as const
   ).filter(([, lines]) => lines.length > 0)

@@ -81,7 +81,7 @@ function Editor({
         />
         <div className="edit-plan-told" aria-live="polite">
           {rested === before ? (
-            <p className="dim">What would be different stands here while you write.</p>
+            <p className="dim">The difference appears here while you type.</p>
           ) : tried.error !== null ? (
             <Faults error={tried.error} />
           ) : tried.data === undefined ? (

@@ -60,15 +60,14 @@ export default function History({
     <section className="history" aria-label="History" tabIndex={0}>
       <div className="history-head">
         <p className="dim">
-          {count(version, 'entry', 'entries')}, the newest first. The event log is the only truth about a plan: nothing
-          in it changes.
+          {count(version, 'entry', 'entries')}, newest first. Entries are only added, never changed.
         </p>
         <span className="space" />
         {newer !== null && <PageLink name={name} before={newer > version ? undefined : newer} word="Newer" />}
       </div>
       {entry !== undefined && !isFound && (
         <p className="history-none" role="status">
-          There is no entry {entry}: the journal has {count(version, 'entry', 'entries')}.
+          There is no entry {entry}; the event log has {count(version, 'entry', 'entries')}.
         </p>
       )}
       {data.items.length === 0 ? (

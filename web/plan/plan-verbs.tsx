@@ -29,7 +29,7 @@ export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
     close()
     const said = await confirm({
       title: `Cancel ${name}?`,
-      text: 'The plan ends for good. What declares how it is undone is undone.',
+      text: 'The plan ends and cannot be resumed. The undo steps of its tasks run.',
       yes: 'Cancel the plan',
       isDanger: true,
       reason: 'Why (optional)',
@@ -44,14 +44,14 @@ export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
     close()
     const said = await confirm({
       title: 'Take a checkpoint',
-      text: 'All files are stored, so that you can come back to here.',
+      text: 'Stores all files, so that you can roll back to this point.',
       yes: 'Take it',
       reason: 'Name (optional)',
     })
     if (said !== null)
       await attempt(
         () => order(name, { type: 'checkpoint', ...(said.reason === '' ? {} : { name: said.reason }) } as never),
-        'The checkpoint is taken',
+        'Checkpoint taken',
       )
   }
   const isStopped = status === 'failed'
@@ -61,12 +61,12 @@ export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
         <button
           type="button"
           className="button main"
-          aria-label={isStopped ? 'Go on' : 'Run'}
+          aria-label={isStopped ? 'Resume' : 'Run'}
           disabled={isAway}
           onClick={() => void attempt(() => orderPlan(name, 'execute'))}
         >
           <Play size={14} aria-hidden="true" />
-          <span>{isStopped ? 'Go on' : 'Run'}</span>
+          <span>{isStopped ? 'Resume' : 'Run'}</span>
         </button>
       )}
       {operate && status === 'draft' && (
@@ -161,11 +161,11 @@ export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
             plan={name}
             revision={head.revision}
             title={`Edit ${name}`}
-            yes={status === 'draft' ? 'Keep it' : 'Make it the next revision'}
+            yes={status === 'draft' ? 'Keep it' : 'Save as the next revision'}
             onClose={() => setEditing(false)}
             onDone={async text => {
               await revise(name, text, 'edited on the page', head.revision)
-              toast('The plan is changed')
+              toast('Plan saved')
             }}
           />
         </Suspense>

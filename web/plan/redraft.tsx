@@ -42,7 +42,7 @@ export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; re
   const keep = ({ document, rationale, revision }: Drafted): Promise<void> =>
     doing(async () => {
       await revise(name, document, rationale, revision)
-      toast('The draft is changed')
+      toast('Draft updated')
       onClose()
     })
   return (
@@ -51,8 +51,8 @@ export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; re
         <h2 id="redraft-title">What should be different in {name}?</h2>
         {earlier.length > 0 && (
           <div className="redraft-before">
-            <p className="dim">Drafted again after:</p>
-            <ul aria-label="Drafted again after">
+            <p className="dim">Redrafted after:</p>
+            <ul aria-label="Redrafted after">
               {earlier.map((comment, at) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: they stay in their order.
                 <li key={at}>{commentText(comment)}</li>
@@ -95,7 +95,7 @@ export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; re
           </div>
           <div className="edit-plan-told" aria-live="polite">
             {drafted === null ? (
-              <p className="dim">The next draft stands here, as what it changes. You keep it, or leave the old one.</p>
+              <p className="dim">The next draft appears here as a diff. You keep it, or the one you have.</p>
             ) : (
               <>
                 <p>
@@ -115,11 +115,11 @@ export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; re
         {error !== null && <Trouble error={error} />}
         <div className="dialog-acts">
           <button type="button" className="button" onClick={onClose}>
-            Leave it as it is
+            Keep the old draft
           </button>
           {drafted?.changed === true ? (
             <button type="button" className="button main" disabled={busy} onClick={() => void keep(drafted)}>
-              Keep this draft
+              Keep the new draft
             </button>
           ) : (
             <button
@@ -128,7 +128,7 @@ export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; re
               disabled={busy || said.length === 0}
               onClick={() => void again()}
             >
-              {busy ? 'Drafting…' : 'Draft again'}
+              {busy ? 'Drafting…' : 'Redraft'}
             </button>
           )}
         </div>

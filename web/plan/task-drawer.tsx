@@ -62,7 +62,7 @@ export function TaskDrawer({ plan, name, task, waiting, isFolded, onClose, onOpe
         </header>
         <div className="drawer-scroll">
           <Empty title="There is no such task">
-            <p>It may have been taken out by a revision.</p>
+            <p>A revision may have removed it.</p>
           </Empty>
         </div>
       </aside>
@@ -157,7 +157,7 @@ function TaskVerbs({ plan, detail }: { readonly plan: string; readonly detail: T
   const retry = async (): Promise<void> => {
     const said = await confirm({
       title: `Run ${name} again?`,
-      text: 'It and everything that needs it are open again. What others did stays.',
+      text: 'This task and the tasks that need it run again. Other tasks are kept.',
       yes: 'Retry',
     })
     if (said !== null) await attempt(() => orderTask(plan, name, 'retry'), `${name} runs again`)
@@ -165,8 +165,8 @@ function TaskVerbs({ plan, detail }: { readonly plan: string; readonly detail: T
   const skip = async (): Promise<void> => {
     const said = await confirm({
       title: `Skip ${name}?`,
-      text: 'What needs it goes on without it.',
-      yes: 'Skip it',
+      text: 'Tasks that need it continue without it.',
+      yes: 'Skip',
       reason: 'Why',
       isReasonNeeded: true,
     })
@@ -280,7 +280,7 @@ function Overview({
       )}
       {detail.claimable && (
         <section>
-          <p>It waits for an agent or a person to claim it. In a terminal, with your name:</p>
+          <p>It is waiting for an agent or a person to claim it. In a terminal, with your name:</p>
           <CommandLine command={commandOf('claim', plan.head.name, view.name, '--as', me)} />
         </section>
       )}
@@ -313,7 +313,7 @@ function Overview({
       <Said title="Risks" lines={definition.risks ?? []} />
       {feedback.length > 0 && (
         <section>
-          <h3>Sent back with</h3>
+          <h3>Feedback</h3>
           {feedback.map(({ by, text }) => (
             <blockquote key={`${by}${text}`}>
               {text} <span className="dim">{by}</span>
@@ -428,7 +428,7 @@ function Attempts({
   const { data, error } = useTaskPage(plan, detail)
   if (error !== null) return <Trouble error={error} />
   if (data === undefined) return <Skeleton height={60} />
-  if (data.attempts.length === 0 && data.decisions.length === 0) return <Empty title="Not tried yet" />
+  if (data.attempts.length === 0 && data.decisions.length === 0) return <Empty title="No attempts yet" />
   return (
     <>
       <ul className="attempts">

@@ -26,7 +26,7 @@ export function WaitingStrip({ items }: { readonly items: readonly InboxEntry[] 
   }, [item, navigate])
   if (item === undefined) return null
   return (
-    <section className="strip" aria-label="Waits for you">
+    <section className="strip" aria-label="Waiting for you">
       <Glyph sign={item.asks.type === 'unknown-outcome' ? 'lost' : 'waiting'} size={18} />
       <div className="strip-what">
         <b className="mono">{item.task ?? item.name}</b>
