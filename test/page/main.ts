@@ -39,22 +39,22 @@ const PAGES: readonly {
 }[] = [
   { name: 'plans', path: '/ui/', ready: 'rename-total' },
   { name: 'graph', path: '/ui/plans/rename-total?view=graph&task=watch', ready: 'Try it under load' },
-  { name: 'board', path: '/ui/plans/rename-total?view=board', ready: 'Waits for you' },
+  { name: 'board', path: '/ui/plans/rename-total?view=board', ready: 'Waiting for you' },
   { name: 'outline', path: '/ui/plans/rename-total?view=outline', ready: 'Try it under load' },
   { name: 'task-overview', path: '/ui/plans/rename-total?task=money', ready: 'Criteria' },
   { name: 'task-changes', path: '/ui/plans/rename-total?task=callers&tab=changes', ready: 'src/cart.mjs' },
   { name: 'task-log', path: '/ui/plans/rename-total?task=watch&tab=log', ready: 'warm up' },
   { name: 'task-data', path: '/ui/plans/rename-total?task=money&tab=data', ready: 'Definition' },
   { name: 'task-attempts', path: '/ui/plans/rename-total?task=money&tab=attempts', ready: 'Attempt 1' },
-  { name: 'checkpoints', path: '/ui/plans/tidy-notes?view=checkpoints', ready: 'Go back' },
+  { name: 'checkpoints', path: '/ui/plans/tidy-notes?view=checkpoints', ready: 'Roll back' },
   { name: 'history', path: '/ui/plans/rename-total?view=history', ready: 'plan started' },
   { name: 'entry', path: '/ui/plans/nightly-build?entry=4', ready: 'the newest first' },
   {
     name: 'rollback',
     path: '/ui/plans/tidy-notes?view=checkpoints',
-    ready: 'Go back',
+    ready: 'Roll back',
     open: async page => {
-      await page.getByRole('button', { name: 'Go back' }).last().click()
+      await page.getByRole('button', { name: 'Roll back' }).last().click()
       await page.getByRole('dialog').getByText('notes/today.md').waitFor()
     },
   },
@@ -72,7 +72,7 @@ const PAGES: readonly {
     ready: 'rename-total',
     open: async page => {
       await page.keyboard.press('Control+k')
-      await page.getByRole('combobox', { name: 'Find or do' }).waitFor()
+      await page.getByRole('combobox', { name: 'Search or run' }).waitFor()
     },
   },
   { name: 'missing', path: '/ui/plans/nothing', ready: 'There is no such plan' },
@@ -89,7 +89,7 @@ const PICTURES: readonly {
   { name: 'plans', path: '/ui/', ready: 'rename-total' },
   { name: 'graph', path: '/ui/plans/rename-total?view=graph&task=watch', ready: 'Try it under load' },
   { name: 'graph-dark', path: '/ui/plans/rename-total?view=graph&task=money', ready: 'Criteria', theme: 'dark' },
-  { name: 'board', path: '/ui/plans/rename-total?view=board', ready: 'Waits for you' },
+  { name: 'board', path: '/ui/plans/rename-total?view=board', ready: 'Waiting for you' },
   { name: 'consent', path: 'look', ready: 'were changed' },
   { name: 'phone', path: '/ui/plans/rename-total?view=outline', ready: 'Try it under load', size: 'phone' },
   { name: 'report', path: 'report.html', ready: 'Graph' },
@@ -379,7 +379,7 @@ async function away(context: BrowserContext): Promise<void> {
   const { port } = service
   service.kill('SIGKILL')
   await service.ended
-  await page.getByText(/The service does not answer/).waitFor()
+  await page.getByText(/The server does not respond/).waitFor()
   await page.screenshot({ path: join(OUT, 'away-light-desk.png') })
   service = await serving(folder.folder, '--port', String(port))
   await page.getByText('Live', { exact: true }).waitFor()
