@@ -176,7 +176,7 @@ function BackDialog({
     const how = every === null ? {} : { every }
     const isDone = await attempt(
       () => order(plan, (isUndo ? { type: 'undo', ...how } : { type: 'rollback', to: back.to, ...how }) as never),
-      isUndo ? 'Rollback undone' : 'Rolling back',
+      isUndo ? 'Rollback undone' : 'Rollback started',
     )
     setBusy(false)
     if (isDone) onClose()
