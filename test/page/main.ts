@@ -48,7 +48,7 @@ const PAGES: readonly {
   { name: 'task-attempts', path: '/ui/plans/rename-total?task=money&tab=attempts', ready: 'Attempt 1' },
   { name: 'checkpoints', path: '/ui/plans/tidy-notes?view=checkpoints', ready: 'Roll back' },
   { name: 'history', path: '/ui/plans/rename-total?view=history', ready: 'plan started' },
-  { name: 'entry', path: '/ui/plans/nightly-build?entry=4', ready: 'the newest first' },
+  { name: 'entry', path: '/ui/plans/nightly-build?entry=4', ready: 'newest first' },
   {
     name: 'rollback',
     path: '/ui/plans/tidy-notes?view=checkpoints',
