@@ -128,7 +128,7 @@ function adoptedLines(
         ? 'worktree removed; its files are stored'
         : `worktree kept: ${escapeForTerminal(why ?? '')}`,
     ),
-    ...(end === null ? [] : [`  Undo: ${paint.bold(say(`undo ${into.name}`))}`]),
+    ...(end === null || end.changes === null ? [] : [`  Undo: ${paint.bold(say(`undo ${into.name}`))}`]),
   ]
 }
 
