@@ -46,6 +46,7 @@ describe('planfold adopt', () => {
     expect(asked.exit).toBe(3)
     expect(asked.stdout).toMatch(/^adopt the work of release-fork into release\n/)
     expect(asked.stdout).toMatch(/ {2}! change {3}out {2}also changed here since the fork was made\n/)
+    expect(asked.stdout).toMatch(/ {2}files {5}2 paths, 1 of them changed here as well, 30 already the same here\n/)
     expect(asked.stdout).toContain('+by hand')
     expect(asked.stdout).toContain('diff      what the fork changed since it was made')
     expect(asked.stdout).toContain('planfold adopt release-fork --merge out')

@@ -15,6 +15,7 @@ import { CliError, EXIT, refused } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { shownPath } from '../../text/path-text.ts'
+import { shareOf } from '../../text/rollback-preview.ts'
 import { patchFor, patchLines } from './checkpoints.ts'
 import { type ChoiceOptions, choicesOf, commandWriter } from './go-back.ts'
 
@@ -55,7 +56,7 @@ function adoptionLines({ paint }: Context, preview: Foreseen, choiceOf: ChoiceOf
   const open = preview.files.filter(({ path, conflict }) => conflict !== undefined && choiceOf(path) === null).length
   const counts = [
     ...(files.length > same.length ? [numberOf(files.length - same.length, 'path')] : []),
-    ...(open === 0 ? [] : [`${open} changed here as well`]),
+    ...(open === 0 ? [] : [`${shareOf(open, files.length - same.length)}changed here as well`]),
     ...(same.length === 0 ? [] : [`${same.length} already the same here`]),
   ]
   const told = files.filter(file => !same.includes(file))
