@@ -38,3 +38,16 @@ it.each([
   const listed = told.filter(line => /^ {2}[! ] restore /.test(line))
   expect(listed).toHaveLength(Number.parseInt(said, 10) || 0)
 })
+
+it('tasks that had ended go back to how they had ended: nothing is run', () => {
+  const resets = [
+    { task: 'e1', status: 'pending' },
+    { task: 'e2', status: 'completed' },
+    { task: 'rename', status: 'failed' },
+  ] as unknown as Foretold['resets']
+  expect(lines({ kind: 'undo', resets }).slice(2)).toEqual([
+    '  tasks     will run again: e1',
+    '  tasks     back to completed: e2',
+    '  tasks     back to failed: rename',
+  ])
+})

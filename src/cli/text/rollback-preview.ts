@@ -204,7 +204,7 @@ function taskLines(resets: readonly Reset[], filesOnly: boolean): readonly strin
     ...(open.length === 0 ? [] : [`will run again: ${open.join(', ')}`]),
     ...ended.map(status => {
       const tasks = resets.filter(each => each.status === status).map(({ task }) => task)
-      return `${status} again: ${tasks.join(', ')}`
+      return `back to ${status}: ${tasks.join(', ')}`
     }),
     ...(resets.length === 0 ? ['unchanged'] : []),
   ]
