@@ -67,6 +67,25 @@ describe('planfold adopt', () => {
     expect([await here.read('out'), existsSync(join(here.folder, 'level-9'))]).toEqual(['built\nhere too\n', false])
   })
 
+  it('where both versions do not merge, names the commands that choose one, and says why yours is kept', async () => {
+    await forked()
+    await here.write('level-9', 'mine\n')
+    const merged = await here.planfold('adopt', 'release-fork', '--merge', 'all')
+    expect(merged.exit).toBe(1)
+    expect(merged.stdout).toContain('worktree kept: 1 of its paths is not adopted yet')
+    expect(merged.stdout).toContain('kept      level-9: the edits do not merge cleanly')
+    expect(merged.stdout).toMatch(
+      /\nchoose:\n {2}planfold adopt release-fork --keep level-9\n.*\n {2}planfold adopt release-fork --take level-9\n.*\n$/,
+    )
+    const kept = await here.planfold('adopt', 'release-fork', '--keep', 'level-9')
+    expect(kept.exit).toBe(0)
+    expect(kept.stdout).toContain(
+      'kept      level-9: your version is kept, because both sides created it and you chose so',
+    )
+    expect(kept.stdout).not.toContain('choose:')
+    expect(await here.read('level-9')).toBe('mine\n')
+  })
+
   it('nothing unadopted is tidied away: prune --archive keeps the fork and the plan it came from until then', async () => {
     await forked()
     const prune = async (...more: string[]) => await here.json('prune', '--archive', '--before', '1ms', ...more)
