@@ -67,7 +67,10 @@ export interface Wrote {
   /** All files afterwards, when they were looked at. */
   readonly snapshot?: Sha256
   readonly git?: GitStanding
-  /** Of these: what somebody had changed since the visit before. Their versions stand in `changes`; at most a hundred are named. */
+  /**
+   * Of these: what somebody had changed since the visit before, or between two attempts of the first one. Their versions stand in
+   * `changes`; at most a hundred are named.
+   */
   readonly overwrote?: { readonly paths: readonly string[]; readonly more?: number }
 }
 

@@ -64,7 +64,7 @@ export interface KeptFile {
   readonly path: string
   /** When it was replaced. */
   readonly at: Millis
-  readonly by: 'retry' | 'rollback' | 'restore' | 'task'
+  readonly by: 'retry' | 'rollback' | 'adopt' | 'restore' | 'task'
   /** The task that was tried again. */
   readonly task: TaskName | null
   /** What stood there; null when there was nothing, because somebody had removed it. */

@@ -227,6 +227,19 @@ describe.each(['a folder', 'a repository'])('adopting a fork of %s', where => {
     expect(text('shared')).toBe('1\ntwo\n3\n4\n5\n6\n7\n')
   })
 
+  it('that changes nothing does not hide the adoption before it from undo, which takes back both', async () => {
+    const fork = await forked()
+    put('shared', '1\nZWEI\n3\n4\n5\n6\n7\n')
+    await adopted(fork, { every: 'merge' })
+    expect(await adopted(fork, { every: 'keep' })).toMatchObject({ end: { paths: 0 }, folder: 'removed' })
+    await undo()
+    expect([text('shared'), text('gone'), existsSync(path('d'))]).toEqual(['1\nZWEI\n3\n4\n5\n6\n7\n', 'one\n', false])
+    expect((await preview()).changes.map(({ path: each }) => each).toSorted()).toEqual(['d', 'd/new', 'gone', 'shared'])
+    await undo()
+    expect([existsSync(path('gone')), text('d/new')]).toEqual([false, 'new\n'])
+    expect((await preview()).status).toBe('adopted')
+  })
+
   it('finds what a person changed in the folder, and works when the folder is gone: the files were stored when the fork ended', async () => {
     const fork = await forked()
     expect((await eventTypes('plan-fork')).filter(type => type === 'checkpoint.taken')).toHaveLength(1)

@@ -71,7 +71,10 @@ async function settle(
   const left = await engine.ask({ type: 'adoption', plan: fork, into: into.plan })
   if (left?.ok !== true || left.changes.length > 0) {
     const paths = left?.ok === true ? left.changes.length : 0
-    const why = paths === 0 ? 'its files cannot be looked at' : `${paths} of its paths are not adopted yet`
+    const why =
+      paths === 0
+        ? 'its files cannot be looked at'
+        : `${paths} of its paths ${paths === 1 ? 'is' : 'are'} not adopted yet`
     return { status: 'adopted', into, end, folder: 'kept', why }
   }
   const { keepFolder, removeIgnored } = ask

@@ -46,6 +46,7 @@ describe('planfold adopt', () => {
     expect(asked.exit).toBe(3)
     expect(asked.stdout).toMatch(/^adopt the work of release-fork into release\n/)
     expect(asked.stdout).toMatch(/ {2}! change {3}out {2}also changed here since the fork was made\n/)
+    expect(asked.stdout).toMatch(/ {2}files {5}2 paths, 1 of them changed here as well, 30 already the same here\n/)
     expect(asked.stdout).toContain('+by hand')
     expect(asked.stdout).toContain('diff      what the fork changed since it was made')
     expect(asked.stdout).toContain('planfold adopt release-fork --merge out')
@@ -58,10 +59,31 @@ describe('planfold adopt', () => {
     expect([await here.read('out'), await here.read('level-9')]).toEqual(['built\nby hand\n', 'packed {"level":9}\n'])
     expect([existsSync(folder()), shell('git worktree list | wc -l')]).toEqual([false, '1'])
 
+    expect((await here.planfold('restore', 'release')).stdout).toMatch(/ {2}out {2}replaced .* by adopting a fork$/m)
+
     const undone = await here.planfold('undo', 'release')
     expect(undone.stdout).toMatch(/^undo the adoption of release-fork in release /)
     expect((await here.planfold('log', 'release')).stdout).toContain('undoing the adoption of release-fork')
     expect([await here.read('out'), existsSync(join(here.folder, 'level-9'))]).toEqual(['built\nhere too\n', false])
+  })
+
+  it('where both versions do not merge, names the commands that choose one, and says why yours is kept', async () => {
+    await forked()
+    await here.write('level-9', 'mine\n')
+    const merged = await here.planfold('adopt', 'release-fork', '--merge', 'all')
+    expect(merged.exit).toBe(1)
+    expect(merged.stdout).toContain('worktree kept: 1 of its paths is not adopted yet')
+    expect(merged.stdout).toContain('kept      level-9: the edits do not merge cleanly')
+    expect(merged.stdout).toMatch(
+      /\nchoose:\n {2}planfold adopt release-fork --keep level-9\n.*\n {2}planfold adopt release-fork --take level-9\n.*\n$/,
+    )
+    const kept = await here.planfold('adopt', 'release-fork', '--keep', 'level-9')
+    expect(kept.exit).toBe(0)
+    expect(kept.stdout).toContain(
+      'kept      level-9: your version is kept, because both sides created it and you chose so',
+    )
+    expect(kept.stdout).not.toContain('choose:')
+    expect(await here.read('level-9')).toBe('mine\n')
   })
 
   it('nothing unadopted is tidied away: prune --archive keeps the fork and the plan it came from until then', async () => {

@@ -33,8 +33,8 @@ ${more}tasks:
 `
 
 /** Runs until the part is written, then kills the process and its child, as a power cut would. */
-async function killedInTheMiddle(more?: string): Promise<void> {
-  await here.write('plan.yaml', plan(more))
+async function killedInTheMiddle(more?: string, text = plan(more)): Promise<void> {
+  await here.write('plan.yaml', text)
   const child = spawn(process.execPath, [MAIN, 'run', 'plan.yaml'], {
     cwd: here.folder,
     stdio: 'ignore',
@@ -101,6 +101,34 @@ describe('after a crash', () => {
     expect(await here.planfold('rollback', 'demo', '--to', '2', '--files-only')).toMatchObject({ exit: 0 })
     expect([file('src/mine.txt'), file('src/new.txt'), file('src/out.txt')]).toEqual(['one\nfix\n', 'new\n', 'base\n'])
   })
+
+  it.each([['keep'], ['take', '--keep', 'src/out.txt']])(
+    'an edit that was kept (%s) and that the next attempts write over is told, and one command away',
+    async (...choice) => {
+      const failsOnce = 'test -e failed || { touch failed; exit 75; }'
+      await killedInTheMiddle(
+        '',
+        plan()
+          .replace('echo part >>', 'echo part >')
+          .replace('echo done', `${failsOnce}; echo done`)
+          .replace('    run:', '    retry: { attempts: 3, backoff: 1ms }\n    run:'),
+      )
+      await pause(LATER_MS)
+      sh(here.folder, 'echo fix >> src/out.txt; touch go')
+      expect(await here.planfold('resume')).toMatchObject({ exit: 4 })
+      expect(await here.planfold('choose', 'demo', 'build', ...choice)).toMatchObject({ exit: 0 })
+      const resumed = await here.planfold('resume')
+      expect(resumed).toMatchObject({ exit: 0 })
+      expect(file('src/out.txt')).toBe('part\ndone\n')
+      // Each attempt that began with the edit wrote over it: the one that failed, and the one that went well.
+      const log = (await here.planfold('log', 'demo')).stdout
+      expect(log.match(/it overwrote edits of src\/out\.txt, which are backed up/g)).toHaveLength(2)
+      for (const said of [resumed, await here.planfold('status', 'demo')])
+        expect(said.stdout).toContain('planfold restore demo src/out.txt')
+      expect(await here.planfold('restore', 'demo', 'src/out.txt')).toMatchObject({ exit: 0 })
+      expect(file('src/out.txt')).toBe('part\nfix\n')
+    },
+  )
 
   it('with `edits: set-back` nothing waits; every version can be restored, also after a prune', async () => {
     await killedInTheMiddle('recovery: { edits: set-back }\n')

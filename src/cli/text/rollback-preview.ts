@@ -138,8 +138,8 @@ function fileLines({ paint }: Context, asked: Asked): readonly string[] {
   )
   const told = files.filter(file => !right.includes(file))
   const counts = [
-    ...(told.length > open.size ? [numberOf(told.length - open.size, 'path')] : []),
-    ...(open.size === 0 ? [] : [`${open.size} changed since, not by the plan`]),
+    ...(told.length === 0 ? [] : [numberOf(told.length, 'path')]),
+    ...(open.size === 0 ? [] : [`${shareOf(open.size, told.length)}changed since, not by the plan`]),
     ...(right.length === 0 ? [] : [`${right.length} already up to date`]),
   ]
   // What somebody has to choose about is told whole; of the rest, the first.
@@ -158,6 +158,10 @@ function fileLines({ paint }: Context, asked: Asked): readonly string[] {
     ...(plain.length > shown.size ? [`    … and ${plain.length - shown.size} more; --json names them all`] : []),
   ]
 }
+
+/** How many of the paths that were counted just before: nothing for the only one. */
+export const shareOf = (some: number, all: number): string =>
+  some < all ? `${some} of them ` : all === 1 ? '' : 'all of them '
 
 const SHOWN_MAX = 30
 
@@ -200,7 +204,7 @@ function taskLines(resets: readonly Reset[], filesOnly: boolean): readonly strin
     ...(open.length === 0 ? [] : [`will run again: ${open.join(', ')}`]),
     ...ended.map(status => {
       const tasks = resets.filter(each => each.status === status).map(({ task }) => task)
-      return `${status} again: ${tasks.join(', ')}`
+      return `back to ${status}: ${tasks.join(', ')}`
     }),
     ...(resets.length === 0 ? ['unchanged'] : []),
   ]

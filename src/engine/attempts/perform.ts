@@ -244,8 +244,10 @@ async function performSeen(...[rooms, state, task, options, logbook]: Performing
   const result = await carryOut(rooms, state, task, options, logbook)
   if (result.status === 'interrupted') return result
   const isSeen = look !== null || task.definition.action.type === 'checkpoint'
+  // A compensation is no attempt of the visit: what stood before it is the task's own work.
+  const tried = { definition: task.definition, visit: task.visit, attempt: action === undefined ? task.attempt : 1 }
   const seen = isSeen
-    ? await retryWhileShort(rooms, options, () => withFootprint(rooms, state, task, look, result))
+    ? await retryWhileShort(rooms, options, () => withFootprint(rooms, state, tried, look, result))
     : ({ ok: true, value: result } as const)
   // A checkpoint is nothing but what is stored; of anything else it is known how it ended, and its files can be looked at later.
   if (!seen.ok && task.definition.action.type === 'checkpoint') return cutOff(seen.shortage)
@@ -381,11 +383,12 @@ async function looking(
 async function withFootprint(
   rooms: Rooms,
   state: PlanState,
-  { definition, visit }: Pick<TaskState, 'definition' | 'visit'>,
+  task: Pick<TaskState, 'definition' | 'visit' | 'attempt'>,
   look: Look | null,
   result: Result,
 ): Promise<Result> {
-  const wrote = await withOverwritten(rooms, state, { definition, visit }, look, await changesSince(rooms, state, look))
+  const { definition } = task
+  const wrote = await withOverwritten(rooms, state, task, look, await changesSince(rooms, state, look))
   const whole = wrote === null ? result : { ...result, wrote }
   if (definition.action.type !== 'checkpoint' || whole.status === 'failed') return whole
   const checkpoint = await standingNow(rooms, state, 'throw')

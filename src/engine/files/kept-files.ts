@@ -1,4 +1,5 @@
-// What was ever set back and can be had again: versions of files that stood where a retry, a rollback or a restore put another.
+// What was ever set back and can be had again: versions of files that stood where a retry, a rollback, an
+// adoption or a restore put another.
 // Listed from the journal; restored by the same careful steps as a rollback, which overwrite nothing that somebody has changed.
 
 import type { Event } from '../../domain/event.ts'
@@ -100,7 +101,7 @@ async function keptBy(rooms: Rooms, event: Event, at: Millis): Promise<readonly 
     case 'files.restored':
       return versionsIn(await readChanges(rooms, event.changes), { at, by: 'restore', task: null })
     case 'rollback.finished': {
-      const by = { at, by: 'rollback' as const, task: null }
+      const by = { at, by: event.adopted === undefined ? ('rollback' as const) : ('adopt' as const), task: null }
       const replaced = event.changes === null ? [] : await readChanges(rooms, event.changes)
       const known = new Set(
         replaced.map(({ path, before }) => `${path}\n${before?.type === 'file' ? before.sha256 : ''}`),

@@ -215,6 +215,8 @@ function beforeLastRollback(entries: readonly Entry[]): HistoryPoint | Refusal {
     for (const event of events) {
       if (event.type === 'rollback.started') begun = { version, kind: event.kind }
       if (event.type !== 'rollback.finished' || begun === null) continue
+      // An adoption that changed nothing must not hide what was done before it.
+      if (begun.kind === 'adopt' && event.changes === null && last !== null) continue
       const adopted = event.adopted === undefined ? {} : { adopted: event.adopted }
       // An undo of an undo is a redo, and what undoes that is an undo once more.
       const redoes: Pick<HistoryPoint, 'redoes'> =

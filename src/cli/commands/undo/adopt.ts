@@ -2,6 +2,7 @@
 // everything was taken or kept. `planfold undo` of that plan takes it back.
 
 import type { Composed } from '../../../compose.ts'
+import type { EventOf } from '../../../domain/event.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import type { AdoptAsk, AdoptionPreview, FilePreview } from '../../../engine/engine.ts'
 import { adoptFork, type ForkAdoption } from '../../../operations/adopt-fork.ts'
@@ -15,6 +16,7 @@ import { CliError, EXIT, refused } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { shownPath } from '../../text/path-text.ts'
+import { shareOf } from '../../text/rollback-preview.ts'
 import { patchFor, patchLines } from './checkpoints.ts'
 import { type ChoiceOptions, choicesOf, commandWriter } from './go-back.ts'
 
@@ -46,6 +48,13 @@ const CONFLICTS: Readonly<Record<NonNullable<FilePreview['conflict']>, string>> 
   gone: 'removed here since the fork was made',
 }
 
+/** Why a path stands as it did here, by what was chosen. */
+const KEPT: typeof CONFLICTS = {
+  'edited since': 'your version is kept, because both sides changed it and you chose so',
+  appeared: 'your version is kept, because both sides created it and you chose so',
+  gone: 'it stays removed, because you chose so',
+}
+
 function adoptionLines({ paint }: Context, preview: Foreseen, choiceOf: ChoiceOf): readonly string[] {
   const { fork, into, files, seen, left } = preview
   const line = (word: string, text: string): string => `  ${paint.dim(word.padEnd(9))} ${escapeForTerminal(text)}`
@@ -55,7 +64,7 @@ function adoptionLines({ paint }: Context, preview: Foreseen, choiceOf: ChoiceOf
   const open = preview.files.filter(({ path, conflict }) => conflict !== undefined && choiceOf(path) === null).length
   const counts = [
     ...(files.length > same.length ? [numberOf(files.length - same.length, 'path')] : []),
-    ...(open === 0 ? [] : [`${open} changed here as well`]),
+    ...(open === 0 ? [] : [`${shareOf(open, files.length - same.length)}changed here as well`]),
     ...(same.length === 0 ? [] : [`${same.length} already the same here`]),
   ]
   const told = files.filter(file => !same.includes(file))
@@ -79,15 +88,23 @@ function fileLine(paint: Context['paint'], { path, will, conflict, why }: FilePr
   return `  ${isOpen ? paint.yellow('!') : ' '} ${(isOpen ? paint.yellow : paint.cyan)(word.padEnd(8))} ${shownPath(path)}${note}`
 }
 
-/** The commands that go on where something changed here as well. */
-function adoptionWays(command: string, undecided: readonly FilePreview[]) {
+/** The commands that go on where something changed here as well; without merging where that was tried. */
+function adoptionWays(command: string, undecided: readonly FilePreview[], isMergeTried = false) {
   const [first, second] = undecided
   const each = second === undefined && first !== undefined ? shellWord(first.path) : 'all'
   return [
     { run: `${command} --keep ${each}`, means: 'keep the current file' },
     { run: `${command} --take ${each}`, means: "take the fork's version; the current one is backed up" },
-    { run: `${command} --merge ${each}`, means: 'merge both where there is no conflict' },
+    ...(isMergeTried ? [] : [{ run: `${command} --merge ${each}`, means: 'merge both where there is no conflict' }]),
   ]
+}
+
+/** The commands that go on where both versions could not be merged. */
+function unmergedWays(command: string, { files }: Foreseen, left: EventOf<'rollback.finished'>['left'] = []) {
+  const open = files.filter(
+    ({ path, conflict }) => conflict !== undefined && left.some(one => one.path === path && one.kept !== true),
+  )
+  return open.length === 0 ? [] : adoptionWays(command, open, true)
 }
 
 type Say = (words: string) => string
@@ -96,6 +113,7 @@ function adoptedLines(
   { paint }: Context,
   fork: string,
   adopted: Extract<ForkAdoption, { readonly status: 'adopted' | 'stopped' }>,
+  { files }: Foreseen,
   say: Say,
 ): readonly string[] {
   const { into } = adopted
@@ -109,9 +127,11 @@ function adoptedLines(
     ]
   }
   const { end, folder, why } = adopted
-  const left = (end?.left ?? []).map(({ path, reason }) =>
-    line('kept', `${shownPath(path)}: ${escapeForTerminal(reason)}`, paint.yellow),
-  )
+  const left = (end?.left ?? []).map(({ path, reason, kept }) => {
+    const conflict = kept === true ? files.find(file => file.path === path)?.conflict : undefined
+    const why = conflict === undefined ? reason : KEPT[conflict]
+    return line('kept', `${shownPath(path)}: ${escapeForTerminal(why)}`, paint.yellow)
+  })
   const kept = (end?.kept ?? []).flatMap(({ path, sha256 }) => [
     line('backup', `the previous version of ${shownPath(path)} is stored as ${sha256}`, paint.yellow),
     line('', say(`checkpoints cat ${into.name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.kept`)}`)),
@@ -128,7 +148,7 @@ function adoptedLines(
         ? 'worktree removed; its files are stored'
         : `worktree kept: ${escapeForTerminal(why ?? '')}`,
     ),
-    ...(end === null ? [] : [`  Undo: ${paint.bold(say(`undo ${into.name}`))}`]),
+    ...(end === null || end.changes === null ? [] : [`  Undo: ${paint.bold(say(`undo ${into.name}`))}`]),
   ]
 }
 
@@ -177,7 +197,7 @@ export async function adopt(context: Context, word: string, options: AdoptOption
       ...(options.keepFolder === true ? { keepFolder: true } : {}),
       ...(options.removeIgnored === true ? { removeIgnored: true } : {}),
     }
-    return await carriedOut(context, composed, { plan, name, preview, ask })
+    return await carriedOut(context, composed, { plan, name, preview, ask, command: commandOf(name, options) })
   })
 }
 
@@ -189,11 +209,14 @@ async function carriedOut(
     name,
     preview,
     ask,
+    command,
   }: {
     readonly plan: Foreseen['fork']['plan']
     readonly name: string
     readonly preview: Foreseen
     readonly ask: AdoptAsk
+    /** As it was typed, apart from choices. */
+    readonly command: string
   },
 ): Promise<number> {
   const { engine } = composed
@@ -215,7 +238,8 @@ async function carriedOut(
   const folder = status === 'adopted' ? { folder: done.folder, why: done.why } : {}
   answer(context, { plan, name, dryRun: false, preview, status, into, outcome: end, ...folder }, () => [
     '',
-    ...adoptedLines(context, name, done, say),
+    ...adoptedLines(context, name, done, preview, say),
+    ...wayLines(context, unmergedWays(say(command), preview, end?.left)),
   ])
   if (done.status === 'stopped') return done.end.conflicts === undefined ? EXIT.failed : EXIT.refused
   return (end?.left ?? []).every(({ kept }) => kept === true) ? EXIT.done : EXIT.failed

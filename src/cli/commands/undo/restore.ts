@@ -72,15 +72,19 @@ export async function restore(
   })
 }
 
+const HAPPENED: { readonly [by in KeptFile['by']]?: string } = { task: 'overwritten', adopt: 'replaced' }
+
 function versionLine({ path, at, by, task, kept }: KeptFile, now: number): string {
   const why =
     by === 'retry'
       ? `before retrying ${brief(task ?? '')}`
       : by === 'rollback'
         ? 'by a rollback'
-        : by === 'task'
-          ? `by ${brief(task ?? '')}`
-          : 'by a restore'
+        : by === 'adopt'
+          ? 'by adopting a fork'
+          : by === 'task'
+            ? `by ${brief(task ?? '')}`
+            : 'by a restore'
   const what =
     kept === null
       ? 'removed   '
@@ -89,5 +93,5 @@ function versionLine({ path, at, by, task, kept }: KeptFile, now: number): strin
         : kept.type === 'link'
           ? 'link      '
           : 'folder    '
-  return `${what}  ${shownPath(path)}  ${by === 'task' ? 'overwritten' : 'reverted'} ${ago(at, now)} ${why}`
+  return `${what}  ${shownPath(path)}  ${HAPPENED[by] ?? 'reverted'} ${ago(at, now)} ${why}`
 }
