@@ -387,6 +387,7 @@ export async function takeUp(
   })
   switch (run.how) {
     case 'refused':
+      await refuseUnreadablePolicy(context, run.refusal)
       throw refused(run.refusal)
     case 'afresh': {
       const { name, status } = run.was

@@ -20,7 +20,7 @@ import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
 import { CliError, EXIT, refused } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
-import { isFile } from '../../plan-file.ts'
+import { isFile, refuseUnreadablePolicy } from '../../plan-file.ts'
 import { shownState } from '../../text/plan-state.ts'
 import { claimNext } from '../../text/run-summary.ts'
 import { setMoving, unsafeOf } from '../plans/run.ts'
@@ -153,6 +153,7 @@ async function tellEnd(
     case 'unfit':
       throw unfit(name, done.why)
     case 'refused':
+      await refuseUnreadablePolicy(context, done.refusal)
       throw refused(done.refusal)
     default:
       return done satisfies never
