@@ -203,6 +203,17 @@ it('what was running when its process died is not said to be running', async () 
   )
 })
 
+it('a plan whose process died and that is cancelled advises nothing: it has ended', async () => {
+  await here.write('k.yaml', 'planfold: 1\nname: k\ntasks: [{ id: s, run: [sleep, "60"], effect: pure }]\n')
+  const running = here.start('run', 'k.yaml')
+  await running.until('s started')
+  running.kill('SIGKILL')
+  await running.ended
+  const said = await here.planfold('cancel', 'k')
+  expect([said.exit, said.stdout, said.stderr]).toEqual([0, expect.stringContaining('k cancelled'), expect.anything()])
+  expect(`${said.stdout}${said.stderr}`).not.toContain('Next:')
+})
+
 it('a forecast of one task is of one attempt, though some tasks before it took two', async () => {
   await runs(
     'fc',

@@ -11,7 +11,7 @@ import { type Context, withState } from '../../context.ts'
 import { drive, unsafeRunning } from '../../drive.ts'
 import { CliError, EXIT, usage } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
-import { orderAndTell, printAccepted, remarkHowToGoOn, submit } from '../../order.ts'
+import { printAccepted, remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
 
 // `planfold halt`: the kill switch. Ends all work of all plans in this store; nothing begins until it is lifted.
 
@@ -67,9 +67,13 @@ export async function cancel(
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, name } = await findPlan(composed.engine, word)
-    await orderAndTell(context, composed, plan, { type: 'cancel', force, reason })
+    printAccepted(context, await submit(composed, plan, { type: 'cancel', force, reason }))
     const summary = await composed.engine.ask({ type: 'summary', plan })
-    if (summary === null || summary.endedAt !== null || summary.holder?.alive === true) return EXIT.done
+    if (summary === null || summary.endedAt !== null || summary.holder?.alive === true) {
+      await tellPeople(composed, plan)
+      return EXIT.done
+    }
+    // Nobody drives it: what is left to stop and to undo is done here, so there is nothing to say about how to go on.
     await drive(context, composed, { plan, name, since: summary.version, wait: false })
     const failed = await failedSince(composed, plan, summary.version)
     if (failed.length > 0)
