@@ -99,12 +99,25 @@ export async function answerGate(
     const target = await findTask(composed.engine, first, second)
     const said = { rationale: options.message ?? '', ...(await answer(composed, target)) }
     const done = await decideGate(composed.engine, target, said, { hash: options.hash, bind: true })
-    if (done.status === 'refused') throw refused(done.refusal)
+    if (done.status === 'refused') throw (await interrupted(composed, target)) ?? refused(done.refusal)
     if (done.status === 'other-hash') throw otherHash(done.on, options.hash ?? '')
     printAccepted(context, done.accepted)
     await remarkHowToGoOn(context, composed, target.plan)
     return EXIT.done
   })
+}
+
+/** Nobody has noticed yet that its process died: what it then asks is known when the plan is resumed. Null when that is not so. */
+async function interrupted({ engine }: Composed, { plan, name, task }: TaskTarget): Promise<CliError | null> {
+  const card = await engine.ask({ type: 'task', plan, task })
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (card?.status !== 'running' || card.claimedBy !== null || summary?.holder?.alive === true) return null
+  return new CliError(
+    EXIT.refused,
+    'not-ready',
+    `'${task}' was running when the process died, and waits for no decision yet`,
+    `planfold resume ${name}`,
+  )
 }
 
 type Answering = Omit<GateAnswer, 'rationale'>

@@ -214,6 +214,22 @@ it('a plan whose process died and that is cancelled advises nothing: it has ende
   expect(`${said.stdout}${said.stderr}`).not.toContain('Next:')
 })
 
+it('what was running when its process died is decided after resume, and approve says so', async () => {
+  await here.write('c.yaml', 'planfold: 1\nname: c\ntasks: [{ id: pub, run: [sleep, "60"], effect: unsafe }]\n')
+  const running = here.start('run', 'c.yaml')
+  await running.until('pub started')
+  expect((await here.planfold('approve', 'c', 'pub')).stderr).toContain('hint: see `planfold inbox`')
+  running.kill('SIGKILL')
+  await running.ended
+  expect(await here.planfold('approve', 'c', 'pub')).toEqual({
+    exit: 3,
+    stdout: '',
+    stderr: "error: 'pub' was running when the process died, and waits for no decision yet\nhint: planfold resume c\n",
+  })
+  expect((await here.planfold('resume', 'c')).exit).toBe(4)
+  expect((await here.planfold('approve', 'c', 'pub')).exit).toBe(0)
+})
+
 it('a forecast of one task is of one attempt, though some tasks before it took two', async () => {
   await runs(
     'fc',
