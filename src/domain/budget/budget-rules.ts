@@ -345,6 +345,15 @@ export function withdrawQuestion(draft: DecisionDraft, { definition, visit, atte
   goOnWithin(draft, 'planfold')
 }
 
+/** Tasks for which more was asked were skipped: nobody needs to answer. What else lacks it asks when its turn comes. */
+export function withdrawQuestionsOf(draft: DecisionDraft, tasks: readonly TaskState[]): void {
+  const names = new Set<TaskName | undefined>(tasks.map(({ definition }) => definition.id))
+  const asked = draft.state.questions.filter(({ task, budget }) => budget !== undefined && names.has(task))
+  if (asked.length === 0) return
+  for (const { id } of asked) emit(draft, { type: 'question.answered', id, answers: { more: 'no' }, by: 'planfold' })
+  goOnWithin(draft, 'planfold')
+}
+
 /** Why a plan that was paused for its budget cannot go on yet; null when it can. */
 export function resumeObjection(state: PlanState, now: number): Refusal | null {
   const open = state.questions.find(({ budget }) => budget !== undefined)
