@@ -245,3 +245,16 @@ tasks:
   expect(said.stdout).toContain('used in all: 4 attempts')
   expect(said.stdout).toMatch(/^forecast of the rest: about 1 attempt,/m)
 })
+
+it('a second halt says who halted before and why, and that its own reason is not recorded', async () => {
+  await runs('p', 'tasks: [{ id: a }]\n')
+  expect((await here.planfold('halt', '-m', 'a leak')).stdout).toMatch(/^halted by ana@example.com at \S+: a leak\n/)
+  const again = await here.planfold('halt', '-m', 'worse leak')
+  expect([again.exit, again.stdout]).toEqual([
+    0,
+    expect.stringMatching(
+      /^already halted by ana@example.com at \S+: a leak\nyour reason was not recorded; to change the reason, lift the halt and halt again\n/,
+    ),
+  ])
+  expect((await here.planfold('halt')).stdout).not.toContain('your reason')
+})

@@ -35,10 +35,12 @@ export async function halt(context: Context, { message, lift, show }: HaltOption
       )
       return EXIT.done
     }
+    const before = await engine.killSwitch.halted()
     const halted = await engine.killSwitch.halt(message ?? null)
     const { paused, already, left } = halted
     answer(context, { halted }, () => [
-      words(halted),
+      before === null ? words(halted) : `already ${words(halted)}`,
+      ...(before === null || message === undefined || message === halted.reason ? [] : [REASON_KEPT]),
       ...(paused.length === 0 ? [] : [`paused: ${paused.join(', ')}`]),
       ...(paused.length + already.length + left.length === 0 ? ['no plan was unfinished'] : []),
       ...(already.length === 0 ? [] : [`paused already: ${already.join(', ')}`]),
@@ -48,6 +50,8 @@ export async function halt(context: Context, { message, lift, show }: HaltOption
     return left.length === 0 ? EXIT.done : EXIT.refused
   })
 }
+
+const REASON_KEPT = 'your reason was not recorded; to change the reason, lift the halt and halt again'
 
 const words = ({ by, at, reason }: Halt): string =>
   `halted by ${escapeForTerminal(by)} at ${new Date(at).toISOString()}${reason === null ? '' : `: ${escapeForTerminal(reason)}`}`
