@@ -258,3 +258,23 @@ it('a second halt says who halted before and why, and that its own reason is not
   ])
   expect((await here.planfold('halt')).stdout).not.toContain('your reason')
 })
+
+it('when a halt is lifted, the plan that stays paused is named, or all of them are resumed at once', async () => {
+  const lifted = async () => {
+    await here.planfold('halt')
+    return (await here.planfold('halt', '--lift')).stdout.split('\n').slice(1)
+  }
+  await runs('none', 'tasks: [{ id: a, run: ["true"], effect: pure }]\n')
+  expect(await lifted()).toEqual([''])
+  await runs('one', 'tasks: [{ id: a }]\n')
+  expect(await lifted()).toEqual(['one stays paused. Next: planfold resume one', ''])
+  await runs('two', 'tasks: [{ id: a }]\n')
+  expect(await lifted()).toEqual(['2 plans stay paused. Next: planfold resume --all', ''])
+  const which = await here.planfold('resume')
+  expect([which.exit, which.stderr]).toEqual([
+    2,
+    "error: 2 unfinished plans: two, one\nhint: name one, for example 'two', or take all: planfold resume --all\n",
+  ])
+  expect((await here.planfold('pause')).stderr).toContain("hint: name one, for example 'two'\n")
+  expect((await here.planfold('resume', '--all')).exit).toBe(4)
+})

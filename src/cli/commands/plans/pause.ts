@@ -3,9 +3,11 @@
 import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
 import type { Halt } from '../../../engine/engine.ts'
+import { openPlans } from '../../../operations/find-target.ts'
 import { readJournal } from '../../../operations/read-journal.ts'
 import { pauseSession } from '../../../operations/session-plans.ts'
 import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
+import type { PlanRow } from '../../../stores/store.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive, unsafeRunning } from '../../drive.ts'
@@ -26,12 +28,13 @@ export async function halt(context: Context, { message, lift, show }: HaltOption
   return await withState(context, { create: false }, async ({ engine }) => {
     if (show === true || lift === true) {
       const halted = show === true ? await engine.killSwitch.halted() : await engine.killSwitch.lift()
+      const paused = (await openPlans(engine, RESUMED_MAX)).filter(({ status }) => status === 'paused')
       answer(context, { halted: show === true ? halted : null, was: halted }, () =>
         halted === null
           ? 'nothing is halted'
           : show === true
             ? words(halted)
-            : [`lifted; it was ${words(halted)}`, 'plans stay paused. Next: planfold resume'],
+            : [`lifted; it was ${words(halted)}`, ...staysPaused(paused)],
       )
       return EXIT.done
     }
@@ -49,6 +52,15 @@ export async function halt(context: Context, { message, lift, show }: HaltOption
     printNote(context, 'Nothing starts until it is lifted. Next: planfold halt --lift')
     return left.length === 0 ? EXIT.done : EXIT.refused
   })
+}
+
+/** As many as `resume --all` takes up. */
+const RESUMED_MAX = 200
+
+function staysPaused([first, ...others]: readonly PlanRow[]): readonly string[] {
+  if (first === undefined) return []
+  if (others.length === 0) return [`${first.name} stays paused. Next: planfold resume ${first.name}`]
+  return [`${others.length + 1} plans stay paused. Next: planfold resume --all`]
 }
 
 const REASON_KEPT = 'your reason was not recorded; to change the reason, lift the halt and halt again'
