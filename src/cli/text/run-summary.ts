@@ -2,7 +2,7 @@
 // exact command to continue.
 
 import type { Composed } from '../../compose.ts'
-import { type Hint, stepsIn } from '../../domain/hint.ts'
+import { type Hint, next, stepsIn } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
 import { reasonBesides } from '../../domain/phrases.ts'
 import type { PlanStatus } from '../../domain/status.ts'
@@ -29,9 +29,17 @@ export interface EndingOf {
   readonly held?: readonly ScopeWait[]
   /** The rollback that was stopped while we drove it: why. */
   readonly rollback?: string | null
+  /** All plans are halted: nothing goes on before that is lifted. */
+  readonly halted?: boolean
 }
 
-export async function tellEnd(context: Context, composed: Composed, plan: PlanId, how: EndingOf): Promise<PlanStatus> {
+export async function tellEnd(
+  context: Context,
+  composed: Composed,
+  plan: PlanId,
+  driven: Omit<EndingOf, 'halted'>,
+): Promise<PlanStatus> {
+  const how = { ...driven, halted: (await composed.engine.killSwitch.halted()) !== null }
   const summary = await composed.engine.ask({ type: 'summary', plan })
   if (summary === null) throw new Error(`the plan ${plan} has gone`)
   const board = (await composed.engine.ask({ type: 'board', plan })) ?? []
@@ -92,7 +100,9 @@ export function endingLines(
       `  still running in pid ${how.left.pid} on ${how.left.host}. Next: planfold log ${summary.name} --follow`,
     )
   else if (next !== null)
-    lines.push(`  Next: ${summary.waiting.length > 0 ? 'answer it, then ' : ''}${paint.bold(next)}`)
+    lines.push(
+      `  Next: ${summary.waiting.length > 0 && how.halted !== true ? 'answer it, then ' : ''}${paint.bold(next)}`,
+    )
   if (summary.status === 'failed' && how.left === null && stoppedIn(summary, how) === null)
     lines.push(`  or fix the plan file and run it again; ${RUNS_AGAIN}`)
   return lines
@@ -137,6 +147,7 @@ export function nextCommand(summary: Summary, board: readonly Card[], how: Endin
   if (summary.status === 'failed') {
     return retryCommand(summary)
   }
+  if (how.halted === true && summary.endedAt === null) return commandText(next('lift-halt'))
   const claim = claimNext(summary, board, { isDriven: false, held: how.held ?? [] })
   if (claim !== null) return claim
   const first = isPausedToAsk(summary) ? 'answer it, then ' : ''
