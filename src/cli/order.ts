@@ -13,7 +13,7 @@ import { type Context, withState } from './context.ts'
 import { CliError, EXIT, refused } from './exit.ts'
 import { findTask } from './find-target.ts'
 import { wordsFor } from './text/hint-text.ts'
-import { retryCommand } from './text/run-summary.ts'
+import { addBudgetOrCancel, retryCommand } from './text/run-summary.ts'
 
 // Hands an order to the engine and tells what then happened; a refusal becomes a complaint.
 
@@ -60,7 +60,7 @@ export const acceptedLines = ({ name, events }: Accepted): string | readonly str
     : visibleEvents(events).map(event =>
         // An order starts no process: the plan goes on when somebody runs it.
         event.type === 'plan.resumed'
-          ? 'the plan is no longer paused'
+          ? 'the plan can be resumed now'
           : escapeForTerminal(sentence(event, wordsFor(name))),
       )
 
@@ -71,6 +71,8 @@ export async function remarkHowToGoOn(context: Context, composed: Composed, plan
   if (summary === null || summary.holder?.alive === true) return
   const retry = summary.status === 'failed' ? retryCommand(summary) : null
   if (retry !== null) printNote(context, `Next: ${retry}, or fix the plan file and run it again`)
+  const more = addBudgetOrCancel(summary)
+  if (more !== null) printNote(context, `Next: ${more}`)
   if (summary.status !== 'active') return
   const { ready, running } = summary.progress.counts
   if (ready + running > summary.claimable || summary.rollback !== undefined)

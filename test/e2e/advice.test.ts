@@ -105,7 +105,7 @@ it('more budget takes the pause away, and says that the plan must be resumed', a
   )
   expect(await here.planfold('budget', 'add', 'bud', '--attempts', '5')).toEqual({
     exit: 0,
-    stdout: 'ana@example.com added 5 attempts to the budget of the plan\nthe plan is no longer paused\n',
+    stdout: 'ana@example.com added 5 attempts to the budget of the plan\nthe plan can be resumed now\n',
     stderr: 'Next: planfold resume bud\n',
   })
 })
@@ -277,4 +277,20 @@ it('when a halt is lifted, the plan that stays paused is named, or all of them a
   ])
   expect((await here.planfold('pause')).stderr).toContain("hint: name one, for example 'two'\n")
   expect((await here.planfold('resume', '--all')).exit).toBe(4)
+})
+
+it('who says no to more budget is told to add some or to cancel, because resume would only ask again', async () => {
+  await runs(
+    'cheap',
+    'policy: { budget: { attempts: 1 } }\ntasks: [{ id: a, run: ["true"], effect: pure }, { id: b, needs: [a], run: ["true"], effect: pure }]\n',
+  )
+  const { items } = (await here.json('inbox')) as { items: readonly { id: string }[] }
+  const next = 'Next: planfold budget add cheap …, or planfold cancel cheap\n'
+  expect((await here.planfold('answer', 'cheap', items[0]!.id, 'more=no')).stderr).toBe(next)
+  expect((await here.planfold('status', 'cheap')).stdout).toContain(`  ${next}`)
+  expect((await here.planfold('resume', 'cheap')).stdout).toContain('  Next: answer it, then planfold resume cheap\n')
+  expect((await here.planfold('budget', 'add', 'cheap', '--attempts', '1')).stderr).toBe(
+    'Next: planfold resume cheap\n',
+  )
+  expect((await here.planfold('resume', 'cheap')).exit).toBe(0)
 })

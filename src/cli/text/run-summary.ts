@@ -2,6 +2,7 @@
 // exact command to continue.
 
 import type { Composed } from '../../compose.ts'
+import { USED_UP } from '../../domain/budget/budget-text.ts'
 import { type Hint, next, stepsIn } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
 import { reasonBesides } from '../../domain/phrases.ts'
@@ -140,6 +141,19 @@ const stoppedIn = ({ endedAt }: Summary, { rollback = null }: EndingOf): string 
 export const isPausedToAsk = ({ status, asked = [] }: Pick<Summary, 'status' | 'asked'>): boolean =>
   status === 'paused' && asked.some(({ pauses }) => pauses === true)
 
+/** Paused because the budget is used up, and whoever was asked said no: `resume` would only ask again. Null where that is not so. */
+export function addBudgetOrCancel({
+  name,
+  status,
+  reason,
+  asked = [],
+}: Pick<Summary, 'name' | 'status' | 'reason' | 'asked'>): string | null {
+  if (status !== 'paused' || asked.some(({ pauses }) => pauses === true)) return null
+  // Caps of the user's settings are raised there, and the reason says so.
+  if (reason?.startsWith(`${USED_UP}:`) !== true || reason.includes('`caps`')) return null
+  return `planfold budget add ${name} …, or planfold cancel ${name}`
+}
+
 export function nextCommand(summary: Summary, board: readonly Card[], how: EndingOf): string | null {
   if (how.left !== null) return null
   // It asks there what becomes of the rollback.
@@ -150,6 +164,8 @@ export function nextCommand(summary: Summary, board: readonly Card[], how: Endin
   if (how.halted === true && summary.endedAt === null) return commandText(next('lift-halt'))
   const claim = claimNext(summary, board, { isDriven: false, held: how.held ?? [] })
   if (claim !== null) return claim
+  const more = addBudgetOrCancel(summary)
+  if (more !== null) return more
   const first = isPausedToAsk(summary) ? 'answer it, then ' : ''
   return summary.endedAt === null ? `${first}planfold resume ${summary.name}` : null
 }
