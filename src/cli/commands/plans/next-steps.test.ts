@@ -5,6 +5,7 @@ import type { Context } from '../../context.ts'
 import { CliError } from '../../exit.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
 import { retry } from '../people/claim.ts'
+import { list } from './list.ts'
 import { cancel } from './pause.ts'
 import { resume } from './resume.ts'
 import { run } from './run.ts'
@@ -49,5 +50,40 @@ describe('a plan that was cancelled', () => {
     const hint = 'hint: run its plan file again: that creates a new plan'
     expect(await told(context => resume(context, 'p', {}))).toContain(hint)
     expect(await place.say(context => run(context, 'p.yaml', { start: true }))).toMatchObject({ exit: 4 })
+  })
+})
+
+describe('cancel without the name of a plan', () => {
+  beforeEach(async () => {
+    await place.write('p.yaml', 'planfold: 1\nname: p\ntasks: [{ id: a }]\n')
+    await place.say(context => run(context, 'p.yaml', { start: true }))
+  })
+  const statusNow = async (): Promise<string> => {
+    const said = await place.say(context => list(context, {}), { json: true })
+    return (JSON.parse(said.stdout) as { data: { items: readonly [{ status: string }] } }).data.items[0].status
+  }
+
+  it('needs --yes where nobody sits at a terminal', async () => {
+    expect(await place.say(context => cancel(context, undefined, {}))).toEqual({
+      exit: 'not-confirmed',
+      stdout: '',
+      stderr: "nothing was changed: this cancels 'p' for good, and without its name and a terminal that needs --yes",
+    })
+    expect(await statusNow()).toBe('active')
+    expect(await place.say(context => cancel(context, undefined, { yes: true }))).toMatchObject({ exit: 0 })
+    expect(await statusNow()).toBe('cancelled')
+  })
+
+  it('asks at a terminal, and a no changes nothing', async () => {
+    const no = await place.say(context => cancel(context, undefined, {}), { keys: 'n' })
+    expect(no).toEqual({ exit: 0, stdout: '', stderr: 'cancel p for good? [y/N] n\nnothing was changed\n' })
+    expect(await statusNow()).toBe('active')
+    expect(await place.say(context => cancel(context, undefined, {}), { keys: 'y' })).toMatchObject({ exit: 0 })
+    expect(await statusNow()).toBe('cancelled')
+  })
+
+  it('does not ask where the plan is named', async () => {
+    expect(await place.say(context => cancel(context, 'p', {}))).toMatchObject({ exit: 0 })
+    expect(await statusNow()).toBe('cancelled')
   })
 })

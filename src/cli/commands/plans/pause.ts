@@ -11,9 +11,10 @@ import type { PlanRow } from '../../../stores/store.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive, unsafeRunning } from '../../drive.ts'
-import { CliError, EXIT, usage } from '../../exit.ts'
+import { CliError, EXIT, notConfirmed, usage } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
 import { printAccepted, remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
+import { confirm } from '../../terminal/confirm.ts'
 
 // `planfold halt`: the kill switch. Ends all work of all plans in this store; nothing begins until it is lifted.
 
@@ -74,15 +75,21 @@ const words = ({ by, at, reason }: Halt): string =>
 export interface CancelOptions {
   readonly force?: boolean
   readonly message?: string
+  /** Do not ask, although no plan is named. */
+  readonly yes?: boolean
 }
 
 export async function cancel(
   context: Context,
   word: string | undefined,
-  { force, message: reason }: CancelOptions,
+  { force, message: reason, yes }: CancelOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, name } = await findPlan(composed.engine, word)
+    if (word === undefined && yes !== true && !(await isMeant(context, name))) {
+      printNote(context, 'nothing was changed')
+      return EXIT.done
+    }
     printAccepted(context, await submit(composed, plan, { type: 'cancel', force, reason }))
     const summary = await composed.engine.ask({ type: 'summary', plan })
     if (summary === null || summary.endedAt !== null || summary.holder?.alive === true) {
@@ -102,6 +109,15 @@ export async function cancel(
     const after = await composed.engine.ask({ type: 'summary', plan })
     return after?.status === 'cancelled' ? EXIT.done : EXIT.waits
   })
+}
+
+/** A plan that nobody named is not stopped for good without a word about it: at a terminal by an answer, in a script by `--yes`. */
+async function isMeant(context: Context, name: string): Promise<boolean> {
+  if (context.terminal !== null && !context.settings.json) return await confirm(context, `cancel ${name} for good?`)
+  throw notConfirmed(
+    `nothing was changed: this cancels '${name}' for good, and without its name and a terminal that needs --yes`,
+    `name it: planfold cancel ${name}, or add --yes`,
+  )
 }
 
 /** Compensations that ended without success. */
