@@ -21,12 +21,15 @@ import { isSessionKnown } from '../operations/session-plans.ts'
 import type { PlanRow } from '../stores/store.ts'
 import { type CliError, notFound, usage } from './exit.ts'
 
+/** `all`: the command for all unfinished plans, told where several are and none is named. */
 export async function findPlan(
   engine: Engine,
   word: string | undefined,
-  options: LookupOptions = {},
+  { all, ...options }: LookupOptions & { readonly all?: string } = {},
 ): Promise<PlanTarget> {
-  const { plan, name } = await demandTarget(engine, await lookUpPlan(engine, word, options))
+  const looked = await lookUpPlan(engine, word, options)
+  if (!looked.ok && looked.missing.what === 'only-plan') throw await whichPlan(engine, looked.missing, all)
+  const { plan, name } = await demandTarget(engine, looked)
   return { plan, name }
 }
 
@@ -88,7 +91,7 @@ async function complaintOf(engine: Engine, missing: Missing, noun: string): Prom
     case 'plan':
       return notFound(`there is no plan '${missing.reference}'`, guess ?? 'planfold list shows all plans')
     case 'only-plan':
-      return whichPlan(missing, missing.plans.length > 0 ? null : await lastFinished(engine))
+      return await whichPlan(engine, missing)
     case 'task': {
       const { plan, reference } = missing
       if (plan === null) return notFound(`there is no task '${reference}'`, 'planfold list shows all plans')
@@ -114,15 +117,21 @@ async function complaintOf(engine: Engine, missing: Missing, noun: string): Prom
   }
 }
 
-function whichPlan({ plans }: Extract<Missing, { readonly what: 'only-plan' }>, last: PlanRow | null): CliError {
+async function whichPlan(
+  engine: Engine,
+  { plans }: Extract<Missing, { readonly what: 'only-plan' }>,
+  all?: string,
+): Promise<CliError> {
   const [first] = plans
-  if (first === undefined)
+  if (first === undefined) {
+    const last = await lastFinished(engine)
     return usage(
       'no unfinished plan here',
       last?.status === 'failed'
         ? `the last one failed. Next: planfold run ${last.name}`
         : 'name a plan (`planfold list` shows them), or run one: planfold run plan.yaml',
     )
+  }
   const names = plans
     .slice(0, 6)
     .map(row => row.name)
@@ -130,7 +139,10 @@ function whichPlan({ plans }: Extract<Missing, { readonly what: 'only-plan' }>, 
   const which = PLAN_ENDED.has(first.status)
     ? `no unfinished plan, and ${plans.length} finished ones`
     : `${plans.length} unfinished plans`
-  return usage(`${which}: ${names}${plans.length > 6 ? ', …' : ''}`, `name one, for example '${first.name}'`)
+  return usage(
+    `${which}: ${names}${plans.length > 6 ? ', …' : ''}`,
+    `name one, for example '${first.name}'${all === undefined ? '' : `, or take all: ${all}`}`,
+  )
 }
 
 /** The one that finished last; null when none has. */

@@ -13,7 +13,7 @@ import { type Context, withState } from './context.ts'
 import { CliError, EXIT, refused } from './exit.ts'
 import { findTask } from './find-target.ts'
 import { wordsFor } from './text/hint-text.ts'
-import { retryCommand } from './text/run-summary.ts'
+import { addBudgetOrCancel, retryCommand } from './text/run-summary.ts'
 
 // Hands an order to the engine and tells what then happened; a refusal becomes a complaint.
 
@@ -60,7 +60,7 @@ export const acceptedLines = ({ name, events }: Accepted): string | readonly str
     : visibleEvents(events).map(event =>
         // An order starts no process: the plan goes on when somebody runs it.
         event.type === 'plan.resumed'
-          ? 'the plan is no longer paused'
+          ? 'the plan can be resumed now'
           : escapeForTerminal(sentence(event, wordsFor(name))),
       )
 
@@ -71,6 +71,8 @@ export async function remarkHowToGoOn(context: Context, composed: Composed, plan
   if (summary === null || summary.holder?.alive === true) return
   const retry = summary.status === 'failed' ? retryCommand(summary) : null
   if (retry !== null) printNote(context, `Next: ${retry}, or fix the plan file and run it again`)
+  const more = addBudgetOrCancel(summary)
+  if (more !== null) printNote(context, `Next: ${more}`)
   if (summary.status !== 'active') return
   const { ready, running } = summary.progress.counts
   if (ready + running > summary.claimable || summary.rollback !== undefined)
@@ -99,12 +101,25 @@ export async function answerGate(
     const target = await findTask(composed.engine, first, second)
     const said = { rationale: options.message ?? '', ...(await answer(composed, target)) }
     const done = await decideGate(composed.engine, target, said, { hash: options.hash, bind: true })
-    if (done.status === 'refused') throw refused(done.refusal)
+    if (done.status === 'refused') throw (await interrupted(composed, target)) ?? refused(done.refusal)
     if (done.status === 'other-hash') throw otherHash(done.on, options.hash ?? '')
     printAccepted(context, done.accepted)
     await remarkHowToGoOn(context, composed, target.plan)
     return EXIT.done
   })
+}
+
+/** Nobody has noticed yet that its process died: what it then asks is known when the plan is resumed. Null when that is not so. */
+async function interrupted({ engine }: Composed, { plan, name, task }: TaskTarget): Promise<CliError | null> {
+  const card = await engine.ask({ type: 'task', plan, task })
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (card?.status !== 'running' || card.claimedBy !== null || summary?.holder?.alive === true) return null
+  return new CliError(
+    EXIT.refused,
+    'not-ready',
+    `'${task}' was running when the process died, and waits for no decision yet`,
+    `planfold resume ${name}`,
+  )
 }
 
 type Answering = Omit<GateAnswer, 'rationale'>

@@ -19,6 +19,7 @@ import { rollback } from './rollback/rollback-rules.ts'
 import { type DecisionDraft, emit, unknownTask } from './rules/decision.ts'
 import { finish } from './rules/finish.ts'
 import * as lifecycle from './rules/lifecycle.ts'
+import { howToStartOver } from './rules/start-over.ts'
 import * as taskOrders from './rules/task-orders.ts'
 import { recover, turn } from './rules/turn.ts'
 import type { PlanState } from './state/state.ts'
@@ -45,7 +46,7 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
   if (draft.state.revision === 0) return refuse('not-found', 'there is no such plan')
   // A turn that was on its way when it was archived still tells who was told of its end.
   if (draft.state.archived && command.type !== 'archive' && command.type !== 'turn')
-    return refuse('illegal-transition', 'the plan is archived', 'run its plan file again: that creates a new plan')
+    return refuse('illegal-transition', 'the plan is archived', howToStartOver(draft.state))
   if (draft.state.rollback !== null && WAITS.has(command.type) && !isForced(command))
     return refuse(
       'conflict',

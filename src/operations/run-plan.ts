@@ -12,11 +12,12 @@ import type { PlanDefinition, PlanSource } from '../domain/plan.ts'
 import { keepItems } from '../domain/plan-rules/for-each.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import { isOtherWork } from '../domain/rules/reopen.ts'
+import { startOverText } from '../domain/rules/start-over.ts'
 import { allTasks } from '../domain/state/task-index.ts'
 import { ENDED, PLAN_ENDED, type PlanStatus, SATISFIES } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import { keepAddedTasks } from '../domain/views/convergence.ts'
-import type { AnswerOf, Engine, Order, Submitted } from '../engine/engine.ts'
+import type { Engine, Order, Submitted } from '../engine/engine.ts'
 import { definitionHash } from '../format/plan/hash.ts'
 import type { PlanDocument } from './read-document.ts'
 
@@ -269,8 +270,7 @@ async function refuseTwice(
   { plan, name }: Omit<Found, 'since'>,
   status: PlanStatus,
 ): Promise<Refusal | null> {
-  const cards: AnswerOf<'board'> = await room.ask({ type: 'board', plan })
-  const done = (cards ?? []).filter(card => card.effect === 'unsafe' && card.status === 'completed')
+  const done = await unsafeDone(room, plan)
   if (done.length === 0) return null
   return refuse(
     'not-allowed',
@@ -278,6 +278,15 @@ async function refuseTwice(
     advise`to run everything again: ${next('run', { file: 'FILE', again: true })}`,
   )
 }
+
+const unsafeDone = async (room: CallerEngine, plan: PlanId): Promise<readonly Card[]> =>
+  ((await room.ask({ type: 'board', plan })) ?? []).filter(
+    card => card.effect === 'unsafe' && card.status === 'completed',
+  )
+
+/** What to say to somebody who wants to do a cancelled plan once more. */
+export const howToStartOver = async (room: CallerEngine, plan: PlanId): Promise<string> =>
+  startOverText((await unsafeDone(room, plan)).map(({ name }) => name))
 
 async function make(room: CallerEngine, create: RunAsk['create'], origin: PlanId | null): Promise<PlanRun> {
   const made = await room.submit(null, { ...create, ...(origin === null ? {} : { origin, taken: 'number' }) })

@@ -105,7 +105,7 @@ it('more budget takes the pause away, and says that the plan must be resumed', a
   )
   expect(await here.planfold('budget', 'add', 'bud', '--attempts', '5')).toEqual({
     exit: 0,
-    stdout: 'ana@example.com added 5 attempts to the budget of the plan\nthe plan is no longer paused\n',
+    stdout: 'ana@example.com added 5 attempts to the budget of the plan\nthe plan can be resumed now\n',
     stderr: 'Next: planfold resume bud\n',
   })
 })
@@ -203,6 +203,33 @@ it('what was running when its process died is not said to be running', async () 
   )
 })
 
+it('a plan whose process died and that is cancelled advises nothing: it has ended', async () => {
+  await here.write('k.yaml', 'planfold: 1\nname: k\ntasks: [{ id: s, run: [sleep, "60"], effect: pure }]\n')
+  const running = here.start('run', 'k.yaml')
+  await running.until('s started')
+  running.kill('SIGKILL')
+  await running.ended
+  const said = await here.planfold('cancel', 'k')
+  expect([said.exit, said.stdout, said.stderr]).toEqual([0, expect.stringContaining('k cancelled'), expect.anything()])
+  expect(`${said.stdout}${said.stderr}`).not.toContain('Next:')
+})
+
+it('what was running when its process died is decided after resume, and approve says so', async () => {
+  await here.write('c.yaml', 'planfold: 1\nname: c\ntasks: [{ id: pub, run: [sleep, "60"], effect: unsafe }]\n')
+  const running = here.start('run', 'c.yaml')
+  await running.until('pub started')
+  expect((await here.planfold('approve', 'c', 'pub')).stderr).toContain('hint: see `planfold inbox`')
+  running.kill('SIGKILL')
+  await running.ended
+  expect(await here.planfold('approve', 'c', 'pub')).toEqual({
+    exit: 3,
+    stdout: '',
+    stderr: "error: 'pub' was running when the process died, and waits for no decision yet\nhint: planfold resume c\n",
+  })
+  expect((await here.planfold('resume', 'c')).exit).toBe(4)
+  expect((await here.planfold('approve', 'c', 'pub')).exit).toBe(0)
+})
+
 it('a forecast of one task is of one attempt, though some tasks before it took two', async () => {
   await runs(
     'fc',
@@ -217,4 +244,53 @@ tasks:
   const said = await here.planfold('budget', 'fc')
   expect(said.stdout).toContain('used in all: 4 attempts')
   expect(said.stdout).toMatch(/^forecast of the rest: about 1 attempt,/m)
+})
+
+it('a second halt says who halted before and why, and that its own reason is not recorded', async () => {
+  await runs('p', 'tasks: [{ id: a }]\n')
+  expect((await here.planfold('halt', '-m', 'a leak')).stdout).toMatch(/^halted by ana@example.com at \S+: a leak\n/)
+  const again = await here.planfold('halt', '-m', 'worse leak')
+  expect([again.exit, again.stdout]).toEqual([
+    0,
+    expect.stringMatching(
+      /^already halted by ana@example.com at \S+: a leak\nyour reason was not recorded; to change the reason, lift the halt and halt again\n/,
+    ),
+  ])
+  expect((await here.planfold('halt')).stdout).not.toContain('your reason')
+})
+
+it('when a halt is lifted, the plan that stays paused is named, or all of them are resumed at once', async () => {
+  const lifted = async () => {
+    await here.planfold('halt')
+    return (await here.planfold('halt', '--lift')).stdout.split('\n').slice(1)
+  }
+  await runs('none', 'tasks: [{ id: a, run: ["true"], effect: pure }]\n')
+  expect(await lifted()).toEqual([''])
+  await runs('one', 'tasks: [{ id: a }]\n')
+  expect(await lifted()).toEqual(['one stays paused. Next: planfold resume one', ''])
+  await runs('two', 'tasks: [{ id: a }]\n')
+  expect(await lifted()).toEqual(['2 plans stay paused. Next: planfold resume --all', ''])
+  const which = await here.planfold('resume')
+  expect([which.exit, which.stderr]).toEqual([
+    2,
+    "error: 2 unfinished plans: two, one\nhint: name one, for example 'two', or take all: planfold resume --all\n",
+  ])
+  expect((await here.planfold('pause')).stderr).toContain("hint: name one, for example 'two'\n")
+  expect((await here.planfold('resume', '--all')).exit).toBe(4)
+})
+
+it('who says no to more budget is told to add some or to cancel, because resume would only ask again', async () => {
+  await runs(
+    'cheap',
+    'policy: { budget: { attempts: 1 } }\ntasks: [{ id: a, run: ["true"], effect: pure }, { id: b, needs: [a], run: ["true"], effect: pure }]\n',
+  )
+  const { items } = (await here.json('inbox')) as { items: readonly { id: string }[] }
+  const next = 'Next: planfold budget add cheap …, or planfold cancel cheap\n'
+  expect((await here.planfold('answer', 'cheap', items[0]!.id, 'more=no')).stderr).toBe(next)
+  expect((await here.planfold('status', 'cheap')).stdout).toContain(`  ${next}`)
+  expect((await here.planfold('resume', 'cheap')).stdout).toContain('  Next: answer it, then planfold resume cheap\n')
+  expect((await here.planfold('budget', 'add', 'cheap', '--attempts', '1')).stderr).toBe(
+    'Next: planfold resume cheap\n',
+  )
+  expect((await here.planfold('resume', 'cheap')).exit).toBe(0)
 })

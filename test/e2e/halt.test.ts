@@ -35,7 +35,9 @@ tasks:
   expect(halted).toMatchObject({ exit: 0 })
   expect(halted.stdout).toContain('paused: long')
   expect(halted.stdout).toContain('\\u{202e}')
-  expect(await run.ended).toMatchObject({ exit: 4 })
+  const stopped = await run.ended
+  expect(stopped).toMatchObject({ exit: 4, stdout: expect.stringContaining('  Next: planfold halt --lift\n') })
+  expect(stopped.stdout).not.toContain('planfold resume')
   // Where giving the order takes seconds, ending what runs may take as many times longer.
   expect(performance.now() - began).toBeLessThan(Math.max(ENDS_WITHIN_MS + 5_000, 5 * ordered))
   expect(existsSync(join(here.folder, 'happened'))).toBe(false)

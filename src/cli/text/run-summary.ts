@@ -2,7 +2,8 @@
 // exact command to continue.
 
 import type { Composed } from '../../compose.ts'
-import { type Hint, stepsIn } from '../../domain/hint.ts'
+import { USED_UP } from '../../domain/budget/budget-text.ts'
+import { type Hint, next, stepsIn } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
 import { reasonBesides } from '../../domain/phrases.ts'
 import type { PlanStatus } from '../../domain/status.ts'
@@ -29,9 +30,17 @@ export interface EndingOf {
   readonly held?: readonly ScopeWait[]
   /** The rollback that was stopped while we drove it: why. */
   readonly rollback?: string | null
+  /** All plans are halted: nothing goes on before that is lifted. */
+  readonly halted?: boolean
 }
 
-export async function tellEnd(context: Context, composed: Composed, plan: PlanId, how: EndingOf): Promise<PlanStatus> {
+export async function tellEnd(
+  context: Context,
+  composed: Composed,
+  plan: PlanId,
+  driven: Omit<EndingOf, 'halted'>,
+): Promise<PlanStatus> {
+  const how = { ...driven, halted: (await composed.engine.killSwitch.halted()) !== null }
   const summary = await composed.engine.ask({ type: 'summary', plan })
   if (summary === null) throw new Error(`the plan ${plan} has gone`)
   const board = (await composed.engine.ask({ type: 'board', plan })) ?? []
@@ -92,7 +101,9 @@ export function endingLines(
       `  still running in pid ${how.left.pid} on ${how.left.host}. Next: planfold log ${summary.name} --follow`,
     )
   else if (next !== null)
-    lines.push(`  Next: ${summary.waiting.length > 0 ? 'answer it, then ' : ''}${paint.bold(next)}`)
+    lines.push(
+      `  Next: ${summary.waiting.length > 0 && how.halted !== true ? 'answer it, then ' : ''}${paint.bold(next)}`,
+    )
   if (summary.status === 'failed' && how.left === null && stoppedIn(summary, how) === null)
     lines.push(`  or fix the plan file and run it again; ${RUNS_AGAIN}`)
   return lines
@@ -130,6 +141,19 @@ const stoppedIn = ({ endedAt }: Summary, { rollback = null }: EndingOf): string 
 export const isPausedToAsk = ({ status, asked = [] }: Pick<Summary, 'status' | 'asked'>): boolean =>
   status === 'paused' && asked.some(({ pauses }) => pauses === true)
 
+/** Paused because the budget is used up, and whoever was asked said no: `resume` would only ask again. Null where that is not so. */
+export function addBudgetOrCancel({
+  name,
+  status,
+  reason,
+  asked = [],
+}: Pick<Summary, 'name' | 'status' | 'reason' | 'asked'>): string | null {
+  if (status !== 'paused' || asked.some(({ pauses }) => pauses === true)) return null
+  // Caps of the user's settings are raised there, and the reason says so.
+  if (reason?.startsWith(`${USED_UP}:`) !== true || reason.includes('`caps`')) return null
+  return `planfold budget add ${name} …, or planfold cancel ${name}`
+}
+
 export function nextCommand(summary: Summary, board: readonly Card[], how: EndingOf): string | null {
   if (how.left !== null) return null
   // It asks there what becomes of the rollback.
@@ -137,8 +161,11 @@ export function nextCommand(summary: Summary, board: readonly Card[], how: Endin
   if (summary.status === 'failed') {
     return retryCommand(summary)
   }
+  if (how.halted === true && summary.endedAt === null) return commandText(next('lift-halt'))
   const claim = claimNext(summary, board, { isDriven: false, held: how.held ?? [] })
   if (claim !== null) return claim
+  const more = addBudgetOrCancel(summary)
+  if (more !== null) return more
   const first = isPausedToAsk(summary) ? 'answer it, then ' : ''
   return summary.endedAt === null ? `${first}planfold resume ${summary.name}` : null
 }

@@ -8,6 +8,7 @@ import type { Field } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Failure } from '../result.ts'
 import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
+import { howToStartOver } from '../rules/start-over.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import { isClaimable } from '../state/task-index.ts'
 import { PLAN_ENDED } from '../status.ts'
@@ -257,7 +258,7 @@ export function raiseBudget(draft: DecisionDraft, { add, task, by }: CommandOf<'
   const { state } = draft
   // A plan that failed for want of it gets more before its task is tried again.
   if (PLAN_ENDED.has(state.status) && state.status !== 'failed')
-    return refuse('illegal-transition', 'the plan has ended', 'run its plan file again: that creates a new plan')
+    return refuse('illegal-transition', 'the plan has ended', howToStartOver(state))
   if (task !== undefined && !state.tasks.has(task)) return unknownTask(draft, task)
   const level: Level = task ?? ''
   const budget = budgetAt(state, level)
@@ -341,6 +342,15 @@ export function withdrawQuestion(draft: DecisionDraft, { definition, visit, atte
   )
   if (asked === undefined) return
   emit(draft, { type: 'question.answered', id: asked.id, answers: { more: 'no' }, by: 'planfold' })
+  goOnWithin(draft, 'planfold')
+}
+
+/** Tasks for which more was asked were skipped: nobody needs to answer. What else lacks it asks when its turn comes. */
+export function withdrawQuestionsOf(draft: DecisionDraft, tasks: readonly TaskState[]): void {
+  const names = new Set<TaskName | undefined>(tasks.map(({ definition }) => definition.id))
+  const asked = draft.state.questions.filter(({ task, budget }) => budget !== undefined && names.has(task))
+  if (asked.length === 0) return
+  for (const { id } of asked) emit(draft, { type: 'question.answered', id, answers: { more: 'no' }, by: 'planfold' })
   goOnWithin(draft, 'planfold')
 }
 

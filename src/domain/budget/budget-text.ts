@@ -5,6 +5,8 @@ import { numberOf, spoken } from '../phrases.ts'
 import { type Amounts, BUDGET_KEYS, type BudgetKey, type BudgetReason, type Shortfall } from './amounts.ts'
 
 /** Why a task was cut off; a journal has it as it is written here. */
+/** How the reason of a pause begins where a cap is too small. */
+export const USED_UP = 'the budget is used up'
 export const OUT_OF_TIME = 'its time budget is used up'
 
 /** "1.5 USD", "12,000 tokens", "20m". */
@@ -81,7 +83,7 @@ export function raisedText({ task, add, unpriced, large, by }: Omit<EventOf<'bud
 export function reasonText(reason: BudgetReason): string {
   switch (reason.type) {
     case 'caps':
-      return `the budget is used up: ${reason.short.map(shortfallText).join('; ')}`
+      return `${USED_UP}: ${reason.short.map(shortfallText).join('; ')}`
     case 'price':
       if (reason.uncounted === true)
         return `with your own login, the agent calls its provider directly; Planfold cannot count the cost, so it cannot keep the limit of ${reason.cap}`

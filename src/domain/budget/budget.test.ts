@@ -66,6 +66,28 @@ describe('attempts', () => {
     expect(journal.status('b')).toBe('running')
   })
 
+  it('a task that is skipped needs no more: its question is taken back, and what is left goes on or completes', () => {
+    const last = begin(within({ attempts: 1 }, task('a'), task('b', { needs: ['a'] })))
+    last.turn()
+    last.succeed('a')
+    expect(last.state.status).toBe('paused')
+    expect(events(last.submit({ type: 'skip', task: name('b'), reason: 'too dear' }))).toEqual([
+      'task.skipped',
+      'question.answered',
+      'plan.resumed',
+      'plan.finished',
+    ])
+    expect(last.state).toMatchObject({ status: 'completed', questions: [] })
+
+    const more = begin(within({ attempts: 1 }, task('a'), task('b', { needs: ['a'] }), task('c', { needs: ['b'] })))
+    more.turn()
+    more.succeed('a')
+    more.must({ type: 'skip', task: name('b'), reason: 'too dear' })
+    expect(more.state).toMatchObject({ status: 'active', questions: [] })
+    more.turn()
+    expect(more.state).toMatchObject({ status: 'paused', overBudget: true, questions: [{ task: 'c' }] })
+  })
+
   it('a yes to the question adds what is offered; a no leaves the plan paused, and it asks again', () => {
     const journal = begin(within({ attempts: 1 }, task('a'), task('b', { needs: ['a'] })))
     journal.turn()

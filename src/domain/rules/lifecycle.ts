@@ -28,6 +28,7 @@ import { PLAN_ENDED } from '../status.ts'
 import { conclude } from './conclude.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 import { blockHeld, markReady } from './readiness.ts'
+import { howToStartOver } from './start-over.ts'
 
 export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refusal | undefined {
   if (draft.state.revision > 0) return refuse('exists', 'the plan exists already')
@@ -229,7 +230,7 @@ export function illegal(state: PlanState, verb: string, message: string): Refusa
   return refuse(
     'illegal-transition',
     `cannot ${VERBS[verb] ?? verb}: ${message} (status: ${state.status === 'active' ? 'running' : state.status})`,
-    ways.length === 0 ? 'run its plan file again' : advise`you can: ${joinHints(ways, ', ')}`,
+    ways.length === 0 ? howToStartOver(state) : advise`you can: ${joinHints(ways, ', ')}`,
     allowed[state.status],
   )
 }

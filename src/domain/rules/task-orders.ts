@@ -1,6 +1,6 @@
 // What people and agents decide about one task: claims and reports of external tasks, gates, retry, skip.
 
-import { claimObjection, holdsOf } from '../budget/budget-rules.ts'
+import { claimObjection, holdsOf, withdrawQuestionsOf } from '../budget/budget-rules.ts'
 import type { CommandOf } from '../command.ts'
 import type { GateAsks } from '../event.ts'
 import { mayNotSkip } from '../gates/approvers.ts'
@@ -376,6 +376,7 @@ export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal 
   for (const other of [...open, task]) emit(draft, { ...said, task: other.definition.id })
   if (state.status !== 'draft') {
     for (const other of [...open, task]) propagate(draft, other)
+    withdrawQuestionsOf(draft, [...open, task])
     reopen(draft, withCompensated(draft, []), `'${id}' was skipped`)
     if (task.definition.action.type !== 'verify') redoDone(draft)
     conclude(draft)

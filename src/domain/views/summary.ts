@@ -10,6 +10,7 @@ import { nextActions } from '../next-actions.ts'
 import { failedText, reasonBesides } from '../phrases.ts'
 import type { Field } from '../plan.ts'
 import type { Verdict } from '../result.ts'
+import { howToStartOver } from '../rules/start-over.ts'
 import type { Shortage } from '../shortage.ts'
 import type { OpenGate, PlanState, RollbackUnderWay, SetBack, TaskState } from '../state/state.ts'
 import { claimableTasks, isClaimable, perVersion } from '../state/task-index.ts'
@@ -102,7 +103,7 @@ export function whatStopped(state: PlanState, now: Millis): Stopped | null {
     case 'cancelled':
       return {
         why: statusText(state),
-        next: ['run its plan file again'],
+        next: [howToStartOver(state)],
       }
     case 'failed':
       return whyFailed(state)

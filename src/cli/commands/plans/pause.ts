@@ -3,15 +3,18 @@
 import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
 import type { Halt } from '../../../engine/engine.ts'
+import { openPlans } from '../../../operations/find-target.ts'
 import { readJournal } from '../../../operations/read-journal.ts'
 import { pauseSession } from '../../../operations/session-plans.ts'
 import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
+import type { PlanRow } from '../../../stores/store.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive, unsafeRunning } from '../../drive.ts'
-import { CliError, EXIT, usage } from '../../exit.ts'
+import { CliError, EXIT, notConfirmed, usage } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
-import { orderAndTell, printAccepted, remarkHowToGoOn, submit } from '../../order.ts'
+import { printAccepted, remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
+import { confirm } from '../../terminal/confirm.ts'
 
 // `planfold halt`: the kill switch. Ends all work of all plans in this store; nothing begins until it is lifted.
 
@@ -26,19 +29,22 @@ export async function halt(context: Context, { message, lift, show }: HaltOption
   return await withState(context, { create: false }, async ({ engine }) => {
     if (show === true || lift === true) {
       const halted = show === true ? await engine.killSwitch.halted() : await engine.killSwitch.lift()
+      const paused = (await openPlans(engine, RESUMED_MAX)).filter(({ status }) => status === 'paused')
       answer(context, { halted: show === true ? halted : null, was: halted }, () =>
         halted === null
           ? 'nothing is halted'
           : show === true
             ? words(halted)
-            : [`lifted; it was ${words(halted)}`, 'plans stay paused. Next: planfold resume'],
+            : [`lifted; it was ${words(halted)}`, ...staysPaused(paused)],
       )
       return EXIT.done
     }
+    const before = await engine.killSwitch.halted()
     const halted = await engine.killSwitch.halt(message ?? null)
     const { paused, already, left } = halted
     answer(context, { halted }, () => [
-      words(halted),
+      before === null ? words(halted) : `already ${words(halted)}`,
+      ...(before === null || message === undefined || message === halted.reason ? [] : [REASON_KEPT]),
       ...(paused.length === 0 ? [] : [`paused: ${paused.join(', ')}`]),
       ...(paused.length + already.length + left.length === 0 ? ['no plan was unfinished'] : []),
       ...(already.length === 0 ? [] : [`paused already: ${already.join(', ')}`]),
@@ -49,6 +55,17 @@ export async function halt(context: Context, { message, lift, show }: HaltOption
   })
 }
 
+/** As many as `resume --all` takes up. */
+const RESUMED_MAX = 200
+
+function staysPaused([first, ...others]: readonly PlanRow[]): readonly string[] {
+  if (first === undefined) return []
+  if (others.length === 0) return [`${first.name} stays paused. Next: planfold resume ${first.name}`]
+  return [`${others.length + 1} plans stay paused. Next: planfold resume --all`]
+}
+
+const REASON_KEPT = 'your reason was not recorded; to change the reason, lift the halt and halt again'
+
 const words = ({ by, at, reason }: Halt): string =>
   `halted by ${escapeForTerminal(by)} at ${new Date(at).toISOString()}${reason === null ? '' : `: ${escapeForTerminal(reason)}`}`
 
@@ -58,18 +75,28 @@ const words = ({ by, at, reason }: Halt): string =>
 export interface CancelOptions {
   readonly force?: boolean
   readonly message?: string
+  /** Do not ask, although no plan is named. */
+  readonly yes?: boolean
 }
 
 export async function cancel(
   context: Context,
   word: string | undefined,
-  { force, message: reason }: CancelOptions,
+  { force, message: reason, yes }: CancelOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, name } = await findPlan(composed.engine, word)
-    await orderAndTell(context, composed, plan, { type: 'cancel', force, reason })
+    if (word === undefined && yes !== true && !(await isMeant(context, name))) {
+      printNote(context, 'nothing was changed')
+      return EXIT.done
+    }
+    printAccepted(context, await submit(composed, plan, { type: 'cancel', force, reason }))
     const summary = await composed.engine.ask({ type: 'summary', plan })
-    if (summary === null || summary.endedAt !== null || summary.holder?.alive === true) return EXIT.done
+    if (summary === null || summary.endedAt !== null || summary.holder?.alive === true) {
+      await tellPeople(composed, plan)
+      return EXIT.done
+    }
+    // Nobody drives it: what is left to stop and to undo is done here, so there is nothing to say about how to go on.
     await drive(context, composed, { plan, name, since: summary.version, wait: false })
     const failed = await failedSince(composed, plan, summary.version)
     if (failed.length > 0)
@@ -82,6 +109,15 @@ export async function cancel(
     const after = await composed.engine.ask({ type: 'summary', plan })
     return after?.status === 'cancelled' ? EXIT.done : EXIT.waits
   })
+}
+
+/** A plan that nobody named is not stopped for good without a word about it: at a terminal by an answer, in a script by `--yes`. */
+async function isMeant(context: Context, name: string): Promise<boolean> {
+  if (context.terminal !== null && !context.settings.json) return await confirm(context, `cancel ${name} for good?`)
+  throw notConfirmed(
+    `nothing was changed: this cancels '${name}' for good, and without its name and a terminal that needs --yes`,
+    `name it: planfold cancel ${name}, or add --yes`,
+  )
 }
 
 /** Compensations that ended without success. */

@@ -194,6 +194,7 @@ run again; failed, undone and changed tasks are. A completed or cancelled plan s
     .argument('[plan]', OPTIONAL_PLAN)
     .option('-f, --force', 'stop at once, without undo steps (`compensate:`)')
     .option('-m, --message <text>', 'why')
+    .option('-y, --yes', 'do not ask for confirmation if no plan is named')
     .action((word: string | undefined, options: CancelOptions) =>
       act(async context => (await import('./pause.ts')).cancel(context, word, options)),
     )

@@ -39,7 +39,7 @@ export async function resume(context: Context, word: string | undefined, options
       const [{ id: plan, name, version: since }] = rows as [PlanRow]
       return await startAndDrive(context, composed, { plan, name, since }, options)
     }
-    const { plan, name } = await findPlan(composed.engine, word)
+    const { plan, name } = await findPlan(composed.engine, word, { all: 'planfold resume --all' })
     const summary = await composed.engine.ask({ type: 'summary', plan })
     // Nobody who leaves out the name means to start what was only proposed.
     if (word === undefined && summary?.status === 'draft')

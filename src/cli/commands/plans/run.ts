@@ -8,7 +8,14 @@ import type { PlanId } from '../../../domain/id.ts'
 import { PLAN_ENDED } from '../../../domain/status.ts'
 import { gateWords } from '../../../domain/views/gate-text.ts'
 import type { Diagnostic } from '../../../format/text/diagnostic.ts'
-import { continuationText, createOrder, type Revised, runPlan, type WentOn } from '../../../operations/run-plan.ts'
+import {
+  continuationText,
+  createOrder,
+  howToStartOver,
+  type Revised,
+  runPlan,
+  type WentOn,
+} from '../../../operations/run-plan.ts'
 import { type GoingOptions, type Summary, setGoing } from '../../../operations/start-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, envelope, printNote } from '../../answer.ts'
@@ -295,7 +302,9 @@ async function endedAs({ engine, worker }: Composed, { id, name, status }: Summa
     `plan '${name}' ${status === 'failed' ? 'has failed' : `is ${status}`}`,
     status === 'failed'
       ? `planfold run ${name} continues it; planfold retry ${name} TASK retries one task; planfold run FILE --again starts over`
-      : 'planfold run FILE starts over as a new plan',
+      : status === 'cancelled'
+        ? await howToStartOver(engine, id)
+        : 'planfold run FILE starts over as a new plan',
   )
 }
 
@@ -387,6 +396,7 @@ export async function takeUp(
   })
   switch (run.how) {
     case 'refused':
+      await refuseUnreadablePolicy(context, run.refusal)
       throw refused(run.refusal)
     case 'afresh': {
       const { name, status } = run.was

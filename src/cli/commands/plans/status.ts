@@ -20,7 +20,7 @@ import { halfMadeLines } from '../../text/briefing-text.ts'
 import { troubleLines, waitingLines } from '../../text/inbox-text.ts'
 import { shownState } from '../../text/plan-state.ts'
 import { rollbackLine, stoppedRollback } from '../../text/rollback-result.ts'
-import { claimNext, counted, doneWords, failedLines, isPausedToAsk } from '../../text/run-summary.ts'
+import { addBudgetOrCancel, claimNext, counted, doneWords, failedLines, isPausedToAsk } from '../../text/run-summary.ts'
 import { scopeWaitLines, setBackLines, shortageLines } from '../../text/wait-text.ts'
 
 import { planTable } from './list.ts'
@@ -130,8 +130,10 @@ function statusLines(
   lines.push(...troubleLines(summary, now, paint))
   lines.push(...waitingLines(summary, paint))
   const claim = claimNext(summary, board, { isDriven: holder?.alive === true, held })
+  const more = addBudgetOrCancel(summary)
   if (holder?.alive === true) lines.push(`  process  pid ${holder.pid} on ${brief(holder.host)}`)
   else if (!isHalted && claim !== null) lines.push(`  Next: ${claim}`)
+  else if (!isHalted && more !== null) lines.push(`  Next: ${more}`)
   else if (!isHalted && (canMove(summary.status) || summary.rollback !== undefined))
     lines.push(
       summary.status === 'draft'

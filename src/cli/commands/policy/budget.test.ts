@@ -36,6 +36,6 @@ test('who adds to the budget is told that, and not that a question was answered'
   await place.write('p.yaml', planOf('ask'))
   await place.say(context => run(context, 'p.yaml', { start: true }))
   const added = await place.say(context => addToBudget(context, 'p', { attempts: 1 }))
-  expect(added.stdout).toBe('ana@example.com added 1 attempt to the budget of the plan\nthe plan is no longer paused\n')
+  expect(added.stdout).toBe('ana@example.com added 1 attempt to the budget of the plan\nthe plan can be resumed now\n')
   expect(added.stderr).toBe('Next: planfold resume p\n')
 })

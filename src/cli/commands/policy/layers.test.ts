@@ -231,6 +231,7 @@ describe('a policy that cannot be used refuses to start', () => {
     for (const goingOn of [
       (context: Context) => run(context, 'p', { start: true }),
       (context: Context) => resume(context, 'f', {}),
+      (context: Context) => run(context, 'f.yaml', { start: true }),
       (context: Context) => retry(context, 'f', 'a', {}),
     ])
       expect(await said(goingOn)).toMatchObject(faults)

@@ -14,13 +14,14 @@ import {
   type PlanConverged,
 } from '../../../operations/converge-plan.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
+import { howToStartOver } from '../../../operations/run-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { envelope, print, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
 import { CliError, EXIT, refused } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
-import { isFile } from '../../plan-file.ts'
+import { isFile, refuseUnreadablePolicy } from '../../plan-file.ts'
 import { shownState } from '../../text/plan-state.ts'
 import { claimNext } from '../../text/run-summary.ts'
 import { setMoving, unsafeOf } from '../plans/run.ts'
@@ -151,8 +152,9 @@ async function tellEnd(
       }
       return done.rest
     case 'unfit':
-      throw unfit(name, done.why)
+      throw await unfit(engine, target, done.why)
     case 'refused':
+      await refuseUnreadablePolicy(context, done.refusal)
       throw refused(done.refusal)
     default:
       return done satisfies never
@@ -183,15 +185,17 @@ function tell(
   else print(context, lines)
 }
 
-const unfit = (name: string, why: 'no-criteria' | 'cancelled'): CliError =>
-  why === 'cancelled'
-    ? new CliError(EXIT.refused, 'ended', `plan '${name}' was cancelled`, 'run its plan file again')
-    : new CliError(
-        EXIT.refused,
-        'not-ready',
-        `plan '${name}' has no checks under 'done:', so there is nothing to converge to`,
-        "add checks under 'done:', for example `- check: npm test`",
-      )
+async function unfit(engine: Engine, { plan, name }: PlanTarget, why: 'no-criteria' | 'cancelled'): Promise<CliError> {
+  if (why === 'no-criteria')
+    return new CliError(
+      EXIT.refused,
+      'not-ready',
+      `plan '${name}' has no checks under 'done:', so there is nothing to converge to`,
+      "add checks under 'done:', for example `- check: npm test`",
+    )
+  const hint = await howToStartOver(engine, plan)
+  return new CliError(EXIT.refused, 'ended', `plan '${name}' was cancelled`, hint)
+}
 
 const holding = (count: number): string => (count === 1 ? 'its one check passed' : `all ${count} checks passed`)
 
