@@ -9,11 +9,11 @@ import { EXIT } from '../src/cli/exit.ts'
 import { buildProgram } from '../src/cli/program.ts'
 import type { Actor } from '../src/domain/id.ts'
 import { EFFECT_CLASSES } from '../src/domain/plan.ts'
-import { checkGraph } from '../src/domain/plan-rules/graph-rules.ts'
 import { PLAN_STATUSES, TASK_STATUSES } from '../src/domain/status.ts'
 import { ANNOUNCED } from '../src/domain/views/announcement.ts'
 import { parsePlan } from '../src/format/plan/parse.ts'
 import { plan, task } from '../src/format/plan/schema.ts'
+import { checkPlan } from '../src/operations/check-plan.ts'
 import { ANNOUNCED_UNDERSCORE } from '../src/server/sessions/underscore-events.ts'
 import { type StoredEntry, sealEntry } from '../src/stores/journal/entry.ts'
 import { MIGRATIONS } from '../src/stores/sqlite/schema.ts'
@@ -226,7 +226,7 @@ function fences(file: string): readonly Fence[] {
 }
 
 function faultsOf(text: string): readonly string[] {
-  const parsed = parsePlan(text, { check: checkGraph, fallbackName: 'plan' })
+  const parsed = parsePlan(text, { check: checkPlan, fallbackName: 'plan' })
   return parsed.ok ? [] : parsed.diagnostics.map(({ line, column, message }) => `${line}:${column} ${message}`)
 }
 

@@ -266,8 +266,8 @@ const answerers: Answerer = {
     return found === null ? null : await (await import('./records/verify-chain.ts')).chainOf(rooms.store, found, at)
   },
   handoff: async (rooms, { plan, links = false }) => {
-    const found = await rooms.store.find(plan)
-    return found === null ? null : await (await import('./records/audit.ts')).buildHandoff(rooms, found.plan, links)
+    const state = await stateOf(rooms, plan)
+    return state === null ? null : await (await import('./records/audit.ts')).buildHandoff(rooms, state, links)
   },
   budget: async (rooms, { plan, earlier }) => {
     const state = await stateOf(rooms, plan)

@@ -201,6 +201,13 @@ it('what was running when its process died is not said to be running', async () 
   expect((await here.planfold('next', 'k', '--explain')).stdout).toBe(
     "'s' was running when the process died: planfold resume k\n",
   )
+  const words = 'interrupted: s was running when the process died'
+  expect((await here.planfold('status', 'k')).stdout).toContain(`k ${words}\n  tasks    0/1 done: 1 interrupted\n`)
+  expect((await here.planfold('show', 'k', 's')).stdout).toMatch(/^‖ s interrupted\n/)
+  const handed = (await here.planfold('handoff', 'k')).stdout
+  expect(handed).toContain(`**${words}**`)
+  expect(handed).toContain('- `s`: interrupted\n')
+  expect((await here.planfold('budget', 'k')).stdout).toContain(`k: ${words}\n`)
 })
 
 it('a plan whose process died and that is cancelled advises nothing: it has ended', async () => {

@@ -1,76 +1,21 @@
-// The state of a plan in the words people see: draft, running, waiting for something, interrupted, paused, completed, failed, cancelled.
+// The state of a plan in the words people see, for a terminal.
 
-import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
-import type { Card } from '../../domain/views/board.ts'
-import type { Summary, Waiting } from '../../domain/views/summary.ts'
-import type { ScopeWait } from '../../engine/engine.ts'
+import type { PlanId } from '../../domain/id.ts'
+import { type PlanFacts, planState, type ShownState } from '../../domain/views/pages/plan-state.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { brief } from '../terminal/one-line.ts'
 
-export interface ShownState {
-  /** In a sentence: `waiting for approval (review)`. */
-  readonly words: string
-  /** In one word, for tables. */
-  readonly word: string
-  /** Whose sign and colour it has. */
-  readonly sign: PlanStatus | TaskStatus
+export { isInterrupted, type PlanFacts, type ShownState } from '../../domain/views/pages/plan-state.ts'
+
+export const shownState = (facts: PlanFacts): ShownState => planState(facts, brief)
+
+/** In the words of `status`; null when there is no such plan. */
+export async function stateNow(engine: Engine, plan: PlanId): Promise<ShownState | null> {
+  const summary = await engine.ask({ type: 'summary', plan })
+  const board = (await engine.ask({ type: 'board', plan })) ?? []
+  return summary === null ? null : shownState({ summary, board, isDriven: summary.holder?.alive === true })
 }
 
-export interface PlanFacts {
-  readonly summary: Pick<Summary, 'status' | 'waiting' | 'claimable' | 'progress' | 'asked'>
-  readonly board: readonly Pick<Card, 'name' | 'status' | 'action' | 'claimedBy' | 'retryAt'>[]
-  /** Does a process run it now? */
-  readonly isDriven: boolean
-  /** Tasks that wait because other plans hold their files. */
-  readonly held?: readonly ScopeWait[]
-}
-
-export function shownState({ summary, board, isDriven, held = [] }: PlanFacts): ShownState {
-  const { status, waiting } = summary
-  if (status === 'draft') return { words: 'draft (not started)', word: 'draft', sign: 'draft' }
-  if (status !== 'active' && status !== 'blocked') return { words: status, word: status, sign: status }
-  const running = board.filter(card => card.status === 'running' && card.claimedBy === null).map(({ name }) => name)
-  if (running.length > 0 && !isDriven)
-    return {
-      words: `interrupted: ${few(running)} ${running.length === 1 ? 'was' : 'were'} running when the process died`,
-      word: 'interrupted',
-      sign: 'paused',
-    }
-  const free = board.filter(card => card.status === 'ready' && card.action === 'external')
-  const ready = summary.progress.counts.ready > free.length
-  if (isDriven && (running.length > 0 || ready) && held.length === 0) return RUNNING
-  const for_ = waitsFor(waiting, board, held, free)
-  if (for_ !== null && !(ready && held.length === 0))
-    return { words: `waiting for ${for_}`, word: 'waiting', sign: 'waiting' }
-  return isDriven ? RUNNING : { words: 'not running', word: 'not running', sign: 'paused' }
-}
-
-const RUNNING: ShownState = { words: 'running', word: 'running', sign: 'running' }
-
-function waitsFor(
-  waiting: readonly Waiting[],
-  board: PlanFacts['board'],
-  held: readonly ScopeWait[],
-  free: readonly Pick<Card, 'name'>[],
-): string | null {
-  const [first] = waiting
-  if (first !== undefined) return `${ASKED[first.asks.type]} (${few(waiting.map(({ task }) => task))})`
-  if (held.length > 0) return 'another plan'
-  const [claimed] = board.filter(({ claimedBy }) => claimedBy !== null)
-  if (claimed !== undefined) return `${brief(claimed.claimedBy ?? '')} (${claimed.name})`
-  return free.length === 0 ? null : `an agent or a person to claim ${few(free.map(({ name }) => name))}`
-}
-
-const ASKED: { readonly [asks in Waiting['asks']['type']]: string } = {
-  approval: 'approval',
-  consent: 'approval',
-  verdict: 'a person to confirm',
-  decision: 'a decision',
-  question: 'an answer',
-  edits: 'your decision',
-  'unknown-outcome': 'your decision',
-  recovery: 'your decision',
-  replan: 'a changed plan',
-}
-
-const few = (names: readonly string[]): string =>
-  names.length <= 3 ? names.join(', ') : `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`
+/** A plan that was paused by a halt stays paused when the halt is lifted: then it is not said to be halted. */
+export const liftedReason = (reason: string | null, isHalted: boolean): string | null =>
+  !isHalted && reason?.startsWith('halted by ') === true ? 'the halt is lifted' : reason

@@ -199,10 +199,10 @@ export function retryCommand({ name, failed, stopped }: Summary): string | null 
 export const doneWords = ({ progress: { done, total, counts } }: Pick<Summary, 'progress'>): string =>
   `${done}/${total} ${counts.skipped > 0 ? 'done or skipped' : 'done'}`
 
-/** `12 completed · 1 skipped`. */
-export function counted({ progress }: Pick<Summary, 'progress'>): string {
+/** `12 completed · 1 skipped`; those that ran when the process died are not called running. */
+export function counted({ progress }: Pick<Summary, 'progress'>, interrupted = 0): string {
   if (progress.total === 0) return 'none yet'
-  return Object.entries(progress.counts)
+  return Object.entries({ ...progress.counts, running: progress.counts.running - interrupted, interrupted })
     .filter(([, count]) => count > 0)
     .map(([status, count]) => `${count} ${taskWord(status)}`)
     .join(' · ')

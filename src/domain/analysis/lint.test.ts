@@ -76,6 +76,13 @@ const FIRES: readonly Row[] = [
     { reads: [read('b', 'a', 'totl')] },
   ],
   ['unknown-output', [undefined], plan('p', task('a')), { reads: [read(null, 'a', 'x')] }],
+  [
+    'unknown-output',
+    ['b'],
+    plan('p', task('size', asks({ gate: 'decision', options: CHOICE })), task('b', { needs: ['size'] })),
+    { reads: [read('b', 'size', 'option')] },
+  ],
+  ['unknown-output', [undefined], plan('p', gate('a')), { reads: [read(null, 'a', 'choice')] }],
   ['output-too-early', ['b'], plan('p', external('a'), task('b')), { reads: [read('b', 'a', 'x')] }],
   ['scope-overlap', ['b'], plan('p', edit('a', 'src/x'), edit('b', 'src/x'))],
   ['scope-overlap', ['b'], plan('p', task('a', { write: ['src/**'] }), task('b', { write: ['src/deep/x'] }))],
@@ -279,6 +286,20 @@ const SILENT: readonly (readonly [FindingCode, PlanDefinition, AnalyzeOptions?])
     'unknown-output',
     plan('p', external('a'), edit('b', 'x', { needs: ['a'] })),
     { reads: [read('b', 'a', 'anything'), read(null, 'b', 'files')] },
+  ],
+  [
+    'unknown-output',
+    plan('p', task('size', asks({ gate: 'decision', options: CHOICE })), task('b', { needs: ['size'] })),
+    { reads: [read('b', 'size', 'choice'), read('b', 'size', 'rationale'), read('b', 'size', 'by')] },
+  ],
+  [
+    'unknown-output',
+    plan(
+      'p',
+      task('place', asks({ gate: 'question', form: [{ name: 'host', type: 'text' }] })),
+      task('b', { needs: ['place'] }),
+    ),
+    { reads: [read('b', 'place', 'host')] },
   ],
   [
     'output-too-early',

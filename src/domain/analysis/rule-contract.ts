@@ -1,7 +1,7 @@
 // Lint rules about what a plan says: its goal and owner, and that what one task reads another makes before.
 
 import { editDistance, suggest } from '../phrases.ts'
-import type { TaskDefinition } from '../plan.ts'
+import type { GateAction, TaskDefinition } from '../plan.ts'
 import { CONFIDENTIAL_LABELS, isConfidential } from '../plan-rules/confidential.ts'
 import { gitOf } from '../plan-rules/expand.ts'
 import { answerOutputs, modelRequest } from '../plan-rules/model-request.ts'
@@ -147,9 +147,10 @@ function outputsOf(task: TaskDefinition): readonly string[] | null {
   switch (task.action.type) {
     case 'run':
     case 'decide':
-    case 'gate':
     case 'verify':
       return declared
+    case 'gate':
+      return [...declared, ...outputsOfGate(task.action)]
     case 'edit':
       return [...declared, 'files']
     case 'git': {
@@ -171,6 +172,12 @@ function outputsOf(task: TaskDefinition): readonly string[] | null {
     default:
       return null
   }
+}
+
+/** What the answer of a person leaves behind; `state/evolve-gate.ts` puts it there. */
+function outputsOfGate({ gate, form = [] }: GateAction): readonly string[] {
+  if (gate === 'decision') return ['choice', 'rationale', 'by']
+  return gate === 'question' ? form.map(({ name }) => name) : []
 }
 
 const who = ({ reader }: OutputRead): string => (reader === null ? "the plan's `done`" : `'${reader}'`)

@@ -1,6 +1,7 @@
 // A plan as cards, one for each task; why a task waits; what whoever claims one must know; tasks that a revision removed.
 
 import type { Event, Feedback } from '../event.ts'
+import { UNAGREED } from '../gates/consent-rules.ts'
 import { advise, type Hint, next } from '../hint.ts'
 import { type Millis, type Sha256, type TaskId, type TaskName, taskId } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
@@ -24,7 +25,7 @@ import { evolve } from '../state/evolve.ts'
 import { newState } from '../state/fold.ts'
 import { countedVisits, type PlanState, sequenceOf, type TaskState } from '../state/state.ts'
 import { isClaimable } from '../state/task-index.ts'
-import { BLOCKS, SATISFIES, type TaskStatus } from '../status.ts'
+import { BLOCKS, ENDED, SATISFIES, type TaskStatus } from '../status.ts'
 
 // What whoever takes a task in hand must know: what to do, with what, and what to report.
 
@@ -198,7 +199,7 @@ export function unacceptedIn(events: readonly Event[]): Unaccepted | null {
 
 export function explain(state: PlanState, task: TaskState, now: Millis): Hint {
   const { id } = task.definition
-  if (state.status === 'draft') return `'${id}' waits: the plan is not started`
+  if (state.status === 'draft' && !ENDED.has(task.status)) return `'${id}' waits: the plan is not started`
   switch (task.status) {
     case 'completed':
     case 'cancelled':
@@ -405,9 +406,38 @@ const URGENCY: readonly TaskStatus[] = [
   'cancelled',
 ]
 
+/** Why it stands where it stands; null when the last reason was that of an earlier state. */
+export function reasonNow({ status, reason, gate, refused, attempt, retryAt, readiedAt, startedAt }: TaskState) {
+  if (reason === null) return null
+  switch (status) {
+    case 'running':
+      // Whoever claimed it reported, and the report was refused.
+      return refused > 0 ? reason : null
+    case 'waiting':
+      return isAboutFailure(gate, reason) ? reason : null
+    case 'ready':
+      // Somebody has decided since that it is tried again.
+      return attempt > 0 && retryAt === null && (readiedAt ?? 0) > (startedAt ?? 0) ? null : reason
+    default:
+      return reason
+  }
+}
+
+/** Does it ask about what went wrong before? */
+function isAboutFailure(gate: TaskState['gate'], reason: string): boolean {
+  const type = gate?.asks.type
+  return (
+    type === 'unknown-outcome' ||
+    type === 'recovery' ||
+    type === 'replan' ||
+    (type === 'consent' && reason.startsWith(UNAGREED))
+  )
+}
+
 export function card(state: PlanState, task: TaskState): Card {
   const { definition, result } = task
   const recovery = recoveryLine(state, task)
+  const reason = reasonNow(task)
   return {
     id: taskId(state.id, task.ordinal),
     name: definition.id,
@@ -428,9 +458,8 @@ export function card(state: PlanState, task: TaskState): Card {
     sequence: sequenceOf(task),
     assignee: definition.assignee ?? null,
     claimedBy: task.claim?.by ?? null,
-    // What an earlier report was refused for is over when a person is asked to confirm the last one.
-    reason: task.gate?.asks.type === 'verdict' ? null : task.reason,
-    hint: result?.status === 'failed' ? (result.failure.hint ?? null) : null,
+    reason,
+    hint: result?.status === 'failed' && (reason !== null || task.reason === null) ? (result.failure.hint ?? null) : null,
     ...(recovery === null ? {} : { recovery }),
     outputs: result?.outputs ?? null,
     ...(isConfidential(state.definition, definition) ? { confidential: true } : {}),

@@ -11,6 +11,7 @@ import { evolve } from '../state/evolve.ts'
 import { newState } from '../state/fold.ts'
 import { countedVisits, type PlanState, type TaskState } from '../state/state.ts'
 import { ENDED, type PlanStatus, type TaskStatus } from '../status.ts'
+import { reasonNow } from './board.ts'
 import { type Checkpoint, checkpointsOf } from './checkpoints.ts'
 import { judgedVerdicts } from './contract.ts'
 import { operationsOf } from './git-operations.ts'
@@ -462,7 +463,7 @@ function triesOf({ tries }: Story, task: TaskName): Tries {
 }
 
 function handed(task: TaskState, { attempts, retries, workMs, log, beside }: Tries): HandedTask {
-  const { definition, status, result, handled, reason } = task
+  const { definition, status, result, handled } = task
   const outputs = Object.entries(result?.outputs ?? {})
   return {
     task: definition.id,
@@ -470,7 +471,7 @@ function handed(task: TaskState, { attempts, retries, workMs, log, beside }: Tri
     status,
     optional: definition.optional ?? false,
     handled,
-    reason: reason ?? (result?.status === 'failed' ? result.failure.message : null),
+    reason: reasonNow(task) ?? (status === 'failed' && result?.status === 'failed' ? result.failure.message : null),
     visits: countedVisits(task),
     attempts,
     retries,

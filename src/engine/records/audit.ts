@@ -9,6 +9,8 @@ import { card } from '../../domain/views/board.ts'
 import { type Contract, contractOf } from '../../domain/views/contract.ts'
 import { type Digest, digest } from '../../domain/views/digest.ts'
 import { artifactFiles, handoff } from '../../domain/views/handoff.ts'
+import { isInterrupted, planState } from '../../domain/views/pages/plan-state.ts'
+import { summary } from '../../domain/views/summary.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import type { Entry, Store } from '../../stores/store.ts'
 import type { AuditTrail, HandedOn, Records } from '../queries.ts'
@@ -52,14 +54,20 @@ export async function auditTrail(
 const hashOf = (value: Json): Sha256 => createHash('sha256').update(canonicalJson(value)).digest('hex') as Sha256
 
 /** With `links`, artifacts are linked as files beside the documents, under the names of `artifactFiles`. */
-export async function buildHandoff({ store, word }: Rooms, plan: PlanId, links: boolean): Promise<HandedOn> {
+export async function buildHandoff({ store, word }: Rooms, state: PlanState, links: boolean): Promise<HandedOn> {
+  const { id: plan, endedAt } = state
   const facts = handoff(await wholeJournal(store, plan))
+  const isDriven = (await store.leases.holder(plan))?.alive === true
+  const cards = state.order.map(task => card(state, task))
+  const interrupted = new Set(cards.filter(one => isInterrupted(one, isDriven)).map(({ name }) => name))
+  const { words } = planState({ summary: summary(state), board: cards, isDriven })
   const files = new Map<string, string>(artifactFiles(facts).map(({ sha256, path }) => [sha256, path]))
   const linkTo: LinkTo = sha256 => (links ? (files.get(sha256) ?? null) : null)
+  const layout = { linkTo, word, ...(endedAt === null ? { now: { words, interrupted } } : {}) }
   return {
     ...facts,
-    readme: readmeText(facts, linkTo, word),
-    postmortem: postmortemText(facts, linkTo, word),
+    readme: readmeText(facts, layout),
+    postmortem: postmortemText(facts, layout),
   }
 }
 

@@ -1,9 +1,9 @@
 // The two documents a plan leaves behind, as Markdown: a short readme for whoever comes next, and a postmortem. Made from the facts
-// of the journal and nothing else: no clock, no folder, no machine, so the same journal gives the same bytes. What people, plans
-// and tasks said stays text.
+// of the journal and, while the plan is unfinished, whether a process runs it: no clock, no folder, no machine, so the same journal of
+// a finished plan gives the same bytes. What people, plans and tasks said stays text.
 
 import { next, plainStep, type Step, type Wording, wordHint } from '../../domain/hint.ts'
-import type { Millis } from '../../domain/id.ts'
+import type { Millis, TaskName } from '../../domain/id.ts'
 import { numberOf, reasonBesides } from '../../domain/phrases.ts'
 import type { CommandLine, Criterion } from '../../domain/plan.ts'
 import { planWord, type TaskStatus } from '../../domain/status.ts'
@@ -20,7 +20,26 @@ const ROWS_MAX = 200
 export type LinkTo = (sha256: string) => string | null
 const NOWHERE: LinkTo = () => null
 
-export function readmeText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: Wording = plainStep): string {
+export interface Layout {
+  readonly linkTo?: LinkTo
+  readonly word?: Wording
+  /** How an unfinished plan stands, as `status` says it, and what ran when its process died. */
+  readonly now?: { readonly words: string; readonly interrupted: ReadonlySet<TaskName> }
+}
+
+/** A task that is called running although no process runs it was interrupted. */
+function asShown(facts: Handoff, now: Layout['now']): Handed {
+  const words = now?.words ?? planWord(facts.status)
+  const status = ({ task, status: is }: HandedTask): ShownStatus => (now?.interrupted.has(task) ? 'interrupted' : is)
+  return { ...facts, words, tasks: facts.tasks.map(task => ({ ...task, shown: status(task) })) }
+}
+
+type ShownStatus = TaskStatus | 'interrupted'
+type ShownTask = HandedTask & { readonly shown: ShownStatus }
+type Handed = Omit<Handoff, 'tasks'> & { readonly words: string; readonly tasks: readonly ShownTask[] }
+
+export function readmeText(from: Handoff, { linkTo = NOWHERE, word = plainStep, now }: Layout = {}): string {
+  const facts = asShown(from, now)
   const { name, tasks, goal } = facts
   const open = tasks.filter(isLeftOpen)
   const files = tasks.filter(({ changes }) => changes !== null)
@@ -50,7 +69,8 @@ export function readmeText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: Wordi
   ])
 }
 
-export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: Wording = plainStep): string {
+export function postmortemText(from: Handoff, { linkTo = NOWHERE, word = plainStep, now }: Layout = {}): string {
+  const facts = asShown(from, now)
   const { tasks } = facts
   const again = tasks.filter(({ retries, visits }) => retries > 0 || visits > 1)
   return document(`Postmortem: ${facts.title ?? facts.name}`, [
@@ -67,9 +87,9 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: W
     table(
       'Tasks',
       ['task', 'status', 'attempts', 'runs', 'work', 'files', 'log'],
-      tasks.map(({ task, title, status, attempts, visits, workMs, paths, log }) => [
+      tasks.map(({ task, title, shown, attempts, visits, workMs, paths, log }) => [
         `${code(task)}${title === null ? '' : ` ${text(title, 200)}`}`,
-        status,
+        shown,
         String(attempts),
         String(visits),
         workMs === 0 ? '' : duration(workMs),
@@ -96,8 +116,8 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: W
     section(
       'Retries',
       again.map(
-        ({ task, attempts, visits, status }) =>
-          `- ${code(task)}: ${count(attempts, 'attempt')} in ${count(visits, 'run')}, ${status} in the end`,
+        ({ task, attempts, visits, shown }) =>
+          `- ${code(task)}: ${count(attempts, 'attempt')} in ${count(visits, 'run')}, ${shown} in the end`,
       ),
     ),
     section(
@@ -145,7 +165,7 @@ export function postmortemText(facts: Handoff, linkTo: LinkTo = NOWHERE, word: W
 }
 
 /** What was asked in the middle of work, what was done about failures, who was called, what was proposed. */
-function judgedSections(facts: Handoff): readonly (readonly string[])[] {
+function judgedSections(facts: Handed): readonly (readonly string[])[] {
   return [
     section(
       'Questions',
@@ -199,22 +219,22 @@ function table(title: string, heads: readonly string[], rows: readonly (readonly
   return rows.length === 0 ? [] : [`## ${title}`, '', ...lines, ...more]
 }
 
-function statusLine({ name, status, reason, tasks, startedAt, endedAt }: Handoff): string {
-  const counts = new Map<TaskStatus, number>()
-  for (const { status: each } of tasks) counts.set(each, (counts.get(each) ?? 0) + 1)
+function statusLine({ name, status, words, reason, tasks, startedAt, endedAt }: Handed): string {
+  const counts = new Map<ShownStatus, number>()
+  for (const { shown: each } of tasks) counts.set(each, (counts.get(each) ?? 0) + 1)
   const told = Array.from(counts, ([each, number]) => `${number} ${each}`).join(', ')
   const took = startedAt === null || endedAt === null ? '' : ` in ${duration(endedAt - startedAt)}`
   const said = status === 'completed' ? '' : reasonBesides(status, reason)
   const why = said === '' ? '' : ` (${text(said)})`
-  return `Plan ${code(name)}: **${planWord(status)}**${took}${why}. ${tasks.length === 0 ? 'It has no tasks yet' : `${count(tasks.length, 'task')}: ${told}`}.`
+  return `Plan ${code(name)}: **${text(words)}**${took}${why}. ${tasks.length === 0 ? 'It has no tasks yet' : `${count(tasks.length, 'task')}: ${told}`}.`
 }
 
-function openLine({ task, title, status, reason }: HandedTask): string {
-  return `- ${code(task)}${title === null ? '' : ` ${text(title)}`}: ${status}${reason === null || reason === '' ? '' : `, ${text(reason)}`}`
+function openLine({ task, title, shown, reason }: ShownTask): string {
+  return `- ${code(task)}${title === null ? '' : ` ${text(title)}`}: ${shown}${reason === null || reason === '' ? '' : `, ${text(reason)}`}`
 }
 
 /** What still waits for a person; of a plan that has ended, what nobody has answered. */
-const waitingLines = ({ waiting, endedAt, questions, proposals }: Handoff): readonly string[] => [
+const waitingLines = ({ waiting, endedAt, questions, proposals }: Handed): readonly string[] => [
   ...waiting.map(
     ({ task, asks, since }) =>
       `- ${task === null ? '' : `${code(task)} `}waits for a person since ${time(since)}: ${asks}`,
@@ -260,7 +280,7 @@ const artifactLines = ({ task, artifacts }: HandedTask, linkTo: LinkTo): readonl
     return `- Artifact ${code(`${task}.${output}`)}: ${there}`
   })
 
-function checkpointLines({ name, checkpoints, automatic }: Handoff, word: Wording): readonly string[] {
+function checkpointLines({ name, checkpoints, automatic }: Handed, word: Wording): readonly string[] {
   return [
     ...checkpoints.map(
       ({ name: called, version, at }) => `- Checkpoint ${code(called)}: entry ${version}, ${time(at)}`,
@@ -271,10 +291,10 @@ function checkpointLines({ name, checkpoints, automatic }: Handoff, word: Wordin
   ]
 }
 
-const refLines = ({ refs }: Handoff): readonly string[] =>
+const refLines = ({ refs }: Handed): readonly string[] =>
   refs.map(({ ref, commit }) => `- ${code(ref)}: ${commit === null ? 'removed again' : code(commit)}`)
 
-function goOn({ name, status }: Handoff, open: readonly HandedTask[], word: Wording): readonly string[] {
+function goOn({ name, status }: Handed, open: readonly HandedTask[], word: Wording): readonly string[] {
   const failed = open.find(each => each.status === 'failed')
   const ways: readonly (readonly [Step, string])[] = [
     ...(status === 'failed' && failed !== undefined
@@ -292,7 +312,7 @@ function goOn({ name, status }: Handoff, open: readonly HandedTask[], word: Word
   return ways.map(([step, means]) => `- ${code(word(step))}: ${means}`)
 }
 
-function times({ createdAt, startedAt, endedAt, lastAt, workMs }: Handoff): readonly string[] {
+function times({ createdAt, startedAt, endedAt, lastAt, workMs }: Handed): readonly string[] {
   return [
     `- Created ${time(createdAt)}`,
     ...(startedAt === null ? [] : [`- Started ${time(startedAt)}`]),

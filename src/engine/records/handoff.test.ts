@@ -104,6 +104,30 @@ describe('what is handed on', () => {
     expect(text).toContain('`other`: reads well failed; rejected by a person')
   })
 
+  it('says of an unfinished plan what status says, and which tasks were interrupted', () => {
+    const facts = factsOf(started(plan('p', task('a'), task('b', { needs: ['a'] }))))
+    const now = { words: 'interrupted: a was running when the process died', interrupted: new Set([name('a')]) }
+    for (const text of [readmeText(facts, { now }), postmortemText(facts, { now })]) {
+      expect(text).toContain('Plan `p`: **interrupted: a was running when the process died**. 2 tasks: 1 interrupted')
+      expect(text).toContain('- `a`: interrupted\n')
+      expect(text).not.toContain('**running**')
+    }
+    expect(postmortemText(facts, { now })).toContain('| `a` | interrupted |')
+  })
+
+  it('gives a reason only while it is the reason', () => {
+    const journal = started(plan('p', task('b'), gate('c', { needs: ['b'], on: { rejected: 'b' } })))
+    journal.succeed('b')
+    journal.ask('c')
+    journal.submit({ type: 'decide', task: name('c'), verdict: 'rejected', rationale: 'too short' }, 'ana')
+    expect(readmeText(factsOf(journal))).toMatch(/- `c`: pending, \S/)
+    journal.turn()
+    expect(readmeText(factsOf(journal))).toContain('- `b`: running\n')
+    journal.succeed('b')
+    journal.ask('c')
+    expect(readmeText(factsOf(journal))).toContain('- `c`: waiting\n')
+  })
+
   it('keeps what others wrote as text, with what hides made visible', () => {
     const facts = factsOf(lived())
     for (const text of [readmeText(facts), postmortemText(facts)]) {

@@ -2,9 +2,10 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newPlace, type Place, type Said } from '../../place.fixture.ts'
+import { resume } from '../plans/resume.ts'
 import { run } from '../plans/run.ts'
 import { status } from '../plans/status.ts'
-import { approve, choose, pushBack, reject } from './approve.ts'
+import { answerQuestion, approve, choose, pushBack, reject } from './approve.ts'
 import { claim } from './claim.ts'
 
 let place: Place
@@ -60,6 +61,30 @@ describe('a decision', () => {
     expect(said.stdout).toContain('chose postgres')
     expect(said.stdout).toContain('ready: serve')
     expect((await says(context => choose(context, ['p', 'store', 'sqlite'], {}))).exit).not.toBe(0)
+  })
+})
+
+describe('what was answered', () => {
+  it('is what the next task reads', async () => {
+    await place.write(
+      'plan.yaml',
+      `planfold: 1
+name: p
+tasks:
+  - { id: size, gate: { type: decision, options: [{ id: small }, { id: large }] } }
+  - { id: place, gate: { type: question, question: Where?, form: [{ name: host }] } }
+  - id: ship
+    needs: [size, place]
+    write: [shipped.txt]
+    run: [sh, -c, 'echo "$1 $2 $3 $4" > shipped.txt', sh, "\${{ tasks.size.outputs.choice }}", "\${{ tasks.size.outputs.rationale }}", "\${{ tasks.size.outputs.by }}", "\${{ tasks.place.outputs.host }}"]
+`,
+    )
+    const asked = await says(context => run(context, 'plan.yaml', { start: true }))
+    expect(asked.stderr).toBe('')
+    await says(context => choose(context, ['p', 'size', 'large'], { message: 'roomy' }))
+    await says(context => answerQuestion(context, 'p', 'place', ['host=h1'], {}))
+    await says(context => resume(context, 'p', {}))
+    expect(await place.read('shipped.txt')).toBe('large roomy ana@example.com h1\n')
   })
 })
 

@@ -83,15 +83,19 @@ const PLANS_MAX = 500
 
 interface Look extends PlanOrTask, NextSteps {
   readonly explain: boolean
+  readonly isDraft: boolean
 }
 
 async function look(engine: Engine, target: PlanOrTask, options: { readonly explain?: boolean }): Promise<Look> {
   const { plan, task } = target
   const explain = options.explain === true || task !== null
-  return { ...target, explain, ...(await nextSteps(engine, plan, { task, explain })) }
+  const isDraft = (await engine.ask({ type: 'summary', plan }))?.status === 'draft'
+  return { ...target, explain, isDraft, ...(await nextSteps(engine, plan, { task, explain })) }
 }
 
-function lines(context: Context, { name, task, explain, ready, explained, held, briefings }: Look): readonly string[] {
+function lines(context: Context, look: Look): readonly string[] {
+  const { name, task, explain, isDraft, ready, explained, held, briefings } = look
+  const start = isDraft ? [context.paint.dim(`Next: planfold run ${name}`)] : []
   const visitOf = (of: TaskName): number => ready.find(card => card.name === of)?.visit ?? 0
   const briefed = (of: TaskName): readonly string[] =>
     briefings
@@ -100,8 +104,9 @@ function lines(context: Context, { name, task, explain, ready, explained, held, 
         ...briefingLines(each, context.paint),
         ...leftLines(each, { plan: name, visit: visitOf(of) }, context.paint),
       ])
-  if (explain && task === null) return explainedLines(explained)
-  if (explain) return explained.flatMap(each => [escapeForTerminal(hintText(each.why)), ...briefed(each.task)])
+  if (explain && task === null) return [...explainedLines(explained), ...start]
+  if (explain)
+    return [...explained.flatMap(each => [escapeForTerminal(hintText(each.why)), ...briefed(each.task)]), ...start]
   if (ready.length === 0 && held.length > 0) return scopeWaitLines(held, context.paint)
   if (ready.length === 0) return [`no task is ready. Why: planfold next ${name} --explain`]
   return ready.flatMap(card => {

@@ -4,13 +4,15 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { withDir } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
-import { choose } from '../people/approve.ts'
+import { choose, reject } from '../people/approve.ts'
+import { showBudget } from '../policy/budget.ts'
 import { handoff } from '../records/handoff.ts'
 import { names } from '../upkeep/completion.ts'
 import { prune } from '../upkeep/prune.ts'
 import { graph } from './graph.ts'
 import { list } from './list.ts'
 import { log } from './log.ts'
+import { next } from './next.ts'
 import { halt } from './pause.ts'
 import { run } from './run.ts'
 import { show } from './show.ts'
@@ -220,6 +222,40 @@ describe('status while everything is halted', () => {
     expect((await data(context => status(context, 'shop'))).halted).toMatchObject({ reason: 'it drops tables' })
     await place.say(context => halt(context, { lift: true }))
     expect(await text(context => status(context, 'shop'))).not.toContain('everything is halted')
+  })
+
+  test('once it is lifted, nothing is said to be halted', async () => {
+    await ran(CHOICE)
+    await place.say(context => halt(context, { message: 'it drops tables' }))
+    await place.say(context => halt(context, { lift: true }))
+    expect(await text(context => status(context, 'shop'))).toMatch(/^‖ shop paused \(the halt is lifted\)\n/)
+    expect(await text(context => show(context, 'shop', undefined))).not.toContain('halted by')
+  })
+})
+
+describe('what is said of a plan', () => {
+  test('is said in the same words by status and budget', async () => {
+    await ran(CHOICE)
+    expect(await text(context => status(context, 'shop'))).toContain('shop waiting for a decision (db)\n')
+    expect(await text(context => showBudget(context, 'shop'))).toMatch(/^shop: waiting for a decision \(db\)\n/)
+  })
+
+  test('of a draft: how to start it', async () => {
+    await place.write('plan.yaml', DONE)
+    await place.say(context => run(context, 'plan.yaml', { start: false }))
+    const said = await text(context => next(context, 'hello', undefined, {}))
+    expect(said).toBe("'greet' waits: the plan is not started\nNext: planfold run hello\n")
+  })
+
+  test('is not said twice where its title is its goal', async () => {
+    await ran(DONE.replace('tasks:', 'title: Say hello\ngoal: Say hello\ntasks:'))
+    expect((await text(context => show(context, 'hello', undefined))).match(/Say hello/g)).toHaveLength(1)
+  })
+
+  test('why a gate failed is said, also where no reason was given', async () => {
+    await ran('planfold: 1\nname: sk\ntasks: [{ id: c, gate: approval }]\n')
+    await place.say(context => reject(context, 'sk', 'c', {}))
+    expect(await text(context => show(context, 'sk', 'c'))).toContain('  reason   rejected, no reason given\n')
   })
 })
 

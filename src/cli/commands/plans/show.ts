@@ -7,7 +7,7 @@ import type { Shown } from '../../../domain/gates/consent.ts'
 import { aimHint } from '../../../domain/hint.ts'
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import { type CountedDecision, decisionWords } from '../../../domain/network-decision.ts'
-import { numberOf } from '../../../domain/phrases.ts'
+import { failedText, numberOf } from '../../../domain/phrases.ts'
 import type { Budget, Option, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
 import { ENDED } from '../../../domain/status.ts'
@@ -39,7 +39,7 @@ import {
   verdictLines,
   waitingLines,
 } from '../../text/inbox-text.ts'
-import { shownState } from '../../text/plan-state.ts'
+import { isInterrupted, liftedReason, shownState } from '../../text/plan-state.ts'
 import { rollbackLine } from '../../text/rollback-result.ts'
 import { taskWord } from '../../text/run-summary.ts'
 
@@ -69,15 +69,17 @@ const NARROW = 100
 async function showPlan(context: Context, { engine }: Composed, plan: PlanId): Promise<void> {
   const summary = await engine.ask({ type: 'summary', plan })
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
+  const paused = liftedReason(summary?.reason ?? null, (await engine.killSwitch.halted()) !== null)
   const { paint, terminal } = context
   answer(context, { summary, tasks: cards }, () => {
     if (summary === null) return []
     const columns = terminal?.columns() ?? null
     // The title is worth more than the effect, which `show PLAN TASK` tells.
     const isNarrow = columns !== null && columns < NARROW
+    const isDriven = summary.holder?.alive === true
     const rows = cards.map(card => [
       { text: card.name, tint: paint.bold },
-      { text: taskWord(card.status), tint: tint(paint, card.status) },
+      statusCell(card, isDriven, paint),
       card.action,
       ...(isNarrow ? [] : [card.effect]),
       card.attempt === 0 ? '' : card.visits > 1 ? `${card.attempt} (run ${card.visits})` : String(card.attempt),
@@ -90,18 +92,29 @@ async function showPlan(context: Context, { engine }: Composed, plan: PlanId): P
       rows,
       columns,
     )
-    const { word, sign } = shownState({ summary, board: cards, isDriven: summary.holder?.alive === true })
+    const { word, sign } = shownState({ summary, board: cards, isDriven })
     return [
       `${symbol(paint, sign)} ${paint.bold(summary.name)} ${tint(paint, sign)(word)}${summary.archived ? ', archived' : ''}, revision ${summary.revision}, ${summary.id}`,
       ...[rollbackLine(summary, paint)].filter(line => line !== null),
-      ...(summary.status === 'paused' && summary.reason !== null ? [`  ${escapeForTerminal(summary.reason)}`] : []),
-      ...[summary.title, summary.goal].filter(text => text !== null).map(text => `  ${brief(text)}`),
+      ...(summary.status === 'paused' && paused !== null ? [`  ${escapeForTerminal(paused)}`] : []),
+      ...[...new Set([summary.title, summary.goal])].filter(text => text !== null).map(text => `  ${brief(text)}`),
       ...(summary.place === null ? [] : [`  works in ${escapeForTerminal(summary.place)}`]),
       '',
       head,
       ...lines.flatMap((line, at) => [line, ...reasonLines(cards[at]!, columns, paint)]),
     ]
   })
+}
+
+/** A task that ran when the process died is called what its plan is called. */
+function statusCell(
+  card: Card,
+  isDriven: boolean,
+  paint: Paint,
+): { readonly text: string; readonly tint: ReturnType<typeof tint> } {
+  return isInterrupted(card, isDriven)
+    ? { text: 'interrupted', tint: tint(paint, 'paused') }
+    : { text: taskWord(card.status), tint: tint(paint, card.status) }
 }
 
 /** Why it stands where it stands, below its row. */
@@ -114,6 +127,7 @@ function reasonLines({ reason }: Card, columns: number | null, paint: Paint): re
 interface ShownTask {
   /** Of the plan. */
   readonly name: string
+  readonly isDriven: boolean
   readonly card: Card
   readonly definition: TaskDefinition | null
   readonly attempts: readonly AttemptRow[]
@@ -167,6 +181,7 @@ async function showTask(
       ? []
       : taskLines(context, {
           name: summary?.name ?? plan,
+          isDriven: removed !== null || summary?.holder?.alive === true,
           card,
           definition,
           attempts,
@@ -258,7 +273,7 @@ const ATTEMPTS: { readonly [status: string]: string } = { succeeded: 'completed'
 
 function taskLines(
   context: Context,
-  { name: plan, card, definition, attempts, network, preview, briefing, removed, asks, spent }: ShownTask,
+  { name: plan, isDriven, card, definition, attempts, network, preview, briefing, removed, asks, spent }: ShownTask,
 ): readonly string[] {
   const { paint, terminal } = context
   const gone =
@@ -278,7 +293,7 @@ function taskLines(
     ['budget', budgetWords(definition === null ? undefined : ownBudget(definition))],
     ...(definition?.risks ?? []).map(risk => ['risk', risk] as const),
     ...(definition?.assumptions ?? []).map(assumption => ['assumes', assumption] as const),
-    ['reason', card.reason],
+    ['reason', card.status === 'failed' ? failedText(card.reason) : card.reason],
     ['hint', card.hint === null ? null : hintText(aimHint(card.hint, { plan, task: card.name }))],
     ['recovery', card.recovery ?? null],
     ['claimed', card.claimedBy],
@@ -287,11 +302,11 @@ function taskLines(
     ['outputs', card.outputs === null ? null : JSON.stringify(card.outputs)],
     ['id', card.id],
   ]
-  const lines = [
-    `${symbol(paint, card.status)} ${paint.bold(card.name)} ${tint(paint, card.status)(taskWord(card.status))}`,
-  ]
+  const state = statusCell(card, isDriven, paint)
+  const sign = isInterrupted(card, isDriven) ? 'paused' : card.status
+  const lines = [`${symbol(paint, sign)} ${paint.bold(card.name)} ${state.tint(state.text)}`]
   for (const [name, text] of fields)
-    if (text !== null) lines.push(`  ${paint.dim(name.padEnd(8))} ${escapeForTerminal(text)}`)
+    if (text !== null && text !== '') lines.push(`  ${paint.dim(name.padEnd(8))} ${escapeForTerminal(text)}`)
   // What the table below tells is not told twice.
   const told = briefing !== null && ENDED.has(card.status) ? { ...briefing, earlier: [] } : briefing
   if (told !== null) lines.push(...briefingLines(told, paint, card.action === 'run'))
@@ -300,7 +315,7 @@ function taskLines(
     const rows = attempts.map(each => [
       String(each.visit),
       String(each.attempt),
-      ATTEMPTS[each.status] ?? each.status,
+      each.status === 'running' ? state.text : (ATTEMPTS[each.status] ?? each.status),
       dateAndTime(each.startedAt),
       each.durationMs === null ? '' : elapsed(each.durationMs),
       each.exit === null ? '' : String(each.exit),

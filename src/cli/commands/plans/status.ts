@@ -18,7 +18,7 @@ import { brief } from '../../terminal/one-line.ts'
 import { symbol, tint } from '../../terminal/paint.ts'
 import { halfMadeLines } from '../../text/briefing-text.ts'
 import { troubleLines, waitingLines } from '../../text/inbox-text.ts'
-import { shownState } from '../../text/plan-state.ts'
+import { isInterrupted, liftedReason, shownState } from '../../text/plan-state.ts'
 import { rollbackLine, stoppedRollback } from '../../text/rollback-result.ts'
 import { addBudgetOrCancel, claimNext, counted, doneWords, failedLines, isPausedToAsk } from '../../text/run-summary.ts'
 import { scopeWaitLines, setBackLines, shortageLines } from '../../text/wait-text.ts'
@@ -112,12 +112,13 @@ function statusLines(
   const now = context.now()
   const { holder } = summary
   const { words, sign, word } = shownState({ summary, board, isDriven: holder?.alive === true, held })
-  const lines = [`${symbol(paint, sign)} ${paint.bold(summary.name)} ${tint(paint, sign)(words)}${reasonOf(summary)}`]
+  const lines = [`${symbol(paint, sign)} ${paint.bold(summary.name)} ${tint(paint, sign)(words)}${reasonOf(summary, isHalted)}`]
   const underWay = rollbackLine(summary, paint)
   if (underWay !== null) lines.push(underWay)
   if (summary.title !== null) lines.push(`  ${brief(summary.title)}`)
   if (summary.place !== null) lines.push(`  works in ${brief(summary.place)}`)
-  lines.push(`  tasks    ${doneWords(summary)}: ${counted(summary)}`)
+  const interrupted = board.filter(card => isInterrupted(card, holder?.alive === true))
+  lines.push(`  tasks    ${doneWords(summary)}: ${counted(summary, interrupted.length)}`)
   lines.push(`  revision ${summary.revision}, created ${ago(summary.createdAt, now)}${tookOf(summary, now)}`)
   const claimed = board.filter(({ claimedBy }) => claimedBy !== null)
   const running = summary.running.filter(name => claimed.every(card => card.name !== name))
@@ -177,8 +178,8 @@ async function movedLine(engine: Engine, { id, name, status, startedAt }: Held):
 }
 
 const canMove = (status: PlanStatus): boolean => status === 'active' || status === 'paused' || status === 'draft'
-const reasonOf = ({ reason, status }: Held): string => {
-  const text = reasonBesides(status, reason)
+const reasonOf = ({ reason, status }: Held, isHalted: boolean): string => {
+  const text = reasonBesides(status, liftedReason(reason, isHalted))
   return text === '' || status === 'completed' ? '' : ` (${brief(text)})`
 }
 const tookOf = ({ startedAt, endedAt }: Held, now: number): string =>

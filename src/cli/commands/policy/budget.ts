@@ -11,8 +11,8 @@ import { type Context, withState } from '../../context.ts'
 import { EXIT, refused } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { orderAndTell } from '../../order.ts'
-import { planWord } from '../../terminal/paint.ts'
 import { table } from '../../terminal/table.ts'
+import { stateNow } from '../../text/plan-state.ts'
 
 type Report = NonNullable<AnswerOf<'budget'>>
 
@@ -21,7 +21,8 @@ export async function showBudget(context: Context, word: string | undefined): Pr
     const { plan } = await findPlan(engine, word, { looking: true })
     const report = await engine.ask({ type: 'budget', plan })
     if (report === null) throw new Error(`the plan ${plan} has gone`)
-    answer(context, report, () => budgetLines(context, report))
+    const state = context.settings.json ? null : await stateNow(engine, plan)
+    answer(context, report, () => budgetLines(context, report, state?.words ?? report.status))
     return EXIT.done
   })
 }
@@ -35,7 +36,7 @@ const NAMES = {
   outputBytes: 'output',
 } as const
 
-function budgetLines(context: Context, report: Report): readonly string[] {
+function budgetLines(context: Context, report: Report, state: string): readonly string[] {
   const { blocks, used, asked, unpricedCalls } = report
   const rows = blocks.flatMap(({ task, lines, foreign }) => [
     ...lines.map(({ key, cap, spent, reserved, left }) => [
@@ -50,7 +51,7 @@ function budgetLines(context: Context, report: Report): readonly string[] {
   ])
   const head = ['whose', 'what', 'limit', 'spent', 'reserved', 'left']
   return [
-    `${escapeForTerminal(report.name)}: ${planWord(report.status)}`,
+    `${escapeForTerminal(report.name)}: ${state}`,
     ...(rows.length === 0
       ? ['no budget. Write one into the plan file: policy: { budget: { cost: 2 USD, time: 1h } }']
       : table(context.paint, head, rows, context.terminal?.columns() ?? null)),

@@ -1,0 +1,85 @@
+// The state of a plan in the words people see: draft, running, waiting for something, interrupted, paused, completed, failed, cancelled.
+
+import type { PlanStatus, TaskStatus } from '../../status.ts'
+import type { Card } from '../board.ts'
+import type { ScopeWaitFacts } from '../scope-wait.ts'
+import type { Summary, Waiting } from '../summary.ts'
+
+export interface ShownState {
+  /** In a sentence: `waiting for approval (review)`. */
+  readonly words: string
+  /** In one word, for tables. */
+  readonly word: string
+  /** Whose sign and colour it has. */
+  readonly sign: PlanStatus | TaskStatus
+}
+
+export interface PlanFacts {
+  readonly summary: Pick<Summary, 'status' | 'waiting' | 'claimable' | 'progress' | 'asked'>
+  readonly board: readonly Pick<Card, 'name' | 'status' | 'action' | 'claimedBy' | 'retryAt'>[]
+  /** Does a process run it now? */
+  readonly isDriven: boolean
+  /** Tasks that wait because other plans hold their files. */
+  readonly held?: readonly ScopeWaitFacts[]
+}
+
+/** As a face writes the words of others. */
+type Say = (text: string) => string
+
+export function planState({ summary, board, isDriven, held = [] }: PlanFacts, say: Say = text => text): ShownState {
+  const { status, waiting } = summary
+  if (status === 'draft') return { words: 'draft (not started)', word: 'draft', sign: 'draft' }
+  if (status !== 'active' && status !== 'blocked') return { words: status, word: status, sign: status }
+  const running = board.filter(isUnclaimed).map(({ name }) => name)
+  if (running.length > 0 && !isDriven)
+    return {
+      words: `interrupted: ${few(running)} ${running.length === 1 ? 'was' : 'were'} running when the process died`,
+      word: 'interrupted',
+      sign: 'paused',
+    }
+  const free = board.filter(card => card.status === 'ready' && card.action === 'external')
+  const ready = summary.progress.counts.ready > free.length
+  if (isDriven && (running.length > 0 || ready) && held.length === 0) return RUNNING
+  const for_ = waitsFor({ waiting, board, held, free }, say)
+  if (for_ !== null && !(ready && held.length === 0))
+    return { words: `waiting for ${for_}`, word: 'waiting', sign: 'waiting' }
+  return isDriven ? RUNNING : { words: 'not running', word: 'not running', sign: 'paused' }
+}
+
+const RUNNING: ShownState = { words: 'running', word: 'running', sign: 'running' }
+
+/** In the word of a task: one that runs, and no process runs it, was interrupted. */
+export const isInterrupted = (card: Pick<Card, 'status' | 'claimedBy'>, isDriven: boolean): boolean =>
+  !isDriven && isUnclaimed(card)
+
+const isUnclaimed = ({ status, claimedBy }: Pick<Card, 'status' | 'claimedBy'>): boolean =>
+  status === 'running' && claimedBy === null
+
+interface Waits extends Required<Pick<PlanFacts, 'board' | 'held'>> {
+  readonly waiting: readonly Waiting[]
+  readonly free: readonly Pick<Card, 'name'>[]
+}
+
+function waitsFor({ waiting, board, held, free }: Waits, say: Say): string | null {
+  const [first] = waiting
+  if (first !== undefined) return `${ASKED[first.asks.type]} (${few(waiting.map(({ task }) => task))})`
+  if (held.length > 0) return 'another plan'
+  const [claimed] = board.filter(({ claimedBy }) => claimedBy !== null)
+  if (claimed !== undefined) return `${say(claimed.claimedBy ?? '')} (${claimed.name})`
+  return free.length === 0 ? null : `an agent or a person to claim ${few(free.map(({ name }) => name))}`
+}
+
+const ASKED: { readonly [asks in Waiting['asks']['type']]: string } = {
+  approval: 'approval',
+  consent: 'approval',
+  verdict: 'a person to confirm',
+  decision: 'a decision',
+  question: 'an answer',
+  edits: 'your decision',
+  'unknown-outcome': 'your decision',
+  recovery: 'your decision',
+  replan: 'a changed plan',
+}
+
+const few = (names: readonly string[]): string =>
+  names.length <= 3 ? names.join(', ') : `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`
