@@ -107,14 +107,19 @@ describe('the words of the command line', () => {
       const command = program().commands.find(one => one.name() === name)!
       expect(command.usage(), name).toBe(`[options] [plan] <task>${name === 'choose' ? ' [option]' : ''}`)
     }
-    const error = await program()
-      .parseAsync(['retry'], { from: 'user' })
-      .catch((thrown: unknown) => thrown)
-    expect(complaintOf(error)).toMatchObject({
-      exit: EXIT.usage,
-      message: "missing required argument 'task'",
-      hint: 'see `planfold retry --help`',
-    })
+    for (const [name, message, hint] of [
+      [
+        'retry',
+        'name a task: planfold retry [plan] <task>',
+        '`planfold status` shows how the plan stands, `planfold show` its tasks',
+      ],
+      ['approve', 'name a task: planfold approve [plan] <task>', '`planfold inbox` lists what waits for you'],
+    ] as const) {
+      const error = await program()
+        .parseAsync([name], { from: 'user' })
+        .catch((thrown: unknown) => thrown)
+      expect(complaintOf(error)).toMatchObject({ exit: EXIT.usage, message, hint })
+    }
   })
 
   it('say with -m, --message why, in every command', () => {

@@ -301,3 +301,29 @@ it('who says no to more budget is told to add some or to cancel, because resume 
   )
   expect((await here.planfold('resume', 'cheap')).exit).toBe(0)
 })
+
+it('a slip in a command about rules, or in a plan or policy file, is told with what was meant', async () => {
+  await runs('p', 'tasks: [{ id: a }]\n')
+  expect((await here.planfold('policy', 'shw')).stderr).toBe(
+    "error: there is no plan 'shw', and no command 'policy shw'\nhint: did you mean 'policy show'?\n",
+  )
+  expect((await here.planfold('policy', 'allow', 'foo', 'bar')).stderr).toBe(
+    "error: unknown kind 'foo'\nhint: one of network, command, no-sandbox.\n",
+  )
+  const hintOf = async (text: string) => {
+    const { stderr } = await runs('w', text)
+    return stderr
+      .split('\n')
+      .filter(line => line.includes('hint:'))
+      .map(line => line.trim())
+  }
+  const form = 'form: [{ name: r, type: choice, options: [eu, us] }]'
+  expect(await hintOf(`tasks: [{ id: q, gate: { type: question, ${form} } }]\n`)).toEqual([
+    'hint: add choices: [a, b]',
+    "hint: did you mean 'choices'?",
+  ])
+  expect(await hintOf('tasks: [{ id: a, run: ["true"], network: 5 }]\n')).toEqual(['hint: for example: [example.com]'])
+  expect(await hintOf('policy: { commands: { deny: [git push] } }\ntasks: [{ id: a }]\n')).toEqual([
+    'hint: write its words as a list: [git, push]',
+  ])
+})

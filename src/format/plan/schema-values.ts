@@ -29,7 +29,10 @@ const address = line.transform(
     return parsed.ok ? { ok: true, value } : parsed
   }),
 )
-export const addresses = z.union([address.transform(one => [one]), z.array(address)])
+export const addresses = z.union([
+  address.transform(one => [one]),
+  z.array(address).register(FORM_HINTS, { hint: 'for example: [example.com]' }),
+])
 /** A list alone means what may be reached; so does an object that says nothing else. */
 export const network = z
   .union([

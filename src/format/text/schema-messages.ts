@@ -203,6 +203,7 @@ const ALIASES: { readonly [key: string]: string } = {
   name: 'id',
   retries: 'retry',
   objective: 'goal',
+  options: 'choices',
   version: 'planfold',
 }
 
@@ -256,6 +257,9 @@ function betterType(schema: z.ZodType, path: Path, given: unknown, wanted: strin
   const scalar = typeof given === 'number' || typeof given === 'boolean'
   const chosen = typeof given === 'boolean' && wanted.includes('true')
   if (scalar && wanted.includes('text') && !chosen) return `put it in quotes: "${typed}"`
+  // One of several lists, written as a line of words.
+  if (wanted === 'a list' && typeof given === 'string' && typeof path.at(-1) === 'number' && PLAIN_WORDS.test(given))
+    return `write its words as a list: ${flow(given.split(' '))}`
   const [example] = formsAt(schema, path).flatMap(examplesOf)
   if (example !== undefined) return `for example: ${keyed(path, flow(example))}`
   if (wanted === 'a list') return `for example: ${keyed(path, '[a, b]')}`
@@ -264,6 +268,8 @@ function betterType(schema: z.ZodType, path: Path, given: unknown, wanted: strin
   const keys = wanted.includes('a map') ? keysAt(schema, path) : []
   return keys.length === 0 ? `write ${wanted}` : `write a map with some of: ${keys.slice(0, 12).join(', ')}`
 }
+
+const PLAIN_WORDS = /^[\w./*-]+(?: [\w./*-]+){0,9}$/
 
 /** What a schema brings along under `examples`, which editors show as well. */
 function examplesOf(schema: z.ZodType): readonly unknown[] {

@@ -2,6 +2,7 @@
 
 import { type Command, Option } from 'commander'
 import type { Act } from '../../context.ts'
+import { usage } from '../../exit.ts'
 import type { GateOptions } from '../../order.ts'
 import { collectValues, count, duration, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
 import type { NoteOptions } from '../plans/note.ts'
@@ -22,8 +23,16 @@ const withTask = (command: Command, words: string): Command =>
     .argument('[plan]', OPTIONAL_PLAN)
     .argument('[task]', TASK)
     .hook('preAction', () => {
-      if (command.args.length === 0) command.error("error: missing required argument 'task'")
+      if (command.args.length > 0) return
+      throw usage(
+        `name a task: planfold ${command.name()} ${words}`,
+        DECIDING.has(command.name())
+          ? '`planfold inbox` lists what waits for you'
+          : '`planfold status` shows how the plan stands, `planfold show` its tasks',
+      )
     })
+
+const DECIDING: ReadonlySet<string> = new Set(['approve', 'reject', 'push-back', 'choose'])
 
 export function addDeciding(program: Command, act: Act): void {
   const taskCommand = (name: string, description: string): Command =>

@@ -31,7 +31,7 @@ Examples:
     )
   const what = (...kinds: readonly Ruled[]): Argument =>
     new Argument(
-      '<what>',
+      '<kind>',
       'what the rule is about: network (an address), command, or no-sandbox (commands without a sandbox)',
     ).choices(kinds)
 

@@ -1,6 +1,7 @@
 // `planfold policy show|allow|ask|deny|remove|log`: the policy in effect, and the user's own rules.
 
 import { locate, modelsAt, tracesAddress } from '../../../compose.ts'
+import { suggest } from '../../../domain/phrases.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { type NetworkUse, networkWords } from '../../../domain/plan-rules/network.ts'
 import { parseNetworkRule } from '../../../domain/plan-rules/network-rule.ts'
@@ -40,7 +41,7 @@ export interface ShowOptions {
 export async function showPolicy(context: Context, word?: string, { egress }: ShowOptions = {}): Promise<number> {
   const place = placeOf(context)
   const { file, rules, withoutSandbox } = done(await showNetwork(place))
-  const found = word === undefined ? null : await planIn(context, word)
+  const found = word === undefined ? null : await planOrCommand(context, word)
   const layers = found?.layers ?? (await layersAt(place))
   if (egress === true) return await showEgress(context, { place, rules, layers, plan: found })
   const plan = found === null ? null : { name: found.name, ...planNetwork(found.definition) }
@@ -100,6 +101,17 @@ interface FoundPlan {
   /** As they were written down when it started; null while it is a draft. */
   readonly layers: readonly PolicyLayer[] | null
 }
+
+/** `show` may be left out, so a slip in the name of another command looks like a plan. */
+async function planOrCommand(context: Context, word: string): Promise<FoundPlan> {
+  return await planIn(context, word).catch(error => {
+    const meant = error instanceof CliError && error.code === 'not-found' ? suggest(word, COMMANDS) : null
+    if (meant === null) throw error
+    throw usage(`there is no plan '${word}', and no command 'policy ${word}'`, `did you mean 'policy ${meant}'?`)
+  })
+}
+
+const COMMANDS = ['show', 'allow', 'ask', 'deny', 'remove', 'log']
 
 async function planIn(context: Context, word: string): Promise<FoundPlan> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
