@@ -82,6 +82,10 @@ describe('after a crash', () => {
       false,
     ])
 
+    // A choice for single files alone chooses nothing, and says the command that does.
+    const single = await here.planfold('choose', 'demo', 'build', '--take', 'src/gone.txt')
+    expect(single).toMatchObject({ exit: 2, stdout: '' })
+    expect(single.stderr).toContain('hint: planfold choose demo build keep --take src/gone.txt')
     expect(await here.planfold('choose', 'demo', 'build', 'keep', '--take', 'src/gone.txt')).toMatchObject({ exit: 0 })
     const again = await here.planfold('resume')
     expect(again).toMatchObject({ exit: 0 })

@@ -53,7 +53,7 @@ it('of edits, each answer says what it means', () => {
     'planfold choose demo a keep    keep the edits and continue with them',
     'planfold choose demo a take    take the version from before the task; the edits are backed up',
     'planfold choose demo a merge   keep the edits, remove what the task wrote',
-    'for a single file: --keep PATH, --take PATH or --merge PATH',
+    'for a single file: planfold choose demo a take --keep PATH   (or: --merge PATH)',
   ])
 })
 

@@ -333,7 +333,9 @@ function answerCommands(plan: string, { task, asks, back }: Waiting): readonly s
     case 'edits':
       return [
         ...meantCommands(ways.filter(({ step }) => step.next === 'choose')),
-        'for a single file: --keep PATH, --take PATH or --merge PATH',
+        ...ways
+          .filter(({ answer }) => answer === 'take')
+          .map(({ step }) => `for a single file: ${shortCommand(step)} --keep PATH   (or: --merge PATH)`),
       ]
     default:
       return ways.map(({ step }) => shortCommand(step))

@@ -186,7 +186,7 @@ export interface ChooseOptions extends GateOptions {
 
 /** `words`: plan, task and option, or task and option of the only open plan. Without an option they are listed. */
 export async function choose(context: Context, words: readonly string[], options: ChooseOptions): Promise<number> {
-  if (await listOptions(context, words)) return EXIT.done
+  if (await listOptions(context, words, options)) return EXIT.done
   const [first = '', second] = words.slice(0, -1)
   const choices: EditChoices = {
     ...each(options.keep, 'keep'),
@@ -202,7 +202,7 @@ export async function choose(context: Context, words: readonly string[], options
 }
 
 /** Where no option is said. Two words are a plan and its task where there is such a task; else a task and its option. */
-async function listOptions(context: Context, words: readonly string[]): Promise<boolean> {
+async function listOptions(context: Context, words: readonly string[], single: ChooseOptions): Promise<boolean> {
   const [first = '', second, option] = words
   if (option !== undefined) return false
   return await withState(context, { create: false }, async ({ engine }) => {
@@ -221,6 +221,16 @@ async function listOptions(context: Context, words: readonly string[]): Promise<
         `task '${task}' does not wait for a choice`,
         `planfold show ${name} ${task}`,
       )
+    const named = (['keep', 'take', 'merge'] as const).flatMap(choice =>
+      (single[choice] ?? []).map(path => `--${choice} ${shellWord(path)}`),
+    )
+    if (asks.type === 'edits' && named.length > 0) {
+      const others = single.keep === undefined ? 'keep' : 'take'
+      throw usage(
+        'nothing was chosen for the other files',
+        `planfold choose ${shellWord(name)} ${shellWord(task)} ${others} ${named.join(' ')}`,
+      )
+    }
     const edits = gateAnswers('edits', { plan: name, task, mayGoBack: false }).filter(
       ({ step }) => step.next === 'choose',
     )
