@@ -6,7 +6,16 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import { findToolchain, type Toolchain } from './commands.ts'
 import { composePlan, type PlanQuestion, type RenameCommand, type WriteScopes } from './compose-plan.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
-import { docsPage, type EndCheck, endChecks, holdsWord, isSearched, namedDependency, renameNames, routeIn } from './end-checks.ts'
+import {
+  docsPage,
+  type EndCheck,
+  endChecks,
+  holdsWord,
+  isSearched,
+  namedDependency,
+  renameNames,
+  routeIn,
+} from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
