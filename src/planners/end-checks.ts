@@ -92,6 +92,10 @@ const bare = (name: string): string => name.replace(/[.-]+$/, '')
 /** What nobody searches: other people's code, the record of the past. */
 const LEFT_OUT = "--exclude-dir=.git --exclude-dir=.planfold --exclude-dir=node_modules --exclude='CHANGE*'"
 
+/** Does the search for a name look at it? Hidden files are left to a person: most of them are settings of tools. */
+export const isSearched = (path: string): boolean =>
+  !path.split('/').some(part => part.startsWith('.') || part === 'node_modules') && !/(^|\/)CHANGE[^/]*$/.test(path)
+
 function renamed({ goal, texts, not }: EndInput): readonly EndCheck[] {
   const names = renameNames(goal)
   if (names === null || ![...texts.values()].some(text => holdsWord(text, names.old))) return []

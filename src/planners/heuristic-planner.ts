@@ -6,7 +6,16 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import { findToolchain, type Toolchain } from './commands.ts'
 import { composePlan, type PlanQuestion, type RenameCommand, type WriteScopes } from './compose-plan.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
-import { docsPage, type EndCheck, endChecks, holdsWord, namedDependency, renameNames, routeIn } from './end-checks.ts'
+import {
+  docsPage,
+  type EndCheck,
+  endChecks,
+  holdsWord,
+  isSearched,
+  namedDependency,
+  renameNames,
+  routeIn,
+} from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
@@ -18,6 +27,7 @@ import type {
   Planner,
   PlanProposal,
   PlanRequest,
+  RepositoryFile,
   RepositoryView,
 } from './planner.ts'
 import { type FileRole, roleOf } from './ranking/file-role.ts'
@@ -46,7 +56,8 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     repository.state(),
     readBeside(repository, paths, goal),
   ])
-  const texts = new Map([...ranking.texts, ...beside])
+  const read = new Map([...ranking.texts, ...beside])
+  const texts = judged.kind === 'rename' ? new Map([...read, ...(await namedIn(repository, files, goal, read))]) : read
   const spared = protectedPaths(goal.limits, paths).filter(path => !goal.files.includes(path))
   const command = judged.kind === 'rename' ? await renameCommand(repository, goal, texts) : null
   const tasks = new Map<string, TaskKind>([
@@ -167,6 +178,29 @@ function analysisOf(goal: GoalWords, toolchain: Toolchain, ranking: Ranking): Go
     limits: ranking.limits,
   }
 }
+
+/** Files that are no source, and hold one of the two names of a rename all the same: scripts, documents, settings. */
+async function namedIn(
+  repository: RepositoryView,
+  files: readonly RepositoryFile[],
+  goal: GoalWords,
+  read: ReadonlyMap<string, string>,
+): Promise<readonly (readonly [path: string, text: string])[]> {
+  const names = renameNames(goal)
+  if (names === null) return []
+  const others = files
+    .filter(({ path, bytes }) => !read.has(path) && bytes <= SEARCHED_BYTES_MAX && isSearched(path))
+    .map(({ path }) => path)
+    .slice(0, SEARCHED_MAX)
+  const texts = await repository.read(others)
+  return others.flatMap((path, at) => {
+    const text = texts[at] ?? ''
+    return holdsWord(text, names.old) || holdsWord(text, names.new) ? [[path, text] as const] : []
+  })
+}
+
+const SEARCHED_MAX = 5_000
+const SEARCHED_BYTES_MAX = 500_000
 
 /** `perl` puts another word in the place of whole words, in the files that hold it now. */
 async function renameCommand(

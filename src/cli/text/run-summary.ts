@@ -87,7 +87,7 @@ export function endingLines(
     lines.push(
       `  longest  ${longest.map(card => `${card.name} ${elapsed(card.endedAt! - card.startedAt!)}`).join(', ')}`,
     )
-  lines.push(...failedLines(summary, paint))
+  lines.push(...failedLines(summary, board, paint))
   lines.push(...setBackLines(summary, paint))
   const rollback = stoppedIn(summary, how)
   if (rollback !== null) lines.push(`  ${paint.red('rollback')} stopped: ${brief(rollback)}`)
@@ -111,13 +111,18 @@ export function endingLines(
 
 const FAILED_MAX = 5
 
-export function failedLines({ name, failed }: Summary, paint: Paint): readonly string[] {
+export function failedLines(
+  { name, failed }: Summary,
+  board: readonly Pick<Card, 'name' | 'optional'>[],
+  paint: Paint,
+): readonly string[] {
+  const optional = new Set(board.filter(card => card.optional).map(card => card.name))
   const more = failed.length - FAILED_MAX
   return [
     ...failed
       .slice(0, FAILED_MAX)
       .flatMap(({ task, reason, handled, hint }) => [
-        `  ${paint.red('failed')}   ${task}: ${brief(reason)}${handled ? paint.dim(' (handled)') : ''}`,
+        `  ${paint.red('failed')}   ${task}${optional.has(task) ? ' (optional)' : ''}: ${brief(reason)}${handled ? paint.dim(' (handled)') : ''}`,
         ...(hint === undefined || handled || isOnlyOutput(hint) ? [] : [`           ${brief(hintText(hint))}`]),
       ]),
     ...(more > 0 ? [paint.dim(`           … and ${more} more: planfold show ${name}`)] : []),

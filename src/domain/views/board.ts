@@ -459,7 +459,8 @@ export function card(state: PlanState, task: TaskState): Card {
     assignee: definition.assignee ?? null,
     claimedBy: task.claim?.by ?? null,
     reason,
-    hint: result?.status === 'failed' && (reason !== null || task.reason === null) ? (result.failure.hint ?? null) : null,
+    hint:
+      result?.status === 'failed' && (reason !== null || task.reason === null) ? (result.failure.hint ?? null) : null,
     ...(recovery === null ? {} : { recovery }),
     outputs: result?.outputs ?? null,
     ...(isConfidential(state.definition, definition) ? { confidential: true } : {}),

@@ -15,7 +15,7 @@ import { reasonNow } from './board.ts'
 import { type Checkpoint, checkpointsOf } from './checkpoints.ts'
 import { judgedVerdicts } from './contract.ts'
 import { operationsOf } from './git-operations.ts'
-import { inboxOf } from './inbox.ts'
+import { type InboxItem, inboxOf } from './inbox.ts'
 import { planStatus } from './summary.ts'
 
 // What a handoff tells of judgement: what was asked in the middle of work and answered, what was done about failures, who was called,
@@ -186,7 +186,11 @@ export interface Handoff extends Judged {
   /** Refs as the plan left them; null: taken away again. */
   readonly refs: readonly { readonly ref: string; readonly commit: string | null }[]
   /** What still waits for a person. */
-  readonly waiting: readonly { readonly task: TaskName | null; readonly asks: string; readonly since: Millis }[]
+  readonly waiting: readonly {
+    readonly task: TaskName | null
+    readonly asks: InboxItem['asks']['type']
+    readonly since: Millis
+  }[]
   /** Time attempts took, all together. */
   readonly workMs: number
 }

@@ -61,7 +61,7 @@ async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order,
   if (refuted === undefined) return { ...result, verdicts }
   return await recognise(state, attempt, {
     status: 'failed',
-    failure: failedCriterion(refuted),
+    failure: failedCriterion(refuted, task.definition),
     outputs: result.outputs,
     verdicts,
   })

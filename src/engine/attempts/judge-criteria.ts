@@ -5,7 +5,7 @@ import { advise, quoted } from '../../domain/hint.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { CommandLine, Criterion, TaskDefinition } from '../../domain/plan.ts'
-import { commandText } from '../../domain/plan-rules/criterion-text.ts'
+import { commandText, criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import type { Failure, Verdict } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Context, Evaluation } from '../../format/expression/expression.ts'
@@ -49,12 +49,14 @@ export async function judgeWork(definition: TaskDefinition, court: Court): Promi
 export const refutedIn = (verdicts: readonly Verdict[]): Verdict | undefined =>
   verdicts.find(verdict => verdict.holds === false)
 
-/** A criterion that does not hold, as the failure it makes of the attempt. */
-export function failedCriterion({ criterion, evidence, stage }: Verdict): Failure {
+/** A criterion that does not hold, as the failure it makes of the attempt; called by its title, where it has one. */
+export function failedCriterion({ criterion, evidence, stage }: Verdict, definition: TaskDefinition): Failure {
+  const { accept = [], postconditions = [] } = definition
+  const title = [...accept, ...postconditions].find(one => criterionText(one) === criterion)?.text
   const what = stage === 'postcondition' ? 'postcondition' : 'check'
   return {
     class: 'logic',
-    message: `${what} failed: ${criterion}${evidence === undefined ? '' : ` (${evidence})`}`,
+    message: `${what} failed: ${title ?? criterion}${evidence === undefined ? '' : ` (${evidence})`}`,
     hint: advise`see ${quoted('log', { output: true })}`,
     retryable: true,
   }

@@ -82,6 +82,14 @@ describe('criteria are never silently true', () => {
     expect([status, reason]).toEqual(['failed', 'check failed: lint (exit 2)'])
   })
 
+  test('a check that has a title is called by it', async () => {
+    const accept = [{ type: 'check', command: { argv: ['lint', '--all'] }, text: 'the code is clean' }] as const
+    const { status, reason } = await endOf({ accept }, async attempt =>
+      exited(attempt.action.type === 'run' && JSON.stringify(attempt.action).includes('lint') ? 2 : 0),
+    )
+    expect([status, reason]).toEqual(['failed', 'check failed: the code is clean (exit 2)'])
+  })
+
   test('prose waits for a person, who may say no', async () => {
     const accept = [{ type: 'prose', text: 'It reads well' }] as const
     const { status, room, plan } = await endOf({ accept }, async () => exited(0))

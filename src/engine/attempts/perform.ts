@@ -503,7 +503,8 @@ async function judged(
   if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
   const heard = verdicts.length === 0 ? {} : { verdicts }
   const refuted = refutedIn(verdicts)
-  if (refuted !== undefined) return { ...failed(failedCriterion(refuted)), ...seen, ...some(outputs), ...heard }
+  if (refuted !== undefined)
+    return { ...failed(failedCriterion(refuted, definition)), ...seen, ...some(outputs), ...heard }
   return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen, ...heard }
 }
 

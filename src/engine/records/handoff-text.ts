@@ -237,7 +237,7 @@ function openLine({ task, title, shown, reason }: ShownTask): string {
 const waitingLines = ({ waiting, endedAt, questions, proposals }: Handed): readonly string[] => [
   ...waiting.map(
     ({ task, asks, since }) =>
-      `- ${task === null ? '' : `${code(task)} `}waits for a person since ${time(since)}: ${asks}`,
+      `- ${task === null ? '' : `${code(task)} `}waits for a person since ${time(since)}: ${WAITS_FOR[asks]}`,
   ),
   ...(endedAt === null ? [] : questions)
     .filter(({ answer }) => answer === null)
@@ -253,6 +253,22 @@ const waitingLines = ({ waiting, endedAt, questions, proposals }: Handed): reado
     ),
 ]
 
+const WAITS_FOR: { readonly [asks in Handoff['waiting'][number]['asks']]: string } = {
+  approval: 'approval',
+  consent: 'approval before it starts',
+  verdict: 'to confirm its checks',
+  decision: 'a decision',
+  question: 'an answer',
+  'agent-question': 'an answer to a question asked during the work',
+  edits: 'a decision, because files it would revert were edited',
+  'unknown-outcome': 'a decision, because its outcome is unknown',
+  recovery: 'a decision, because it failed',
+  replan: 'a changed plan, because it failed',
+  proposal: 'a decision about a proposed revision',
+  work: 'to be done',
+  rollback: 'a decision, because the rollback stopped',
+}
+
 const decisionLine = ({
   version,
   at,
@@ -263,7 +279,24 @@ const decisionLine = ({
   rationale,
   said,
 }: Handoff['decisions'][number]): string =>
-  `- ${time(at)}, entry ${version}, ${text(by)}: ${task === null ? `proposal ${code(proposal ?? '')}` : code(task)} ${verdict}${said === null ? '' : ` (${text(said)})`}${rationale === '' ? '' : `: ${text(rationale)}`}`
+  `- ${time(at)}, entry ${version}, ${text(by)}: ${task === null ? `proposal ${code(proposal ?? '')} ${verdict}${inBrackets(said)}` : decided(task, verdict, said)}${rationale === '' ? '' : `: ${text(rationale)}`}`
+
+const inBrackets = (said: string | null): string => (said === null ? '' : ` (${text(said)})`)
+
+function decided(task: TaskName, verdict: Handoff['decisions'][number]['verdict'], said: string | null): string {
+  switch (verdict) {
+    case 'again':
+      return `${code(task)}: run again`
+    case 'pushed-back':
+      return `${code(task)}: changes requested${said === null ? '' : `, back to ${code(said)}`}`
+    case 'done':
+      return `${code(task)} confirmed as completed`
+    case 'chosen':
+      return `${code(task)}: ${text(said ?? '')} chosen`
+    default:
+      return `${code(task)} ${verdict}${inBrackets(said)}`
+  }
+}
 
 function setbackLine(
   { at, task, visit, attempt, class: kind, message, hint }: Handoff['setbacks'][number],

@@ -128,6 +128,20 @@ describe('what is handed on', () => {
     expect(readmeText(factsOf(journal))).toContain('- `c`: waiting\n')
   })
 
+  it('says in words what was decided, and what is waited for', () => {
+    const journal = started(plan('p', task('b'), gate('c', { needs: ['b'], on: { rejected: 'b' } })))
+    journal.succeed('b')
+    journal.ask('c')
+    expect(readmeText(factsOf(journal))).toMatch(/- `c` waits for a person since \S+: approval\n/)
+    journal.submit({ type: 'decide', task: name('c'), verdict: 'pushed-back', rationale: 'more' }, 'ana')
+    const again = { ...factsOf(journal).decisions[0]!, verdict: 'again', rationale: '', said: null } as const
+    const facts = { ...factsOf(journal), decisions: [...factsOf(journal).decisions, again] }
+    expect(readmeText(facts)).toContain('ana: `c`: changes requested, back to `b`: more\n')
+    expect(readmeText(facts)).toContain('ana: `c`: run again\n')
+    const asked = { task: name('b'), asks: 'unknown-outcome', since: facts.lastAt } as const
+    expect(readmeText({ ...facts, waiting: [asked] })).toContain(': a decision, because its outcome is unknown\n')
+  })
+
   it('keeps what others wrote as text, with what hides made visible', () => {
     const facts = factsOf(lived())
     for (const text of [readmeText(facts), postmortemText(facts)]) {

@@ -158,7 +158,7 @@ function parsed(
   const read = readPolicyLayer(text, of)
   if (read.ok) return read.settings
   hear({ file: path, text, diagnostics: read.diagnostics })
-  return refuseFile(path, read.diagnostics, 'repair the file: nothing starts while it cannot be read')
+  return refuseFile(path, read.diagnostics, 'correct these lines; nothing starts until then')
 }
 
 async function realOrNull(path: string): Promise<string | null> {

@@ -12,6 +12,7 @@ import { CliError } from '../../exit.ts'
 import { newPlace, type Place, type Said } from '../../place.fixture.ts'
 import { typing } from '../../terminal/typing.fixture.ts'
 import { approve } from '../people/approve.ts'
+import { EXAMPLE_PLAN, init } from '../plans/init.ts'
 import { show } from '../plans/show.ts'
 import { status } from '../plans/status.ts'
 import { type PlanOptions, plan } from './plan.ts'
@@ -68,6 +69,17 @@ test('a draft of the same name as another gets the next free one', async () => {
   await say('q', RENAME)
   const second = await say('q', RENAME)
   expect(second.stdout).toContain('rename-greet-to-salute-2 stays a draft')
+})
+
+test('a rename also covers scripts without an extension and documents: all that its own check looks at', async () => {
+  await mkdir(join(place.folder, 'bin'))
+  await place.write('bin/hello', '#!/bin/sh\n. ./lib/greet.sh\ngreet world\n')
+  await place.write('notes.md', 'First greet somebody.\n')
+  await place.say(context => init(context))
+  expect((await say('', RENAME, { yes: true })).exit).toBe(4)
+  expect(await place.read('bin/hello')).toBe('#!/bin/sh\n. ./lib/greet.sh\nsalute world\n')
+  expect(await place.read('notes.md')).toBe('First salute somebody.\n')
+  expect(await place.read('plan.yaml')).toBe(EXAMPLE_PLAN)
 })
 
 test('an approved plan runs: the baseline fails as it must, the work is done, the review waits, and the checks hold', async () => {

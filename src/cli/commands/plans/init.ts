@@ -21,13 +21,13 @@ tasks:
     effect: pure                    # only reads: after a crash it is simply run again
     outputs: { system: { stdout: text } }
 
-  - id: greet
+  - id: write
     needs: [look]
     edit:                           # changes to files, applied together, exactly once
       - { file: hello.txt, create: "Hello from Planfold\\n" }
 
   - id: count
-    needs: [greet]
+    needs: [write]
     run: wc -c hello.txt            # text is a script for sh -eu
     effect: pure
     timeout: 10s

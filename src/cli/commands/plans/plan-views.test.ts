@@ -252,6 +252,11 @@ describe('what is said of a plan', () => {
     expect((await text(context => show(context, 'hello', undefined))).match(/Say hello/g)).toHaveLength(1)
   })
 
+  test('of a failed task that is optional: that it is', async () => {
+    await ran('planfold: 1\nname: o\ntasks: [{ id: opt, run: ["false"], effect: pure, optional: true }]\n')
+    expect(await text(context => status(context, 'o'))).toContain('  failed   opt (optional): exit 1\n')
+  })
+
   test('why a gate failed is said, also where no reason was given', async () => {
     await ran('planfold: 1\nname: sk\ntasks: [{ id: c, gate: approval }]\n')
     await place.say(context => reject(context, 'sk', 'c', {}))

@@ -112,7 +112,9 @@ function statusLines(
   const now = context.now()
   const { holder } = summary
   const { words, sign, word } = shownState({ summary, board, isDriven: holder?.alive === true, held })
-  const lines = [`${symbol(paint, sign)} ${paint.bold(summary.name)} ${tint(paint, sign)(words)}${reasonOf(summary, isHalted)}`]
+  const lines = [
+    `${symbol(paint, sign)} ${paint.bold(summary.name)} ${tint(paint, sign)(words)}${reasonOf(summary, isHalted)}`,
+  ]
   const underWay = rollbackLine(summary, paint)
   if (underWay !== null) lines.push(underWay)
   if (summary.title !== null) lines.push(`  ${brief(summary.title)}`)
@@ -125,7 +127,7 @@ function statusLines(
   if (running.length > 0 && word !== 'interrupted')
     lines.push(`  running  ${running.slice(0, 8).join(', ')}${running.length > 8 ? ', …' : ''}`)
   for (const card of claimed.slice(0, 5)) lines.push(`  claimed  ${card.name} by ${brief(card.claimedBy ?? '')}`)
-  lines.push(...left, ...failedLines(summary, paint))
+  lines.push(...left, ...failedLines(summary, board, paint))
   lines.push(...setBackLines(summary, paint))
   lines.push(...shortageLines(summary, paint))
   lines.push(...troubleLines(summary, now, paint))
