@@ -40,9 +40,11 @@ export async function tellEnd(
   plan: PlanId,
   driven: Omit<EndingOf, 'halted'>,
 ): Promise<PlanStatus> {
-  const how = { ...driven, halted: (await composed.engine.killSwitch.halted()) !== null }
   const summary = await composed.engine.ask({ type: 'summary', plan })
   if (summary === null) throw new Error(`the plan ${plan} has gone`)
+  // A plan that is paused because we lack file handles cannot look at a file.
+  const mayBeHalted = summary.status === 'paused' && summary.shortage === undefined
+  const how = { ...driven, halted: mayBeHalted && (await composed.engine.killSwitch.halted()) !== null }
   const board = (await composed.engine.ask({ type: 'board', plan })) ?? []
   if (context.settings.json) {
     const retried = board
