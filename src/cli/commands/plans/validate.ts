@@ -179,7 +179,7 @@ function described(context: Context, file: PlanFile): readonly string[] {
   const unsafe = tasks.filter(task => task.effect === 'unsafe').length
   const readAs = told.dialect === null ? '' : paint.dim(` (read as ${told.dialect})`)
   const criteria = criteriaOf(definition)
-  const asYou = asYouLine(file, writer)
+  const asYou = asYouLine(tasks)
   const uncounted = uncountedLimits(definition)
   return [
     ...printDiagnostics(paint, warnings),
