@@ -16,7 +16,7 @@ import type { EarlierAttempt } from '../domain/views/board.ts'
 import type { GatewayWire } from '../models/model.ts'
 import type { Verdict } from '../safety/network/network-judge.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
-import type { OpenNetwork, Sandbox, SandboxLimits, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
+import type { Beyond, OpenNetwork, OwnView, Sandbox, SandboxLimits, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
 
 export interface Runner {
   readonly action: ActionType
@@ -84,6 +84,8 @@ export interface RunnerTools {
     readonly isRequired: boolean
     /** Absent: those of this machine. */
     readonly limits?: SandboxLimits
+    /** The person wrote the command: it sees their home. */
+    readonly own?: OwnView
   }
   /** Why the policy lets a command not run; null when it may. Absent: nobody says anything about commands. */
   readonly refuses?: (command: CommandLine) => Failure | null
@@ -184,10 +186,12 @@ export type Outcome =
       readonly stdout: string
       readonly stderr: string
       readonly truncated: boolean
-      /** Paths it made where it may not write, below the workspace; only a sandbox knows. */
-      readonly beyond?: readonly string[]
+      /** What appeared or changed where it may not write; absent when nothing did. Only a sandbox knows. */
+      readonly beyond?: Beyond
       /** It used more memory or processes than it may, and was ended for that; only a sandbox knows. */
       readonly excess?: Failure
+      /** Of a command that failed in a sandbox: what of it may have been the cause, and what to do. */
+      readonly sandboxHint?: string
     }
   | {
       readonly type: 'done'
@@ -197,7 +201,7 @@ export type Outcome =
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
       /** As of `exited`. */
-      readonly beyond?: readonly string[]
+      readonly beyond?: Beyond
     }
   | {
       readonly type: 'failed'
@@ -205,7 +209,7 @@ export type Outcome =
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
       /** As of `exited`. */
-      readonly beyond?: readonly string[]
+      readonly beyond?: Beyond
       /** It is certain that nothing was begun. */
       readonly begun?: false
     }
@@ -218,7 +222,7 @@ export type Outcome =
       readonly outputs?: JsonObject
       readonly model?: ModelReport
       /** As of `exited`. */
-      readonly beyond?: readonly string[]
+      readonly beyond?: Beyond
     }
   /** Ended because `stop` fired, or because a person is asked for more budget. `begun`: false when it is certain that nothing was done. */
   | { readonly type: 'interrupted'; readonly begun?: false; readonly reason?: string }
