@@ -21,13 +21,17 @@ const SAID_MAX = 20_000
 const READ_ONLY = /\bEROFS\b|read-only file system/i
 const BUSY = /\bEBUSY\b|device or resource busy|resource busy or locked/i
 const DENIED = /\b(EACCES|EPERM)\b|permission denied|operation not permitted/i
+const REMOVING = /\b(rm|rmdir|unlink|remove|rename|mv|rimraf)\b/i
 const MISSING = /\bENOENT\b|no such file or directory/i
 
 /** Null when nothing in the output points to the sandbox. */
 export function sandboxHint({ exit, stdout, stderr }: Failed, held: HeldCommand): string | null {
   if (exit === 0) return null
   const said = `${stdout.slice(-SAID_MAX)}\n${stderr.slice(-SAID_MAX)}`
-  if (BUSY.test(said)) return `${RAN}; ${busyFolder(held.write)}`
+  const folders = (held.write ?? []).flatMap(pattern => /^([^*?]+?)\/?(?:\*\*)?$/.exec(pattern)?.[1] ?? [])
+  const kept = said.split('\n').flatMap(line => (REMOVING.test(line) ? folders.filter(one => line.includes(one)) : []))
+  if (BUSY.test(said) || (READ_ONLY.test(said) && kept.length > 0))
+    return `${RAN}; ${busyFolder(kept[0] ?? folders[0])}`
   const isMissing = said.split('\n').some(line => MISSING.test(line) && isOfTheSandbox(line, held.home))
   if (!READ_ONLY.test(said) && !DENIED.test(said) && !isMissing) return null
   const writable = held.write === null ? 'the workspace' : named(held.write)
@@ -42,10 +46,8 @@ const RAN = 'it ran in the sandbox'
 const isOfTheSandbox = (line: string, home: string | undefined): boolean =>
   /\bmkdir/i.test(line) || line.includes('~/') || (home !== undefined && home !== '/' && line.includes(`${home}/`))
 
-function busyFolder(write: HeldCommand['write']): string {
-  const folder = write?.find(pattern => /^[^*?]+(\/|\/\*\*)$/.test(pattern))?.replace(/\/(\*\*)?$/, '') ?? 'dist'
-  return `a name that is mounted there (such as a folder in \`write\`) can be changed but not removed or renamed: empty the folder instead (find ${folder} -mindepth 1 -delete)`
-}
+const busyFolder = (folder = 'dist'): string =>
+  `a name that is mounted there (such as a folder in \`write\`) can be changed but not removed or renamed: empty the folder instead (find ${folder} -mindepth 1 -delete)`
 
 const NAMED_MAX = 3
 

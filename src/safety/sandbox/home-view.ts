@@ -51,7 +51,8 @@ export function homeView({ home, root, write, stateDir, env, inherited, own }: W
       ...(state !== null && isWithin(state, folder) && !isWithin(state, root) ? [state] : []),
     ]),
   ]
-  const masks = hidden.filter(path => !hidden.some(outer => outer !== path && isWithin(path, outer)))
+  // A workspace that is itself such a place is shown: it was chosen.
+  const masks = hidden.filter(path => path !== root && !hidden.some(outer => outer !== path && isWithin(path, outer)))
   const isAround = (path: string): boolean => isWithin(root, path)
   const mask = (path: string): readonly string[] =>
     statOrNull(path)?.isDirectory() ? ['--tmpfs', path] : ['--ro-bind', join(caches.shown, 'empty'), path]

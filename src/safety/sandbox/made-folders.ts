@@ -13,6 +13,8 @@ const needed = new Map<string, Needed>()
 
 export class MadeFolders {
   readonly #paths: string[] = []
+  /** Those that are there only because they were needed. */
+  readonly made = new Set<string>()
 
   /** Makes it if it is not there; its parent must be. False when it cannot be made, or a link or a file is in the way. */
   need(path: string): boolean {
@@ -22,6 +24,7 @@ export class MadeFolders {
     known.count++
     known.isMade ||= isMade
     needed.set(path, known)
+    if (known.isMade) this.made.add(path)
     this.#paths.push(path)
     return true
   }

@@ -374,8 +374,12 @@ class Survey {
     for (const [folder, levels] of this.#guarded)
       for (const [path] of this.#protectedIn(folder, { names: Number.POSITIVE_INFINITY, levels }).places)
         if (!this.#stood.has(path)) appeared.push(path)
-    for (const [path, was] of [...this.closed, ...this.#mounted])
-      if (standingAt(join(this.#root, path)) !== was) changed.push(path === '' ? '.' : path)
+    for (const [path, was] of [...this.closed, ...this.#mounted]) {
+      const at = join(this.#root, path)
+      const now = standingAt(at)
+      const isRemovedByUs = now === GONE && this.#folders.made.has(at)
+      if (now !== was && !isRemovedByUs) changed.push(path === '' ? '.' : path)
+    }
     return { appeared, changed }
   }
 
@@ -399,6 +403,7 @@ class Survey {
 
 /** What tells whether a name is still what it was, as text. Equal texts are equal files: nobody can set the time of a change back. */
 type Standing = string
+const GONE: Standing = ''
 
 /** Of a folder only which one it is: a mount on it holds for all below, whatever others change there. */
 function standingAt(path: string): Standing {
@@ -408,7 +413,7 @@ function standingAt(path: string): Standing {
   } catch {
     // Nobody may look there any more.
   }
-  if (stat === undefined) return ''
+  if (stat === undefined) return GONE
   const { dev, ino, birthtimeNs, size, mtimeNs, ctimeNs } = stat
   return (stat.isDirectory() ? [dev, ino, birthtimeNs] : [dev, ino, size, mtimeNs, ctimeNs]).join(' ')
 }
