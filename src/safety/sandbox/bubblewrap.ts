@@ -170,7 +170,7 @@ async function wrapped(program: string, request: SandboxRequest, inherited: Bubb
       mounts,
       writable: workspace.writable,
       inMemory: ['/tmp', '/dev/shm', ...workspace.scratch, ...inMemory.filter(folder => !isKept || folder !== own)],
-      temporary: ['/tmp', ...(view === null && !isKept && !isWithin(own, '/tmp') ? [own] : [])],
+      temporary: ['/tmp', ...(view === null && !isKept ? [own] : [])],
       limits,
       lookAfter: async () => workspace.lookAfter(),
       release: () => workspace.release(),

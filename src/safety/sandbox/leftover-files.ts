@@ -15,7 +15,7 @@ const LOOKED_AT_MAX = 2_000
 const DEPTH_MAX = 6
 /** What common tools leave in a temporary folder by themselves, and nobody looks for. */
 const DROPPINGS =
-  /^(\.|home$|node-compile-cache|v8-compile-cache|npm-|yarn--|pnpm-|bunx-|tsx-|jiti|vitest|vite-|pytest-of-|pip-|uv-|go-build|cargo-|rustc|hsperfdata_|core-js|esbuild-|xfs-|ansible|phantomjs|puppeteer|playwright)/
+  /^(\.|node-compile-cache|v8-compile-cache|npm-|yarn--|pnpm-|bunx-|tsx-|jiti|vitest|vite-|pytest-of-|pip-|uv-|go-build|cargo-|rustc|hsperfdata_|core-js|esbuild-|xfs-|ansible|phantomjs|puppeteer|playwright)/
 
 /** `first`: process 1 of the sandbox. Null when nothing is left that somebody would miss. */
 export function leftoverFiles(first: number, folders: readonly string[]): Leftover | null {
