@@ -30,6 +30,7 @@ interface Asked {
   readonly show?: readonly string[]
   readonly env?: { readonly [name: string]: string }
   readonly cwd?: string
+  readonly caches?: string
   /** Called when the command says `now`, before it may go on. */
   readonly meanwhile?: () => void
 }
@@ -45,12 +46,12 @@ function setup(...workspace: readonly string[]) {
     writeFileSync(join(base, path), text)
   }
   const run = async (who: 'own' | 'other', script: string, asked: Asked = {}) => {
-    const { write = [], show = [], env = {}, cwd = root, meanwhile } = asked
+    const { write = [], show = [], env = {}, cwd = root, caches = join(base, 'caches'), meanwhile } = asked
     const environment = { PATH, HOME: home }
     const request: SandboxRequest = {
       ...{ root, cwd, stateDir: join(root, '.planfold'), write, network: 'none' },
       ...{ argv: ['/bin/sh', '-c', script], env: { ...environment, ...env } },
-      ...(who === 'own' ? { own: { show, caches: join(base, 'caches') } } : {}),
+      ...(who === 'own' ? { own: { show, caches } } : {}),
     }
     const wrapped = await bubblewrap({ environment: { ...environment, ...env }, outside: [] }).wrap(request)
     if (!wrapped.ok) throw new Error(wrapped.failure.message)
@@ -165,6 +166,25 @@ describe.skipIf(!standing.ok)('the home of the person', () => {
     expect(inherited.out).toContain('Read-only file system')
     const again = await run('own', 'cat "$npm_config_cache/x"')
     expect(again.out).toBe('kept')
+  })
+
+  test.each(['work/.planfold/caches', 'home/.local/state/planfold/caches', 'home/.cache/planfold/x'])(
+    'the caches may lie in a hidden place: %s',
+    async at => {
+      const { base, make, run } = setup()
+      make(join(dirname(at), 'token'), 'KEY\n')
+      const script = `mkdir -p "$npm_config_cache" && echo kept > "$npm_config_cache/x"; ls ${join(base, dirname(at))}; grep -r KEY ~ .; :`
+      const { out, beyond } = await run('own', script, { caches: join(base, at), write: ['dist/**'] })
+      expect({ out, beyond }).toEqual({ out: at.slice(at.lastIndexOf('/') + 1), beyond: NOTHING })
+      expect(readFileSync(join(base, at, 'npm/x'), 'utf8')).toBe('kept\n')
+    },
+  )
+
+  test('a home that is the workspace keeps its credentials hidden, unless the scope names them', async () => {
+    const { make, run } = setup('home')
+    make('home/.ssh/id', 'KEY\n')
+    expect((await run('own', 'ls .ssh', { write: ['**'] })).out).toBe('')
+    expect((await run('own', 'ls .ssh', { write: ['.ssh/**'] })).out).toBe('id')
   })
 
   test('others keep an empty home of their own', async () => {

@@ -40,7 +40,9 @@ export function homeView({ home, root, write, stateDir, env, inherited, own }: W
   const caches = cacheFolders(own.caches)
   const isShown = (path: string): boolean => shown.some(one => isWithin(path, one))
   const shown = own.show.flatMap(path => realOrNull(path) ?? []).filter(path => isWithin(path, folder))
-  const isWritten = (path: string): boolean => isWithin(path, root) && covers(write, relative(root, path))
+  // Only a pattern that names it shows a place in the workspace, not one that means everything.
+  const isWritten = (path: string): boolean =>
+    isWithin(path, root) && (write ?? []).some(one => !/^[*?.]*$/.test(one) && covers([one], relative(root, path)))
   const find = (place: string): readonly string[] =>
     placesOf(place, folder, inherited).filter(path => !isShown(path) && !isWritten(path))
   const state = realOrNull(stateDir)
