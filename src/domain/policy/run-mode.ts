@@ -53,8 +53,7 @@ export const plannedRunOf = (
   definition: PlanDefinition,
   task: TaskDefinition,
   writer: Writer | undefined,
-): RunMode | null =>
-  plannedRun({ definition, sandbox: 'by-task', layers: [], authors: authorsOfNew(writer) }, task)
+): RunMode | null => plannedRun({ definition, sandbox: 'by-task', layers: [], authors: authorsOfNew(writer) }, task)
 
 /** Of the commands of `notify`. */
 export function notifyConfinement(state: Confining): Confinement {

@@ -121,7 +121,7 @@ function endedBadly(
   if (excess !== undefined) return excess
   if (exit !== null && !timedOut && (exit === 0 || judged === 'by expect')) return null
   const { hint, ...kind } = classify(exited, now)
-  return { ...kind, message: messageOf(exited, timeoutMs), hint }
+  return { ...kind, message: messageOf(exited, timeoutMs), hint: exited.sandboxHint ?? hint }
 }
 
 function messageOf({ exit, signal, timedOut, stderr, stdout }: Exited, timeoutMs: number): string {
@@ -418,7 +418,7 @@ function classifyEnd(
   }
   if (outcome.type === 'failed') {
     const shortage = shortageIn(outcome.failure) ?? (outcome.begun === false ? unusableFolder(rooms) : null)
-    if (outcome.beyond !== undefined) moveBeyond(rooms, state, attempt, outcome.beyond)
+    if (outcome.beyond !== undefined) moveBeyond(rooms, state, attempt, outcome.beyond.appeared)
     return shortage === null || outcome.git !== undefined ? failed(outcome.failure) : cutOff(shortage, outcome.begun)
   }
   const { definition } = attempt
@@ -427,7 +427,7 @@ function classifyEnd(
   const exit = exited?.exit ?? undefined
   const seen = exit === undefined ? {} : { exit }
   if (outcome.beyond !== undefined) {
-    const moved = moveBeyond(rooms, state, attempt, outcome.beyond)
+    const moved = moveBeyond(rooms, state, attempt, outcome.beyond.appeared)
     if (moved !== null) return { ...failed(moved), ...seen }
   }
   if (exited !== null) {
