@@ -12,10 +12,10 @@ install strace strace
 install bubblewrap bwrap
 # The web UI is tried in a real browser: PLANFOLD_CHROMIUM, that of the system, or the one of @sparticuz/chromium.
 if [ -z "${PLANFOLD_CHROMIUM:-}" ] && [ ! -d node_modules/@sparticuz/chromium/bin ]; then install chromium chromium chromium-browser google-chrome; fi
-# A real coding agent that tasks start: Grok, 206 MB, from a lock of its own. Where it cannot be installed, the tests that start it say that they skip.
-# It comes while the rest is built and checked.
+# Tests that start a coding agent use a small one of our own. With PLANFOLD_REAL_AGENTS=1 they also use Grok Build (206 MB, from a lock of its
+# own), which is installed while the rest is built and checked.
 agent=
-if [ ! -e test/agents/grok/bin/grok ]; then
+if [ "${PLANFOLD_REAL_AGENTS:-}" = 1 ] && [ ! -e test/agents/grok/bin/grok ]; then
   (cd test/agents/grok && npm install --silent --ignore-scripts --no-save && node unpack.mjs) >/dev/null 2>&1 &
   agent=$!
 fi
@@ -27,7 +27,7 @@ checked=$(mktemp)
 (step npm run --silent typecheck; step npm run --silent lint; exit "$failed") >"$checked" 2>&1 &
 checking=$!
 step npm run --silent build
-if [ -n "$agent" ]; then wait "$agent" || echo "grok could not be installed; the tests that start an agent will say that they skip"; fi
+if [ -n "$agent" ]; then wait "$agent" || echo "Grok Build could not be installed: the tests that need it say that they skip"; fi
 report=$(mktemp)
 npx vitest run --reporter=default --reporter=json --outputFile.json="$report" "$@" || failed=1
 wait "$checking" || failed=1
