@@ -58,8 +58,6 @@ export interface ComposeOptions {
   readonly create?: boolean
   /** Only look: the state is opened so that nothing in it can change, and must be there. */
   readonly reading?: boolean
-  /** Plans that are made through this engine came from elsewhere: over the network, or from an agent. */
-  readonly outside?: true
   /** Runners of this program, which tasks name: `runner: { use: NAME }`. */
   readonly runners?: readonly CustomRunner[]
   /** How steps are said in what people are handed; plain names when nobody says it. */
@@ -183,7 +181,6 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     sandbox: bubblewrap({ environment, outside: [root] }),
     policy: async () =>
       (await import('./safety/policy/policy-files.ts')).readPolicyLayers({ environment, root, stateDir }),
-    ...(options.outside === true ? { outside: true as const } : {}),
     signs: new LifeSignFiles({ stateDir, now: clock.now }),
     clock,
     random: randomBytes,

@@ -59,8 +59,6 @@ export async function withState<T>(
     readonly root?: string
     /** Only look: nothing in the state folder can change, and nothing is mirrored. */
     readonly reading?: boolean
-    /** Plans that are made come from elsewhere. */
-    readonly outside?: true
   },
   body: (composed: Composed) => Promise<T>,
 ): Promise<T> {
@@ -72,7 +70,6 @@ export async function withState<T>(
     word: partText,
     create: options.create,
     reading: options.reading,
-    outside: options.outside,
     dir,
     root: options.root,
     as,

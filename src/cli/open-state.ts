@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { BadConfiguration, type Composed, type ComposeOptions, compose, locate } from '../compose.ts'
 import { ACTOR_MAX, type Actor, isActor } from '../domain/id.ts'
 import { type Caller, trusted } from '../engine/roles.ts'
+import { programBehind } from '../operations/policy/network-rules.ts'
 import { findProgram, foreignFolders, helperPath } from '../safety/find-program.ts'
 
 export interface OpenOptions extends Omit<ComposeOptions, 'caller'> {
@@ -18,8 +19,11 @@ const NOBODY = 'nobody'
 
 export async function openState({ as, ...options }: OpenOptions): Promise<Composed> {
   const told = toldActor(as, options.environment)
-  const caller = options.reading === true ? trusted(NOBODY) : told === undefined ? localCaller(options) : trusted(told)
-  return await compose({ ...options, caller })
+  const caller =
+    options.reading === true ? trusted(NOBODY) : told === undefined ? await localCaller(options) : trusted(told)
+  // In the shell of an agent, what is written is not the person's word.
+  const { isPerson: _, ...program } = caller
+  return await compose({ ...options, caller: programBehind(options.environment) === null ? caller : program })
 }
 
 /** In whose name this process acts, where it is only read and nobody acts. */

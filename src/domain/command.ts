@@ -18,6 +18,7 @@ import type { CheckpointName, Millis, PlanId, PlanName, Sha256, TaskName } from 
 import type { Json, JsonObject } from './json.ts'
 import type { NetworkDecided } from './network-decision.ts'
 import type { NoticeKind, PlanDefinition, PlanSource, SandboxMode, TaskDefinition } from './plan.ts'
+import type { Writer } from './plan-rules/authors.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { PolicyLayer } from './policy/policy-layer.ts'
 import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict, Wrote } from './result.ts'
@@ -37,6 +38,9 @@ export type Command =
       readonly source?: PlanSource
       /** It came from elsewhere: over the network, from another format, from a model or an agent. */
       readonly outside?: true
+      /** Who wrote it; `others` are the tasks of a copied plan that are not theirs. */
+      readonly writer?: Writer
+      readonly others?: readonly TaskName[]
       /** Tasks that had ended when the plan was written. */
       readonly imported?: readonly ImportedTask[]
       /** The folder it works in, relative to the workspace; the workspace itself when absent. */
@@ -60,9 +64,11 @@ export type Command =
       readonly goOn?: UnsafeWork
       /** How the world stands, for whoever asks later what has moved since. */
       readonly stamp?: Standing
+      /** Who wrote it; absent: not the person. */
+      readonly writer?: Writer
     }
   /** Appends plain tasks to a draft, at a cost that does not grow with it; anything else is a revision. */
-  | { readonly type: 'add'; readonly tasks: readonly TaskDefinition[] }
+  | { readonly type: 'add'; readonly tasks: readonly TaskDefinition[]; readonly writer?: Writer }
   /** What a client keeps beside the plan or a task: never followed. Merged key by key; null takes a key away. */
   | { readonly type: 'annotate'; readonly set: JsonObject; readonly by: string; readonly task?: TaskName }
   | {
@@ -151,6 +157,8 @@ export type Command =
       readonly rationale: string
       readonly by: string
       readonly stamp?: Standing
+      /** `changes`: a person has seen what it changes, and makes it theirs. */
+      readonly writer?: Writer
     }
   /** The definition of done as it was judged in a round of `converge`. */
   | { readonly type: 'assess'; readonly round: number; readonly verdicts: readonly Verdict[] }
@@ -208,9 +216,11 @@ export interface Start {
   readonly type: 'start'
   readonly rules: number
   readonly files?: 'seen'
-  readonly sandbox?: SandboxMode
-  /** There is no sandbox here, and nobody has said that commands may run without one: the id of the question that asks first. */
+  readonly sandbox?: SandboxMode | 'by-task'
+  /** Of journals from before a person's own plan ran without a sandbox: the id of the question that asks first. */
   readonly asks?: string
+  /** A person approves the draft of a planner, or commands that they were shown. */
+  readonly approves?: 'draft' | readonly TaskName[]
   /** It has a budget: what it spends is counted. */
   readonly budget?: 'kept'
   /** What organisation, user and project say about every plan here; absent where they say nothing. */
@@ -243,6 +253,8 @@ export interface Decide {
     readonly source?: PlanSource
     /** What the tasks would do then. */
     readonly binds: { readonly [task: string]: Sha256 }
+    /** Who wrote them; absent: not the person. */
+    readonly writer?: Writer
   }
 }
 

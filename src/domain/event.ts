@@ -22,8 +22,10 @@ import type {
   SandboxMode,
   TaskDefinition,
 } from './plan.ts'
+import type { Writer } from './plan-rules/authors.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { PolicyLayer } from './policy/policy-layer.ts'
+import type { RunMode } from './policy/run-mode.ts'
 import type { Evidence, Failed, Failure, LostOutput, Reserves, Result, Standing, Succeeded, Verdict } from './result.ts'
 import type { Shortage } from './shortage.ts'
 import type { TaskStatus } from './status.ts'
@@ -33,7 +35,7 @@ import type { TaskStatus } from './status.ts'
 
 export type ClientEvent =
   /** Appended to a draft, which is unsealed by it: its definition has no hash until the next revision. */
-  | { readonly type: 'task.added'; readonly tasks: readonly TaskDefinition[] }
+  | { readonly type: 'task.added'; readonly tasks: readonly TaskDefinition[]; readonly writer?: Writer }
   /** Merged key by key; null takes a key away. */
   | { readonly type: 'plan.annotated'; readonly set: JsonObject; readonly by: string }
   | { readonly type: 'task.annotated'; readonly task: TaskName; readonly set: JsonObject; readonly by: string }
@@ -244,6 +246,9 @@ export type Event =
       readonly source?: PlanSource
       /** It came from elsewhere: see the command. `place` is the folder it works in, relative to the workspace. */
       readonly outside?: true
+      /** Who wrote it; `others` are the tasks of a copied plan that are not theirs. */
+      readonly writer?: Writer
+      readonly others?: readonly TaskName[]
       readonly place?: string
       readonly forkedAt?: number
       /** All files of the folder the fork begins in. */
@@ -258,6 +263,8 @@ export type Event =
       readonly source?: PlanSource
       /** The proposal it was. */
       readonly proposal?: string
+      /** Who wrote it; absent: not the person. */
+      readonly writer?: Writer
       /** How the world stood when it took effect. */
       readonly stamp?: Standing
     }
@@ -268,7 +275,9 @@ export type Event =
       readonly type: 'plan.started'
       readonly rules: number
       readonly files?: 'seen'
-      readonly sandbox?: SandboxMode
+      readonly sandbox?: SandboxMode | 'by-task'
+      /** A person approved the draft of a planner, or commands that they were shown: these are theirs from now on. */
+      readonly approves?: 'draft' | readonly TaskName[]
       /** The plan says `policy.sandbox: off`, and that holds: commands run with the person's permissions. */
       readonly sandboxOff?: true
       /** The policy around the plan, widest layer first; it holds until the plan ends. */
@@ -336,6 +345,8 @@ export type Event =
       readonly goneBack?: number
       /** What it holds of the budgets around it. */
       readonly holds?: Amounts
+      /** How its commands run. Absent in plans that were started before tasks decided, and for what runs none. */
+      readonly runs?: RunMode
     }
   | {
       readonly type: 'attempt.succeeded'

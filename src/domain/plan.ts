@@ -163,6 +163,8 @@ export interface TaskDefinition {
   /** Names of secrets its command gets in its environment; their values come from the user's settings. */
   readonly secrets?: readonly string[]
   readonly cwd?: string
+  /** `off`: it runs with the person's permissions, whatever else it says. Only the person may write it. */
+  readonly sandbox?: 'off'
   readonly effect?: EffectClass
   readonly probe?: CommandLine
   /** An expression over `exit`, `stdout`, `outputs`, …; the task succeeded when it is true. */
@@ -234,6 +236,7 @@ export const TASK_FIELDS = {
   env: { value: 'environment', change: 'action', work: true },
   secrets: { value: 'variables', change: 'scope', inherit: 'moved', label: 'Secrets' },
   cwd: { value: 'template', change: 'action', inherit: 'copied', work: true },
+  sandbox: { value: 'sandbox', change: 'scope', inherit: 'copied', label: 'Sandbox' },
   effect: { value: 'effect', change: 'scope' },
   probe: { value: 'command', change: 'action' },
   timeoutMs: { key: 'timeout', value: 'duration', change: 'budget', inherit: 'copied' },
@@ -317,6 +320,7 @@ export interface TaskValues {
   readonly prose: string
   readonly recovery: readonly RecoveryRule[]
   readonly retry: Retry
+  readonly sandbox: 'off'
   /** Text in which `${{ … }}` is resolved. */
   readonly template: string
   readonly text: string

@@ -30,12 +30,22 @@ import {
 } from './permissions/scope.ts'
 import { ownGoals, ownSessions } from './permissions/streams.ts'
 import type { AnswerOf, QueryOf, QueryType } from './queries.ts'
-import { create, policyAnew, startOf } from './revisions/create-plan.ts'
+import { approvedBy, create, policyAnew, startOf } from './revisions/create-plan.ts'
 import { SEALS, sealed } from './revisions/edit-tasks.ts'
 import { actingAs, type Caller, denyWithout, NotAllowed, type Right, requireRight } from './roles.ts'
 import { standingNow } from './rollback/attempt-changes.ts'
 import type { Rooms } from './rooms.ts'
-import { noPlan, type Objection, onceFor, submitted, unnamed, type Writing, write, writingOf } from './write-order.ts'
+import {
+  noPlan,
+  type Objection,
+  onceFor,
+  submitted,
+  unnamed,
+  type Writing,
+  write,
+  writerOf,
+  writingOf,
+} from './write-order.ts'
 
 const ROLLBACK_TRIES_MAX = 5
 /** What a program without types asks for and nobody has heard of is only for those who may do everything. */
@@ -117,10 +127,10 @@ export class EngineLocal implements EngineInProcess {
   ): Promise<Submitted> {
     const rooms = this.#rooms
     const { actor } = this.caller
-    if (order.type === 'create') return await create(rooms, order, writingOf(null, order, actor, options))
+    if (order.type === 'create') return await create(rooms, order, writingOf(null, order, this.caller, options))
     const found = plan === null ? null : await rooms.store.find(plan)
     if (found === null) return plan === null || plan === '' ? unnamed(order.type) : noPlan(plan)
-    const writing = writingOf(found.plan, order, actor, options)
+    const writing = writingOf(found.plan, order, this.caller, options)
     // Nothing is looked at, judged or made ready a second time.
     const before = writing.once === undefined ? null : await rooms.store.answered(actor, writing.once)
     if (before !== null)
@@ -152,7 +162,8 @@ export class EngineLocal implements EngineInProcess {
         if (groundless !== null) return { ok: false, refusal: groundless }
         const starting = await startOf(rooms, plan)
         if (!starting.ok) return starting
-        return await write(rooms, plan, { type: 'start', ...starting.start }, writing)
+        const approves = await approvedBy(rooms, plan, order, writing)
+        return await write(rooms, plan, { type: 'start', ...starting.start, ...approves }, writing)
       }
       case 'checkpoint':
         return await this.#checkpoint(plan, order, writing)
@@ -198,7 +209,9 @@ export class EngineLocal implements EngineInProcess {
         if (!anew.ok) return anew
         const stamp = await (await lazy.drift()).stampOf(rooms, plan, 'begun')
         const hash = definitionHash(definition)
-        return await write(rooms, plan, { ...order, definition, hash, ...stamp, ...anew.policy }, writing)
+        const { written, ...said } = order
+        const writer = writerOf(writing, { written, whole: order.source?.dialect === 'planfold' })
+        return await write(rooms, plan, { ...said, definition, hash, writer, ...stamp, ...anew.policy }, writing)
       }
       case 'add':
       case 'change':
@@ -251,7 +264,7 @@ export class EngineLocal implements EngineInProcess {
       case 'assess':
       case 'append': {
         const { replan } = await lazy.proposals()
-        return await replan(rooms, plan, order, writing.actor, command => write(rooms, plan, command, writing))
+        return await replan(rooms, plan, order, writing, command => write(rooms, plan, command, writing))
       }
       case 'review': {
         await this.#tend(plan)
@@ -312,7 +325,7 @@ export class EngineLocal implements EngineInProcess {
     return await write(
       this.#rooms,
       plan,
-      { ...command, edits: made.edits },
+      { ...command, edits: { ...made.edits, writer: writerOf(writing) } },
       { ...writing, expectedVersion: writing.expectedVersion ?? made.version },
     )
   }

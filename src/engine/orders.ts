@@ -163,6 +163,9 @@ export interface RollbackAsk {
   readonly every?: EditChoice
 }
 
+/** Not the caller, who only passes it on: a planner without a model drafted it, or somebody else wrote it. */
+export type WrittenBy = 'planner' | 'others'
+
 /** What a face may order. Ids, hashes and tokens are made by the engine. */
 export type Order =
   | {
@@ -179,6 +182,7 @@ export type Order =
       readonly taken?: 'refuse' | 'number'
       readonly source?: PlanSource
       readonly imported?: readonly ImportedTask[]
+      readonly written?: WrittenBy
     }
   | {
       readonly type: 'revise'
@@ -188,8 +192,10 @@ export type Order =
       readonly expectedRevision?: number
       /** A plan that failed goes on by it, also when the definition is the same. */
       readonly goOn?: UnsafeWork
+      readonly written?: WrittenBy
     }
-  | { readonly type: 'start' }
+  /** `shown`: tasks whose commands a person was shown when they approved the plan. `unseen`: nobody has looked at it. */
+  | { readonly type: 'start'; readonly shown?: readonly TaskName[]; readonly unseen?: true }
   | CommandOf<'pause'>
   | CommandOf<'resume'>
   | CommandOf<'cancel'>

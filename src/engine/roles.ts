@@ -31,18 +31,20 @@ export interface Caller {
   readonly rights: ReadonlySet<Right>
   /** Only these; everything when null. What is outside answers as if it were not there. */
   readonly scope: Scope | null
+  /** A person speaks for themselves, at their own machine or signed in on the page: tasks that they write are their own. Never a token or an agent. */
+  readonly isPerson?: true | undefined
 }
 
 /** Whoever is trusted with everything, as a person at their own machine is. */
 export function trusted(actor: string): Caller {
   if (!isActor(actor)) throw new TypeError(`${JSON.stringify(actor)} cannot be the name of who acts`)
-  return { actor, rights: RIGHTS.admin, scope: null }
+  return { actor, rights: RIGHTS.admin, scope: null, isPerson: true }
 }
 
 /** An agent works on plans. It never decides about them, whoever started it. */
 export function agentCaller(caller: Caller, actor: Actor): Caller {
   const rights = new Set([...RIGHTS.operator].filter(right => caller.rights.has(right)))
-  return { ...caller, actor, rights }
+  return { actor, rights, scope: caller.scope }
 }
 
 /** The name of an agent that shows a token: whoever shows that of a person acts through it, and is not that person. */

@@ -30,8 +30,6 @@ export interface Rooms {
   readonly sandbox?: Sandbox
   /** What organisation, user and project say about every plan here; absent where nobody says anything. */
   readonly policy?: () => Promise<Answer<readonly PolicyLayer[]>>
-  /** Plans that are made here came from elsewhere: over the network, or from an agent. */
-  readonly outside?: true
   /** Tells people outside; absent where nobody is told. */
   readonly publisher?: Publisher
   /** Is told what began and ended when; absent unless somebody collects traces. */

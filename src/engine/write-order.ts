@@ -5,12 +5,14 @@ import type { Command } from '../domain/command.ts'
 import { advise, quoted } from '../domain/hint.ts'
 import type { Actor, PlanId, Sha256 } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
+import type { Writer } from '../domain/plan-rules/authors.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { PlanState } from '../domain/state/state.ts'
 import { canonicalJson } from '../format/plan/hash.ts'
 import type { Once, Updated } from '../stores/store.ts'
 import type { SubmitOptions } from './engine.ts'
-import type { Order, Submitted } from './orders.ts'
+import type { Order, Submitted, WrittenBy } from './orders.ts'
+import type { Caller } from './roles.ts'
 import type { Rooms } from './rooms.ts'
 
 /** What stands against a command, asked inside the transaction that would write it, of the plan as it then is; null when nothing. */
@@ -21,17 +23,28 @@ export interface Writing {
   readonly objection?: Objection
   readonly expectedVersion?: number
   readonly once?: Once
+  readonly isPerson?: boolean
+}
+
+/** Who wrote what an order brings. `whole`: a document of theirs; else it is what the order changes. */
+export function writerOf(
+  { isPerson }: Writing,
+  { written, whole }: { readonly written?: WrittenBy | undefined; readonly whole?: boolean } = {},
+): Writer | undefined {
+  if (isPerson !== true || written === 'others') return undefined
+  return written === 'planner' ? 'draft' : whole === true ? 'person' : 'changes'
 }
 
 /** The key counts for what was asked, or else for exactly this order to exactly this plan. */
 export function writingOf(
   plan: PlanId | null,
   order: Order,
-  actor: Actor,
+  { actor, isPerson }: Pick<Caller, 'actor' | 'isPerson'>,
   { expectedVersion, once, asked, objection }: SubmitOptions & Pick<Writing, 'objection'>,
 ): Writing {
   return {
     actor,
+    isPerson,
     objection,
     expectedVersion,
     once:
@@ -51,7 +64,7 @@ export async function write(
   { store }: Rooms,
   plan: PlanId,
   command: Command,
-  { objection, ...options }: Writing,
+  { objection, isPerson: _, ...options }: Writing,
 ): Promise<Submitted> {
   if (objection === undefined) return submitted(await store.update(plan, command, options))
   return submitted(await store.updateFrom(plan, state => objection(state, command) ?? command, options))

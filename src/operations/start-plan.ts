@@ -24,6 +24,8 @@ export interface StartOptions {
   /** An idempotency key; each order has a key made from it. */
   readonly once?: string | undefined
   readonly expectedVersion?: number | undefined
+  /** What a person was shown of a draft that they approve; see the order. */
+  readonly approval?: Omit<Extract<Order, { readonly type: 'start' }>, 'type'>
 }
 
 export type PlanStart =
@@ -50,7 +52,7 @@ export async function startPlan(engine: CallerEngine, plan: PlanId, options: Sta
   if (fault !== null) return fault
   // What was seen has been changed by making tasks of its steps.
   const seen = made.status === 'made' ? { once: options.once } : options
-  const started = await submitKeyed(engine, plan, { type: 'start' }, seen)
+  const started = await submitKeyed(engine, plan, { type: 'start', ...options.approval }, seen)
   if (started.ok) return { status: 'started', accepted: started }
   const refused = { status: 'refused', order: 'start', refusal: started.refusal } as const
   if (FINAL.has(started.refusal.code)) return refused

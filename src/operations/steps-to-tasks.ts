@@ -37,7 +37,7 @@ export async function makeOutlineTasks({ engine, submit }: OutlineRoom, plan: st
     const filled = { ...definition, tasks: made.definition.tasks }
     const rationale = 'made its steps into tasks'
     // Made from what was just read: tasks that came in between would be undone by it.
-    const done = await submit({ type: 'revise', definition: filled, rationale }, seen.version)
+    const done = await submit({ type: 'revise', definition: filled, rationale, written: 'others' }, seen.version)
     if (done.ok) return { status: 'made', accepted: done }
     if (done.refusal.code !== 'conflict' || tries >= TRIES_MAX) return { status: 'refused', refusal: done.refusal }
   }

@@ -16,7 +16,7 @@ import type { EarlierAttempt } from '../domain/views/board.ts'
 import type { GatewayWire } from '../models/model.ts'
 import type { Verdict } from '../safety/network/network-judge.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
-import type { OpenNetwork, Sandbox, SandboxLimits, SandboxNetwork } from '../safety/sandbox/sandbox.ts'
+import type { SandboxUse } from '../safety/sandbox/shut-in.ts'
 
 export interface Runner {
   readonly action: ActionType
@@ -76,15 +76,7 @@ export interface RunnerTools {
   /** Marks every process we start, so that a takeover finds what is left of us. */
   readonly owner: string
   /** The sandbox commands are shut in; absent: they run with the rights of this process. */
-  readonly sandbox?: {
-    readonly room: Sandbox
-    /** The network it has, or how a way out is opened for one command. */
-    readonly network: SandboxNetwork | ((log: RunnerTools['log']) => Promise<Answer<OpenNetwork>>)
-    /** Without one nothing runs; else what is weaker is told. */
-    readonly isRequired: boolean
-    /** Absent: those of this machine. */
-    readonly limits?: SandboxLimits
-  }
+  readonly sandbox?: SandboxUse
   /** Why the policy lets a command not run; null when it may. Absent: nobody says anything about commands. */
   readonly refuses?: (command: CommandLine) => Failure | null
   /** Glob patterns of what a command in a sandbox may read of the workspace; absent: all of it. */

@@ -24,6 +24,14 @@ export function inheritedEnvironment(ours: Variables): { readonly [name: string]
   return kept
 }
 
+/** For a command that runs as the person would run it: also names that only point to where their keys and tools are. No value of a secret. */
+export function personalEnvironment(ours: Variables): { readonly [name: string]: string } {
+  const pointers = Object.entries(ours).filter(
+    ([name, value]) => value !== undefined && (POINTERS.has(name) || PROXIES.has(name.toUpperCase())),
+  )
+  return { ...inheritedEnvironment(ours), ...(Object.fromEntries(pointers) as { [name: string]: string }) }
+}
+
 /** Why the variables a plan wants to set are not allowed; null when they are. */
 export function environmentFailure(wanted: { readonly [name: string]: string }): Failure | null {
   for (const [name, value] of Object.entries(wanted)) {
@@ -80,6 +88,11 @@ const INHERITED = new Set([
   ...['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR'],
   ...['JAVA_HOME', 'GOPATH', 'GOROOT', 'CARGO_HOME', 'RUSTUP_HOME', 'NVM_DIR', 'PNPM_HOME', 'VIRTUAL_ENV'],
 ])
+const POINTERS = new Set([
+  ...['SSH_AUTH_SOCK', 'SSH_AGENT_PID', 'GNUPGHOME', 'DBUS_SESSION_BUS_ADDRESS', 'KUBECONFIG', 'AWS_PROFILE'],
+  ...['AWS_REGION', 'DOCKER_HOST', 'DOCKER_CONTEXT', 'GOOGLE_APPLICATION_CREDENTIALS'],
+])
+const PROXIES = new Set(['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'FTP_PROXY'])
 /** Ordinary names beside the inherited ones. */
 const ORDINARY = new Set(['TERM', 'PWD', 'OLDPWD', 'HOSTNAME', 'SHLVL', 'DISPLAY', '_'])
 const PREFIXES = ['LD_', 'DYLD_', 'GIT_', 'PYTHON', 'NPM_CONFIG_', 'BASH_FUNC_', 'YARN_', 'BUNDLE_', '_RLD', 'PIP_']

@@ -191,8 +191,8 @@ function openAnswers(
       else if (rooms.stopping.aborted && route?.noun !== 'health') answer = STOPPING
       else if (route === null) answer = nowhere(incoming, [...routes.keys()])
       else {
-        const { actor, role, scope } = who
-        const engine = own.as({ actor, rights: RIGHTS[role], scope })
+        const { actor, role, scope, isPerson } = who
+        const engine = own.as({ actor, rights: RIGHTS[role], scope, isPerson })
         answer = await answerOf(shared, engine, route, who, asked, gone)
       }
     } catch (error) {

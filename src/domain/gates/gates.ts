@@ -37,8 +37,8 @@ export function decideGate(draft: DecisionDraft, command: Decide): Refusal | und
     return undefined
   }
   if (edits !== undefined) {
-    const { definition, hash, source } = edits
-    const said = { definition, hash, rationale: `approved with edits: ${rationale}`, ...(source && { source }) }
+    const { definition, hash, source, writer } = edits
+    const said = { definition, hash, rationale: `approved with edits: ${rationale}`, source, writer }
     const refused = revise(draft, { type: 'revise', ...said }, { keep: task })
     if (refused !== undefined) return refused
     // What it needs was opened again by the edits: it asks anew when that is done.

@@ -4,7 +4,7 @@
 import type { Action, EffectClass, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { dbRequest } from './db-request.ts'
 import { downloadFile, httpRequest, isSafeMethod } from './http-request.ts'
-import { isOffline, type NetworkUse, networkOf } from './network.ts'
+import { isOffline, networkOf } from './network.ts'
 
 // Do two write scopes overlap? Conservative and cheap: two patterns overlap when the literal part before the first wildcard
 // of one is a prefix, by whole path components, of the other's. Case is folded, because some disks fold it.
@@ -34,7 +34,7 @@ export function literalOf(pattern: string): readonly string[] {
 
 export function effectOf(plan: PlanDefinition, task: TaskDefinition): EffectClass {
   if (task.effect !== undefined) return task.effect
-  if (task.action.type === 'agent') return agentEffect(plan, networkOf(plan, task))
+  if (task.action.type === 'agent') return agentEffect(plan, task)
   return defaultEffect(plan, task)
 }
 
@@ -42,8 +42,11 @@ export function effectOf(plan: PlanDefinition, task: TaskDefinition): EffectClas
  * An agent takes up its conversation where it was, and is told what is found changed. What it does without a sandbox, or at addresses
  * it may reach, nobody can take back.
  */
-const agentEffect = ({ policy }: PlanDefinition, network: NetworkUse | null): EffectClass =>
-  policy?.sandbox === 'off' || (network !== null && !isOffline(network)) ? 'unsafe' : 'model'
+function agentEffect(plan: PlanDefinition, task: TaskDefinition): EffectClass {
+  const network = networkOf(plan, task)
+  const isOff = (task.sandbox ?? plan.policy?.sandbox) === 'off'
+  return isOff || (network !== null && !isOffline(network)) ? 'unsafe' : 'model'
+}
 
 /** The paths a task says it may write: its own list, else what its edits name, else the plan's policy. */
 export function scopeOf(plan: PlanDefinition, task: TaskDefinition): readonly string[] | null {

@@ -230,7 +230,7 @@ function wordsOf(spec: Json): string {
 }
 
 /** Its scope leaves the workspace, or is one of a command that the policy does not hold. An edit outside that fails by itself. */
-function isBeyond({ policy }: PlanDefinition, { action, write }: TaskDefinition): boolean {
+function isBeyond({ policy }: PlanDefinition, { action, write, sandbox }: TaskDefinition): boolean {
   if (action.type !== 'gate' && (write ?? []).some(leaves)) return true
   if (
     action.type === 'edit' &&
@@ -238,7 +238,7 @@ function isBeyond({ policy }: PlanDefinition, { action, write }: TaskDefinition)
   )
     return true
   // With the rights of the person it can write anywhere, and nobody can read from the plan what it will do.
-  if (action.type === 'agent' && policy?.sandbox === 'off') return true
+  if (action.type === 'agent' && (sandbox ?? policy?.sandbox) === 'off') return true
   if ((action.type !== 'run' && action.type !== 'agent') || write === undefined || policy?.write === undefined)
     return false
   const allowed = policy.write.map(partsOf)

@@ -50,8 +50,12 @@ export const writeAround = ({ layers }: Pick<PlanState, 'layers'>): readonly (re
 
 export function readAround(state: UnderPolicy, { read }: Pick<TaskDefinition, 'read'>): readonly (readonly string[])[] {
   const around = policyOf(state).read.map(({ says }) => says)
-  return around.length === 0 || read === undefined ? around : [...around, read]
+  const below = read?.filter(pattern => !isBelowHome(pattern)) ?? []
+  return around.length === 0 || below.length === 0 ? around : [...around, below]
 }
+
+/** A path below the home, which only `read` may name: a held command of the person's own sees it whole. */
+export const isBelowHome = (pattern: string): boolean => pattern.startsWith('~/')
 
 /** What a person must agree to before a task begins, by the plan's policy and by those around it; null when nothing is. */
 export function gatedIn(state: UnderPolicy, task: TaskDefinition): Impact | null {

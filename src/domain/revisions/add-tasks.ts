@@ -70,7 +70,7 @@ function tooLarge(value: JsonObject, what: string, max: number): Refusal | undef
 // Tasks that come one by one into a draft. Each costs the same, however many are there: only plain tasks, which nobody can lead to
 // and which change nothing about the others, are taken this way. Everything else is a revision.
 
-export function add(draft: DecisionDraft, { tasks }: CommandOf<'add'>): Refusal | undefined {
+export function add(draft: DecisionDraft, { tasks, writer }: CommandOf<'add'>): Refusal | undefined {
   const { state } = draft
   if (!isOpenTo(state, tasks))
     return refuse(
@@ -88,7 +88,7 @@ export function add(draft: DecisionDraft, { tasks }: CommandOf<'add'>): Refusal 
     if (refusal !== undefined) return refusal
     earlier.add(task.id)
   }
-  if (tasks.length > 0) emit(draft, { type: 'task.added', tasks })
+  if (tasks.length > 0) emit(draft, { type: 'task.added', tasks, writer })
   return undefined
 }
 

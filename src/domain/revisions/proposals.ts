@@ -10,7 +10,6 @@ import type { Proposal } from '../event.ts'
 import { hasRole, notAmong } from '../gates/approvers.ts'
 import { advise, quoted } from '../hint.ts'
 import { type Refusal, refuse } from '../refusal.ts'
-import type { Standing } from '../result.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { illegal, refuseGraph } from '../rules/lifecycle.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
@@ -109,14 +108,18 @@ export function judge(draft: DecisionDraft, command: CommandOf<'judge'>): Refusa
     emit(draft, { type: 'revision.declined', id, by, rationale })
     return undefined
   }
-  return takeEffect(draft, proposal, rationale, command.stamp)
+  return takeEffect(draft, proposal, command)
 }
 
-function takeEffect(draft: DecisionDraft, proposal: Proposal, agreed = '', stamp?: Standing): Refusal | undefined {
+function takeEffect(
+  draft: DecisionDraft,
+  proposal: Proposal,
+  { rationale: agreed = '', stamp, writer }: Partial<CommandOf<'judge'>> = {},
+): Refusal | undefined {
   const revision = asRevision(proposal)
   const rationale = agreed === '' ? revision.rationale : `${revision.rationale} (${agreed})`
   const stamped = stamp === undefined ? {} : { stamp }
-  return revise(draft, { ...revision, rationale, ...stamped }, options(draft, proposal))
+  return revise(draft, { ...revision, rationale, writer, ...stamped }, options(draft, proposal))
 }
 
 const asRevision = ({ definition, hash, rationale, source }: Proposal): CommandOf<'revise'> => ({

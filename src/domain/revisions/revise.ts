@@ -4,13 +4,14 @@
 import type { CommandOf } from '../command.ts'
 import type { TaskName } from '../id.ts'
 import type { ForEach, PlanDefinition, TaskDefinition } from '../plan.ts'
+import { authorsAfter } from '../plan-rules/authors.ts'
 import { usesTaskWorktrees } from '../plan-rules/effect.ts'
 import { writtenTasks } from '../plan-rules/structure.ts'
 import { refuseLayers } from '../policy/refuse-layers.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { conclude } from '../rules/conclude.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
-import { illegal, policyAgain, refuseGraph, refuseUnsupported } from '../rules/lifecycle.ts'
+import { illegal, policyAgain, refuseForeignKeys, refuseGraph, refuseUnsupported } from '../rules/lifecycle.ts'
 import { blockHeld, refresh } from '../rules/readiness.ts'
 import { goesOn, goOn, planContinuation, redoDone, refuseUnsafe, withCompensated } from '../rules/reopen.ts'
 import { reopen } from '../rules/routing.ts'
@@ -51,7 +52,8 @@ export function refuseRevision(
   const refusal =
     (isEmptied ? undefined : refuseGraph(definition)) ??
     (state.status === 'draft' ? undefined : refuseUnsupported(definition)) ??
-    refuseLayers(definition, command.policy ?? state.layers)
+    refuseLayers(definition, command.policy ?? state.layers) ??
+    refuseForeignKeys(definition, authorsAfter(state.authors, state.definition, definition, command.writer))
   if (refusal !== undefined) return refusal
   if (state.status !== 'draft' && usesTaskWorktrees(definition) !== usesTaskWorktrees(state.definition))
     return refuse(
@@ -101,7 +103,7 @@ export function refuseRevision(
 export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, options: Options = {}): Refusal | undefined {
   const { state } = draft
   const { proposal, keep, again } = options
-  const { definition, hash, rationale, source, stamp } = command
+  const { definition, hash, rationale, source, stamp, writer } = command
   const refusal = refuseRevision(draft, command, options)
   if (refusal !== undefined) return refusal
   const onward = goesOn(state, command) ? planContinuation(state, command) : null
@@ -135,6 +137,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
     rationale,
     source,
     proposal,
+    writer,
     stamp,
   })
   if (state.status === 'draft') return undefined

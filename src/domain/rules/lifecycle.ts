@@ -9,6 +9,7 @@ import { SANDBOX_FORM } from '../network-decision.ts'
 import { suggest } from '../phrases.ts'
 import { LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
 import { agentRequest } from '../plan-rules/agent-request.ts'
+import { type Authors, authorsOfNew, isOwn } from '../plan-rules/authors.ts'
 import { dbRequest } from '../plan-rules/db-request.ts'
 import { usesTaskWorktrees } from '../plan-rules/effect.ts'
 import { expandTasks, gitOf } from '../plan-rules/expand.ts'
@@ -16,6 +17,8 @@ import { checkGraph, type GraphFault } from '../plan-rules/graph-rules.ts'
 import { httpRequest } from '../plan-rules/http-request.ts'
 import { modelRequest } from '../plan-rules/model-request.ts'
 import { runnerRequest } from '../plan-rules/runner-request.ts'
+import { writtenTasks } from '../plan-rules/structure.ts'
+import { isBelowHome } from '../policy/policy-in-state.ts'
 import type { PolicyLayer } from '../policy/policy-layer.ts'
 import { refuseLayers } from '../policy/refuse-layers.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -36,6 +39,9 @@ export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refu
   const refusal = command.definition.tasks.length === 0 ? undefined : refuseGraph(command.definition)
   if (refusal !== undefined) return refusal
   const { plan, definition, hash, origin, session, goal, agent, source, outside, place, forkedAt, start } = command
+  const { writer, others } = command
+  const foreign = refuseForeignKeys(definition, authorsOfNew(writer, others))
+  if (foreign !== undefined) return foreign
   const imported = importedTasks(definition, command.imported ?? [])
   if ('code' in imported) return imported
   emit(draft, {
@@ -49,6 +55,8 @@ export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refu
     agent,
     source,
     outside,
+    writer,
+    others,
     place,
     forkedAt,
     start,
@@ -103,11 +111,26 @@ export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusa
   return undefined
 }
 
+/** `sandbox: off` and `read: [~/…]` are for what the person wrote: others do not reach further than the workspace. */
+export function refuseForeignKeys(definition: PlanDefinition, authors: Authors): Refusal | undefined {
+  for (const { task, name } of writtenTasks(definition)) {
+    if (isOwn({ authors }, name)) continue
+    const key = task.sandbox === 'off' ? 'sandbox: off' : task.read?.some(isBelowHome) ? 'read: [~/…]' : null
+    if (key !== null)
+      return refuse(
+        'not-allowed',
+        `task '${name}' says \`${key}\`, which only the person who runs the plan may write`,
+        'leave it out: what others wrote runs in the sandbox',
+      )
+  }
+  return undefined
+}
+
 /** A layer around the plan wants its commands shut in. */
 const layersWant = (layers: readonly PolicyLayer[]): boolean =>
   layers.some(({ policy }) => (policy.sandbox ?? 'off') !== 'off')
 
-/** One question, and nothing runs before its answer. */
+/** In journals from before a person's own plan ran without a sandbox: one question, and nothing runs before its answer. */
 function askWithoutSandbox(draft: DecisionDraft, id: string): void {
   if (draft.state.status !== 'active') return
   emit(draft, { type: 'question.asked', id, text: NO_SANDBOX, form: SANDBOX_FORM, by: 'planfold', sandbox: true })

@@ -10,6 +10,7 @@ import type { Millis, TaskName } from '../id.ts'
 import { CONCURRENCY_DEFAULT, CONCURRENCY_MAX } from '../limits.ts'
 import type { PlanDefinition } from '../plan.ts'
 import { capturesFiles, heldScope, isWatched, scopesOverlap } from '../plan-rules/effect.ts'
+import { runsAs } from '../policy/run-mode.ts'
 import { attemptsUsedUp, blockingBreaker, isTriedIn } from '../recovery/breaker.ts'
 import { TIMEBOX } from '../recovery/choose-recovery.ts'
 import { needsReservation } from '../reservation.ts'
@@ -260,9 +261,10 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
   const { preimage, before, unwatched, inputHash, reserves, edited } = prepared
   const gone = goneBackIn(task)
   const idle = (prepared.failure ?? over) !== undefined ? ({ begun: false } as const) : {}
+  const runs = runsAs(draft.state, task.definition)
   // In the order in which they are stored, so that what is told and what is read again are the same to the letter.
   if ([preimage, inputHash, before, unwatched, reserves, edited].every(one => one === undefined))
-    emit(draft, { ...begun, ...gone, ...idle, ...(holds === undefined ? {} : { holds }) })
+    emit(draft, { ...begun, ...gone, ...idle, ...(holds === undefined ? {} : { holds }), ...runs })
   else
     emit(draft, {
       ...begun,
@@ -275,6 +277,7 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
       ...gone,
       ...idle,
       ...(holds === undefined ? {} : { holds }),
+      ...runs,
     })
   const { failure = over ?? outOfTime(draft, task), mode } = prepared
   if (failure === undefined) return

@@ -7,6 +7,7 @@ import type { Millis, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import { EVALUATIONS_KEPT } from '../limits.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import { authorsAfter, authorsApproved, authorsOfNew, authorsWith } from '../plan-rules/authors.ts'
 import { ENDED } from '../status.ts'
 import { indexAlarms } from './alarms.ts'
 import { end, evolveAttempt, rememberSetBack, reopen, reset, without } from './evolve-attempt.ts'
@@ -33,6 +34,7 @@ function evolveClient(state: PlanState, event: ClientEvent, now: Millis, find: F
   switch (event.type) {
     case 'task.added':
       append(state, event.tasks, now)
+      state.authors = authorsWith(state.authors, event.tasks, event.writer)
       return
     case 'plan.annotated':
       state.annotations = annotated(state.annotations, event.set)
@@ -98,6 +100,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.dialect = event.source?.dialect ?? null
       state.place = event.place ?? null
       state.revision = 1
+      state.authors = authorsOfNew(event.writer, event.others)
       define(state, event.definition, now)
       return
     case 'plan.revised':
@@ -107,6 +110,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       // Made for the definition before this one, others are void.
       if (state.proposals.length > 0) state.proposals = []
       state.stampedEntry = state.version + 1
+      state.authors = authorsAfter(state.authors, state.definition, event.definition, event.writer)
       define(state, event.definition, now)
       if (state.startedAt !== null && hasBudget(event.definition)) state.budget ??= newLedger()
       return
@@ -128,6 +132,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.rules = event.rules
       state.files = event.files ?? 'declared'
       state.sandbox = event.sandbox ?? null
+      if (event.approves !== undefined) state.authors = authorsApproved(state.authors, event.approves)
       if (event.budget === 'kept') state.budget ??= newLedger()
       state.layers = event.policy ?? []
       state.startedAt ??= now

@@ -6,6 +6,7 @@ import { packLedger, unpackLedger } from '../budget/ledger.ts'
 import type { PlanId, Sha256, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import { NO_AUTHORS } from '../plan-rules/authors.ts'
 import { RULES } from '../rules-number.ts'
 import { isUnsealed, type PlanState, type TaskState } from './state.ts'
 
@@ -48,6 +49,7 @@ export function newState(): PlanState {
     rules: RULES,
     files: 'declared',
     sandbox: null,
+    authors: NO_AUTHORS,
     layers: [],
     place: null,
     attempts: 0,
@@ -133,6 +135,7 @@ const LATER_KEYS = [
   'shortage',
   'lostOutputs',
   'overBudget',
+  'authors',
 ] as const satisfies readonly (keyof PlanState)[]
 
 const BLANK = newState()

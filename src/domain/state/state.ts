@@ -7,6 +7,7 @@ import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import type { NetworkPermit } from '../network-decision.ts'
 import type { PlanDefinition, SandboxMode, TaskDefinition } from '../plan.ts'
+import type { Authors } from '../plan-rules/authors.ts'
 import type { PolicyLayer } from '../policy/policy-layer.ts'
 import type { LostOutput, Prepared, Result } from '../result.ts'
 import type { Shortage } from '../shortage.ts'
@@ -97,7 +98,9 @@ export interface PlanState {
   /** Are all files looked at around tasks that declare no scope? */
   files: 'seen' | 'declared'
   /** How commands are shut in, as it was said at the start; null where nobody said. */
-  sandbox: SandboxMode | null
+  sandbox: SandboxMode | 'by-task' | null
+  /** Who wrote the commands of its tasks. */
+  authors: Authors
   /** The policy around the plan, as it stood at the start; empty where nobody says anything. */
   layers: readonly PolicyLayer[]
   /** The folder it works in, relative to the workspace; null for the workspace itself. */

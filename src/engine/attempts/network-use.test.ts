@@ -270,7 +270,7 @@ it('different answers are listed up to a number, and counted beyond it', async (
 
 it('a plan from elsewhere is recorded as such, and needs a sandbox whatever it says', async () => {
   const { rooms } = world(async () => exited(0), { has: false })
-  const engine = new EngineLocal({ ...rooms, outside: true }, trusted(ME))
+  const engine = new EngineLocal(rooms, { ...trusted(ME), isPerson: undefined })
   const task: TaskDefinition = { id: name('get'), action: { type: 'run', command: { argv: ['true'] } } }
   const definition = { name: 'p' as PlanName, policy: { sandbox: 'off' as const }, tasks: [task] }
   const made = await engine.submit(null, { type: 'create', definition })

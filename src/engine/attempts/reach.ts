@@ -2,13 +2,14 @@
 
 import { networkOf } from '../../domain/plan-rules/network.ts'
 import { networkAround } from '../../domain/policy/policy-in-state.ts'
+import { confinementOf } from '../../domain/policy/run-mode.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Reach } from '../../runners/runner.ts'
 import { allAddresses, decidedBy, NetworkJudge, readRules } from '../../safety/network/network-judge.ts'
 import { type Answer, answering } from '../../safety/safety-refusal.ts'
 import type { Rooms } from '../rooms.ts'
 import { DecisionJournal } from './network-use.ts'
-import { letThrough, networkUser, type SandboxUser, sandboxMode, wayOut } from './sandbox-use.ts'
+import { letThrough, networkUser, type SandboxUser, wayOut } from './sandbox-use.ts'
 
 /** As the proxy does it: so much of a path is kept. */
 const PATH_MAX = 200
@@ -32,7 +33,7 @@ export async function openReach(
     asksBeyond,
   } = await wayOut(rooms, declared, around, who, closing.signal)
   // Whoever wrote the plan here and says nothing of the network may ask any server, but none on a private network.
-  const isOpen = declared === null && sandboxMode(state) !== 'required'
+  const isOpen = declared === null && !confinementOf(state, user.definition).isRequired
   return await answering('opening the network', async () => {
     const judge = new NetworkJudge({
       rules: readRules([...allow, ...(isOpen ? ['*'] : [])]),

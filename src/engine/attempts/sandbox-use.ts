@@ -1,15 +1,16 @@
-// Whether a command is shut in, and with which network. What a plan says may make it stricter; a plan that came from elsewhere cannot
-// make it weaker. The person says otherwise for this machine with PLANFOLD_SANDBOX.
+// The sandbox of a command, and its network. Whether it has one is decided by `domain/policy/run-mode.ts`; the person says otherwise for this
+// machine with PLANFOLD_SANDBOX.
 
 import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { quoted } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
 import type { Criterion, PlanDefinition, SandboxMode } from '../../domain/plan.ts'
 import { isOffline, type NetworkUse, networkOf, withOwnRules } from '../../domain/plan-rules/network.ts'
-import { layeredSandbox, networkAround, policyOf } from '../../domain/policy/policy-in-state.ts'
-import { effectivePolicy, type Limit, layerWords, type PolicyLayer } from '../../domain/policy/policy-layer.ts'
+import { isBelowHome, networkAround, policyOf } from '../../domain/policy/policy-in-state.ts'
+import { type Limit, layerWords, type PolicyLayer } from '../../domain/policy/policy-layer.ts'
+import { confinementOf, notifyConfinement } from '../../domain/policy/run-mode.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
@@ -19,8 +20,8 @@ import type { Ask } from '../../safety/network/network-judge.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
 import { machineLimits } from '../../safety/sandbox/resource-limits.ts'
 import type { OpenNetwork, SandboxLimits } from '../../safety/sandbox/sandbox.ts'
+import type { SandboxUse } from '../../safety/sandbox/shut-in.ts'
 import type { Entry } from '../../stores/store.ts'
-import { newQuestionId } from '../gates/inbox-id.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { Rooms } from '../rooms.ts'
 import type { DecisionJournal, NetworkUser } from './network-use.ts'
@@ -28,19 +29,17 @@ import type { DecisionJournal, NetworkUser } from './network-use.ts'
 const MODES: ReadonlySet<string> = new Set<SandboxMode>(['required', 'preferred', 'off'])
 const FORKS_MAX = 50
 
-/** What is recorded when a plan starts, and asked first where commands would run without a sandbox for want of one. */
+/** How commands of the plan are held, recorded when it starts: the person's word for this machine, else the author of each task decides. */
 export async function sandboxAtStart(
   rooms: Rooms,
   plan: PlanId,
   layers: readonly PolicyLayer[],
-): Promise<{ readonly sandbox: SandboxMode; readonly asks?: string } | { readonly refusal: Refusal }> {
+): Promise<{ readonly sandbox: SandboxMode | 'by-task' } | { readonly refusal: Refusal }> {
   const refusal = await refuseUnwalled(rooms, plan, layers)
   if (refusal !== null) return { refusal }
   const told = rooms.environment.PLANFOLD_SANDBOX
   if (told !== undefined && MODES.has(told)) return { sandbox: told as SandboxMode }
-  if (await cameFromElsewhere(rooms, plan)) return { sandbox: 'required' }
-  const isAsked = effectivePolicy(layers).sandbox === 'required' ? false : await lacksSandbox(rooms, plan)
-  return { sandbox: 'preferred', ...(isAsked ? { asks: newQuestionId(rooms.random) } : {}) }
+  return { sandbox: (await cameFromElsewhere(rooms, plan)) ? 'required' : 'by-task' }
 }
 
 /** A layer demands a sandbox, there are commands to shut in, and this machine cannot. */
@@ -57,16 +56,6 @@ async function refuseUnwalled(
   if (standing.ok) return null
   const { message, hint } = standing.failure
   return refuse('not-allowed', `${layerWords(demanding, 'sandbox')} demands a sandbox: ${message}`, hint)
-}
-
-/** It has commands that would be shut in, that cannot be done here, and nobody has said that it does not matter. */
-async function lacksSandbox({ store, sandbox, environment, root, stateDir }: Rooms, plan: PlanId): Promise<boolean> {
-  const definition = (await store.state(plan))?.definition
-  if (sandbox === undefined || definition === undefined || !hasCommands(definition)) return false
-  if ((definition.policy?.sandbox ?? 'preferred') !== 'preferred' || (await sandbox.check()).ok) return false
-  const { readUserRules } = await lazy.userRules()
-  const own = await readUserRules({ environment, root, stateDir })
-  return !own.ok || !own.value.withoutSandbox
 }
 
 function hasCommands(definition: PlanDefinition): boolean {
@@ -96,15 +85,6 @@ async function cameFromElsewhere({ store }: Rooms, plan: PlanId): Promise<boolea
   return false
 }
 
-/** How commands of the plan are shut in now. */
-export function sandboxMode(state: Pick<PlanState, 'definition' | 'sandbox' | 'layers'>): SandboxMode {
-  const { definition, sandbox } = state
-  if (sandbox === 'required') return 'required'
-  const own = definition.policy?.sandbox ?? sandbox ?? 'off'
-  const around = layeredSandbox(state)
-  return around === 'required' || (around === 'preferred' && own === 'off') ? around : own
-}
-
 /** Whose commands are shut in: an attempt, the compensation of a task, or a check that belongs to no attempt. */
 export interface SandboxUser extends Pick<Attempt, 'definition' | 'visit' | 'attempt'> {
   readonly as: 'attempt' | 'compensation' | 'check'
@@ -120,10 +100,10 @@ export function sandboxFor(
   user: SandboxUser | null,
   also: readonly string[] = [],
 ): Pick<RunnerTools, 'sandbox'> {
-  const mode = sandboxMode(state)
-  if (rooms.sandbox === undefined || mode === 'off') return {}
-  const isRequired = mode === 'required'
-  const room = { room: rooms.sandbox, isRequired, limits: limitsFor(rooms, state) }
+  const { isHeld, isOwn, isRequired } = user === null ? notifyConfinement(state) : confinementOf(state, user.definition)
+  if (rooms.sandbox === undefined || !isHeld) return {}
+  const own = isOwn ? { own: ownView(rooms, user?.definition.read ?? []) } : {}
+  const room = { room: rooms.sandbox, isRequired, limits: limitsFor(rooms, state, isRequired), ...own }
   const around = networkAround(state, user?.definition ?? {})
   // What an agent says of the network counts; said nothing, it has none but its model.
   const isAgent = user?.definition.action.type === 'agent'
@@ -145,6 +125,12 @@ export function sandboxFor(
   }
   return { sandbox: { ...room, network } }
 }
+
+/** What a held command of the person's own sees of their home. */
+const ownView = ({ environment, stateDir }: Rooms, read: readonly string[]): NonNullable<SandboxUse['own']> => ({
+  show: read.filter(isBelowHome).map(path => join(environment.HOME ?? homedir(), path.slice(2))),
+  caches: join(stateDir, 'caches'),
+})
 
 const NO_NETWORK: NetworkUse = { allow: [], unknown: 'deny' }
 
@@ -175,10 +161,10 @@ export function networkUser(plan: PlanId, { as, definition: { id: task }, visit,
 }
 
 /** A plan that came from elsewhere can lower the limits of this machine, not raise them. */
-function limitsFor({ environment }: Rooms, state: PlanState): SandboxLimits {
+function limitsFor({ environment }: Rooms, state: PlanState, isRequired: boolean): SandboxLimits {
   const { limits } = machineLimits(environment)
   const { memoryBytes = limits.memoryBytes, processes = limits.processes } = policyOf(state).limits
-  if (state.sandbox !== 'required') return { memoryBytes, processes }
+  if (!isRequired) return { memoryBytes, processes }
   return {
     memoryBytes: Math.min(memoryBytes, limits.memoryBytes),
     processes: Math.min(processes, limits.processes),

@@ -34,10 +34,11 @@ import type { Git, GitAnswer } from '../../workspace/git/git.ts'
 import type { LeftOut, Snapshots, TreeEntry } from '../../workspace/workspace.ts'
 import type { ForkAsk, Forked } from '../engine.ts'
 import { roomsOf } from '../git/plan-worktree.ts'
+import { othersIn } from '../revisions/create-plan.ts'
 import { declaredScopes, MissingChanges, readChanges, standingNow } from '../rollback/attempt-changes.ts'
 import { entriesAfter, followFiles } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
-import type { Writing } from '../write-order.ts'
+import { type Writing, writerOf } from '../write-order.ts'
 import { type ForkPoint, forkPoint, importedFrom, withInputs, withModel } from './fork-point.ts'
 
 // The files of a fork: what stood in the plan's folder at an entry, written into a folder of its own. Whatever the plan wrote is
@@ -288,7 +289,8 @@ export type Forking =
 const TOLD_MAX = 20
 
 /** `rooms` are those of the workspace. */
-export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, { actor, once }: Writing): Promise<Forking> {
+export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, writing: Writing): Promise<Forking> {
+  const { actor, once } = writing
   if (now.rollback !== null)
     return no(
       'not-ready',
@@ -340,6 +342,8 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, { actor, 
       ...(now.goal === null ? {} : { goal: now.goal }),
       ...(now.agent === null ? {} : { agent: now.agent }),
       source: ask.source,
+      writer: writerOf(writing, { whole: true }),
+      ...(ask.source?.dialect === 'planfold' ? {} : othersIn(now)),
       ...(imported.length === 0 ? {} : { imported }),
       place,
       ...(start?.ok === true ? { start: start.manifest } : {}),

@@ -2,10 +2,11 @@
 
 import { hasBudget, hasLayerBudget } from '../../domain/budget/ledger.ts'
 import type { CommandOf } from '../../domain/command.ts'
-import { type PlanId, type PlanName, planId } from '../../domain/id.ts'
+import { type PlanId, type PlanName, planId, type TaskName } from '../../domain/id.ts'
 import { same } from '../../domain/json.ts'
 import { NAME_TRIES_MAX } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
+import { isOwn } from '../../domain/plan-rules/authors.ts'
 import type { PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { RULES } from '../../domain/rules-number.ts'
@@ -16,7 +17,7 @@ import { placeFor } from '../git/plan-worktree.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { Order, Submitted } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
-import { submitted, type Writing } from '../write-order.ts'
+import { submitted, type Writing, writerOf } from '../write-order.ts'
 
 // A new plan, under its own name or, when that is taken, under a numbered one.
 
@@ -25,9 +26,14 @@ const YIELD_TASKS = 1_000
 export async function create(
   rooms: Rooms,
   order: Extract<Order, { readonly type: 'create' }>,
-  { actor, once }: Writing,
+  writing: Writing,
 ): Promise<Submitted> {
   const { store, clock, random } = rooms
+  const { actor, once } = writing
+  const isOutside = writing.isPerson !== true || (order.source !== undefined && order.source.dialect !== 'planfold')
+  const writer = isOutside ? undefined : writerOf(writing, { written: order.written, whole: true })
+  // A copy of a plan is as foreign as that plan, task by task.
+  const copied = order.origin !== undefined && order.source === undefined ? await store.state(order.origin) : null
   for (let tries = 1; tries <= NAME_TRIES_MAX; tries++) {
     const name = tries === 1 ? order.definition.name : (`${order.definition.name}-${tries}` as PlanName)
     const definition: PlanDefinition = { ...order.definition, name }
@@ -46,7 +52,9 @@ export async function create(
         goal,
         agent,
         source,
-        ...(isFromElsewhere(rooms, order) ? { outside: true as const } : {}),
+        ...(isOutside ? { outside: true as const } : {}),
+        writer,
+        ...(copied === null || writer === undefined ? {} : othersIn(copied)),
         imported,
         ...(await placeFor(rooms, definition)),
       },
@@ -102,12 +110,21 @@ export async function policyAnew(
   return { ok: true, policy: same(read.value, state.layers) ? {} : { policy: read.value } }
 }
 
-/** Another format is as foreign as another machine, and so is a model: who runs it has not written it. */
-function isFromElsewhere(
-  { outside }: Rooms,
-  { definition, source }: Extract<Order, { readonly type: 'create' }>,
-): boolean {
-  if (outside === true || (source !== undefined && source.dialect !== 'planfold')) return true
-  const planning = definition.extra?.planning
-  return typeof planning === 'object' && planning !== null && 'planner' in planning && planning.planner === 'model'
+/** The tasks that the person did not write. */
+export function othersIn(state: PlanState): { readonly others?: readonly TaskName[] } {
+  const others = state.definition.tasks.map(({ id }) => id).filter(id => !isOwn(state, id))
+  return others.length === 0 ? {} : { others }
+}
+
+/** A person who starts a draft approves what a planner wrote without a model; of anything else only what they were shown. */
+export async function approvedBy(
+  { store }: Rooms,
+  plan: PlanId,
+  { shown, unseen }: Extract<Order, { readonly type: 'start' }>,
+  { isPerson }: Writing,
+): Promise<Pick<CommandOf<'start'>, 'approves'>> {
+  const authors = (await store.state(plan))?.authors
+  if (isPerson !== true || unseen === true || authors === undefined) return {}
+  if (shown !== undefined) return shown.length === 0 ? {} : { approves: shown }
+  return [authors.most, ...Object.values(authors.tasks)].includes('draft') ? { approves: 'draft' } : {}
 }

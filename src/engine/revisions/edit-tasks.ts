@@ -1,6 +1,6 @@
 // Changes of a plan that clients build task by task: queued for each plan, hashed as a whole, written in one commit for each batch.
 
-import type { Command } from '../../domain/command.ts'
+import type { Command, CommandOf } from '../../domain/command.ts'
 import { advise, quoted } from '../../domain/hint.ts'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import { numberOf, suggest } from '../../domain/phrases.ts'
@@ -16,7 +16,7 @@ import { definitionHash, revisionHash } from '../../format/plan/hash.ts'
 import type { Store } from '../../stores/store.ts'
 import type { KeepingOrder, Order, RevisingOrder, Submitted } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
-import { noPlan, type Objection, submitted, type Writing, write } from '../write-order.ts'
+import { noPlan, type Objection, submitted, type Writing, write, writerOf } from '../write-order.ts'
 import { startOf } from './create-plan.ts'
 import { stampOf } from './drift.ts'
 
@@ -116,11 +116,12 @@ export async function edit(
   order: RevisingOrder,
   { objection = NO_OBJECTION, ...options }: Writing,
 ): Promise<Submitted> {
+  const writer = writerOf(options)
   const state = await rooms.store.state(plan)
   if (state === null) return noPlan(plan)
   const workOut = (now: PlanState, stamp: Stamp | null): Command | Refusal => {
     const command = commandFor(now, order, stamp)
-    return 'code' in command ? command : (objection(now, command) ?? command)
+    return 'code' in command ? command : (objection(now, command) ?? { ...command, writer })
   }
   const written = async (stamp: Stamp | null): Promise<Submitted> =>
     submitted(await rooms.store.updateFrom(plan, now => workOut(now, stamp), options))
@@ -136,7 +137,11 @@ const NO_OBJECTION: Objection = () => null
 const HAS_BEGUN = refuse('conflict', 'the plan has begun')
 
 /** Without a stamp only a draft can be changed. */
-function commandFor(state: PlanState, order: RevisingOrder, stamp: Stamp | null): Command | Refusal {
+function commandFor(
+  state: PlanState,
+  order: RevisingOrder,
+  stamp: Stamp | null,
+): CommandOf<'add' | 'revise'> | Refusal {
   if (order.type === 'add' && isOpenTo(state, order.tasks)) return { type: 'add', tasks: order.tasks }
   if (stamp === null && state.status !== 'draft') return HAS_BEGUN
   const edited = editedBy(state, order)

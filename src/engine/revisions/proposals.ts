@@ -13,6 +13,7 @@ import { roomsOf } from '../git/plan-worktree.ts'
 import type { ReplanningOrder, Submitted } from '../orders.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
+import { type Writing, writerOf } from '../write-order.ts'
 import { append, assess } from './converge.ts'
 import { stampOf } from './drift.ts'
 
@@ -26,12 +27,13 @@ export async function replan(
   rooms: Rooms,
   plan: PlanId,
   order: ReplanningOrder,
-  actor: Actor,
+  writing: Writing,
   update: (command: Command) => Promise<Submitted>,
 ): Promise<Submitted> {
+  const { actor } = writing
   if (order.type === 'judge') {
     const stamp = order.verdict === 'accepted' ? await stampOf(rooms, plan, 'begun') : {}
-    const judged = await update({ ...order, ...stamp, by: actor })
+    const judged = await update({ ...order, ...stamp, by: actor, writer: writerOf(writing) })
     return judged.ok ? judged : { ok: false, refusal: await whyGone(rooms, plan, order.id, judged.refusal) }
   }
   const state = await rooms.store.state(plan)
@@ -39,7 +41,11 @@ export async function replan(
   const made = await commandFor(roomsOf(rooms, state), state, order, actor)
   if (!made.ok) return made
   const stamp = made.command.type === 'revise' ? await stampOf(rooms, plan, 'begun') : {}
-  return await update({ ...made.command, ...stamp })
+  return await update({
+    ...made.command,
+    ...stamp,
+    ...(made.command.type === 'revise' ? { writer: writerOf(writing) } : {}),
+  })
 }
 
 async function commandFor(

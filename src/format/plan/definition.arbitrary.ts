@@ -231,6 +231,7 @@ const VALUES: { readonly [K in Exclude<ValueKind, 'bound'>]: fc.Arbitrary<TaskVa
   prose: anyText,
   recovery: fc.array(recoveryRule(small), { maxLength: 3 }),
   retry,
+  sandbox: fc.constant('off' as const),
   template: line,
   text: anyText,
   undo: fc.oneof(doing, fc.record({ type: fc.constant('task' as const), task: taskName })),

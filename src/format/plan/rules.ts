@@ -238,6 +238,20 @@ export function rulesBroken(value: unknown, written: (path: Path) => string | nu
   ]
 }
 
+/** What a task of one's own sees of the home. */
+function* homeRules(task: Raw, path: Path): Generator<DocumentFault> {
+  for (const [at, pattern] of (Array.isArray(task.read) ? (task.read as readonly unknown[]) : []).entries()) {
+    if (typeof pattern !== 'string' || !pattern.startsWith('~/')) continue
+    const [, ...rest] = pattern.split('/')
+    if (rest.join('') !== '' && !rest.includes('..') && !/[*?]/.test(pattern)) continue
+    yield {
+      path: [...path, 'read', at],
+      message: `'${pattern}' is not a file or folder below your home`,
+      hint: "write its path without '..' and wildcards, for instance ~/.npmrc",
+    }
+  }
+}
+
 function* taskRules(task: Raw, path: Path, written: (path: Path) => string | null): Generator<DocumentFault> {
   yield* oneAction(task, path, ACTION_KEYS)
   yield* beside(task, path, 'stdin', 'run')
@@ -249,6 +263,7 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
       hint: "add 'probe:' with a command that tells whether it happened",
     }
   }
+  yield* homeRules(task, path)
   yield* modes(task.edit, [...path, 'edit'], written)
   yield* numbersInEnvironment(task, path, written)
   yield* computedFiles(task, path)

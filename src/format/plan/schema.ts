@@ -233,6 +233,10 @@ export const task = z.strictObject({
       examples: [['NPM_TOKEN']],
     }),
   cwd: value.line.optional(),
+  sandbox: z
+    .enum(['off'])
+    .optional()
+    .meta({ description: 'off: run with your permissions, whatever else it says. Only in your own plans.' }),
   effect: z.enum(EFFECT_CLASSES as readonly [EffectClass, ...EffectClass[]]).optional(),
   probe: command.optional().meta({ description: 'A command that tells, by exit 0, that the effect has happened.' }),
   expect: value.line.optional().meta({ description: 'An expression over exit, stdout, outputs, status, rows, …' }),

@@ -2,10 +2,11 @@
 // What people say about it is written down in its journal and answered by the next draft, which is shown as a difference.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import { type JsonObject, mapOf } from '../../domain/json.ts'
 import type { PlanDefinition, PlanSource } from '../../domain/plan.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
+import type { WrittenBy } from '../../engine/orders.ts'
 import { printYaml } from '../../format/plan/print.ts'
 import type {
   PastPlan,
@@ -94,7 +95,7 @@ export type DraftMade =
 
 /** Keeps the proposal as a draft. Where the name is taken, the next free one is used. */
 export async function saveDraft(engine: CallerEngine, { document }: CheckedProposal): Promise<DraftMade> {
-  const made = await createPlan(engine, { ...createOrder(document), taken: 'number' })
+  const made = await createPlan(engine, { ...createOrder(document), taken: 'number', written: writerOf(document) })
   if (made.status === 'refused') return made
   const { plan, name, version } = made.made
   return { status: 'made', plan, name, version }
@@ -115,7 +116,10 @@ export async function changeDraft(
   plan: PlanId,
   document: PlanDocument,
   rationale: string,
-  { hides = 'recording' }: { readonly hides?: 'recording' | 'planning' } = {},
+  {
+    hides = 'recording',
+    written,
+  }: { readonly hides?: 'recording' | 'planning'; readonly written?: WrittenBy | undefined } = {},
 ): Promise<DraftChanged> {
   const current = await engine.ask({ type: 'definition', plan })
   if (current === null) throw new Error(`the plan ${plan} has gone`)
@@ -128,9 +132,16 @@ export async function changeDraft(
     rationale,
     source: sourceOf(document),
     expectedRevision: current.revision,
+    ...(written === undefined ? {} : { written }),
   })
   if (!revised.ok) return { status: 'refused', refusal: revised.refusal }
   return { status: revised.events.length === 0 ? 'same' : 'changed', definition, diff, summary: summarise(diff) }
+}
+
+/** A draft without a model is the person's own when they approve it; of a model's or an agent's only what they were shown. */
+export function writerOf({ definition }: Pick<PlanDocument, 'definition'>): WrittenBy {
+  const { planner } = mapOf(definition.extra?.planning)
+  return planner === 'model' || planner === 'agent' ? 'others' : 'planner'
 }
 
 /** What a model was asked word for word is kept, and says nothing to whoever reads a difference. */

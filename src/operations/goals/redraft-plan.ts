@@ -11,7 +11,7 @@ import type { PlanComment, PlanProposal } from '../../planners/planner.ts'
 import { readDocument } from '../read-document.ts'
 import type { CallerEngine } from '../run-plan.ts'
 import type { PlannerChoice } from './choose-planner.ts'
-import { changeDraft, type DraftChanged, withoutPlanning } from './plan-goal.ts'
+import { changeDraft, type DraftChanged, withoutPlanning, writerOf } from './plan-goal.ts'
 
 /** What a planner is asked for. */
 export interface RedraftRequest {
@@ -96,7 +96,10 @@ export async function keepRedraft(
 ): Promise<DraftChanged> {
   const read = readDocument(text)
   if (!read.ok) throw new Error(`bug: the next draft cannot be read: ${read.diagnostics[0]?.message ?? 'no reason'}`)
-  return await changeDraft(engine, plan, read.document, rationale, { hides: 'planning' })
+  return await changeDraft(engine, plan, read.document, rationale, {
+    hides: 'planning',
+    written: writerOf(read.document),
+  })
 }
 
 const planningOf = ({ extra = {} }: PlanDefinition): JsonObject => {

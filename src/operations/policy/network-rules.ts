@@ -115,14 +115,18 @@ async function change(place: UserRulesPlace, what: 'add' | 'remove', order: Rule
 export function refuseTask({
   environment,
 }: Pick<UserRulesPlace, 'environment'>): Extract<Answer<never>, { readonly ok: false }> | null {
-  const isTask = environment.PLANFOLD_KEY !== undefined || environment.PLANFOLD_OWNER !== undefined
-  const isAgent = AGENT_VARIABLES.some(name => (environment[name] ?? '') !== '')
-  if (!isTask && !isAgent) return null
-  const who = isTask ? 'a task' : 'a coding agent'
+  const who = programBehind(environment)
+  if (who === null) return null
   return {
     ok: false,
     failure: failure('policy', `${who} may not change your rules`, 'run the command yourself, in a terminal'),
   }
+}
+
+/** Who runs this process instead of the person, as far as its environment tells. */
+export function programBehind(environment: UserRulesPlace['environment']): 'a task' | 'a coding agent' | null {
+  if (environment.PLANFOLD_KEY !== undefined || environment.PLANFOLD_OWNER !== undefined) return 'a task'
+  return AGENT_VARIABLES.some(name => (environment[name] ?? '') !== '') ? 'a coding agent' : null
 }
 
 /** What coding agents set for the commands they run. Who takes them away is no agent that means well; the sandbox is for those. */

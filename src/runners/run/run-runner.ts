@@ -14,7 +14,12 @@ import { numberOf } from '../../domain/phrases.ts'
 import type { CommandLine } from '../../domain/plan.ts'
 import type { Failure } from '../../domain/result.ts'
 import { shortageKindOf } from '../../domain/shortage.ts'
-import { environmentFailure, inheritedEnvironment, VALUE_MAX_BYTES } from '../../safety/environment.ts'
+import {
+  environmentFailure,
+  inheritedEnvironment,
+  personalEnvironment,
+  VALUE_MAX_BYTES,
+} from '../../safety/environment.ts'
 import type { Directory } from '../../safety/files/directory.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { type Answer, codeOf, failure, failureOf } from '../../safety/safety-refusal.ts'
@@ -176,7 +181,9 @@ export function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{
     ...(tools.traceparent === undefined ? {} : { TRACEPARENT: tools.traceparent }),
     ...(attempt.feedback === undefined ? {} : { PLANFOLD_FEEDBACK: handed(attempt.feedback) }),
   }
-  return { ok: true, value: { ...inheritedEnvironment(tools.environment), ...attempt.env, ...tools.secrets, ...marks } }
+  const isPersonal = attempt.action.type === 'run' && tools.sandbox === undefined
+  const inherited = (isPersonal ? personalEnvironment : inheritedEnvironment)(tools.environment)
+  return { ok: true, value: { ...inherited, ...attempt.env, ...tools.secrets, ...marks } }
 }
 
 /** A person's words, as far as a process can be handed them. */

@@ -32,6 +32,16 @@ export interface SandboxRequest {
   readonly doors?: readonly SandboxDoor[]
   /** A folder that is its home, and stays; absent: a home in memory. */
   readonly home?: string
+  /**
+   * Of a task whose command the person wrote: their home is visible, without credentials, and package managers have caches. Absent: an empty
+   * home.
+   */
+  readonly own?: {
+    /** Paths below the home that are shown whole, credentials or not. */
+    readonly show: readonly string[]
+    /** Holds the caches of package managers, kept per workspace. */
+    readonly caches: string
+  }
   /** Folders it can read besides the system and the workspace: those of the program it is. */
   readonly readable?: readonly string[]
   /** Absent: those of this machine. */

@@ -11,6 +11,7 @@ export interface SandboxUse {
   /** Without one nothing runs; else what is weaker is told. */
   readonly isRequired: boolean
   readonly limits?: SandboxLimits
+  readonly own?: SandboxRequest['own']
 }
 
 type Log = (stream: 'stdout' | 'stderr' | 'engine', chunk: Uint8Array) => void
@@ -19,8 +20,8 @@ export type ShutIn = Wrapped & Pick<OpenNetwork, 'close'>
 
 /** Null where there is no sandbox and none is required: that is told. */
 export async function shutIn(
-  { room, network, isRequired, limits }: SandboxUse,
-  request: Omit<SandboxRequest, 'network' | 'limits'>,
+  { room, network, isRequired, limits, own }: SandboxUse,
+  request: Omit<SandboxRequest, 'network' | 'limits' | 'own'>,
   log: Log,
 ): Promise<Answer<ShutIn> | null> {
   if (!isRequired) {
@@ -32,7 +33,7 @@ export async function shutIn(
   }
   const open = typeof network === 'function' ? await network(log) : ({ ok: true, value: { network, close } } as const)
   if (!open.ok) return open
-  const use = { network: open.value.network, ...(limits === undefined ? {} : { limits }) }
+  const use = { network: open.value.network, limits, own }
   const wrapped = await room.wrap({ ...request, ...use })
   if (wrapped.ok) return { ok: true, value: { ...wrapped.value, close: open.value.close } }
   await open.value.close()

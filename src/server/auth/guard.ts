@@ -13,6 +13,8 @@ export interface Who {
   readonly role: Role
   /** Only these; everything when null. What is outside answers as if it were not there. */
   readonly scope: Scope | null
+  /** An owner who is signed in on the page: what they write there is their own. */
+  readonly isPerson?: true
   /** Counts what one token may hold open. */
   readonly token: string
   /** The address that was called, and whose. */

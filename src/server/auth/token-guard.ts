@@ -80,7 +80,8 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
     if ('problem' in token) return token
     if (token.expiresAt !== null && token.expiresAt <= now()) return expired(token)
     const { name: actor, role, scope, sha256 } = token
-    return { actor, role, scope, token: sha256, from }
+    const isPerson = request.headers.authorization === undefined && role === 'admin' && scope === null
+    return { actor, role, scope, token: sha256, from, ...(isPerson ? { isPerson } : {}) }
   }
   return { admit, browsers, takesAnyType: () => false }
 

@@ -89,7 +89,7 @@ class State {
 
   async #openFolder(create: boolean): Promise<Composed> {
     const { cwd, environment, settings, openState } = this.#context
-    return await openState({ cwd, environment, word: partText, create, dir: settings.dir, outside: true })
+    return await openState({ cwd, environment, word: partText, create, dir: settings.dir })
   }
 
   async close(): Promise<void> {

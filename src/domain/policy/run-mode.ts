@@ -1,0 +1,91 @@
+// How the commands of a task run: held in the sandbox, or as the person would run them.
+//
+//   A task that says what it writes is held to it. A task that says nothing runs as the person would run it. What others wrote is always held.
+//
+// Checks, probes and undo steps run as their task does. The checks of a task that an agent or a claimant works on judge what they did, so they
+// are held, and so are the final checks of a plan with such a task.
+
+import type { PlanDefinition, SandboxMode, TaskDefinition } from '../plan.ts'
+import { authorOf, notifyAuthor } from '../plan-rules/authors.ts'
+import type { PlanState } from '../state/state.ts'
+import { layeredSandbox } from './policy-in-state.ts'
+
+/** What an attempt records of how it ran. */
+export type RunMode = 'held' | 'as you' | 'agent'
+
+export interface Confinement {
+  readonly mode: RunMode
+  /** It runs in the sandbox, where there is one. */
+  readonly isHeld: boolean
+  /** The command is the person's own: it sees their home, and runs without a sandbox where there is none. */
+  readonly isOwn: boolean
+  /** Without a sandbox it does not run. */
+  readonly isRequired: boolean
+}
+
+type Confining = Pick<PlanState, 'definition' | 'sandbox' | 'layers' | 'authors'>
+
+export function confinementOf(state: Confining, task: TaskDefinition): Confinement {
+  const isOwn = authorOf(state, task.id) === 'person'
+  const { type } = task.action
+  const judgesOthers = type === 'external' || (type === 'verify' && hasAgents(state.definition))
+  const { isRequired, isHeld: decided } = holding(state, isOwn, task.sandbox)
+  if (type === 'agent') return { mode: 'agent', isHeld: decided ?? true, isOwn: false, isRequired }
+  const isHeld = decided ?? (judgesOthers || saysLimits(state, task))
+  return { mode: isHeld ? 'held' : 'as you', isHeld, isOwn: isOwn && !judgesOthers, isRequired }
+}
+
+/** For the event of an attempt that runs commands. */
+export function runsAs(state: Confining, task: TaskDefinition): { readonly runs?: RunMode } {
+  if (state.sandbox !== 'by-task' || (task.action.type !== 'run' && task.action.type !== 'agent')) return {}
+  return { runs: confinementOf(state, task).mode }
+}
+
+/** Of the commands of `notify`. */
+export function notifyConfinement(state: Confining): Confinement {
+  const isOwn = notifyAuthor(state) === 'person'
+  const { isRequired, isHeld: decided } = holding(state, isOwn)
+  const isHeld = decided ?? saysLimits(state, {})
+  return { mode: isHeld ? 'held' : 'as you', isHeld, isOwn, isRequired }
+}
+
+/** What the plan, the policy around it and the author decide; `isHeld` is null where the task's own words do. */
+function holding(
+  state: Confining,
+  isOwn: boolean,
+  said?: 'off',
+): { readonly isRequired: boolean; readonly isHeld: boolean | null } {
+  const mode = sandboxMode(state)
+  // A plan that was started before tasks decided keeps what was recorded then.
+  if (state.sandbox !== 'by-task') return { isRequired: mode === 'required', isHeld: mode !== 'off' }
+  if (mode === 'required' || !isOwn) return { isRequired: true, isHeld: true }
+  if (layeredSandbox(state) === 'preferred') return { isRequired: false, isHeld: true }
+  return { isRequired: false, isHeld: said === 'off' ? false : mode === 'by-task' ? null : mode === 'preferred' }
+}
+
+/** How the plan as a whole wants its commands held. */
+export function sandboxMode(state: Pick<Confining, 'definition' | 'sandbox' | 'layers'>): SandboxMode | 'by-task' {
+  const { definition, sandbox } = state
+  if (sandbox === 'required') return 'required'
+  const own = definition.policy?.sandbox ?? sandbox ?? 'off'
+  const around = layeredSandbox(state)
+  return around === 'required' || (around === 'preferred' && own === 'off') ? around : own
+}
+
+/** Does anybody say what it may write or reach? What a task may read counts only where the policy says so. */
+function saysLimits(
+  { definition: { policy }, layers }: Pick<Confining, 'definition' | 'layers'>,
+  task: Pick<TaskDefinition, 'write' | 'network'>,
+): boolean {
+  if ((task.write ?? task.network) !== undefined) return true
+  return [policy ?? {}, ...layers.map(layer => layer.policy)].some(
+    ({ write, read, network }) => (write ?? read ?? network) !== undefined,
+  )
+}
+
+function hasAgents({ tasks }: Pick<PlanDefinition, 'tasks'>): boolean {
+  return tasks.some(
+    ({ action }) =>
+      action.type === 'agent' || action.type === 'external' || (action.type === 'subplan' && hasAgents(action)),
+  )
+}
