@@ -48,7 +48,7 @@ export interface TestAgent {
 export async function testAgents(): Promise<readonly TestAgent[]> {
   const standing = await bubblewrap({ environment: process.env, outside: [] }).check()
   const without = standing.ok ? null : standing.failure.message
-  const agents: TestAgent[] = [{ name: 'scripted', path: scriptedPath(), missing: without }]
+  const agents: TestAgent[] = [{ name: 'scripted', path: standing.ok ? scriptedPath() : '', missing: without }]
   const grok = grokPath()
   const missing = without ?? (grok === null ? 'Grok Build is not installed: npm test installs it' : null)
   if (process.env.PLANFOLD_REAL_AGENTS === '1') agents.push({ name: 'grok', path: grok ?? '', missing })
