@@ -13,5 +13,5 @@ echo "installing $package with apt-get"
 export DEBIAN_FRONTEND=noninteractive
 quick='-qq -o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o DPkg::Lock::Timeout=60'
 # shellcheck disable=SC2086
-{ apt-get update $quick && apt-get install -y $quick "$package"; } </dev/null >/dev/null 2>&1
+{ timeout 120 apt-get update $quick && apt-get install -y $quick "$package"; } </dev/null >/dev/null 2>&1
 found "$@"

@@ -69,7 +69,10 @@ if (sandbox?.status === 'ok') {
   if (!/Read-only file system/.test(said)) give('the write outside was not stopped')
   if (!/asked for example\.org:443: not allowed/.test(said)) give('the connection was not stopped')
   console.log(said.match(/^.*asked for example.*$/m)?.[0]?.replace(/^/, '   │ '))
-} else say('6', `skipped: ${WALLS}. All steps above ran without a sandbox: ${sandbox?.message ?? 'unknown'}`)
+} else {
+  const why = sandbox?.message.replace('commands cannot be sandboxed: ', '') ?? 'unknown'
+  say('6', `skipped: ${WALLS}. The steps above ran without a sandbox (${why})`)
+}
 console.log(
   `   the journal lies in ${join(scratch, '.planfold/planfold.db')}; look at it with: cd ${scratch} && planfold log repair-sum`,
 )
@@ -123,7 +126,8 @@ function run(args: readonly string[], options: { readonly killWhen?: string } = 
 
 function ask(args: readonly string[]): unknown {
   // `doctor` ends with 1 where this machine has any other problem; its answer counts.
-  return JSON.parse(spawnSync(process.execPath, [cli, ...args, '--json'], { cwd: scratch, encoding: 'utf8' }).stdout).data
+  return JSON.parse(spawnSync(process.execPath, [cli, ...args, '--json'], { cwd: scratch, encoding: 'utf8' }).stdout)
+    .data
 }
 
 function readJournal(): { readonly type: string; readonly task?: string }[] {
