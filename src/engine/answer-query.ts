@@ -314,7 +314,7 @@ const answerers: Answerer = {
     const pruned = await rooms.store.prune({ before, blobsBefore, dryRun })
     const { pruneMoved } = await import('./files/beyond-scope.ts')
     const { pruneAgentHomes } = await lazy.agentHomes()
-    const moved = pruneMoved(rooms, { before, dryRun })
+    const moved = await pruneMoved(rooms, { before, dryRun })
     return { ...pruned, moved, agentHomes: await pruneAgentHomes(rooms, { before, dryRun }) }
   },
 }

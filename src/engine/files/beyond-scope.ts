@@ -9,7 +9,7 @@ import { heldScope } from '../../domain/plan-rules/effect.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Attempt } from '../../runners/runner.ts'
-import { makeFolder } from '../../safety/files/directory.ts'
+import { makeFolder, removeTree } from '../../safety/files/directory.ts'
 import { codeOf } from '../../safety/safety-refusal.ts'
 import { isClosed } from '../../safety/sandbox/workspace-mounts.ts'
 import { inScope } from '../../safety/scope.ts'
@@ -43,10 +43,10 @@ export function moveBeyond(
 }
 
 /** Removes what was moved away before then, and says of how many attempts. */
-export function pruneMoved(
+export async function pruneMoved(
   { stateDir }: Pick<Rooms, 'stateDir'>,
   { before, dryRun }: { readonly before: Millis; readonly dryRun: boolean },
-): number {
+): Promise<number> {
   const folder = join(stateDir, MOVED_TO)
   let removed = 0
   for (const plan of namesIn(folder)) {
@@ -54,7 +54,7 @@ export function pruneMoved(
       const at = join(folder, plan, attempt)
       if ((statSync(at, { throwIfNoEntry: false })?.mtimeMs ?? before) >= before) continue
       removed++
-      if (!dryRun) rmSync(at, { recursive: true, force: true })
+      if (!dryRun) await removeTree(at)
     }
     if (!dryRun && namesIn(join(folder, plan)).length === 0) rmdirSync(join(folder, plan))
   }
