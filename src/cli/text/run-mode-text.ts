@@ -1,8 +1,7 @@
 // How the tasks of a plan file run, and which of them can write outside the workspace.
 
 import type { TaskName } from '../../domain/id.ts'
-import type { Writer } from '../../domain/plan-rules/authors.ts'
-import type { RunMode } from '../../domain/policy/run-mode.ts'
+import type { RunMode, Writer } from '../../domain/plan.ts'
 import { programBehind } from '../../operations/policy/network-rules.ts'
 import type { Context } from '../context.ts'
 import type { PlanFile } from '../plan-file.ts'

@@ -3,8 +3,7 @@
 
 import { uncountedLimits } from '../../../domain/analysis/rule-scope.ts'
 import { numberOf } from '../../../domain/phrases.ts'
-import type { Criterion, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
-import type { Writer } from '../../../domain/plan-rules/authors.ts'
+import type { Criterion, PlanDefinition, TaskDefinition, Writer } from '../../../domain/plan.ts'
 import { effectOf } from '../../../domain/plan-rules/effect.ts'
 import { expandTasks } from '../../../domain/plan-rules/expand.ts'
 import { plannedRunOf } from '../../../domain/policy/run-mode.ts'
