@@ -579,10 +579,7 @@ export interface Authors {
   readonly tasks: { readonly [task: string]: Author }
 }
 
-/**
- * What an event that defines tasks says of their author. `person`: all of the definition is theirs, as in a plan file. `changes`: they wrote
- * what differs from before. `draft`: a planner did. Absent: others did.
- */
+/** What an event says of who wrote its tasks: the person all of them (a plan file), or what differs from before; a planner. Absent: others. */
 export type Writer = 'person' | 'changes' | 'draft'
 
 export interface CheckpointPolicy {
