@@ -183,6 +183,8 @@ export type Order =
       readonly source?: PlanSource
       readonly imported?: readonly ImportedTask[]
       readonly written?: WrittenBy
+      /** The folder it works in, where that is not the workspace; whoever orders it makes the folder before the plan runs. */
+      readonly folder?: string
     }
   | {
       readonly type: 'revise'
