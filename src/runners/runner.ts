@@ -165,6 +165,14 @@ export type GitDone =
   /** `operations` is what happened before the no. */
   | { readonly ok: false; readonly failure: Failure; readonly operations: readonly GitOperation[] }
 
+/** What is otherwise than before where it may not write, below the workspace, whoever did it; only a sandbox knows. */
+export interface Beyond {
+  /** New names beside what it may write. */
+  readonly appeared: readonly string[]
+  /** Names that a mount had closed, and that changed all the same: somebody replaced them outside, and the mount fell off. */
+  readonly changed: readonly string[]
+}
+
 /** What the runner saw. `exited` leaves judging exit codes to `perform`. */
 export type Outcome =
   | {
@@ -176,8 +184,7 @@ export type Outcome =
       readonly stdout: string
       readonly stderr: string
       readonly truncated: boolean
-      /** Paths it made where it may not write, below the workspace; only a sandbox knows. */
-      readonly beyond?: readonly string[]
+      readonly beyond?: Beyond
       /** It used more memory or processes than it may, and was ended for that; only a sandbox knows. */
       readonly excess?: Failure
     }
@@ -188,16 +195,14 @@ export type Outcome =
       /** What was done to the repository. */
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
-      /** As of `exited`. */
-      readonly beyond?: readonly string[]
+      readonly beyond?: Beyond
     }
   | {
       readonly type: 'failed'
       readonly failure: Failure
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
-      /** As of `exited`. */
-      readonly beyond?: readonly string[]
+      readonly beyond?: Beyond
       /** It is certain that nothing was begun. */
       readonly begun?: false
     }
@@ -209,8 +214,7 @@ export type Outcome =
       readonly failure?: Failure
       readonly outputs?: JsonObject
       readonly model?: ModelReport
-      /** As of `exited`. */
-      readonly beyond?: readonly string[]
+      readonly beyond?: Beyond
     }
   /** Ended because `stop` fired, or because a person is asked for more budget. `begun`: false when it is certain that nothing was done. */
   | { readonly type: 'interrupted'; readonly begun?: false; readonly reason?: string }

@@ -353,9 +353,9 @@ async function carryOut(
     const text = log.close()
     if (stop.aborted) return { type: 'interrupted' }
     if (exit.failure !== undefined) return failed(exit.failure)
-    const beyond = (await wrapped?.value.lookAfter()) ?? []
+    const appeared = (await wrapped?.value.lookAfter()) ?? []
     const told = {
-      ...(beyond.length === 0 ? {} : { beyond }),
+      ...(appeared.length === 0 ? {} : { beyond: { appeared, changed: [] } }),
       ...reported(gateway?.reports() ?? []),
     }
     const use = borrowed?.used.use ?? null

@@ -310,8 +310,8 @@ export function runRunner(options: RunOptions): Runner {
       taps.stderr.end()
       if (ending.why === 'interrupted') return { type: 'interrupted' }
       if (ending.exit.failure !== undefined) return { type: 'failed', failure: ending.exit.failure, begun: false }
-      const beyond = (await wrapped?.value.lookAfter()) ?? []
-      return { ...outcomeOf(ending, taps), ...(beyond.length === 0 ? {} : { beyond }) }
+      const appeared = (await wrapped?.value.lookAfter()) ?? []
+      return { ...outcomeOf(ending, taps), ...(appeared.length === 0 ? {} : { beyond: { appeared, changed: [] } }) }
     },
   }
 }

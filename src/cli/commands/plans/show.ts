@@ -131,6 +131,8 @@ interface ShownTask {
   readonly card: Card
   readonly definition: TaskDefinition | null
   readonly attempts: readonly AttemptRow[]
+  /** What appeared or changed beside its scope while its last attempt ran. */
+  readonly beside: readonly string[]
   readonly network: readonly (CountedDecision & { readonly visit: number; readonly attempt: number })[]
   readonly preview: string | null
   readonly briefing: Briefing | null
@@ -163,6 +165,7 @@ async function showTask(
   const network = (page?.attempts ?? []).flatMap(one =>
     one.network.map(decision => ({ visit: one.visit, attempt: one.attempt, ...decision })),
   )
+  const beside = page?.attempts.at(-1)?.beside ?? []
   const spent = card?.action === 'agent' ? await spentSoFar(engine, plan, task) : null
   const data = {
     task: card,
@@ -171,6 +174,7 @@ async function showTask(
     shown: await shownTo(engine, waiting),
     definition,
     attempts,
+    ...(beside.length === 0 ? {} : { beside }),
     network,
     preview: preview?.text ?? null,
     briefing,
@@ -185,6 +189,7 @@ async function showTask(
           card,
           definition,
           attempts,
+          beside,
           network,
           preview: data.preview,
           briefing,
@@ -273,7 +278,20 @@ const ATTEMPTS: { readonly [status: string]: string } = { succeeded: 'completed'
 
 function taskLines(
   context: Context,
-  { name: plan, isDriven, card, definition, attempts, network, preview, briefing, removed, asks, spent }: ShownTask,
+  {
+    name: plan,
+    isDriven,
+    card,
+    definition,
+    attempts,
+    beside,
+    network,
+    preview,
+    briefing,
+    removed,
+    asks,
+    spent,
+  }: ShownTask,
 ): readonly string[] {
   const { paint, terminal } = context
   const gone =
@@ -295,6 +313,7 @@ function taskLines(
     ...(definition?.assumptions ?? []).map(assumption => ['assumes', assumption] as const),
     ['reason', card.status === 'failed' ? failedText(card.reason) : card.reason],
     ['hint', card.hint === null ? null : hintText(aimHint(card.hint, { plan, task: card.name }))],
+    ...beside.map(line => ['beside', line] as const),
     ['recovery', card.recovery ?? null],
     ['claimed', card.claimedBy],
     ['exit', card.exit === null ? null : String(card.exit)],
