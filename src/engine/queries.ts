@@ -328,6 +328,8 @@ export interface FilePreview {
   /** Somebody has worked there since. */
   readonly conflict?: 'edited since' | 'appeared' | 'gone'
   readonly why?: string
+  /** It is perhaps somebody else's, and stays unless it is included: what is done to it then. */
+  readonly unclaimed?: 'restore' | 'create' | 'delete' | 'chmod'
 }
 
 /** What a rollback would do. Nothing was changed. */

@@ -260,12 +260,13 @@ export function rollbackItem(state: PlanState, { version, at, started, stopped }
   }
 }
 
-function boundsOf({ paths, tasks, filesOnly, keepGit }: RollbackBounds): RollbackBounds {
+function boundsOf({ paths, tasks, filesOnly, keepGit, includeUnclaimed }: RollbackBounds): RollbackBounds {
   return {
     paths,
     tasks,
     filesOnly,
     keepGit,
+    ...(includeUnclaimed === true ? { includeUnclaimed } : {}),
   }
 }
 
