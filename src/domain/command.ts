@@ -286,6 +286,8 @@ export interface Rollback {
   readonly tasks?: readonly TaskName[]
   readonly filesOnly?: true
   readonly keepGit?: true
+  /** Also what no task declares and what changed while a task without a scope ran: perhaps a person's. */
+  readonly includeUnclaimed?: true
   /** Go on where a compensation failed; take the checkpoint's side where somebody has worked since, after storing theirs. */
   readonly force?: true
   /** What to do where somebody has worked since, path by path, and everywhere else. */
