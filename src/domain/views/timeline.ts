@@ -266,7 +266,7 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'rollback.finished':
       return [
         `${event.adopted === undefined ? 'rollback finished' : `adopted the work of ${event.adopted}`}: ${numberOf(event.paths, 'path')} changed`,
-        ...(event.left ?? []).map(({ path, reason }) => `${path} not changed: ${reason}`),
+        ...leftWords(event.left ?? []),
         ...(event.kept ?? []).map(({ path, sha256 }) => `the edited version of ${path} is backed up as ${sha256}`),
       ].join('; ')
     case 'rollback.stopped':
@@ -315,6 +315,13 @@ function annotatedLine({ task, set, by }: EventOf<'task.annotated'>): string {
       : [`${task}: ${ticked.length === 1 ? 'criterion' : 'criteria'} ticked by ${by}: ${ticked.join('; ')}`]),
     ...(others.length === 0 && ticked.length > 0 ? [] : [`${task} annotated by ${by}: ${names(others)}`]),
   ].join('; ')
+}
+
+const LEFT_MAX = 5
+
+function leftWords(left: NonNullable<EventOf<'rollback.finished'>['left']>): readonly string[] {
+  const shown = left.slice(0, LEFT_MAX).map(({ path, reason }) => `${path} not changed: ${reason}`)
+  return left.length > LEFT_MAX ? [...shown, `${left.length - LEFT_MAX} more not changed`] : shown
 }
 
 /** What it does not declare changed while it ran, as far as somebody looked. */

@@ -19,7 +19,7 @@ import { failureFor, isFailStop, shortageOf } from '../loop/shortage.ts'
 import type { Rooms } from '../rooms.ts'
 import { keepChanges, MissingChanges, readChanges } from './attempt-changes.ts'
 import { foldersOf, leftUnclaimed, unclaimedWords } from './unclaimed-paths.ts'
-import { composeSince, entriesAfter, scopesIn, splitAt, type Written } from './write-set.ts'
+import { claimsIn, composeSince, entriesAfter, scopesIn, splitAt, type Written } from './write-set.ts'
 
 // How an adoption is carried out, besides its files: what shall stand at each path, and the commit on the plan's branch when the
 // plan commits the work of its tasks.
@@ -66,10 +66,10 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
     const entries = all.slice(under.to)
     const { until, since } = splitAt(all, under)
     const beside = { plan, place: state.place, since: entries[0]?.now ?? 0 }
-    const scopes = scopesIn(state)
+    const by = { rollback: under.id, beside, until, scopeOf: scopesIn(state), claimedBy: claimsIn(state) }
     const found =
       under.adopts === undefined
-        ? await composeSince(rooms, since, { ...under, rollback: under.id, beside, until, scopeOf: scopes })
+        ? await composeSince(rooms, since, { ...under, ...by })
         : {
             changes: await toAdopt(rooms, under.adopts),
             seen: [],

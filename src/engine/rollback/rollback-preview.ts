@@ -24,7 +24,7 @@ import { MissingChanges } from './attempt-changes.ts'
 import { resolveEntry } from './entry-reference.ts'
 import { choiceFor, touchesGit, whenPushed } from './perform-rollback.ts'
 import { foldersOf, leftUnclaimed, unclaimedWords } from './unclaimed-paths.ts'
-import { composeSince, entriesAfter, scopesIn, splitAt, type Written } from './write-set.ts'
+import { claimsIn, composeSince, entriesAfter, scopesIn, splitAt, type Written } from './write-set.ts'
 
 /** Everything but what only the moment of asking gives. */
 export type Worked = Extract<RollbackPreview, { ok: true }> & {
@@ -81,6 +81,7 @@ export async function workOut(
       beside,
       until: split.until,
       scopeOf: scopesIn(state),
+      claimedBy: claimsIn(state),
     })
     if (written.shared.length > 0) return { ok: false, refusal: inseparable(state, ask.tasks ?? [], written.shared) }
     const own = await previewFiles(rooms, written.changes)

@@ -54,6 +54,8 @@ interface WrittenBy {
   readonly until?: Iterable<Entry> | undefined
   /** What a task declares to write. */
   readonly scopeOf?: ((task: TaskName) => readonly string[]) | undefined
+  /** What a task says that it changes, in any way. */
+  readonly claimedBy?: ((task: TaskName) => readonly string[]) | undefined
 }
 
 interface Known {
@@ -118,7 +120,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     const isRollback = event.type === 'rollback.finished'
     const isDeclared = isDeclaredBy(event)
     const task = 'task' in event ? (event.task ?? null) : null
-    const isClaimed = !isRollback && (isDeclared || (task !== null && inScope(by.scopeOf?.(task) ?? [], path)))
+    const isClaimed = !isRollback && (isDeclared || (task !== null && inScope(by.claimedBy?.(task) ?? [], path)))
     const looseTask = isDeclared ? null : task
     const seen = known.get(path)
     if (seen === undefined) {
@@ -510,7 +512,7 @@ async function addUnknown(
       changes: [change],
       isBroken: true,
       isDeclared: preimage !== undefined,
-      isClaimed: preimage !== undefined || inScope(by.scopeOf?.(visit.task) ?? [], path),
+      isClaimed: preimage !== undefined || inScope(by.claimedBy?.(visit.task) ?? [], path),
       looseTask: preimage === undefined ? visit.task : null,
       toldAt: Number.POSITIVE_INFINITY,
       setBackAfter: null,
@@ -536,6 +538,12 @@ const trimmed = (pattern: string): string => (pattern.endsWith('/') ? pattern.sl
 export function scopesIn({ definition, tasks }: PlanState): NonNullable<WrittenBy['scopeOf']> {
   const scopes = new Map(Array.from(tasks.values(), task => [task.definition.id, scopeOf(definition, task.definition)]))
   return task => scopes.get(task) ?? []
+}
+
+/** With what it says in `effects`. */
+export function claimsIn(state: PlanState): NonNullable<WrittenBy['claimedBy']> {
+  const scopes = scopesIn(state)
+  return task => [...scopes(task), ...(state.tasks.get(task)?.definition.effects ?? [])]
 }
 
 /** `stands`: has this event happened, in what is followed? All that come after the first that has not, have not either. */
