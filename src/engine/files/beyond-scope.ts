@@ -18,6 +18,7 @@ import type { Beyond } from '../../safety/sandbox/sandbox.ts'
 import { isClosed } from '../../safety/sandbox/workspace-mounts.ts'
 import { inScope } from '../../safety/scope.ts'
 import { shellWord } from '../../safety/text/terminal.ts'
+import type { MovedFiles } from '../../stores/store.ts'
 import type { Rooms } from '../rooms.ts'
 import { otherPlans } from './other-plans.ts'
 
@@ -91,14 +92,6 @@ function named(paths: readonly string[]): string {
   const shown = paths.slice(0, NAMED_MAX).map(path => `'${path}'`)
   const more = paths.length > NAMED_MAX ? ` and ${numberOf(paths.length - NAMED_MAX, 'other', 'others')}` : ''
   return `${shown.join(', ')}${more}`
-}
-
-export interface MovedFiles {
-  /** How many attempts they were found after. */
-  readonly attempts: number
-  /** As they were called in the workspace; at most twenty are named. */
-  readonly files: readonly string[]
-  readonly more: number
 }
 
 const FILES_NAMED_MAX = 20
