@@ -13,7 +13,17 @@ import type { Caller } from './roles.ts'
 export type { TaskChanges } from '../domain/revisions/merge.ts'
 export type { Feed, PlanProgress } from './feed.ts'
 /** Bound to a caller: everything is done in their name, as far as they may. What has no place for a refusal throws NotAllowed. */
-export type { AdoptAsk, Adopted, ForkAsk, Forked, Order, RestoreAsk, RollbackAsk, Submitted } from './orders.ts'
+export type {
+  AdoptAsk,
+  Adopted,
+  FilePreview,
+  ForkAsk,
+  Forked,
+  Order,
+  RestoreAsk,
+  RollbackAsk,
+  Submitted,
+} from './orders.ts'
 export type {
   AdoptionPreview,
   AnswerOf,
@@ -22,7 +32,6 @@ export type {
   Chain,
   CheckpointCard,
   CheckpointDiff,
-  FilePreview,
   Halt,
   Halted,
   InboxEntry,

@@ -165,6 +165,17 @@ export interface RollbackAsk {
   readonly every?: EditChoice
 }
 
+/** What a rollback, an undo or an adoption would do to a path. */
+export interface FilePreview {
+  readonly path: string
+  readonly will: 'restore' | 'create' | 'delete' | 'chmod' | 'leave'
+  /** Somebody has worked there since. */
+  readonly conflict?: 'edited since' | 'appeared' | 'gone'
+  readonly why?: string
+  /** Perhaps somebody else's; it stays unless it is included: what is done to it then. */
+  readonly unclaimed?: 'restore' | 'create' | 'delete' | 'chmod'
+}
+
 /** Not the caller, who only passes it on: a planner without a model drafted it, or somebody else wrote it. */
 export type WrittenBy = 'planner' | 'others'
 

@@ -57,8 +57,7 @@ import type {
 } from '../stores/store.ts'
 import type { CommitLine, FileStat, PrText, RollbackStep } from '../workspace/git/git.ts'
 import type { Change, LeftOut, TreeEntry } from '../workspace/workspace.ts'
-import type { MovedFiles } from './files/beyond-scope.ts'
-import type { RollbackAsk } from './orders.ts'
+import type { FilePreview, RollbackAsk } from './orders.ts'
 
 /** One version of one path. */
 export interface KeptFile {
@@ -322,16 +321,6 @@ export type AdoptionPreview =
     }
   | { readonly ok: false; readonly refusal: Refusal }
 
-export interface FilePreview {
-  readonly path: string
-  readonly will: 'restore' | 'create' | 'delete' | 'chmod' | 'leave'
-  /** Somebody has worked there since. */
-  readonly conflict?: 'edited since' | 'appeared' | 'gone'
-  readonly why?: string
-  /** It is perhaps somebody else's, and stays unless it is included: what is done to it then. */
-  readonly unclaimed?: 'restore' | 'create' | 'delete' | 'chmod'
-}
-
 /** What a rollback would do. Nothing was changed. */
 export type RollbackPreview =
   | {
@@ -541,12 +530,15 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   position: { ask: object; answer: Position }
   check: { ask: { readData?: boolean }; answer: CheckReport }
   /**
-   * `moved`: files that appeared outside a scope and were moved to the state folder; they are removed only where it is asked for, since a
-   * person may have made them. `agentHomes`: plans that have ended and whose agents had homes there.
+   * `moved`: files that appeared outside a scope and were moved to the state folder, as they were called, at most twenty; they are removed only
+   * where it is asked for, since a person may have made them. `agentHomes`: plans that have ended and whose agents had homes there.
    */
   prune: {
     ask: { before: Millis; dryRun: boolean; moved?: true }
-    answer: Pruned & { readonly moved: MovedFiles; readonly agentHomes: number }
+    answer: Pruned & {
+      readonly moved: { attempts: number; files: readonly string[]; more: number }
+      agentHomes: number
+    }
   }
 }
 

@@ -5,11 +5,12 @@
 
 import { cpSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import type { Interrupted } from '../../domain/command.ts'
 import type { Millis } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { confinementOf } from '../../domain/policy/run-mode.ts'
 import { reservedScope } from '../../domain/reservation.ts'
-import { type Beside, besideSentences, type Failure } from '../../domain/result.ts'
+import { type Beside, besideSentences, type Failure, type Result } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Attempt, Beyond } from '../../runners/runner.ts'
 import { makeFolder } from '../../safety/files/directory.ts'
@@ -17,6 +18,7 @@ import { codeOf } from '../../safety/safety-refusal.ts'
 import { isClosed } from '../../safety/sandbox/workspace-mounts.ts'
 import { inScope } from '../../safety/scope.ts'
 import { shellWord } from '../../safety/text/terminal.ts'
+import type { AnswerOf } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 import { otherPlans } from './other-plans.ts'
 
@@ -67,6 +69,10 @@ export async function judgeBeyond(
   return { is: 'failed', failure, said: [told, ...(appeared.length === 0 ? [] : [back])] }
 }
 
+/** What is told is recorded, however the attempt ended. */
+export const withBeside = (result: Result | Interrupted, strayed: BeyondScope | null): Result | Interrupted =>
+  strayed?.is !== 'told' || result.status === 'interrupted' ? result : { ...result, beside: strayed.beside }
+
 /** Does a path lie in the scope of another task that has begun, of this plan or of one that worked in the same folder meanwhile? */
 async function othersScopes(
   rooms: Rooms,
@@ -92,21 +98,13 @@ function named(paths: readonly string[]): string {
   return `${shown.join(', ')}${more}`
 }
 
-export interface MovedFiles {
-  /** How many attempts they were found after. */
-  readonly attempts: number
-  /** As they were called in the workspace; at most twenty are named. */
-  readonly files: readonly string[]
-  readonly more: number
-}
-
 const FILES_NAMED_MAX = 20
 
 /** What was moved away before then. A person may have made it, so it is removed only where somebody who knows the names says so. */
 export function pruneMoved(
   { stateDir }: Pick<Rooms, 'stateDir'>,
   { before, remove }: { readonly before: Millis; readonly remove: boolean },
-): MovedFiles {
+): AnswerOf<'prune'>['moved'] {
   const folder = join(stateDir, MOVED_TO)
   const files: string[] = []
   let attempts = 0

@@ -4,7 +4,7 @@
 
 import type { Composed } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
-import type { MovedFiles } from '../../../engine/files/beyond-scope.ts'
+import type { AnswerOf } from '../../../engine/engine.ts'
 import { unadoptedForks } from '../../../operations/adopt-fork.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { PlanRow } from '../../../stores/store.ts'
@@ -23,6 +23,8 @@ export interface PruneOptions {
 }
 
 const PAGE = 200
+
+type MovedFiles = AnswerOf<'prune'>['moved']
 
 export async function prune(context: Context, options: PruneOptions): Promise<number> {
   const dryRun = options.dryRun === true
