@@ -21,7 +21,7 @@ import type { Answer } from '../../safety/safety-refusal.ts'
 import type { LogChunk } from '../../stores/store.ts'
 import { attemptBudget } from '../budget/attempt-budget.ts'
 import { timeLimit } from '../budget/time-limit.ts'
-import { type BeyondScope, judgeBeyond } from '../files/beyond-scope.ts'
+import { type BeyondScope, judgeBeyond, withBeside } from '../files/beyond-scope.ts'
 import { withOverwritten } from '../files/overwritten-edits.ts'
 import { consentObjection } from '../gates/consent.ts'
 import { lazy } from '../lazy-imports.ts'
@@ -292,10 +292,6 @@ function withGit(result: Result | Interrupted, outcome: Outcome): Result | Inter
   const git = 'git' in outcome ? outcome.git : undefined
   return git === undefined || result.status === 'interrupted' ? result : { ...result, git }
 }
-
-/** What appeared or changed beside its scope is recorded, however it ended. */
-const withBeside = (result: Result | Interrupted, strayed: BeyondScope | null): Result | Interrupted =>
-  strayed?.is !== 'told' || result.status === 'interrupted' ? result : { ...result, beside: strayed.beside }
 
 /** What a model was asked and answered goes into the content store; the result names it, with what it used. */
 async function withModel(

@@ -5,11 +5,12 @@
 
 import { cpSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import type { Interrupted } from '../../domain/command.ts'
 import type { Millis } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { confinementOf } from '../../domain/policy/run-mode.ts'
 import { reservedScope } from '../../domain/reservation.ts'
-import { type Beside, besideSentences, type Failure } from '../../domain/result.ts'
+import { type Beside, besideSentences, type Failure, type Result } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { makeFolder, removeTree } from '../../safety/files/directory.ts'
@@ -68,6 +69,10 @@ export async function judgeBeyond(
   }
   return { is: 'failed', failure, said: [told, ...(appeared.length === 0 ? [] : [back])] }
 }
+
+/** What appeared or changed beside its scope is recorded, however it ended. */
+export const withBeside = (result: Result | Interrupted, strayed: BeyondScope | null): Result | Interrupted =>
+  strayed?.is !== 'told' || result.status === 'interrupted' ? result : { ...result, beside: strayed.beside }
 
 /** Does a path lie in the scope of another task that has begun, of this plan or of one that worked in the same folder meanwhile? */
 async function othersScopes(
