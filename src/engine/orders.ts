@@ -67,8 +67,8 @@ export type ReplanningOrder =
       readonly task?: TaskName
       readonly expectedRevision?: number
     }
-  /** Accepts or declines a proposed revision, as it was seen. */
-  | Omit<CommandOf<'judge'>, 'by'>
+  /** Accepts or declines a proposed revision, as it was seen. `shown`: tasks whose new commands a person was shown. */
+  | (Omit<CommandOf<'judge'>, 'by' | 'writer'> & { readonly shown?: readonly TaskName[] })
   /** Judges the definition of done against the workspace, in a round of its own. */
   | { readonly type: 'assess' /** No check takes longer. */; readonly timeoutMs?: number }
   /** Adds a task for each criterion that did not hold in the last round: with this script, or for whoever claims it. */

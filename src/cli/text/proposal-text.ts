@@ -46,7 +46,7 @@ export function proposalLines(
       'Commands',
       (['test', 'lint', 'build'] as const).map(name => `${name}: ${commandText(analysis.commands[name])}`),
     ),
-    ...section('What each task runs', shownCommands(definition, proposal.planner).lines),
+    ...section('What each task runs', isByMachine(proposal.planner) ? shownCommands(definition).lines : []),
     ...section('Estimate', [
       `${spoken(estimate.elapsedMs)} in parallel, ${spoken(estimate.totalMs)} sequentially (rough estimate); cost: ${proposal.estimate.cost}`,
     ]),
@@ -74,19 +74,21 @@ export function proposalLines(
   ]
 }
 
+/** Somebody else wrote the draft. */
+export const isByMachine = (planner: unknown): boolean => planner === 'model' || planner === 'agent'
+
 const COMMAND_MAX = 500
 const COMMANDS_MAX = 60
 
-/** Of a draft that a model or an agent wrote: its commands, and the tasks of which every command is shown. Others stay in the sandbox. */
+/** What tasks that others wrote would run, and those of which every command is shown; the rest stays in the sandbox. */
 export function shownCommands(
   definition: PlanDefinition,
-  planner: string,
+  of: (task: TaskName) => boolean = () => true,
 ): { readonly lines: readonly string[]; readonly tasks: readonly TaskName[] } {
-  if (planner !== 'model' && planner !== 'agent') return { lines: [], tasks: [] }
   const top = (id: TaskName): TaskName => id.split('/', 1)[0] as TaskName
   const lines: string[] = []
   const hidden = new Set<TaskName>()
-  for (const task of allTasks(definition)) {
+  for (const task of allTasks(definition).filter(({ id }) => of(top(id)))) {
     const said = Object.entries(task.env ?? {}).map(([name, value]) => `${name}=${value}`)
     const texts = [...commandsOf(task), ...preconditionsOf(task)].map(command => [...said, lineOf(command)].join(' '))
     for (const text of texts) {
@@ -98,7 +100,7 @@ export function shownCommands(
       }
     }
   }
-  const tasks = new Set(allTasks(definition).map(({ id }) => top(id)))
+  const tasks = new Set(definition.tasks.map(({ id }) => id).filter(of))
   return { lines, tasks: [...tasks].filter(id => !hidden.has(id)) }
 }
 

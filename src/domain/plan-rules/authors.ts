@@ -52,6 +52,12 @@ export function authorsAfter(
   return { ...authors, tasks: Object.fromEntries(tasks) }
 }
 
+/** The tasks of which a revision writes another command, or a new one. */
+export function rewrittenTasks(before: PlanDefinition, after: PlanDefinition): readonly TaskName[] {
+  const known = new Map(before.tasks.map(task => [task.id, task]))
+  return after.tasks.filter(task => !sameCommand(known.get(task.id), task)).map(({ id }) => id)
+}
+
 export function authorsWith(
   authors: Authors,
   added: readonly Pick<TaskDefinition, 'id'>[],

@@ -2,7 +2,8 @@
 
 import type { Command } from '../../domain/command.ts'
 import { advise, quoted } from '../../domain/hint.ts'
-import type { Actor, PlanId } from '../../domain/id.ts'
+import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
+import { rewrittenTasks } from '../../domain/plan-rules/authors.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
@@ -33,7 +34,9 @@ export async function replan(
   const { actor } = writing
   if (order.type === 'judge') {
     const stamp = order.verdict === 'accepted' ? await stampOf(rooms, plan, 'begun') : {}
-    const judged = await update({ ...order, ...stamp, by: actor, writer: writerOf(writing) })
+    const { shown = [], ...judgement } = order
+    const writer = isShown(await rooms.store.state(plan), order.id, shown) ? writerOf(writing) : undefined
+    const judged = await update({ ...judgement, ...stamp, by: actor, writer })
     return judged.ok ? judged : { ok: false, refusal: await whyGone(rooms, plan, order.id, judged.refusal) }
   }
   const state = await rooms.store.state(plan)
@@ -46,6 +49,13 @@ export async function replan(
     ...stamp,
     ...(made.command.type === 'revise' ? { writer: writerOf(writing) } : {}),
   })
+}
+
+/** A revision is the person's own when they were shown every command it writes. */
+function isShown(state: PlanState | null, id: string, shown: readonly TaskName[]): boolean {
+  const proposal = state?.proposals.find(one => one.id === id)
+  if (state === null || proposal === undefined) return false
+  return rewrittenTasks(state.definition, proposal.definition).every(task => shown.includes(task))
 }
 
 async function commandFor(

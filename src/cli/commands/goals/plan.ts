@@ -37,7 +37,7 @@ import { submit } from '../../order.ts'
 import { parsePlanText } from '../../plan-file.ts'
 import { askKey, askLine } from '../../terminal/line-input.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
-import { proposalLines, shownCommands } from '../../text/proposal-text.ts'
+import { isByMachine, proposalLines, shownCommands } from '../../text/proposal-text.ts'
 import { startAndDrive } from '../plans/run.ts'
 import { readDraftingBudget } from './drafting-budget.ts'
 
@@ -250,9 +250,9 @@ async function showCommands(
 ): Promise<StartOptions['approval']> {
   const current = await engine.ask({ type: 'definition', plan })
   const { planner } = mapOf(current?.definition.extra?.planning)
-  if (current === null || (planner !== 'model' && planner !== 'agent')) return {}
-  const { lines, tasks } = shownCommands(current.definition, planner)
-  if (!same(lines, shownCommands(told, planner).lines))
+  if (current === null || !isByMachine(planner)) return {}
+  const { lines, tasks } = shownCommands(current.definition)
+  if (!same(lines, shownCommands(told).lines))
     for (const line of lines) printNote(context, `  ${escapeForTerminal(line)}`)
   return { shown: tasks }
 }

@@ -1,5 +1,7 @@
 // `planfold propose`, `planfold proposals` and `planfold decline`: revisions that wait for somebody to agree.
 
+import type { PlanId, TaskName } from '../../../domain/id.ts'
+import { rewrittenTasks } from '../../../domain/plan-rules/authors.ts'
 import { fatesOf, type MergeMode } from '../../../domain/revisions/merge.ts'
 import { semanticDiff, summarise } from '../../../domain/revisions/semantic-diff.ts'
 import { fateWords, type ProposalCard } from '../../../domain/views/proposals.ts'
@@ -10,11 +12,13 @@ import { readCurrentPlan } from '../../../operations/revise-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { EXIT, notFound, usage } from '../../exit.ts'
+import { CliError, EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
+import { askYesNo } from '../../terminal/confirm.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
+import { shownCommands } from '../../text/proposal-text.ts'
 import { currentOf, prepare, readRevisionFile, told, writtenAs } from './revise.ts'
 
 // `planfold proposals [PLAN] [ID]`: the revisions that were proposed, what became of each, and what one of them would change.
@@ -106,8 +110,10 @@ async function decide(
     const { plan, card } = await meant(engine, first, second)
     if (options.hash !== undefined && !card.hash.startsWith(options.hash))
       throw usage(`proposal ${card.id} has the hash ${card.hash}`, 'look at it again, then decide')
+    const shown = verdict === 'accepted' ? await showCommands(context, engine, plan.plan, card) : {}
     const { events, version } = await submit(composed, plan.plan, {
       type: 'judge',
+      ...shown,
       id: card.id,
       hash: card.hash,
       verdict,
@@ -123,6 +129,30 @@ async function decide(
     if (revised !== undefined) await remarkHowToGoOn(context, composed, plan.plan)
     return EXIT.done
   })
+}
+
+/** At a terminal the person is shown what the proposal would run before they agree: then it is their own. Elsewhere it stays in the sandbox. */
+async function showCommands(
+  context: Context,
+  engine: Engine,
+  plan: PlanId,
+  { definition }: ProposalCard,
+): Promise<{ readonly shown?: readonly TaskName[] }> {
+  const current = await engine.ask({ type: 'definition', plan })
+  if (context.terminal === null || context.settings.json || current === null) return {}
+  const rewritten = rewrittenTasks(current.definition, definition)
+  const { lines, tasks } = shownCommands(definition, task => rewritten.includes(task))
+  if (lines.length === 0) return { shown: rewritten }
+  printNote(context, 'it would run:')
+  for (const line of lines) printNote(context, `  ${escapeForTerminal(line)}`)
+  if (!(await askYesNo(context, 'Accept it, with these commands as your own?')))
+    throw new CliError(
+      EXIT.refused,
+      'not-confirmed',
+      'nothing was changed',
+      `planfold decline ${current.definition.name}`,
+    )
+  return { shown: tasks }
 }
 
 /** `PLAN ID`, `ID` of the only open plan, or `PLAN` when one proposal for it waits. */
