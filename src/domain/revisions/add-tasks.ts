@@ -6,11 +6,13 @@ import { type JsonObject, jsonBytes, same } from '../json.ts'
 import { ANNOTATIONS_MAX_BYTES, EVALUATION_MAX_BYTES } from '../limits.ts'
 import { suggest } from '../phrases.ts'
 import type { Action, TaskDefinition } from '../plan.ts'
+import { authorsWith } from '../plan-rules/authors.ts'
 import { scopesOverlap } from '../plan-rules/effect.ts'
 import { compensatorOf, mergedBy } from '../plan-rules/expand.ts'
 import { tasksHint, tasksMax } from '../recovery/breaker.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
+import { refuseForeignKeys } from '../rules/lifecycle.ts'
 import { annotated } from '../state/evolve.ts'
 import type { PlanState } from '../state/state.ts'
 
@@ -88,6 +90,8 @@ export function add(draft: DecisionDraft, { tasks, writer }: CommandOf<'add'>): 
     if (refusal !== undefined) return refusal
     earlier.add(task.id)
   }
+  const foreign = refuseForeignKeys({ ...state.definition, tasks }, authorsWith(state.authors, tasks, writer))
+  if (foreign !== undefined) return foreign
   if (tasks.length > 0) emit(draft, { type: 'task.added', tasks, writer })
   return undefined
 }
