@@ -28,7 +28,6 @@ interface Service {
 async function serve(workspace: string, port: number): Promise<Service> {
   const env = {
     PATH: process.env.PATH ?? '',
-    PLANFOLD_SANDBOX: 'off',
     HOME: join(workspace, '..'),
     PLANFOLD_AS: 'service',
   }

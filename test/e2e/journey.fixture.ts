@@ -45,7 +45,6 @@ export async function journey(name: string, title: string, { built = false } = {
   )
   const env = {
     PATH: `${bin}:${process.env.PATH}`,
-    PLANFOLD_SANDBOX: 'off',
     HOME: home,
     TZ: 'UTC',
     LANG: 'C.UTF-8',
