@@ -9,6 +9,7 @@ import { effectOf } from '../domain/plan-rules/effect.ts'
 import { expandTasks } from '../domain/plan-rules/expand.ts'
 import { isAskedAbout } from '../domain/plan-rules/impact.ts'
 import { gatedIn } from '../domain/policy/policy-in-state.ts'
+import type { RunMode } from '../domain/policy/run-mode.ts'
 import { allTasks } from '../domain/state/task-index.ts'
 import type { Engine } from '../engine/engine.ts'
 
@@ -18,6 +19,8 @@ export interface DryRunTask {
   readonly title: string | null
   readonly action: string
   readonly effect: string
+  /** How its commands would run; null when it has none. */
+  readonly runs: RunMode | null
   readonly needs: readonly TaskName[]
   /** Counted from 1; null for what is never reached, or judged at the very end. */
   readonly wave: number | null
@@ -60,8 +63,8 @@ export async function dryRun(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise
   const current = await engine.ask({ type: 'definition', plan })
   if (current === null) return null
   const { definition } = current
-  const statuses = new Map(((await engine.ask({ type: 'board', plan })) ?? []).map(card => [card.name, card.status]))
-  const isDraft = [...statuses.values()].every(status => status === 'pending')
+  const cards = new Map(((await engine.ask({ type: 'board', plan })) ?? []).map(card => [card.name, card]))
+  const isDraft = [...cards.values()].every(({ status }) => status === 'pending')
   const tasks: DryRunTask[] = []
   const ordered = inOrder(definition)
   for (const [at, { task, wave, conditional }] of ordered.entries()) {
@@ -73,9 +76,10 @@ export async function dryRun(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise
       title: task.title ?? null,
       action: action.type,
       effect: effectOf(definition, task),
+      runs: cards.get(task.id)?.runs ?? null,
       needs: task.needs ?? [],
       wave,
-      status: isDraft ? null : (statuses.get(task.id) ?? null),
+      status: isDraft ? null : (cards.get(task.id)?.status ?? null),
       when: task.when ?? null,
       conditional,
       preview: preview?.text ?? null,

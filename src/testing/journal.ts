@@ -1,6 +1,6 @@
 // A plan's journal in memory, and the world around it in single steps: enough to drive a plan by hand in a test.
 
-import type { Command, Interrupted, Turn } from '../domain/command.ts'
+import type { Command, CommandOf, Interrupted, Turn } from '../domain/command.ts'
 import { type Decision, decide } from '../domain/decide.ts'
 import type { Event, GateQuestion } from '../domain/event.ts'
 import { asksOf } from '../domain/gates/open-gate.ts'
@@ -57,8 +57,8 @@ export class Journal {
     for (const event of events) evolve(this.state, event, this.clock.now())
   }
 
-  create(definition: PlanDefinition): this {
-    this.must({ type: 'create', plan: numberedPlanId(1), definition, hash: numberedSha(1) })
+  create(definition: PlanDefinition, more: Pick<CommandOf<'create'>, 'writer'> = {}): this {
+    this.must({ type: 'create', plan: numberedPlanId(1), definition, hash: numberedSha(1), ...more })
     return this
   }
 

@@ -12,6 +12,7 @@ export function cardOf(name: string, status: TaskStatus, more: Partial<Card> = {
     title: null,
     kind: null,
     action: 'run',
+    runs: null,
     effect: 'pure',
     status,
     optional: false,

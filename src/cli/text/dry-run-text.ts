@@ -45,7 +45,7 @@ function task(each: Would, paint: Paint): readonly string[] {
         ? 'changes nothing right now'
         : preview
   return [
-    `${paint.bold(each.task)} ${paint.dim(`${each.action}, ${each.effect}`)}${status}${after}${title}`,
+    `${paint.bold(each.task)} ${paint.dim([each.action, each.effect, ...(each.runs === null ? [] : [each.runs])].join(', '))}${status}${after}${title}`,
     ...(each.conditional ? [paint.dim('    only when an outcome leads here')] : []),
     ...(each.when === null ? [] : [paint.dim(`    only when ${escapeForTerminal(each.when)}`)]),
     ...each.preconditions.map(one => paint.dim(`    before: ${judged(one)}`)),

@@ -6,9 +6,9 @@
 // are held, and so are the final checks of a plan with such a task.
 
 import type { PlanDefinition, SandboxMode, TaskDefinition } from '../plan.ts'
-import { authorOf, notifyAuthor } from '../plan-rules/authors.ts'
+import { authorOf, authorsOfNew, notifyAuthor } from '../plan-rules/authors.ts'
 import type { PlanState } from '../state/state.ts'
-import { layeredSandbox } from './policy-in-state.ts'
+import { commandsOf, layeredSandbox } from './policy-in-state.ts'
 
 /** What an attempt records of how it ran. */
 export type RunMode = 'held' | 'as you' | 'agent'
@@ -40,6 +40,17 @@ export function runsAs(state: Confining, task: TaskDefinition): { readonly runs?
   if (state.sandbox !== 'by-task' || (task.action.type !== 'run' && task.action.type !== 'agent')) return {}
   return { runs: confinementOf(state, task).mode }
 }
+
+/** For people: how a task will run, also of a plan that is not started; null for one that runs no command. */
+export function plannedRun(state: Confining, task: TaskDefinition): RunMode | null {
+  const { type } = task.action
+  if (type !== 'run' && type !== 'agent' && commandsOf(task).length === 0) return null
+  return confinementOf({ ...state, sandbox: state.sandbox ?? 'by-task' }, task).mode
+}
+
+/** The same for a plan file of the person's own. */
+export const plannedRunOf = (definition: PlanDefinition, task: TaskDefinition): RunMode | null =>
+  plannedRun({ definition, sandbox: 'by-task', layers: [], authors: authorsOfNew('person') }, task)
 
 /** Of the commands of `notify`. */
 export function notifyConfinement(state: Confining): Confinement {

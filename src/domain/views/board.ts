@@ -17,6 +17,7 @@ import type {
 } from '../plan.ts'
 import { CONFIDENTIAL, isConfidential } from '../plan-rules/confidential.ts'
 import { effectOf, scopeOf } from '../plan-rules/effect.ts'
+import { plannedRun, type RunMode } from '../policy/run-mode.ts'
 import { blockingBreaker, isTriedIn } from '../recovery/breaker.ts'
 import { nextRule, wordsOf } from '../recovery/choose-recovery.ts'
 import type { Failure, Verdict } from '../result.ts'
@@ -335,6 +336,8 @@ export interface Card {
   readonly kind: string | null
   readonly action: string
   readonly effect: EffectClass
+  /** How its commands run; null when it has none. */
+  readonly runs: RunMode | null
   readonly status: TaskStatus
   readonly optional: boolean
   readonly needs: readonly TaskName[]
@@ -445,6 +448,7 @@ export function card(state: PlanState, task: TaskState): Card {
     kind: definition.kind ?? null,
     action: definition.action.type,
     effect: effectOf(state.definition, definition),
+    runs: plannedRun(state, definition),
     status: task.status,
     optional: definition.optional ?? false,
     needs: definition.needs ?? [],

@@ -282,39 +282,28 @@ it('a plan from elsewhere is recorded as such, and needs a sandbox whatever it s
 })
 
 describe('a machine without a sandbox', () => {
-  it('asks once before anything runs; the answer is kept for the next plan', async () => {
-    const ran: string[] = []
-    const { start, drive, engine, answer, status, asked, events } = world(
-      async ({ task }) => {
-        ran.push(task)
+  it("runs a person's own plan without a question, and refuses what others wrote", async () => {
+    const seen: (readonly [string, RunnerTools['sandbox']])[] = []
+    const { rooms, start, drive, engine, status } = world(
+      async ({ task }, tools) => {
+        seen.push([task, tools.sandbox])
         return exited(0)
       },
       { has: false },
     )
-    const plan = await start({})
+    const plan = await start({ network: [] })
     await drive(plan)
-    expect([await status(plan), ran]).toEqual(['paused', []])
-    expect(await engine.submit(plan, { type: 'resume' })).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
-    const { id, asks } = await asked()
-    expect(asks).toMatchObject({ text: expect.stringContaining('this machine has no sandbox') })
-    expect(await answer(plan, id, { run: 'yes' }, agentCaller(engine.caller, ME))).toMatchObject({ ok: false })
-    expect(await answer(plan, id, { run: 'yes' })).toMatchObject({ ok: true })
-    await drive(plan)
-    expect([await status(plan), ran]).toEqual(['completed', ['get']])
-    const next = await start({}, 'q')
-    await drive(next)
-    expect(await status(next)).toBe('completed')
-    expect((await events(next)).map(({ type }) => type)).not.toContain('question.asked')
-    const quiet = await start({ action: { type: 'external' } }, 'r')
-    expect(await status(quiet)).toBe('active')
-  })
-
-  it('is not worked on by a plan whose person says no: its commands need a sandbox from then on', async () => {
-    const { rooms, start, answer, asked, status, engine } = world(async () => exited(0), { has: false })
-    const plan = await start({})
-    await answer(plan, (await asked()).id, { run: 'no' })
-    expect(await status(plan)).toBe('paused')
-    expect(await engine.submit(plan, { type: 'resume' })).toMatchObject({ ok: true })
-    expect((await rooms.store.state(plan))?.sandbox).toBe('required')
+    expect(await status(plan)).toBe('completed')
+    const held = await start({ network: [] }, 'q')
+    const agent = engine.as(agentCaller(engine.caller, ME))
+    const added: TaskDefinition = { id: name('more'), action: { type: 'run', command: { argv: ['true'] } } }
+    expect(await agent.submit(held, { type: 'add', tasks: [added] })).toMatchObject({ ok: true })
+    await drive(held)
+    expect(seen.map(([task, shut]) => [task, shut?.isRequired])).toEqual([
+      ['get', false],
+      ['get', false],
+      ['more', true],
+    ])
+    expect((await rooms.store.state(held))?.sandbox).toBe('by-task')
   })
 })

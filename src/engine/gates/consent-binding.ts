@@ -108,7 +108,7 @@ export async function bindTask(
     ...(push === null ? {} : { push }),
     reviewed: options.reviewed,
     besides: besidesOf(definition),
-    ...((await isShutIn(rooms, state, does)) ? { sandbox: true } : {}),
+    ...((await isShutIn(rooms, state, definition, does)) ? { sandbox: true } : {}),
     write: writesNothing(definition, effect) ? [] : writeAgreed(state, definition),
     network: network?.allow ?? null,
     ...(network?.unknown === 'ask' ? { unknown: 'ask' } : {}),
@@ -132,9 +132,14 @@ const writesNothing = (task: TaskDefinition, effect: EffectClass): boolean =>
   task.write === undefined && (effect === 'pure' || (task.action.type === 'http' && downloadFile(task) === null))
 
 /** Would it run in a sandbox now? Where one is required and missing, it does not run at all. */
-async function isShutIn(rooms: Rooms, state: PlanState, does: ShownAction): Promise<boolean> {
+async function isShutIn(
+  rooms: Rooms,
+  state: PlanState,
+  definition: TaskDefinition,
+  does: ShownAction,
+): Promise<boolean> {
   if (does.type !== 'script' && does.type !== 'agent' && (does.type !== 'argv' || runsOutside(does.argv))) return false
-  const { sandbox } = sandboxFor(rooms, state, null)
+  const { sandbox } = sandboxFor(rooms, state, { as: 'attempt', definition, visit: 1, attempt: 1 })
   return sandbox !== undefined && (sandbox.isRequired || (await sandbox.room.check()).ok)
 }
 

@@ -1,4 +1,4 @@
-// Answers to what Planfold itself asks: may a command reach an address, may commands run without a sandbox, may more be spent. Some of them are remembered
+// Answers to what Planfold itself asks: may a command reach an address, may more be spent. Some of them are remembered
 // for this machine, in the person's own settings. That is written first: a crash in between leaves a question that is asked once more,
 // never a promise that nobody keeps.
 
@@ -8,7 +8,7 @@ import { addressBeyond } from '../../domain/policy/policy-layer.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
-import { changeUserRules, rememberWithoutSandbox } from '../../safety/network/user-rules.ts'
+import { changeUserRules } from '../../safety/network/user-rules.ts'
 import { type Caller, deny } from '../roles.ts'
 import type { Rooms } from '../rooms.ts'
 
@@ -26,20 +26,16 @@ export async function keepForMachine(
   const within = refuseTask({ environment })
   if (within !== null || question.budget !== undefined) return within
   const { network } = question
-  const isKept = network === undefined ? answers.run === 'yes' : answers.allow === 'machine'
-  if (!isKept) return null
+  if (network === undefined || answers.allow !== 'machine') return null
   if (!caller.rights.has('administer') || caller.scope !== null) {
     const { hint: _, ...denial } = deny(caller, 'administer')
-    return { ...denial, hint: network === undefined ? PERSON : `${PERSON}, or answer allow=plan` }
+    return { ...denial, hint: 'it is kept for this machine: ask whoever it belongs to, or answer allow=plan' }
   }
   const place = { environment, root, stateDir }
-  const beyond = network === undefined ? null : addressBeyond(state.layers, network.rule)
+  const beyond = addressBeyond(state.layers, network.rule)
   if (beyond !== null) return refuse('not-allowed', beyond, 'ask whoever administers this machine')
   const person = { by: caller.actor, at: clock.now() }
-  const kept =
-    network === undefined
-      ? await rememberWithoutSandbox(place, true, person)
-      : await changeUserRules(place, { do: 'add', rule: network.rule, for: 'user' }, person)
+  const kept = await changeUserRules(place, { do: 'add', rule: network.rule, for: 'user' }, person)
   return kept.ok ? null : refuse('not-allowed', kept.failure.message, kept.failure.hint)
 }
 
@@ -48,5 +44,3 @@ export const refuseTask = ({ environment }: Pick<Rooms, 'environment'>): Refusal
   environment.PLANFOLD_KEY !== undefined || environment.PLANFOLD_OWNER !== undefined
     ? refuse('not-allowed', 'a task may not answer this', 'answer it yourself, in a terminal')
     : null
-
-const PERSON = 'it is kept for this machine: ask whoever it belongs to'

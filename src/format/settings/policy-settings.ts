@@ -19,8 +19,6 @@ export interface PolicySettings {
   readonly network: readonly string[]
   /** The same from one workspace, by its path. */
   readonly projects: { readonly [root: string]: readonly string[] }
-  /** Commands of the user's own plans may run where there is no sandbox. */
-  readonly withoutSandbox?: boolean
   /** Agents that are lent the user's own login. */
   readonly logins?: readonly AgentName[]
   /** What the user demands of every plan, with the line of each key. */
@@ -60,7 +58,8 @@ export function readPolicySettings(text: string): ReadPolicy {
   return reading(text, userSchema, NO_RULES, (said, document) => {
     const {
       projects = {},
-      without_sandbox: withoutSandbox = false,
+      // Asked for before a person's own plans ran without a sandbox; it says nothing any more.
+      without_sandbox: _,
       agent_logins: logins,
       network,
       commands,
@@ -77,7 +76,6 @@ export function readPolicySettings(text: string): ReadPolicy {
     return {
       network: network === undefined ? [] : 'allow' in network ? network.allow : network,
       projects: Object.fromEntries(rules),
-      withoutSandbox,
       ...(logins === undefined ? {} : { logins }),
       ...(Object.keys(policy).length === 0 ? {} : { layer: layerOf(policy, document, []) }),
     }
@@ -125,7 +123,7 @@ function reading<S extends z.ZodType, T>(
 }
 
 /** What says nothing is left out. */
-export function printPolicySettings({ network, projects, withoutSandbox, logins = [], layer }: PolicySettings): string {
+export function printPolicySettings({ network, projects, logins = [], layer }: PolicySettings): string {
   const written = Object.entries(projects).filter(([, allow]) => allow.length > 0)
   const { network: limit, commands, ...policy } = layer?.policy ?? {}
   const unknown = limit !== undefined && 'allow' in limit ? { unknown: limit.unknown } : {}
@@ -139,7 +137,6 @@ export function printPolicySettings({ network, projects, withoutSandbox, logins 
   const document = {
     ...(isSaid ? { network: { allow: network, ...unknown } } : {}),
     ...demanded,
-    ...(withoutSandbox === true ? { without_sandbox: true } : {}),
     ...(logins.length === 0 ? {} : { agent_logins: logins }),
     ...(written.length === 0
       ? {}

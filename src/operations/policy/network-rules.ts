@@ -14,7 +14,6 @@ import {
   changeUserCommands,
   changeUserRules,
   readUserRules,
-  rememberWithoutSandbox,
   type UserRules,
   type UserRulesPlace,
 } from '../../safety/network/user-rules.ts'
@@ -39,15 +38,6 @@ export async function allowNetwork(place: UserRulesPlace, order: RuleOrder): Pro
 /** True when it was there. What plans allow themselves stays as it is. */
 export async function removeNetwork(place: UserRulesPlace, order: RuleOrder): Promise<Answer<boolean>> {
   return await change(place, 'remove', order)
-}
-
-/** Commands of the person's own plans may run where there is no sandbox. True when that is new. */
-export async function setWithoutSandbox(
-  place: UserRulesPlace,
-  isAllowed: boolean,
-  person: Person,
-): Promise<Answer<boolean>> {
-  return refuseTask(place) ?? (await rememberWithoutSandbox(place, isAllowed, person))
 }
 
 /** Into one of the person's lists; null: out of all of them. True when that is new. */

@@ -25,8 +25,6 @@ export const USER_POLICY = userSettings<PolicySettings>({
 
 export interface UserRules {
   readonly file: string
-  /** Commands of the user's own plans may run where there is no sandbox. */
-  readonly withoutSandbox: boolean
   /** Agents that are lent the user's own login. */
   readonly logins: readonly AgentName[]
   readonly rules: readonly { readonly rule: string; readonly from: 'user' | 'project' }[]
@@ -42,34 +40,17 @@ export async function userNetworkRules(place: UserRulesPlace): Promise<readonly 
 export async function readUserRules(place: UserRulesPlace): Promise<Answer<UserRules>> {
   return await answering('reading your network rules', async () => {
     const file = USER_POLICY.file(place)
-    const { network, projects, withoutSandbox = false, logins = [] } = await USER_POLICY.read(place)
+    const { network, projects, logins = [] } = await USER_POLICY.read(place)
     const root = await realpath(place.root)
     const own = Object.hasOwn(projects, root) ? (projects[root] ?? []) : []
     return {
       file,
-      withoutSandbox,
       logins,
       rules: [
         ...network.map(rule => ({ rule, from: 'user' as const })),
         ...own.map(rule => ({ rule, from: 'project' as const })),
       ],
     }
-  })
-}
-
-/** False: nothing was different from what was there. */
-export async function rememberWithoutSandbox(
-  place: UserRulesPlace,
-  isAllowed: boolean,
-  person: Person,
-): Promise<Answer<boolean>> {
-  return await answering('changing your settings', async () => {
-    const settings = await USER_POLICY.read(place)
-    if ((settings.withoutSandbox ?? false) === isAllowed) return false
-    await recordChange(place, { ...person, did: isAllowed ? 'allow' : 'remove', what: 'no-sandbox' })
-    const text = printPolicySettings({ ...settings, withoutSandbox: isAllowed })
-    await USER_POLICY.write(place, text)
-    return true
   })
 }
 

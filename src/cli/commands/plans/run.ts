@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
-import { PLAN_ENDED } from '../../../domain/status.ts'
+import { ENDED, PLAN_ENDED } from '../../../domain/status.ts'
 import { gateWords } from '../../../domain/views/gate-text.ts'
 import type { Diagnostic } from '../../../format/text/diagnostic.ts'
 import {
@@ -178,15 +178,13 @@ export async function startAndDrive(
   // Going on may end it at once, when nothing is left to do; then only that is told.
   const now = await composed.engine.ask({ type: 'summary', plan: plan.plan })
   const isOver = now !== null && PLAN_ENDED.has(now.status) && now.version > plan.since
-  // Asked when it was run before, and not answered.
-  if (context.terminal !== null) await askWithoutSandbox(context, composed, plan)
   if (!isOver)
     try {
       await setMoving(context, composed, plan)
     } catch (error) {
       throw thrownShort(plan.name, error) ?? error
     }
-  await askWithoutSandbox(context, composed, plan)
+  await tellNoSandbox(context, composed, plan.plan)
   return await drive(context, composed, {
     ...plan,
     wait: options.wait === true,
@@ -195,23 +193,17 @@ export async function startAndDrive(
   })
 }
 
-/** The plan waits because this machine has no sandbox: whoever sits at the terminal is asked here, once for the machine. */
-async function askWithoutSandbox(context: Context, composed: Composed, { plan, name }: Moved): Promise<void> {
-  const asked = (await composed.engine.ask({ type: 'questions', plan }))?.find(({ sandbox }) => sandbox === true)
-  if (asked === undefined) return
-  printNote(context, `warning: ${asked.text}`)
-  const { whyNoSandbox } = await import('../../../operations/upkeep/doctor.ts')
-  const why = await whyNoSandbox({ root: composed.root, environment: context.environment })
-  if (why === null) printNote(context, 'a sandbox can be used by now: with the answer run=no, commands run in it')
-  else
-    printNote(
-      context,
-      `why: ${escapeForTerminal(why.message)}${why.hint === undefined ? '' : ` (${hintText(why.hint)})`}`,
-    )
-  const { askYesNo } = await import('../../terminal/confirm.ts')
-  if (await askYesNo(context, 'Run commands of your plans with your permissions, on this machine?'))
-    await submit(composed, plan, { type: 'answer', id: asked.id, answers: { run: 'yes' } })
-  else printNote(context, `answer with: planfold answer ${name} ${asked.id} run=yes, then: planfold resume ${name}`)
+/** The limits of the person's own tasks cannot be kept here. How to install a sandbox is said once for the machine. */
+async function tellNoSandbox(context: Context, { engine, sandbox }: Composed, plan: PlanId): Promise<void> {
+  const cards = (await engine.ask({ type: 'board', plan })) ?? []
+  if (!cards.some(({ runs, status }) => runs === 'held' && !ENDED.has(status))) return
+  const standing = await sandbox.check()
+  if (standing.ok) return
+  printNote(context, 'no sandbox here: what `write` and `network` say is not enforced')
+  const { isFirstTime } = await import('../../../operations/upkeep/first-time.ts')
+  const { message, hint } = standing.failure
+  if (isFirstTime(context.environment, 'sandbox-hint'))
+    printNote(context, escapeForTerminal(`${message}${hint === undefined ? '' : `; ${hintText(hint)}`}`))
 }
 
 export async function setMoving(context: Context, composed: Composed, { plan, name, checked, goOn }: Moved) {

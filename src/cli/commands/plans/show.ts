@@ -81,14 +81,14 @@ async function showPlan(context: Context, { engine }: Composed, plan: PlanId): P
       { text: card.name, tint: paint.bold },
       statusCell(card, isDriven, paint),
       card.action,
-      ...(isNarrow ? [] : [card.effect]),
+      ...(isNarrow ? [] : [card.effect, card.runs ?? '']),
       card.attempt === 0 ? '' : card.visits > 1 ? `${card.attempt} (run ${card.visits})` : String(card.attempt),
       card.startedAt === null || card.endedAt === null ? '' : elapsed(card.endedAt - card.startedAt),
       brief(card.title ?? ''),
     ])
     const [head = '', ...lines] = table(
       paint,
-      ['task', 'status', 'action', ...(isNarrow ? [] : ['effect']), 'attempts', 'took', 'title'],
+      ['task', 'status', 'action', ...(isNarrow ? [] : ['effect', 'runs']), 'attempts', 'took', 'title'],
       rows,
       columns,
     )

@@ -6,6 +6,7 @@ import { numberOf } from '../../../domain/phrases.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { effectOf } from '../../../domain/plan-rules/effect.ts'
 import { expandTasks } from '../../../domain/plan-rules/expand.ts'
+import { plannedRunOf } from '../../../domain/policy/run-mode.ts'
 import { type CriterionKind, criterionKind } from '../../../format/dialects/playbook/criteria.ts'
 import { oneLine } from '../../../format/pictures/scene.ts'
 import { DIAGNOSTICS_MAX } from '../../../format/text/diagnostic.ts'
@@ -148,6 +149,7 @@ function tasksOf(definition: PlanDefinition) {
     name: task.id,
     action: task.action.type,
     effect: effectOf(definition, task),
+    runs: plannedRunOf(definition, task),
     needs: task.needs ?? [],
   }))
 }
@@ -164,6 +166,7 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
       task.name,
       task.action,
       { text: task.effect, tint: task.effect === 'unsafe' ? paint.yellow : paint.green },
+      task.runs ?? '',
       task.needs.join(', '),
     ])
   const unsafe = tasks.filter(task => task.effect === 'unsafe').length
@@ -173,7 +176,7 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
   return [
     ...printDiagnostics(paint, warnings),
     `${paint.green('✔')} ${escapeForTerminal(path)}: plan '${definition.name}' with ${numberOf(tasks.length, 'task')}${definition.done?.length ? ' and a definition of done' : ''}${readAs}`,
-    ...table(paint, ['task', 'action', 'effect', 'needs'], rows, columns).map(line => `  ${line}`),
+    ...table(paint, ['task', 'action', 'effect', 'runs', 'needs'], rows, columns).map(line => `  ${line}`),
     ...(tasks.length > TASKS_SHOWN_MAX ? [paint.dim(`  … and ${tasks.length - TASKS_SHOWN_MAX} more`)] : []),
     ...(criteria.length === 0
       ? []

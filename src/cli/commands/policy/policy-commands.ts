@@ -30,10 +30,7 @@ Examples:
   planfold policy log`,
     )
   const what = (...kinds: readonly Ruled[]): Argument =>
-    new Argument(
-      '<kind>',
-      'what the rule is about: network (an address), command, or no-sandbox (commands without a sandbox)',
-    ).choices(kinds)
+    new Argument('<kind>', 'what the rule is about: network (an address) or command').choices(kinds)
 
   policy
     .command('show', { isDefault: true })
@@ -47,7 +44,7 @@ Examples:
   policy
     .command('allow')
     .description('add a rule of your own: allow an address or a command')
-    .addArgument(what('network', 'command', 'no-sandbox'))
+    .addArgument(what('network', 'command'))
     .argument(
       '[words...]',
       'example.org, https://host, http://host/path*, tcp://host:port, *.host; or the words of a command',
@@ -73,7 +70,7 @@ Examples:
   policy
     .command('remove')
     .description('remove one of your rules')
-    .addArgument(what('network', 'command', 'no-sandbox'))
+    .addArgument(what('network', 'command'))
     .argument('[words...]', 'as `policy show` prints it')
     .option('--project', 'the rule of this workspace (default: the one for all)')
     .action((what: Ruled, words: readonly string[], options: RuleOptions) =>

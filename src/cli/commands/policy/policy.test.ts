@@ -103,25 +103,10 @@ describe('rules of the person', () => {
     expect(await place.say(context => remove(context, 'a.example', {}), options())).toMatchObject({ exit: 'not-found' })
   })
 
-  it('say that commands may run where there is no sandbox, beside the addresses', async () => {
-    await place.say(context => allow(context, 'a.example', {}), options())
-    const set = (how: 'allow' | 'remove') => place.say(context => change(context, how, 'no-sandbox', [], {}), options())
-    expect(await set('allow')).toMatchObject({ exit: 0 })
-    expect(JSON.parse(await readFile(file(), 'utf8'))).toEqual({
-      network: { allow: ['a.example'] },
-      without_sandbox: true,
-    })
-    expect(JSON.parse((await place.say(showPolicy, options())).stdout).data.withoutSandbox).toBe(true)
-    await set('remove')
-    expect(JSON.parse(await readFile(file(), 'utf8'))).toEqual({ network: { allow: ['a.example'] } })
-    const wrong = await place.say(context => change(context, 'allow', 'network', [], {}), options())
-    expect(wrong).toMatchObject({ exit: 'usage' })
-  })
-
   it('are not changed by a task', async () => {
     const task = { json: true, environment: { ...environment(), PLANFOLD_KEY: 'p/t/1' } }
     expect(await place.say(context => allow(context, '*', {}), task)).toMatchObject({ exit: 'policy' })
-    const open = await place.say(context => change(context, 'allow', 'no-sandbox', [], {}), task)
+    const open = await place.say(context => change(context, 'allow', 'command', ['rm', '**'], {}), task)
     expect(open).toMatchObject({ exit: 'policy' })
     expect(await rules(place.folder)).toEqual([])
   })

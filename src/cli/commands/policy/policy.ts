@@ -14,7 +14,6 @@ import {
   planNetwork,
   removeNetwork,
   setCommandRule,
-  setWithoutSandbox,
   showNetwork,
 } from '../../../operations/policy/network-rules.ts'
 import { currentLayers, type PolicyLine, policyChanges, policyLines } from '../../../operations/policy/policy-report.ts'
@@ -40,18 +39,17 @@ export interface ShowOptions {
 
 export async function showPolicy(context: Context, word?: string, { egress }: ShowOptions = {}): Promise<number> {
   const place = placeOf(context)
-  const { file, rules, withoutSandbox } = done(await showNetwork(place))
+  const { file, rules } = done(await showNetwork(place))
   const found = word === undefined ? null : await planOrCommand(context, word)
   const layers = found?.layers ?? (await layersAt(place))
   if (egress === true) return await showEgress(context, { place, rules, layers, plan: found })
   const plan = found === null ? null : { name: found.name, ...planNetwork(found.definition) }
   const policy = policyLines(layers, found?.definition ?? null)
-  answer(context, { file, root: place.root, network: rules, withoutSandbox, policy, plan }, () => {
+  answer(context, { file, root: place.root, network: rules, policy, plan }, () => {
     const rows = [
       ...policy.filter(({ key, from }) => !isNetworkOfPlan(key, from)).map(lineRow),
       ...(plan === null ? [] : planRows(plan)),
       ...rules.map(({ rule, from }) => ['network', rule, `allowed by you, ${FROM[from]}`]),
-      ...(withoutSandbox ? [['no-sandbox', 'commands run where there is no sandbox', FROM.user]] : []),
     ]
     if (rows.length === 0) return NOTHING_SAID
     return table(context.paint, ['what', 'rule', 'where'], rows, context.terminal?.columns() ?? null)
@@ -194,7 +192,7 @@ export async function logPolicy(context: Context): Promise<number> {
   return EXIT.done
 }
 
-export type Ruled = 'network' | 'command' | 'no-sandbox'
+export type Ruled = 'network' | 'command'
 
 export async function change(
   context: Context,
@@ -207,11 +205,6 @@ export async function change(
   if (what === 'command') {
     if (options.project === true) throw usage('rules about commands apply in all workspaces', 'leave --project out')
     return await changeCommand(context, how, words, person)
-  }
-  if (what === 'no-sandbox') {
-    if (words.length > 0 || options.project === true)
-      throw usage('this applies to the whole machine', `planfold policy ${how} no-sandbox`)
-    return await withoutSandbox(context, how === 'allow', person)
   }
   const [address, ...more] = words
   if (address === undefined || more.length > 0)
@@ -237,16 +230,6 @@ async function changeCommand(
     if (how === 'remove') return `removed the rule '${said}'`
     return changed ? `'${said}' is ${does[how]} for plans that start from now on` : `'${said}' was ${does[how]} already`
   })
-  return EXIT.done
-}
-
-async function withoutSandbox(context: Context, isAllowed: boolean, person: Person): Promise<number> {
-  const changed = done(await setWithoutSandbox(placeOf(context), isAllowed, person))
-  answer(context, { withoutSandbox: isAllowed, changed }, () =>
-    isAllowed
-      ? 'commands of your own plans run with your permissions where there is no sandbox'
-      : 'where there is no sandbox, the next plan asks first',
-  )
   return EXIT.done
 }
 

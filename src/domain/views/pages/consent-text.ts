@@ -257,10 +257,10 @@ function writesOf({ write, effect, sandbox }: ShownTask, say: SafeText): string 
 
 const heldBy = (sandbox: true | undefined): string => (sandbox === true ? ' (enforced by the sandbox)' : '')
 
-/** That a command keeps to the workspace is proved where a sandbox holds it; else its author is trusted. Our own edits need neither. */
+/** With how a command will run: what its effect says is proved where the sandbox holds it; else its author is trusted. */
 const effectWords = ({ effect, sandbox, does }: ShownTask): string =>
-  effect === 'workspace' && (does.type === 'argv' || does.type === 'script')
-    ? `effect ${effect}, ${sandbox === true ? 'proved by the sandbox' : 'trusted: no sandbox'}`
+  does.type === 'argv' || does.type === 'script'
+    ? `effect ${effect}, runs ${sandbox === true ? 'held in the sandbox' : 'as you'}`
     : `effect ${effect}`
 
 /** We carry out edits and git actions ourselves, and neither reaches out. */

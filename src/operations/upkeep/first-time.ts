@@ -1,0 +1,18 @@
+// What a person is told once for this machine, remembered by an empty file among their settings.
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { settingsFile } from '../../safety/files/private-file.ts'
+
+/** True once for each name; where nothing can be kept, every time. */
+export function isFirstTime(environment: { readonly [name: string]: string | undefined }, name: string): boolean {
+  const path = settingsFile(environment, `told-${name}`)
+  if (path === null) return true
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
+    return true
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'EEXIST')
+  }
+}
