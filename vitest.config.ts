@@ -41,6 +41,7 @@ const project = (
   test: {
     name,
     globalSetup: 'test/temporary-folder.ts',
+    setupFiles: 'test/run-modes.ts',
     sequence: { groupOrder },
     testTimeout: 600_000,
     hookTimeout: 300_000,
