@@ -25,7 +25,7 @@ export interface StartOptions {
   readonly once?: string | undefined
   readonly expectedVersion?: number | undefined
   /** What a person was shown of a draft that they approve; see the order. */
-  readonly approval?: Omit<Extract<Order, { readonly type: 'start' }>, 'type'>
+  readonly approval?: Omit<Extract<Order, { readonly type: 'start' }>, 'type'> | undefined
 }
 
 export type PlanStart =

@@ -13,9 +13,9 @@ import { hintText } from './hint-text.ts'
 const VALUE_MAX = 2_000
 const LABEL_WIDTH = 8
 
-/** `isCommand`: nothing stops a command from writing elsewhere, and that is said. */
-export function briefingLines(briefing: Briefing, paint: Paint, isCommand = false): readonly string[] {
-  return rowsOf(briefing, isCommand).flatMap(([label, text]) => labelled(label, text, paint))
+/** `isFree`: nothing stops a command from writing elsewhere, and that is said. */
+export function briefingLines(briefing: Briefing, paint: Paint, isFree = false): readonly string[] {
+  return rowsOf(briefing, isFree).flatMap(([label, text]) => labelled(label, text, paint))
 }
 
 /** The changes of an agent that gave no sign of life stay, unless somebody undoes them; nothing when there are none. */
@@ -61,7 +61,7 @@ export function labelled(label: string, text: string, paint: Paint): readonly st
   return lines.map((line, at) => `  ${paint.dim((at === 0 ? label : '').padEnd(LABEL_WIDTH))} ${line}`.trimEnd())
 }
 
-function rowsOf(briefing: Briefing, isCommand: boolean): readonly (readonly [string, string])[] {
+function rowsOf(briefing: Briefing, isFree: boolean): readonly (readonly [string, string])[] {
   const { description, instruction, bound, inputs, unresolved, outputs, failureModes, outcomes } = briefing
   const words: readonly (readonly [string, string | null])[] = [
     ['what', description],
@@ -85,7 +85,7 @@ function rowsOf(briefing: Briefing, isCommand: boolean): readonly (readonly [str
       : [
           [
             'write',
-            `only in ${briefing.write.join(', ') || 'nothing'}${isCommand ? ' (declared, not enforced)' : ''}`,
+            `only in ${briefing.write.join(', ') || 'nothing'}${isFree ? ' (declared, not enforced)' : ''}`,
           ] as const,
         ]),
     ...(briefing.effects === null ? [] : [['effects', effectsText(briefing.effects)] as const]),

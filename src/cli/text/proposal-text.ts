@@ -1,9 +1,12 @@
 // A proposed plan as people read it before they approve it: the tree, the stages, why each step is there, what it costs, what cannot
 // be taken back, what was assumed and what is asked.
 
+import type { TaskName } from '../../domain/id.ts'
 import { numberOf, spoken } from '../../domain/phrases.ts'
-import type { Criterion, PlanDefinition } from '../../domain/plan.ts'
+import type { CommandLine, Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
+import { commandsOf } from '../../domain/policy/policy-in-state.ts'
+import { allTasks } from '../../domain/state/task-index.ts'
 import { tree } from '../../format/pictures/tree.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
 import type { FoundCommand, PlanProposal } from '../../planners/planner.ts'
@@ -43,6 +46,7 @@ export function proposalLines(
       'Commands',
       (['test', 'lint', 'build'] as const).map(name => `${name}: ${commandText(analysis.commands[name])}`),
     ),
+    ...section('What each task runs', shownCommands(definition, proposal.planner).lines),
     ...section('Estimate', [
       `${spoken(estimate.elapsedMs)} in parallel, ${spoken(estimate.totalMs)} sequentially (rough estimate); cost: ${proposal.estimate.cost}`,
     ]),
@@ -69,6 +73,39 @@ export function proposalLines(
     ),
   ]
 }
+
+const COMMAND_MAX = 500
+const COMMANDS_MAX = 60
+
+/** Of a draft that a model or an agent wrote: its commands, and the tasks of which every command is shown. Others stay in the sandbox. */
+export function shownCommands(
+  definition: PlanDefinition,
+  planner: string,
+): { readonly lines: readonly string[]; readonly tasks: readonly TaskName[] } {
+  if (planner !== 'model' && planner !== 'agent') return { lines: [], tasks: [] }
+  const top = (id: TaskName): TaskName => id.split('/', 1)[0] as TaskName
+  const lines: string[] = []
+  const hidden = new Set<TaskName>()
+  for (const task of allTasks(definition)) {
+    const said = Object.entries(task.env ?? {}).map(([name, value]) => `${name}=${value}`)
+    const texts = [...commandsOf(task), ...preconditionsOf(task)].map(command => [...said, lineOf(command)].join(' '))
+    for (const text of texts) {
+      if (text.length <= COMMAND_MAX && lines.length < COMMANDS_MAX) lines.push(`${task.id}: $ ${text}`)
+      else {
+        if (lines.length < COMMANDS_MAX)
+          lines.push(`${task.id}: ${text.length} characters, too long to show here; it runs in the sandbox`)
+        hidden.add(top(task.id))
+      }
+    }
+  }
+  const tasks = new Set(allTasks(definition).map(({ id }) => top(id)))
+  return { lines, tasks: [...tasks].filter(id => !hidden.has(id)) }
+}
+
+const preconditionsOf = ({ preconditions = [] }: TaskDefinition) =>
+  preconditions.flatMap(one => (one.type === 'check' ? [one.command] : []))
+
+const lineOf = (command: CommandLine): string => ('argv' in command ? command.argv.join(' ') : command.script)
 
 const doneText = (criterion: Criterion): string =>
   criterion.type !== 'prose' && criterion.text !== undefined

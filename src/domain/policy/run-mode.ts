@@ -6,7 +6,7 @@
 // are held, and so are the final checks of a plan with such a task.
 
 import type { PlanDefinition, SandboxMode, TaskDefinition } from '../plan.ts'
-import { authorOf, authorsOfNew, notifyAuthor } from '../plan-rules/authors.ts'
+import { authorOf, authorsOfNew, notifyAuthor, type Writer } from '../plan-rules/authors.ts'
 import type { PlanState } from '../state/state.ts'
 import { commandsOf, layeredSandbox } from './policy-in-state.ts'
 
@@ -48,9 +48,13 @@ export function plannedRun(state: Confining, task: TaskDefinition): RunMode | nu
   return confinementOf({ ...state, sandbox: state.sandbox ?? 'by-task' }, task).mode
 }
 
-/** The same for a plan file of the person's own. */
-export const plannedRunOf = (definition: PlanDefinition, task: TaskDefinition): RunMode | null =>
-  plannedRun({ definition, sandbox: 'by-task', layers: [], authors: authorsOfNew('person') }, task)
+/** The same for a plan file; undefined: others wrote it. */
+export const plannedRunOf = (
+  definition: PlanDefinition,
+  task: TaskDefinition,
+  writer: Writer | undefined,
+): RunMode | null =>
+  plannedRun({ definition, sandbox: 'by-task', layers: [], authors: authorsOfNew(writer) }, task)
 
 /** Of the commands of `notify`. */
 export function notifyConfinement(state: Confining): Confinement {

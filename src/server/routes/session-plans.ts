@@ -16,6 +16,7 @@ import {
   sessionPlanPage,
   sessionPlanQuery,
 } from '../../format/wire/sessions.ts'
+import { writerOf } from '../../operations/goals/plan-goal.ts'
 import { activePlan } from '../../operations/session-plans.ts'
 import type { Message, PlanRow } from '../../stores/store.ts'
 import { LIMITS } from '../limits.ts'
@@ -272,7 +273,14 @@ async function ofDescription(
   const { definition, source, planner, rationale, assumptions, analysis } = proposed
   const named = typeof name === 'string' ? { name: fallbackName({ name }, description) as PlanName } : {}
   return {
-    order: { type: 'create', definition: { ...definition, ...named }, source, session, taken: 'number' },
+    order: {
+      type: 'create',
+      definition: { ...definition, ...named },
+      source,
+      session,
+      taken: 'number',
+      written: writerOf({ definition }),
+    },
     title: firstLine(description),
     planner,
     planned: [rationale, ...assumptions.map(one => `Assumed: ${one}`)].join('\n'),

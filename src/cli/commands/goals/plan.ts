@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agentDrafts, type Composed, locate, modelsAt, openPlanners, openRepository } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
+import { mapOf, same } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { isEmpty } from '../../../domain/revisions/semantic-diff.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
@@ -25,6 +26,7 @@ import {
   saveDraft,
 } from '../../../operations/goals/plan-goal.ts'
 import { keepRedraft, redraftPlan } from '../../../operations/goals/redraft-plan.ts'
+import type { StartOptions } from '../../../operations/start-plan.ts'
 import { type PlanComment, type Planner, PlanningFailure } from '../../../planners/planner.ts'
 import { foreignFolders, helperPath } from '../../../safety/find-program.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
@@ -35,7 +37,7 @@ import { submit } from '../../order.ts'
 import { parsePlanText } from '../../plan-file.ts'
 import { askKey, askLine } from '../../terminal/line-input.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
-import { proposalLines } from '../../text/proposal-text.ts'
+import { proposalLines, shownCommands } from '../../text/proposal-text.ts'
 import { startAndDrive } from '../plans/run.ts'
 import { readDraftingBudget } from './drafting-budget.ts'
 
@@ -82,7 +84,7 @@ export async function plan(context: Context, words: readonly string[], options: 
     const first = await proposed(context, rooms, { goal, comments: [], options })
     const made = await saveDraft(engine, first)
     if (made.status === 'refused') throw refused(made.refusal)
-    const draft: Draft = { plan: made.plan, name: made.name, options }
+    const draft: Draft = { plan: made.plan, name: made.name, options, told: first.document.definition }
     tell(context, first, made)
     if (options.yes === true) return await approve(context, composed, draft, options)
     if (context.terminal === null || context.settings.json) {
@@ -97,6 +99,8 @@ interface Draft {
   readonly plan: PlanId
   readonly name: string
   readonly options: PlanOptions
+  /** As it was printed. */
+  readonly told: PlanDefinition
 }
 
 /** For a dry run, which makes no state folder. */
@@ -230,9 +234,27 @@ const renamed = (definition: PlanDefinition, name: string): PlanDefinition => ({
   name: name as PlanDefinition['name'],
 })
 
-async function approve(context: Context, composed: Composed, { plan, name }: Draft, options: PlanOptions) {
+async function approve(context: Context, composed: Composed, { plan, name, told }: Draft, options: PlanOptions) {
   const since = (await composed.engine.ask({ type: 'summary', plan }))?.version ?? 0
-  return await startAndDrive(context, composed, { plan, name, since }, { wait: options.wait === true })
+  const approval =
+    context.terminal === null ? ({ unseen: true } as const) : await showCommands(context, composed, plan, told)
+  return await startAndDrive(context, composed, { plan, name, since, approval }, { wait: options.wait === true })
+}
+
+/** What a model or an agent wrote is the person's own only where they saw the command, as it is now. */
+async function showCommands(
+  context: Context,
+  { engine }: Composed,
+  plan: PlanId,
+  told: PlanDefinition,
+): Promise<StartOptions['approval']> {
+  const current = await engine.ask({ type: 'definition', plan })
+  const { planner } = mapOf(current?.definition.extra?.planning)
+  if (current === null || (planner !== 'model' && planner !== 'agent')) return {}
+  const { lines, tasks } = shownCommands(current.definition, planner)
+  if (!same(lines, shownCommands(told, planner).lines))
+    for (const line of lines) printNote(context, `  ${escapeForTerminal(line)}`)
+  return { shown: tasks }
 }
 
 async function decide(context: Context, composed: Composed, draft: Draft, options: PlanOptions): Promise<number> {

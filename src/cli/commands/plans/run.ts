@@ -30,6 +30,7 @@ import { planWord } from '../../terminal/paint.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { stoppedRollback } from '../../text/rollback-result.ts'
+import { asYouLine, writerOfFile } from '../../text/run-mode-text.ts'
 import { thrownShort } from '../../text/wait-text.ts'
 import type { SetOptions } from '../formats/template-new.ts'
 
@@ -118,8 +119,11 @@ async function tellFileWarnings(context: Context, { warnings }: PlanFile): Promi
 }
 
 /** Where the policy of the plan lets more happen without a question than usual. */
-async function tellLoosePolicy(context: Context, { definition }: PlanFile): Promise<readonly Warning[]> {
+async function tellLoosePolicy(context: Context, file: PlanFile): Promise<readonly Warning[]> {
+  const { definition } = file
   const { sandbox, gates } = definition.policy ?? {}
+  const free = asYouLine(file, writerOfFile(file, context))
+  if (free !== null && sandbox !== 'off' && !context.settings.json) printNote(context, free)
   const lines = [
     ...(sandbox === 'off' ? ['policy.sandbox is off: commands of this plan run with your permissions'] : []),
     ...(gates === undefined ? [] : (await import('../../text/inbox-text.ts')).unaskedLines(definition)),
@@ -161,7 +165,7 @@ export function tellWarnings(context: Context, { warnings }: Composed): void {
   for (const warning of warnings) printNote(context, `warning: ${warning}`)
 }
 
-interface Moved extends Pick<GoingOptions, 'goOn'> {
+interface Moved extends Pick<GoingOptions, 'goOn' | 'approval'> {
   readonly plan: PlanId
   readonly name: string
   /** Its document has just been checked. */
@@ -206,10 +210,11 @@ async function tellNoSandbox(context: Context, { engine, sandbox }: Composed, pl
     printNote(context, escapeForTerminal(`${message}${hint === undefined ? '' : `; ${hintText(hint)}`}`))
 }
 
-export async function setMoving(context: Context, composed: Composed, { plan, name, checked, goOn }: Moved) {
+export async function setMoving(context: Context, composed: Composed, { plan, name, checked, goOn, approval }: Moved) {
   const going = await setGoing(composed.engine, plan, {
     ...(checked === true ? { check: 'checked' } : {}),
     goOn,
+    approval,
   })
   switch (going.status) {
     case 'started':

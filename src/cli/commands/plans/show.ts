@@ -136,13 +136,15 @@ interface ShownTask {
   readonly briefing: Briefing | null
   readonly removed: Removed | null
   readonly asks: readonly string[]
+  /** It is a command that nothing holds to what it says it writes. */
+  readonly isFree: boolean
   /** By the agent that works on it, or did last. */
   readonly spent: AgentSpend | null
 }
 
 async function showTask(
   context: Context,
-  { engine }: Composed,
+  { engine, sandbox }: Composed,
   plan: PlanId,
   task: TaskName,
   options: ShowOptions,
@@ -163,6 +165,8 @@ async function showTask(
   const network = (page?.attempts ?? []).flatMap(one =>
     one.network.map(decision => ({ visit: one.visit, attempt: one.attempt, ...decision })),
   )
+  const says = card?.action === 'run' && (briefing?.write ?? null) !== null
+  const isFree = says && (card.runs !== 'held' || !(await sandbox.check()).ok)
   const spent = card?.action === 'agent' ? await spentSoFar(engine, plan, task) : null
   const data = {
     task: card,
@@ -190,6 +194,7 @@ async function showTask(
           briefing,
           removed,
           asks: [...asks, ...questions],
+          isFree,
           spent,
         }),
   )
@@ -273,7 +278,20 @@ const ATTEMPTS: { readonly [status: string]: string } = { succeeded: 'completed'
 
 function taskLines(
   context: Context,
-  { name: plan, isDriven, card, definition, attempts, network, preview, briefing, removed, asks, spent }: ShownTask,
+  {
+    name: plan,
+    isDriven,
+    card,
+    definition,
+    attempts,
+    network,
+    preview,
+    briefing,
+    removed,
+    asks,
+    isFree,
+    spent,
+  }: ShownTask,
 ): readonly string[] {
   const { paint, terminal } = context
   const gone =
@@ -287,7 +305,10 @@ function taskLines(
     ['why', definition?.rationale ?? null],
     ...optionsOf(definition).map(option => ['option', optionWords(option)] as const),
     ['kind', card.kind],
-    ['action', `${card.action}, effect ${card.effect}${card.optional ? ', optional' : ''}`],
+    [
+      'action',
+      `${card.action}, effect ${card.effect}${card.runs === null ? '' : `, runs ${card.runs}`}${card.optional ? ', optional' : ''}`,
+    ],
     ['needs', card.needs.length === 0 ? null : card.needs.join(', ')],
     ['estimate', definition?.estimateMs === undefined ? null : elapsed(definition.estimateMs)],
     ['budget', budgetWords(definition === null ? undefined : ownBudget(definition))],
@@ -309,7 +330,7 @@ function taskLines(
     if (text !== null && text !== '') lines.push(`  ${paint.dim(name.padEnd(8))} ${escapeForTerminal(text)}`)
   // What the table below tells is not told twice.
   const told = briefing !== null && ENDED.has(card.status) ? { ...briefing, earlier: [] } : briefing
-  if (told !== null) lines.push(...briefingLines(told, paint, card.action === 'run'))
+  if (told !== null) lines.push(...briefingLines(told, paint, isFree))
   if (told !== null && card.status === 'ready') lines.push(...leftLines(told, { plan, visit: card.visit }, paint))
   if (attempts.length > 0) {
     const rows = attempts.map(each => [

@@ -4,6 +4,7 @@
 import { uncountedLimits } from '../../../domain/analysis/rule-scope.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
+import type { Writer } from '../../../domain/plan-rules/authors.ts'
 import { effectOf } from '../../../domain/plan-rules/effect.ts'
 import { expandTasks } from '../../../domain/plan-rules/expand.ts'
 import { plannedRunOf } from '../../../domain/policy/run-mode.ts'
@@ -18,6 +19,7 @@ import { type PlanFile, readPlanFile, withSurroundings } from '../../plan-file.t
 import type { Paint } from '../../terminal/paint.ts'
 import { type Cell, table } from '../../terminal/table.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
+import { asYouLine, writerOfFile } from '../../text/run-mode-text.ts'
 
 // Every criterion of a plan, and which of the three ways it is judged: by an expression, by a command, or by a critic or a
 // person who must give a verdict. Nothing is ever taken for true because nobody could judge it.
@@ -118,17 +120,20 @@ export async function validate(context: Context, files: readonly string[]): Prom
       wrong,
     )
   }
-  const data = good.map(({ path, definition, warnings, told }) => ({
-    file: path,
-    ok: true,
-    name: definition.name,
-    dialect: told.dialect,
-    /** Why it can be looked at but not run; empty for a plan. */
-    sketch: told.sketch,
-    tasks: tasksOf(definition),
-    criteria: criteriaOf(definition),
-    warnings: warnings.map(({ source: _, ...warning }) => warning),
-  }))
+  const data = good.map(file => {
+    const { path, definition, warnings, told } = file
+    return {
+      file: path,
+      ok: true,
+      name: definition.name,
+      dialect: told.dialect,
+      /** Why it can be looked at but not run; empty for a plan. */
+      sketch: told.sketch,
+      tasks: tasksOf(file, writerOfFile(file, context)),
+      criteria: criteriaOf(definition),
+      warnings: warnings.map(({ source: _, ...warning }) => warning),
+    }
+  })
   answer(context, { files: data }, () => [])
   if (!context.settings.json && !context.settings.quiet)
     for (const each of good) print(context, described(context, each))
@@ -144,22 +149,24 @@ async function askRepository(context: Context, file: PlanFile): Promise<void> {
   await withScratchState(context, composed => refuseRepository(composed, file))
 }
 
-function tasksOf(definition: PlanDefinition) {
+function tasksOf({ definition }: Pick<PlanFile, 'definition'>, writer: Writer | undefined) {
   return expandTasks(definition).map(task => ({
     name: task.id,
     action: task.action.type,
     effect: effectOf(definition, task),
-    runs: plannedRunOf(definition, task),
+    runs: plannedRunOf(definition, task, writer),
     needs: task.needs ?? [],
   }))
 }
 
 const TASKS_SHOWN_MAX = 100
 
-function described(context: Context, { path, definition, warnings, told }: PlanFile): readonly string[] {
+function described(context: Context, file: PlanFile): readonly string[] {
+  const { path, definition, warnings, told } = file
+  const writer = writerOfFile(file, context)
   const { paint, terminal } = context
   const columns = terminal?.columns() ?? null
-  const tasks = tasksOf(definition)
+  const tasks = tasksOf(file, writer)
   const rows = tasks
     .slice(0, TASKS_SHOWN_MAX)
     .map(task => [
@@ -172,6 +179,7 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
   const unsafe = tasks.filter(task => task.effect === 'unsafe').length
   const readAs = told.dialect === null ? '' : paint.dim(` (read as ${told.dialect})`)
   const criteria = criteriaOf(definition)
+  const asYou = asYouLine(file, writer)
   const uncounted = uncountedLimits(definition)
   return [
     ...printDiagnostics(paint, warnings),
@@ -195,6 +203,7 @@ function described(context: Context, { path, definition, warnings, told }: PlanF
             'To make a task safe to repeat: `write:` and `network: []` (commands), `key:` (http, db), or `effect:` (what it may change).',
           ),
         ]),
+    ...(asYou === null ? [] : ['', paint.dim(asYou)]),
     ...(tasks.some(({ action, effect }) => action === 'external' && effect === 'model')
       ? [
           '',
