@@ -5,39 +5,29 @@ cd "$(dirname "$0")/.."
 failed=0
 step() { echo "── $*"; "$@" || failed=1; }
 
-# strace gives the crash tests their finest grain. Installed when missing and allowed; else they say that they skip it.
-if ! command -v strace >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-  (apt-get update -qq && apt-get install -y -qq strace) >/dev/null 2>&1 || echo "strace could not be installed; syscall-level crash tests will say that they skip"
-fi
-# The page is tried in a real browser: PLANFOLD_CHROMIUM, that of the system, or the one of @sparticuz/chromium. Where none is found, Debian's is
-# installed when that is allowed; else test/e2e/page.test.ts says why it skips.
-if [ -z "${PLANFOLD_CHROMIUM:-}" ] && ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null \
-  && [ ! -d node_modules/@sparticuz/chromium/bin ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-  (apt-get update -qq && apt-get install -y -qq chromium) >/dev/null 2>&1 || echo "no browser could be installed; the tests of the page will say that they skip"
-fi
-# bubblewrap shuts commands in. Installed when missing and allowed; else the tests of the sandbox say that they skip.
-if ! command -v bwrap >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-  (apt-get update -qq && apt-get install -y -qq bubblewrap) >/dev/null 2>&1 || echo "bubblewrap could not be installed; the tests of the sandbox will say that they skip"
-fi
-# A real coding agent that tasks start: Grok, 206 MB, from a lock of its own. Where it cannot be installed, the tests that start it say that they skip.
-# It comes while the rest is built and checked.
+# What some tests need is installed when it is missing and that is allowed (root, apt-get); else these tests say that they skip.
+install() { sh scripts/install-missing.sh "$@" || echo "$1 is missing: the tests that need it say that they skip"; }
+# strace gives the crash tests their finest grain. bubblewrap sandboxes commands.
+install strace strace
+install bubblewrap bwrap
+# The web UI is tried in a real browser: PLANFOLD_CHROMIUM, that of the system, or the one of @sparticuz/chromium.
+if [ -z "${PLANFOLD_CHROMIUM:-}" ] && [ ! -d node_modules/@sparticuz/chromium/bin ]; then install chromium chromium chromium-browser google-chrome; fi
+# Tests that start a coding agent use a small one of our own. With PLANFOLD_REAL_AGENTS=1 they also use Grok Build (206 MB, from a lock of its
+# own), which is installed while the rest is built and checked.
 agent=
-if [ ! -e test/agents/grok/bin/grok ]; then
+if [ "${PLANFOLD_REAL_AGENTS:-}" = 1 ] && [ ! -e test/agents/grok/bin/grok ]; then
   (cd test/agents/grok && npm install --silent --ignore-scripts --no-save && node unpack.mjs) >/dev/null 2>&1 &
   agent=$!
 fi
-# git is needed by the demo and its tests.
-if ! command -v git >/dev/null; then
-  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then (apt-get update -qq && apt-get install -y -qq git) >/dev/null 2>&1; fi
-  command -v git >/dev/null || { echo "git is needed: install it, then run the tests again"; exit 1; }
-fi
+# git is needed by Planfold itself.
+sh scripts/install-missing.sh git git || { echo "git is needed: install it, then run the tests again"; exit 1; }
 
 # The build, and beside it and the tests the checks, which are told at the end.
 checked=$(mktemp)
 (step npm run --silent typecheck; step npm run --silent lint; exit "$failed") >"$checked" 2>&1 &
 checking=$!
 step npm run --silent build
-if [ -n "$agent" ]; then wait "$agent" || echo "grok could not be installed; the tests that start an agent will say that they skip"; fi
+if [ -n "$agent" ]; then wait "$agent" || echo "Grok Build could not be installed: the tests that need it say that they skip"; fi
 report=$(mktemp)
 npx vitest run --reporter=default --reporter=json --outputFile.json="$report" "$@" || failed=1
 wait "$checking" || failed=1

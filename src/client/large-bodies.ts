@@ -137,6 +137,7 @@ export interface TaskPageBody {
     } | null
     changes: string | null
     paths: number | null
+    beside: string[]
     used: UsedBody | null
     network: {
       [x: string]: unknown

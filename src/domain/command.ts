@@ -17,8 +17,7 @@ import type {
 import type { CheckpointName, Millis, PlanId, PlanName, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { NetworkDecided } from './network-decision.ts'
-import type { NoticeKind, PlanDefinition, PlanSource, SandboxMode, TaskDefinition } from './plan.ts'
-import type { Writer } from './plan-rules/authors.ts'
+import type { NoticeKind, PlanDefinition, PlanSource, SandboxMode, TaskDefinition, Writer } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { PolicyLayer } from './policy/policy-layer.ts'
 import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict, Wrote } from './result.ts'
@@ -287,6 +286,8 @@ export interface Rollback {
   readonly tasks?: readonly TaskName[]
   readonly filesOnly?: true
   readonly keepGit?: true
+  /** Also what no task declares and what changed while a task without a scope ran: perhaps a person's. */
+  readonly includeUnclaimed?: true
   /** Go on where a compensation failed; take the checkpoint's side where somebody has worked since, after storing theirs. */
   readonly force?: true
   /** What to do where somebody has worked since, path by path, and everywhere else. */

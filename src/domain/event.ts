@@ -19,13 +19,13 @@ import type {
   PlanDefinition,
   PlanSource,
   Recovery,
+  RunMode,
   SandboxMode,
   TaskDefinition,
+  Writer,
 } from './plan.ts'
-import type { Writer } from './plan-rules/authors.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { PolicyLayer } from './policy/policy-layer.ts'
-import type { RunMode } from './policy/run-mode.ts'
 import type { Evidence, Failed, Failure, LostOutput, Reserves, Result, Standing, Succeeded, Verdict } from './result.ts'
 import type { Shortage } from './shortage.ts'
 import type { TaskStatus } from './status.ts'

@@ -108,6 +108,7 @@ interface RollbackFields {
   readonly tasks?: readonly string[]
   readonly filesOnly?: true
   readonly keepGit?: true
+  readonly includeUnclaimed?: true
   /** For every path where somebody worked since. */
   readonly conflicts?: EditChoice
 }

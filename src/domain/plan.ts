@@ -567,6 +567,21 @@ export interface PlanSource {
 /** `required`: no command runs without one. `preferred`: where there is one, it is used. `off`: commands run with the person's rights. */
 export type SandboxMode = 'required' | 'preferred' | 'off'
 
+/** How the commands of an attempt run: held in the sandbox, as the person would run them, or by an agent. */
+export type RunMode = 'held' | 'as you' | 'agent'
+
+/** `draft`: a planner without a model drafted it for the person, who has not approved it yet. `others`: an agent, a token, a model, an import. */
+export type Author = 'person' | 'draft' | 'others'
+
+/** The author of most tasks, and of those that have another. */
+export interface Authors {
+  readonly most: Author
+  readonly tasks: { readonly [task: string]: Author }
+}
+
+/** What an event says of who wrote its tasks: the person all of them (a plan file), or what differs from before; a planner. Absent: others. */
+export type Writer = 'person' | 'changes' | 'draft'
+
 export interface CheckpointPolicy {
   /** A checkpoint of all files after so many completed tasks. */
   readonly every?: number

@@ -24,6 +24,7 @@ export interface Succeeded {
   /** SHA-256 of what the task was given, when values flowed into it: action, inputs, environment and folder, resolved. */
   readonly inputHash?: Sha256
   readonly wrote?: Wrote
+  readonly beside?: Beside
   /** Of a checkpoint task: what stood when it was taken. */
   readonly checkpoint?: Standing
   /** Of a git task, or one that worked in a worktree of its own: what was done to the repository. */
@@ -44,8 +45,19 @@ export interface Failed {
   readonly verdicts?: readonly Verdict[]
   readonly inputHash?: Sha256
   readonly wrote?: Wrote
+  readonly beside?: Beside
   readonly git?: readonly GitOperation[]
   readonly model?: ModelUse
+}
+
+/**
+ * Beside what a task of the person's own may write, while it ran in the sandbox: names that appeared, and names that changed although they
+ * were closed. It may have been the person. At most a hundred of each are named.
+ */
+export interface Beside {
+  readonly appeared?: readonly string[]
+  readonly changed?: readonly string[]
+  readonly more?: number
 }
 
 /** A file that a completed task declared as an output, and that is not there any more, or not as it was left. */
@@ -218,4 +230,21 @@ export interface Evidence {
 export function wroteIn(event: Event): Wrote | undefined {
   if ('result' in event) return event.result.wrote
   return event.type === 'attempt.lost' ? event.wrote : undefined
+}
+
+const BESIDE_NAMED_MAX = 5
+
+/** One sentence for what appeared, one for what changed. */
+export function besideSentences(task: string, { appeared = [], changed = [] }: Beside): readonly string[] {
+  const named = (paths: readonly string[]): string =>
+    `${paths.slice(0, BESIDE_NAMED_MAX).join(', ')}${paths.length > BESIDE_NAMED_MAX ? ` and ${paths.length - BESIDE_NAMED_MAX} more` : ''}`
+  const unknown = 'Planfold cannot tell by whom'
+  return [
+    ...(appeared.length === 0 ? [] : [`${named(appeared)} appeared while ${task} ran; ${unknown}`]),
+    ...(changed.length === 0
+      ? []
+      : [
+          `${named(changed)} changed while ${task} ran, although ${changed.length === 1 ? 'it is' : 'they are'} not in its \`write\`; ${unknown}`,
+        ]),
+  ]
 }

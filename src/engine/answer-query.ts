@@ -309,12 +309,12 @@ const answerers: Answerer = {
   inboxFate: async (rooms, { id }) => await (await import('./gates/inbox.ts')).inboxFate(rooms, id),
   position: rooms => rooms.store.position(),
   check: (rooms, options) => rooms.store.check(options),
-  prune: async (rooms, { before, dryRun }) => {
+  prune: async (rooms, { before, dryRun, moved: isNamed }) => {
     const blobsBefore = Math.min(before, rooms.clock.now() - BLOBS_STAY_MS)
     const pruned = await rooms.store.prune({ before, blobsBefore, dryRun })
     const { pruneMoved } = await import('./files/beyond-scope.ts')
     const { pruneAgentHomes } = await lazy.agentHomes()
-    const moved = pruneMoved(rooms, { before, dryRun })
+    const moved = await pruneMoved(rooms, { before, remove: isNamed === true && !dryRun })
     return { ...pruned, moved, agentHomes: await pruneAgentHomes(rooms, { before, dryRun }) }
   },
 }

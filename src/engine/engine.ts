@@ -13,7 +13,17 @@ import type { Caller } from './roles.ts'
 export type { TaskChanges } from '../domain/revisions/merge.ts'
 export type { Feed, PlanProgress } from './feed.ts'
 /** Bound to a caller: everything is done in their name, as far as they may. What has no place for a refusal throws NotAllowed. */
-export type { AdoptAsk, Adopted, ForkAsk, Forked, Order, RestoreAsk, RollbackAsk, Submitted } from './orders.ts'
+export type {
+  AdoptAsk,
+  Adopted,
+  ForkAsk,
+  Forked,
+  Order,
+  RestoreAsk,
+  RollbackAsk,
+  Submitted,
+  WrittenBy,
+} from './orders.ts'
 export type {
   AdoptionPreview,
   AnswerOf,

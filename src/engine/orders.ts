@@ -156,6 +156,8 @@ export interface RollbackAsk {
   readonly tasks?: readonly TaskName[]
   readonly filesOnly?: true
   readonly keepGit?: true
+  /** Also paths that no task declares and that changed while a task without a scope ran. Without it they stay, and are named. */
+  readonly includeUnclaimed?: true
   readonly force?: true
   /** For single paths where somebody has worked since. */
   readonly choices?: EditChoices
@@ -183,6 +185,8 @@ export type Order =
       readonly source?: PlanSource
       readonly imported?: readonly ImportedTask[]
       readonly written?: WrittenBy
+      /** The folder it works in, where that is not the workspace; whoever orders it makes the folder before the plan runs. */
+      readonly folder?: string
     }
   | {
       readonly type: 'revise'
@@ -232,7 +236,7 @@ export type Order =
   /** Of a fork: its work is brought into the plan it was made from, whose journal `undo` takes it back with. */
   | ({ readonly type: 'adopt' } & AdoptAsk)
   /** Takes back the last rollback; twice is a redo. */
-  | ({ readonly type: 'undo' } & Pick<RollbackAsk, 'choices' | 'every' | 'force' | 'keepGit'>)
+  | ({ readonly type: 'undo' } & Pick<RollbackAsk, 'choices' | 'every' | 'force' | 'keepGit' | 'includeUnclaimed'>)
 
 /** What somebody makes of the plan while they approve it. */
 export interface GateEdits {

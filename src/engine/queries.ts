@@ -57,6 +57,7 @@ import type {
 } from '../stores/store.ts'
 import type { CommitLine, FileStat, PrText, RollbackStep } from '../workspace/git/git.ts'
 import type { Change, LeftOut, TreeEntry } from '../workspace/workspace.ts'
+import type { MovedFiles } from './files/beyond-scope.ts'
 import type { RollbackAsk } from './orders.ts'
 
 /** One version of one path. */
@@ -327,6 +328,8 @@ export interface FilePreview {
   /** Somebody has worked there since. */
   readonly conflict?: 'edited since' | 'appeared' | 'gone'
   readonly why?: string
+  /** It is perhaps somebody else's, and stays unless it is included: what is done to it then. */
+  readonly unclaimed?: 'restore' | 'create' | 'delete' | 'chmod'
 }
 
 /** What a rollback would do. Nothing was changed. */
@@ -538,12 +541,12 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   position: { ask: object; answer: Position }
   check: { ask: { readData?: boolean }; answer: CheckReport }
   /**
-   * `moved`: attempts whose misplaced files were kept in the state folder, and are removed now. `agentHomes`: plans that have ended and
-   * whose agents had homes there.
+   * `moved`: files that appeared outside a scope and were moved to the state folder; they are removed only where it is asked for, since a
+   * person may have made them. `agentHomes`: plans that have ended and whose agents had homes there.
    */
   prune: {
-    ask: { before: Millis; dryRun: boolean }
-    answer: Pruned & { readonly moved: number; readonly agentHomes: number }
+    ask: { before: Millis; dryRun: boolean; moved?: true }
+    answer: Pruned & { readonly moved: MovedFiles; readonly agentHomes: number }
   }
 }
 

@@ -218,8 +218,11 @@ export function rollbackAgain({ kind, to, only }: RollbackAsks): {
   readonly ask: RollbackAsk
 } {
   if (kind === 'adopt') throw new Error('bug: only a rollback can be tried again here')
-  const { paths, tasks, filesOnly, keepGit } = only
-  const git = keepGit === undefined ? {} : { keepGit }
+  const { paths, tasks, filesOnly, keepGit, includeUnclaimed } = only
+  const git = {
+    ...(keepGit === undefined ? {} : { keepGit }),
+    ...(includeUnclaimed === undefined ? {} : { includeUnclaimed }),
+  }
   if (kind === 'undo') return { kind, ask: git }
   return {
     kind,

@@ -1,6 +1,6 @@
 // Which commit, which setting, which input is the first bad one? A binary search as a plan: one task for each try, added by a revision
 // when it is known what to try next, and a last task that takes the answer. The journal holds every verdict, so whoever asks the same
-// question again goes on where it stood. Commits are tried in a scratch worktree.
+// question again goes on where it stood. Commits are tried in a scratch worktree, in which the plan works: the sandbox shows it.
 //
 //   find the plan again ──► next try ──► it is in the plan, its commit checked out ──► driven, judged ──► …
 //                              └──► nothing left to try ──► answered, the scratch worktree removed
@@ -59,17 +59,19 @@ export interface Probed {
 }
 
 const ANSWER = 'answer' as TaskName
-/** The command says so when it cannot tell. */
-const EXIT_SKIP = 125
+/** The command cannot tell, cannot be executed, or was not found: nothing was tested. */
+const EXITS_UNTESTED: ReadonlySet<number> = new Set([125, 126, 127])
+/** Part of the name: answers that an earlier version of the search found are not taken for answers of this one. */
+const SEARCH_VERSION = 2
 
 /** The same question has the same name, so that it is found again. */
 export function bisectionName({ question, command, timeoutMs = 0 }: Omit<BisectAsk, 'scratch'>): PlanName {
-  const said = JSON.stringify([question, command, timeoutMs])
+  const said = JSON.stringify([SEARCH_VERSION, question, command, timeoutMs])
   return `bisect-${createHash('sha256').update(said).digest('hex').slice(0, 12)}` as PlanName
 }
 
 export function verdictOf(exit: number): BisectVerdict {
-  return exit === 0 ? 'good' : exit === EXIT_SKIP ? 'skip' : 'bad'
+  return exit === 0 ? 'good' : EXITS_UNTESTED.has(exit) ? 'skip' : 'bad'
 }
 
 /** Where the search stands after these tries, in order. Null when they do not belong to it. */
@@ -106,7 +108,7 @@ function definitionOf(asked: BisectAsk, indexes: readonly number[]): PlanDefinit
 const probeName = (number: number): TaskName => `probe-${number}` as TaskName
 
 function probeTask(asked: BisectAsk, index: number, number: number): TaskDefinition {
-  const { question, command, timeoutMs, scratch } = asked
+  const { question, command, timeoutMs } = asked
   const candidate = question.candidates[index]
   if (candidate === undefined) throw new RangeError(`bug: there is no candidate ${index}`)
   const input = candidate.type === 'input' ? candidate.input : null
@@ -117,17 +119,16 @@ function probeTask(asked: BisectAsk, index: number, number: number): TaskDefinit
     action: {
       type: 'run',
       command: {
-        argv: (question.over === 'commits' ? ['sh', '-c', 'cd -- "$0" && exec "$@"', scratch, ...argv] : argv).map(
-          plain,
-        ),
+        // What a commit does not have is its own affair: the shell says so with an exit code, and the search goes on.
+        argv: (question.over === 'commits' ? ['sh', '-c', 'exec "$@"', 'sh', ...argv] : argv).map(plain),
       },
     },
     inputs: { index },
     env: environmentOf(question, index),
     // A try that was cut off is made again.
     effect: 'idempotent',
-    // Whatever the command says is an answer, unless it could not be run at all.
-    expect: 'exit != 126 && exit != 127',
+    // Whatever the command says is an answer, unless it could not be run at all: then it cannot be with any other input, either.
+    expect: question.over === 'commits' ? 'exit >= 0' : 'exit != 126 && exit != 127',
     timeoutMs,
   }
 }
@@ -183,6 +184,7 @@ export interface BisectRoom {
 export interface ProbeTold {
   readonly number: number
   readonly verdict: BisectVerdict
+  readonly exit: number
   readonly candidate: Candidate
   /** How many were left when it was tried. */
   readonly remaining: number
@@ -264,7 +266,7 @@ class Search {
         return { status: 'interrupted', tries: this.#probed.length }
       const last = (await this.#ended())[number - 1]
       if (last === undefined) throw await this.#notJudged(probeName(number))
-      this.#room.tell({ number, verdict: verdictOf(last.exit), candidate, remaining })
+      this.#room.tell({ number, verdict: verdictOf(last.exit), exit: last.exit, candidate, remaining })
     }
   }
 
@@ -323,7 +325,8 @@ class Search {
     const indexes = [...this.#probed.map(each => each.index), index]
     if (this.#plan === null) {
       const definition = definitionOf(this.#asked, indexes)
-      const made = await this.#submit(null, { type: 'create', definition, taken: 'number' })
+      const folder = candidate.type === 'commit' ? { folder: this.#asked.scratch } : {}
+      const made = await this.#submit(null, { type: 'create', definition, taken: 'number', ...folder })
       this.#plan = { plan: made.plan, name: made.name }
     }
     const { plan, name } = this.#plan

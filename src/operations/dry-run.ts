@@ -4,12 +4,11 @@
 import { analyze } from '../domain/analysis/analyze.ts'
 import { approvedTargets } from '../domain/gates/consent-rules.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
-import type { Criterion, GateAction, Impact, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import type { Criterion, GateAction, Impact, PlanDefinition, RunMode, TaskDefinition } from '../domain/plan.ts'
 import { effectOf } from '../domain/plan-rules/effect.ts'
 import { expandTasks } from '../domain/plan-rules/expand.ts'
 import { isAskedAbout } from '../domain/plan-rules/impact.ts'
 import { gatedIn } from '../domain/policy/policy-in-state.ts'
-import type { RunMode } from '../domain/policy/run-mode.ts'
 import { allTasks } from '../domain/state/task-index.ts'
 import type { Engine } from '../engine/engine.ts'
 

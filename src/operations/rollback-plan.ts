@@ -75,6 +75,7 @@ export function readChoices(
 ): ChoiceReading {
   const known = files.map(({ path }) => path)
   const conflicts = files.filter(({ conflict }) => conflict !== undefined).map(({ path }) => path)
+  const unclaimed = files.filter(file => file.unclaimed !== undefined).map(({ path }) => path)
   const choices = new Map<string, Choice>()
   let every: Choice | undefined
   const wrong = (fault: ChoiceFault): ChoiceReading => ({ ok: false, fault })
@@ -84,8 +85,9 @@ export function readChoices(
       every = choice
       continue
     }
-    // What nobody else has worked on can be kept too; anything else is no choice there.
-    const paths = pathsMeant(word, choice === 'keep' ? known : conflicts)
+    // What nobody else has worked on can be kept too, and what may be somebody's taken; anything else is no choice there.
+    const may = choice === 'keep' ? known : choice === 'take' ? [...conflicts, ...unclaimed] : conflicts
+    const paths = pathsMeant(word, may)
     if (paths.length === 0)
       return wrong({ what: pathsMeant(word, known).length === 0 ? 'no-path' : 'no-conflict', word })
     for (const path of paths) {

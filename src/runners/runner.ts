@@ -16,6 +16,7 @@ import type { EarlierAttempt } from '../domain/views/board.ts'
 import type { GatewayWire } from '../models/model.ts'
 import type { Verdict } from '../safety/network/network-judge.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
+import type { Beyond } from '../safety/sandbox/sandbox.ts'
 import type { SandboxUse } from '../safety/sandbox/shut-in.ts'
 
 export interface Runner {
@@ -176,10 +177,12 @@ export type Outcome =
       readonly stdout: string
       readonly stderr: string
       readonly truncated: boolean
-      /** Paths it made where it may not write, below the workspace; only a sandbox knows. */
-      readonly beyond?: readonly string[]
+      /** What appeared or changed where it may not write; absent when nothing did. Only a sandbox knows. */
+      readonly beyond?: Beyond
       /** It used more memory or processes than it may, and was ended for that; only a sandbox knows. */
       readonly excess?: Failure
+      /** Of a command that failed in a sandbox: what of it may have been the cause, and what to do. */
+      readonly sandboxHint?: string
     }
   | {
       readonly type: 'done'
@@ -189,7 +192,7 @@ export type Outcome =
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
       /** As of `exited`. */
-      readonly beyond?: readonly string[]
+      readonly beyond?: Beyond
     }
   | {
       readonly type: 'failed'
@@ -197,7 +200,7 @@ export type Outcome =
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
       /** As of `exited`. */
-      readonly beyond?: readonly string[]
+      readonly beyond?: Beyond
       /** It is certain that nothing was begun. */
       readonly begun?: false
     }
@@ -210,7 +213,7 @@ export type Outcome =
       readonly outputs?: JsonObject
       readonly model?: ModelReport
       /** As of `exited`. */
-      readonly beyond?: readonly string[]
+      readonly beyond?: Beyond
     }
   /** Ended because `stop` fired, or because a person is asked for more budget. `begun`: false when it is certain that nothing was done. */
   | { readonly type: 'interrupted'; readonly begun?: false; readonly reason?: string }

@@ -4,14 +4,20 @@ import { covers, inScope, intersectScopes, mayHold, patternError } from './scope
 
 test('patterns mean the files one would expect', () => {
   const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
-    ['src/**', ['src/a', 'src/a/b/c.ts', 'src/.hidden'], ['src', 'srcs/a', 'a/src/b']],
+    ['src/**', ['src', 'src/a', 'src/a/b/c.ts', 'src/.hidden'], ['srcs', 'srcs/a', 'a/src/b']],
     ['test/*.ts', ['test/a.ts', 'test/.ts'], ['test/a.tsx', 'test/a/b.ts', 'test']],
-    ['a.txt', ['a.txt'], ['A.txt', 'b/a.txt', 'a.txt/b', 'axtxt']],
-    ['dir/', ['dir/a', 'dir/b/c'], ['dir', 'dirs/a']],
-    ['./dir/', ['dir/a'], ['dir']],
+    ['a.txt', ['a.txt', 'a.txt/b'], ['A.txt', 'b/a.txt', 'a.txts', 'axtxt']],
+    ['dir', ['dir', 'dir/a', 'dir/b/c'], ['dirs', 'dirs/a']],
+    ['dir/', ['dir', 'dir/a', 'dir/b/c'], ['dirs/a']],
+    ['./dir/', ['dir', 'dir/a'], ['a/dir']],
+    ['.', ['a', 'a/b'], []],
+    ['./', ['a', 'a/b'], []],
     ['**', ['a', 'a/b'], []],
+    ['**/out', ['out', 'a/out', 'a/out/b'], ['outs', 'a/b']],
+    ['dir/.', ['dir'], ['dir/a']],
+    ['a/*', ['a/b'], ['a', 'a/b/c']],
     ['**/*.md', ['a.md', 'x/y/a.md'], ['a.mdx']],
-    ['a/**/z', ['a/z', 'a/b/z', 'a/b/c/z'], ['a/b/c', 'z']],
+    ['a/**/z', ['a/z', 'a/b/z', 'a/b/c/z', 'a/z/b'], ['a/b/c', 'z', 'a']],
     ['a/**/b/**/c', ['a/b/c', 'a/x/b/y/b/z/c'], ['a/c', 'a/b']],
     ['?.ts', ['a.ts', 'ü.ts', '😀.ts'], ['ab.ts', '.ts']],
     ['*a*b', ['ab', 'xaxb', 'aabb'], ['ba']],
@@ -65,7 +71,9 @@ test('a walk goes only where a match may be', () => {
   expect(mayHold(['src/**'], 'src')).toBe(true)
   expect(mayHold(['a/**/z'], 'a/b/c')).toBe(true)
   expect(mayHold(['src/**'], 'lib')).toBe(false)
-  expect(mayHold(['a.txt'], 'a.txt')).toBe(false)
+  expect(mayHold(['a.txt'], 'a.txt')).toBe(true)
+  expect(mayHold(['*.txt'], 'a.txt')).toBe(false)
+  expect(covers(['dist'], 'dist')).toBe(true)
   expect(covers(['src/**'], 'src')).toBe(true)
   expect(covers(['*/x.ts'], 'src')).toBe(false)
 })
@@ -77,6 +85,16 @@ test('what two scopes have in common is written as patterns again', () => {
     ['src/**', '**/*.ts', ['src/**/*.ts']],
     ['src/', 'src/a.ts', ['src/a.ts']],
     ['src/**', 'test/**', []],
+    ['src/**', 'src/**', ['src/**']],
+    ['src', 'src/**', ['src']],
+    ['src', 'src', ['src']],
+    ['src', 'src/a/**', ['src/a']],
+    ['src', 'src/a.ts', ['src/a.ts']],
+    ['**/out', 'a/out/b', ['a/out/b', 'a/out/b/**/out']],
+    ['*.md', 'README.md', ['README.md/.']],
+    ['README.md/.', 'README.md', ['README.md/.']],
+    ['.', 'src', ['src']],
+    ['.', '.', ['.']],
     ['*.ts', 'a.*', []],
   ]
   for (const [one, other, common] of cases) {

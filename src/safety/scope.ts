@@ -1,5 +1,7 @@
 // Write scopes: which files the patterns of a task mean. `*` and `?` stay inside one component, `**` is any number of
-// components, `dir/` is everything below `dir`; every other character means itself.
+// components; every other character means itself. A pattern that ends in a plain name means that name and, if it is a folder,
+// everything below it: `dist`, `dist/` and `dist/**` mean the same paths; `dist/.` is only the name itself. Paths are compared as text
+// and links are never followed, so a link of that name is in scope itself, and nothing it leads to is.
 
 import { matchesPattern } from '../domain/policy/pattern.ts'
 
@@ -55,12 +57,18 @@ export function covers(patterns: Patterns, directory: string): boolean {
   return inScope(patterns, directory === '' ? '\uffff' : `${directory}/\uffff`)
 }
 
-/** A `**` at the end means at least one component: `src/**` is what lies below `src`, not `src` itself. */
-function componentsOf(pattern: string): readonly string[] {
-  const whole = pattern.endsWith('/') ? `${pattern}**` : pattern
-  const components = whole.split('/').filter(component => component !== '.')
-  return components.at(-1) === '**' ? [...components, '*'] : components
+/** `tail` stands for everything below a pattern that ends in a plain name; `**` matches no component, too, so the name itself is meant. */
+function componentsOf(pattern: string, tail: '**' | typeof MAYBE_FOLDER = '**'): readonly string[] {
+  const isFolder = pattern.endsWith('/')
+  const components = (isFolder ? pattern.slice(0, -1) : pattern).split('/').filter(component => component !== '.')
+  const last = components.at(-1)
+  if (isFolder && last !== '**') return [...components, '**']
+  if (pattern.endsWith('/.') && components.length > 0) return components
+  return last === undefined || !/[*?]/.test(last) ? [...components, tail] : components
 }
+
+/** The tail of a pattern that does not say whether it means a file or a folder. No valid component contains three stars. */
+const MAYBE_FOLDER = '***'
 
 function matchesPath(pattern: readonly string[], path: readonly string[]): boolean {
   return matchesPattern(pattern, path, '**', matchesComponent)
@@ -79,7 +87,7 @@ export function intersectScopes(a: Patterns, b: Patterns): Patterns {
   const found = new Set<string>()
   for (const one of a)
     for (const other of b)
-      for (const common of commonOf(componentsOf(one), componentsOf(other))) {
+      for (const common of commonOf(componentsOf(one, MAYBE_FOLDER), componentsOf(other, MAYBE_FOLDER))) {
         if (found.size >= COMMON_MAX) return [...found]
         found.add(common)
       }
@@ -92,9 +100,12 @@ function commonOf(a: readonly string[], b: readonly string[]): readonly string[]
     if (left-- <= 0) return []
     const [one, other] = [a[i], b[j]]
     if (one === undefined && other === undefined) return [[]]
-    if (one === '**' && other === '**') return [...walk(i + 1, j), ...walk(i, j + 1)].map(rest => ['**', ...rest])
-    if (one === '**') return [...walk(i + 1, j), ...taking(other, () => walk(i, j + 1))]
-    if (other === '**') return [...walk(i, j + 1), ...taking(one, () => walk(i + 1, j))]
+    if (isAny(one) && isAny(other)) {
+      const both = one === other ? one! : MAYBE_FOLDER
+      return [...walk(i + 1, j), ...walk(i, j + 1)].map(rest => [both, ...rest])
+    }
+    if (isAny(one)) return [...walk(i + 1, j), ...taking(other, () => walk(i, j + 1))]
+    if (isAny(other)) return [...walk(i, j + 1), ...taking(one, () => walk(i + 1, j))]
     if (one === undefined || other === undefined) return []
     const both = one === other ? one : narrowerComponent(one, other)
     return both === null ? [] : taking(both, () => walk(i + 1, j + 1))
@@ -102,12 +113,17 @@ function commonOf(a: readonly string[], b: readonly string[]): readonly string[]
   const taking = (component: string | undefined, rest: () => readonly (readonly string[])[]) =>
     component === undefined ? [] : rest().map(more => [component, ...more])
   const patterns = walk(0, 0).map(components => {
-    const plain = components.filter((component, at) => component !== '**' || components[at - 1] !== '**')
-    // As it is written: a `**` at the end means at least one component.
-    return (plain.at(-1) === '*' && plain.at(-2) === '**' ? plain.slice(0, -1) : plain).join('/')
+    const plain = components.filter((component, at) => !isAny(component) || !isAny(components[at - 1]))
+    const last = plain.at(-1) ?? ''
+    const written = plain.map(component => (component === MAYBE_FOLDER ? '**' : component))
+    if (last === MAYBE_FOLDER) return written.slice(0, -1).join('/')
+    // One of the two ends in a star and means no folder: `*.md` and `README.md`.
+    return [...written, ...(/[*?]/.test(last) ? [] : ['.'])].join('/')
   })
-  return [...new Set(patterns)].filter(pattern => pattern !== '')
+  return [...new Set(patterns)].map(pattern => (pattern === '' ? '.' : pattern))
 }
+
+const isAny = (component: string | undefined): boolean => component === '**' || component === MAYBE_FOLDER
 
 function narrowerComponent(one: string, other: string): string | null {
   if (one === '*') return other

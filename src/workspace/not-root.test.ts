@@ -5,9 +5,11 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { PlanId } from '../domain/id.ts'
+import { deleteAside } from './files/folder-removal.ts'
 import { openWorkspace } from './scope/scope-workspace.ts'
 import { anyTree, makeGround, must, open, replaceTree, shellList, written } from './snapshots/snapshots.fixture.ts'
-import { clearTree, dir, file, tree } from './tree.fixture.ts'
+import { clearTree, dir, file, makeTree, tree } from './tree.fixture.ts'
 
 const RUNS = Math.max(12, Number(process.env.PLANFOLD_TREES ?? 0) / 10)
 const NOBODY = 65_534
@@ -28,6 +30,21 @@ async function asNobody<T>(work: () => Promise<T>): Promise<T> {
     process.setegid!(0)
     process.setgroups!(groups)
   }
+}
+
+/** Lists a tree with what nobody may look into: all of it is opened to the owner for that moment. */
+function listOpened(root: string): string {
+  const modes: (readonly [path: string, mode: number])[] = []
+  const open = (path: string): void => {
+    const stat = fs.lstatSync(path)
+    modes.push([path, stat.mode & 0o7777])
+    fs.chmodSync(path, 0o700)
+    if (stat.isDirectory()) for (const name of fs.readdirSync(path).sort()) open(join(path, name))
+  }
+  open(root)
+  const list = `${modes.map(([path, mode]) => `${path} ${mode.toString(8)}`).join('\n')}\n${shellList(root)}`
+  for (const [path, mode] of modes.toReversed()) fs.chmodSync(path, mode)
+  return list
 }
 
 /** A folder that belongs to whoever works in it. */
@@ -90,7 +107,7 @@ test.skipIf(refusesRoot !== null)(
           entered: dir({ z: file('z') }, 0o111),
         }),
       )
-      const stands = shellList(ground.root)
+      const stands = listOpened(ground.root)
       const { snapshot, snapshots, diff } = open(ground)
       const { manifest, left } = await snapshot()
       const unreadable = ['closed', 'd/inner', 'entered', 'listed', 'secret'].map(path => ({
@@ -108,7 +125,7 @@ test.skipIf(refusesRoot !== null)(
       )
       expect(back.changed).toEqual([])
       expect(back.left.map(({ path }) => path)).toEqual(asked.toSorted())
-      expect(shellList(ground.root)).toBe(stands)
+      expect(listOpened(ground.root)).toBe(stands)
       // What became unreadable since is left as it is.
       fs.writeFileSync(join(ground.root, 'ok'), 'changed')
       const { changes } = await diff(manifest, 'now')
@@ -119,6 +136,36 @@ test.skipIf(refusesRoot !== null)(
     clearTree(ground.root)
   },
 )
+
+test.skipIf(refusesRoot !== null)('a folder that was set aside goes, whatever permissions are in it', async () => {
+  const { base } = await ownGround()
+  const plan = 'p' as PlanId
+  await asNobody(async () => {
+    const aside = join(base, `.removed-${plan}`)
+    fs.mkdirSync(aside)
+    makeTree(aside, tree({ cache: dir({ module: dir({ code: file('c', 0o444) }, 0o555) }, 0o555), shut: dir({}, 0) }))
+    await deleteAside(join(base, 'fork'), plan)
+    expect(fs.existsSync(aside)).toBe(false)
+    // A second time there is nothing to do.
+    await deleteAside(join(base, 'fork'), plan)
+  })
+})
+
+test.skipIf(refusesRoot !== null)('an unreadable folder in a scope is named, with the way to open it', async () => {
+  const ground = await ownGround()
+  await asNobody(async () => {
+    const { blobs } = open(ground)
+    const workspace = openWorkspace({ ...ground, blobs })
+    const { manifest } = must(await workspace.capture(['out/**']))
+    makeTree(ground.root, tree({ out: dir({ shut: dir({}, 0) }) }))
+    const before = listOpened(ground.root)
+    expect(await workspace.restore(manifest)).toMatchObject({
+      ok: false,
+      failure: { message: expect.stringContaining('"out/shut" (unreadable)'), hint: expect.stringContaining('u+rwX') },
+    })
+    expect(listOpened(ground.root)).toBe(before)
+  })
+})
 
 test.skipIf(!isRoot || refusesRoot !== null)(
   'a path that may not be changed is left and named; the rest is done, and nothing is stuck',

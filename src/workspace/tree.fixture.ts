@@ -45,7 +45,7 @@ export class BlobsMemory implements Blobs {
 
 export function setup(tree: Tree = new Map()) {
   const base = fs.mkdtempSync(join(tmpdir(), 'workspace-'))
-  onTestFinished(() => fs.rmSync(base, { recursive: true, force: true }))
+  onTestFinished(() => removeTree(base))
   const root = join(base, 'work')
   fs.mkdirSync(root)
   makeTree(root, tree)
@@ -113,16 +113,21 @@ export function readTree(root: Buffer | string): Tree {
 }
 
 export function clearTree(root: string): void {
+  removeTree(root)
+  fs.mkdirSync(root)
+}
+
+/** Folders that may not be written in are opened first: not every user is root. */
+export function removeTree(root: string): void {
   const open = (path: Buffer) => {
-    if (!fs.lstatSync(path).isDirectory()) return
+    if (fs.lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return
     fs.chmodSync(path, 0o755)
     for (const name of fs.readdirSync(path, { encoding: 'buffer' }) as unknown as Buffer[]) {
       open(Buffer.concat([path, Buffer.from('/'), name]))
     }
   }
   open(Buffer.from(root))
-  fs.rmSync(root, { recursive: true })
-  fs.mkdirSync(root)
+  fs.rmSync(root, { recursive: true, force: true })
 }
 
 export const file = (content: string, mode = 0o644): Node => ({ type: 'file', content, mode })

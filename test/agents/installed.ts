@@ -1,9 +1,12 @@
 // The agents that are installed here for tests, as a PATH to find them on. None is ever taken from the person's own machine: versions are
-// pinned in `package-lock.json` and `grok/package-lock.json`.
+// pinned in `package-lock.json` and `grok/package-lock.json`. The ordinary tests start a small agent of our own (`scripted-agent.ts`) and,
+// with PLANFOLD_REAL_AGENTS=1, also Grok Build.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { buildSync } from 'esbuild'
+import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
 
 const HERE = import.meta.dirname
 const MODULES = join(HERE, 'node_modules')
@@ -32,7 +35,47 @@ function installIn(folder: string, what: string): void {
   else console.log('npm failed; agents that are not there are skipped')
 }
 
-/** Grok alone: the one that the ordinary tests start. Null when it is not installed. */
+/** An agent that the ordinary tests start, as `grok`. */
+export interface TestAgent {
+  readonly name: 'scripted' | 'grok'
+  /** The folder that its program is in. */
+  readonly path: string
+  /** Why it cannot be started here; null when it can. */
+  readonly missing: string | null
+}
+
+/** The scripted one, and the real one where that is asked for. */
+export async function testAgents(): Promise<readonly TestAgent[]> {
+  const standing = await bubblewrap({ environment: process.env, outside: [] }).check()
+  const without = standing.ok ? null : standing.failure.message
+  const agents: TestAgent[] = [{ name: 'scripted', path: standing.ok ? scriptedPath() : '', missing: without }]
+  const grok = grokPath()
+  const missing = without ?? (grok === null ? 'Grok Build is not installed: npm test installs it' : null)
+  if (process.env.PLANFOLD_REAL_AGENTS === '1') agents.push({ name: 'grok', path: grok ?? '', missing })
+  for (const agent of agents) if (agent.missing !== null) console.log(`skipped: ${agent.name}: ${agent.missing}`)
+  return agents
+}
+
+/** The scripted agent as one file, so that a sandbox has nothing else to show of it. */
+function scriptedPath(): string {
+  const folder = join(HERE, '../../.cache/scripted-agent')
+  mkdirSync(folder, { recursive: true })
+  const { outputFiles } = buildSync({
+    ...{ entryPoints: [join(HERE, 'scripted-agent.ts')], bundle: true, write: false, platform: 'node', format: 'cjs' },
+    banner: { js: '#!/usr/bin/env node' },
+  })
+  // Other test processes may be starting it just now.
+  const put = (name: string, text: string | Uint8Array): void => {
+    const fresh = join(folder, `${name}.${process.pid}`)
+    writeFileSync(fresh, text, { mode: 0o755 })
+    renameSync(fresh, join(folder, name))
+  }
+  put('package.json', '{"type":"commonjs"}')
+  put('grok', outputFiles[0]!.contents)
+  return folder
+}
+
+/** Null when it is not installed. */
 export function grokPath(): string | null {
   const folder = join(HERE, 'grok/bin')
   return existsSync(join(folder, 'grok')) ? folder : null

@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { compose } from '../../src/compose.ts'
 import { trusted } from '../../src/engine/roles.ts'
-import { closeWorlds, FIX, type Inbox, missing, plan, World } from '../e2e/started-agents.fixture.ts'
+import { AGENTS, closeWorlds, FIX, type Inbox, plan, World } from '../e2e/started-agents.fixture.ts'
 
 // What one agent (Grok Build) does beyond the trials that all of them go through. Part of `npm run agents`; what every change must hold is in
 // `test/e2e/started-agents.test.ts`.
 
-if (missing !== null) throw new Error(missing)
+const agent = AGENTS.find(({ name }) => name === 'grok')
+if (agent === undefined) throw new Error('set PLANFOLD_REAL_AGENTS=1')
+if (agent.missing !== null) throw new Error(agent.missing)
 
 afterAll(closeWorlds)
 
@@ -23,7 +25,7 @@ interface Listed {
 
 describe('an agent that Planfold starts', { timeout: 120_000 }, () => {
   test('fails when a criterion does not hold, whatever it says; the next attempt knows why', async () => {
-    const world = await World.open('fails', [{ read: 'sum.js' }, { say: 'Fixed. All tests pass.' }])
+    const world = await World.open(agent, 'fails', [{ read: 'sum.js' }, { say: 'Fixed. All tests pass.' }])
     world.write('plan.yaml', plan().replace('attempts: 1', 'attempts: 2, backoff: 10ms'))
     const run = await world.run('run', 'plan.yaml')
     expect(run.code).not.toBe(0)
@@ -34,7 +36,7 @@ describe('an agent that Planfold starts', { timeout: 120_000 }, () => {
   })
 
   test('is parked when nobody answers in time, waits without spending a retry, and goes on with the answer', async () => {
-    const world = await World.open('parked', [{ write: ['linked.js', 'escaped\n'] }, ...FIX])
+    const world = await World.open(agent, 'parked', [{ write: ['linked.js', 'escaped\n'] }, ...FIX])
     symlinkSync(join(world.folder, 'outside.txt'), join(world.root, 'linked.js'))
     world.write('plan.yaml', plan().replace('write: [sum.js]', 'write: [sum.js, linked.js]'))
     expect(await world.run('run', 'plan.yaml', '--no-start')).toMatchObject({ code: 0 })
@@ -71,7 +73,7 @@ describe('an agent that Planfold starts', { timeout: 120_000 }, () => {
   })
 
   test('works in a worktree of its own, and what it did is merged into the branch of the plan', async () => {
-    const world = await World.open('apart', [{ shell: "sed -i 's/a - b/a + b/' sum.js" }, { say: 'Fixed.' }])
+    const world = await World.open(agent, 'apart', [{ shell: "sed -i 's/a - b/a + b/' sum.js" }, { say: 'Fixed.' }])
     world.write('plan.yaml', plan('git: { worktree: task }\n'))
     const run = await world.run('run', 'plan.yaml')
     expect(run.code, run.out).toBe(0)
@@ -87,7 +89,7 @@ describe('an agent that Planfold starts', { timeout: 120_000 }, () => {
       },
     ]
     const draft = { action: 'create', goal: 'sum adds', tasks }
-    const world = await World.open('drafts', [
+    const world = await World.open(agent, 'drafts', [
       { read: 'sum.js' },
       { shell: 'echo escaped > drafted.txt; true' },
       { call: ['search_tool', { query: 'plan_write' }] },
@@ -125,7 +127,7 @@ describe('an agent that Planfold starts', { timeout: 120_000 }, () => {
   })
 
   test('is listed and tested by planfold agents', async () => {
-    const world = await World.open('listed', FIX)
+    const world = await World.open(agent, 'listed', FIX)
     const { data } = JSON.parse((await world.run('agents', '--json')).out) as Listed
     expect(data.agents.find(({ name }) => name === 'grok')).toMatchObject({
       ...{ status: 'installed', road: 'acp', version: '1.0.41', tested: '1.0.41' },

@@ -71,7 +71,8 @@ async function main(): Promise<number> {
 function runTests(): boolean {
   const vitest = join(import.meta.dirname, '../../node_modules/vitest/vitest.mjs')
   const config = join(import.meta.dirname, 'vitest.config.ts')
-  return spawnSync(process.execPath, [vitest, 'run', '--config', config], { stdio: 'inherit' }).status === 0
+  const env = { ...process.env, PLANFOLD_REAL_AGENTS: '1' }
+  return spawnSync(process.execPath, [vitest, 'run', '--config', config], { stdio: 'inherit', env }).status === 0
 }
 
 const HEAD = [

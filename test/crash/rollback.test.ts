@@ -66,7 +66,7 @@ tasks:
 const FILES = { 'src/a.txt': 'one\ntwo\n', 'src/gone.txt': 'gone\n', 'src/kept.txt': 'kept\n', 'other.txt': 'mine\n' }
 
 interface Case {
-  readonly order: { readonly type: 'rollback' | 'undo' }
+  readonly order: { readonly type: 'rollback' | 'undo'; readonly includeUnclaimed?: true }
   readonly tree: () => string
   readonly tasks: Readonly<Record<string, string>>
   /** Points that it has no reason to pass. */
@@ -79,7 +79,7 @@ let back: Ground
 const hashes = { before: '', after: '' }
 const CASES: readonly Case[] = [
   {
-    order: { type: 'rollback' },
+    order: { type: 'rollback', includeUnclaimed: true },
     tree: () => hashes.before,
     tasks: { shell: 'ready', edit: 'pending', push: 'pending' },
     never: [],

@@ -1,26 +1,23 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { test as anyTest, describe, expect, onTestFinished } from 'vitest'
 import { makeTestFolder } from '../../src/operations/agents/test-agent.ts'
-import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
 import { type AgentStep, agentScript } from '../../src/testing/agent-script.ts'
 import type { ScriptedRequest } from '../../src/testing/model-protocols.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { grokPath } from '../agents/installed.ts'
+import { type TestAgent, testAgents } from '../agents/installed.ts'
 import { MAIN } from './planfold.fixture.ts'
 
-// A real coding agent (Grok Build) with too small a budget: it is parked, a person gives more, and its conversation goes on.
+// A coding agent (a small one of our own; with PLANFOLD_REAL_AGENTS=1 also Grok Build) with too small a budget: it is parked, a person gives more, and its conversation goes on.
 
-const standing = await bubblewrap({ environment: process.env, outside: [] }).check()
-const grok = grokPath()
-const missing = !standing.ok ? standing.failure.message : grok === null ? 'grok is not installed' : null
-if (missing !== null) console.log(`skipped: ${missing}`)
+const AGENTS = await testAgents()
 
-const TOKENS = 32_000
-const PLAN = `planfold: 1
+/** Too few for all it does, and enough for one request: the instructions of a real agent alone are thousands of tokens long. */
+const TOKENS = { scripted: 1_500, grok: 32_000 } as const
+const planFor = ({ name }: TestAgent): string => `planfold: 1
 name: repair
-policy: { budget: { tokens: ${TOKENS} } }
+policy: { budget: { tokens: ${TOKENS[name]} } }
 tasks:
   - id: fix
     agent: { use: grok, model: openai-chat/scripted }
@@ -41,13 +38,13 @@ interface Usage {
 type Answer = (request: ScriptedRequest, index: number) => Promise<object>
 
 /** A repository with a failing test, a plan, and a model that counts four bytes of what is asked as a token, as real ones do. */
-async function setup(name: string, plan: string, steps: readonly AgentStep[], around: (answer: Answer) => Answer) {
-  const folder = join(import.meta.dirname, '../../.cache', `agent-budget-${name}-${process.pid}`)
+async function setup(agent: TestAgent, name: string, steps: readonly AgentStep[], around: (answer: Answer) => Answer) {
+  const folder = join(import.meta.dirname, '../../.cache', `agent-budget-${name}-${agent.name}-${process.pid}`)
   const root = join(folder, 'work')
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   mkdirSync(join(folder, 'home'), { recursive: true })
   makeTestFolder(root)
-  writeFileSync(join(root, 'plan.yaml'), plan)
+  writeFileSync(join(root, 'plan.yaml'), planFor(agent))
   const answer = around(agentScript({ root, scripts: { go: steps } }) as Answer)
   const model = await scriptedModel(async (request, index) => ({
     ...(await answer(request, index)),
@@ -59,7 +56,7 @@ async function setup(name: string, plan: string, steps: readonly AgentStep[], ar
   }))
   onTestFinished(() => model.close())
   const env = {
-    PATH: `${grok}:${process.env.PATH}`,
+    PATH: `${agent.path}:${process.env.PATH}`,
     HOME: join(folder, 'home'),
     LANG: 'C.UTF-8',
     PLANFOLD_AS: 'ana@example.com',
@@ -81,9 +78,9 @@ async function setup(name: string, plan: string, steps: readonly AgentStep[], ar
   return { root, model, planfold, isFixed }
 }
 
-test.skipIf(missing !== null)(
-  'half a budget parks the agent, more lets it finish, and it is never passed',
-  async () => {
+describe.each(AGENTS)('$name', agent => {
+  const test = anyTest.skipIf(agent.missing !== null)
+  test('half a budget parks the agent, more lets it finish, and it is never passed', async () => {
     let parkings = 0
     const steps = [
       { read: 'sum.js' },
@@ -92,13 +89,13 @@ test.skipIf(missing !== null)(
       { say: 'Fixed.' },
     ] as const
     // Taken up again, it goes on with the step after the last one that was answered.
-    const { model, planfold, isFixed } = await setup('parked', PLAN, steps, script => request => {
+    const { model, planfold, isFixed } = await setup(agent, 'parked', steps, script => request => {
       const brief = request.messages.findIndex(({ role, text }) => role === 'user' && text.includes('[script go]'))
       const messages = request.messages.filter(({ role }, at) => at <= brief || role !== 'user')
       return script({ ...request, messages }, 0)
     })
     let run = await planfold('run', 'plan.yaml')
-    let cap = TOKENS
+    let cap: number = TOKENS[agent.name]
     for (; run.code !== 0 && parkings < 6; run = await planfold('run', 'plan.yaml')) {
       parkings += 1
       expect(run.out).toContain('the budget is used up')
@@ -120,18 +117,15 @@ test.skipIf(missing !== null)(
     })
     // The conversation went on: what was said before the budget was used up is in the last request.
     expect(requests.at(-1)?.messages.some(({ role }) => role === 'tool')).toBe(true)
-  },
-)
+  })
 
-test.skipIf(missing !== null)(
-  'what was done when the budget is used up is judged: where the criteria hold, the task is completed',
-  async () => {
+  test('what was done when the budget is used up is judged: where the criteria hold, the task is completed', async () => {
     const steps = [
       { edit: ['sum.js', 'a - b', 'a + b'] },
       ...Array.from({ length: 12 }, () => ({ read: 'test.js' })),
       { say: 'Fixed.' },
     ] as const
-    const { model, planfold, isFixed } = await setup('judged', PLAN, steps, script => script)
+    const { model, planfold, isFixed } = await setup(agent, 'judged', steps, script => script)
     const run = await planfold('run', 'plan.yaml')
     expect(isFixed()).toBe(true)
     expect(run.code, run.out).toBe(0)
@@ -139,5 +133,5 @@ test.skipIf(missing !== null)(
     // Nobody needs to answer any more.
     expect((JSON.parse((await planfold('inbox', '--json')).out) as Inbox).data?.items).toEqual([])
     expect(model.requests.length).toBeLessThan(steps.length)
-  },
-)
+  })
+})

@@ -2,25 +2,21 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { allowLogin } from '../../src/cli/commands/agents/agent-login.ts'
 import { answerInbox, inbox } from '../../src/cli/commands/people/inbox.ts'
 import { log } from '../../src/cli/commands/plans/log.ts'
 import { run } from '../../src/cli/commands/plans/run.ts'
 import { newPlace } from '../../src/cli/place.fixture.ts'
 import { makeTestFolder } from '../../src/operations/agents/test-agent.ts'
-import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
 import { agentScript } from '../../src/testing/agent-script.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { grokPath } from '../agents/installed.ts'
+import { testAgents } from '../agents/installed.ts'
 
-// A real coding agent (Grok Build) that is lent a login. Its maker's servers are played by one on loopback: that which gives out logins,
-// and that which answers for a model. What is real: the agent, how it reads and renews its login, the sandbox, the way out, and Planfold.
+// A coding agent that is lent a login: a small one of our own and, with PLANFOLD_REAL_AGENTS=1, Grok Build. Its maker's servers are played
+// by one on loopback: that which gives out logins, and that which answers for a model. All else is real.
 
-const standing = await bubblewrap({ environment: process.env, outside: [] }).check()
-const grok = grokPath()
-const missing = !standing.ok ? standing.failure.message : grok === null ? 'grok is not installed' : null
-if (missing !== null) console.log(`skipped: ${missing}`)
+const AGENTS = await testAgents()
 
 const OLD = 'lent-access-token-that-is-over-0123456789'
 const RENEWED = 'lent-access-token-that-is-renewed-0123456789'
@@ -92,45 +88,47 @@ const loginOf = (port: number): string =>
     },
   })
 
-test.skipIf(missing !== null)(
-  'an agent with a lent login asks where a budget cannot be kept, works, renews its login, and keeps nothing of it',
-  { timeout: 120_000 },
-  async () => {
-    // Not below /tmp, nor in the home: no task may write where a login is.
-    const home = join(import.meta.dirname, '../../.cache', `agent-login-${process.pid}`)
-    onTestFinished(() => rmSync(home, { recursive: true, force: true }))
-    const login = join(home, '.grok/auth.json')
-    mkdirSync(join(home, '.grok'), { recursive: true })
-    const place = await newPlace()
-    onTestFinished(() => place.remove())
-    makeTestFolder(place.folder)
-    const { port, seen, model } = await makers(place.folder)
-    writeFileSync(login, loginOf(port), { mode: 0o600 })
-    await place.write('plan.yaml', planOf(port))
-    const environment = { HOME: home, PATH: `${grok}:${process.env.PATH}`, PLANFOLD_SANDBOX: 'preferred' }
-    const say = async (body: Parameters<typeof place.say>[0], json = false) =>
-      await place.say(body, { environment, json })
-    const start = () => say(context => run(context, 'plan.yaml', { start: true }))
-    expect(await say(context => allowLogin(context, 'grok', { login: true, yes: true }))).toMatchObject({ exit: 0 })
-    expect(await start()).toMatchObject({ exit: 4 })
-    expect(seen).toEqual([])
-    const { data } = JSON.parse((await say(context => inbox(context, {}), true)).stdout)
-    expect(JSON.stringify(data.items[0])).toContain('so it cannot keep the limit of 100,000 tokens')
-    const answered = await say(context => answerInbox(context, data.items[0].id, 'more=yes', {}))
-    expect(answered).toMatchObject({ exit: 0 })
-    const ended = await start()
-    const told = (await say(context => log(context, 'repair', undefined, { output: true }))).stdout
-    expect(ended.exit, `${ended.stdout}${ended.stderr}\n${told}\n${seen.join('\n')}`).toBe(0)
-    expect(await place.read('sum.js')).toContain('a + b')
-    // It spoke to its maker's servers, as who it is.
-    expect(model.requests.map(({ headers }) => headers.authorization)).toContain(`Bearer ${RENEWED}`)
-    expect(readFileSync(login, 'utf8')).toContain(RENEWED)
-    expect(statSync(login).mode & 0o777).toBe(0o600)
-    expect(told).toContain('the agent renewed your login ~/.grok/auth.json; it was copied back')
-    expect(told).toMatch(/reported by the agent, not counted: \d+ tokens in, \d+ out/)
-    const kept = readdirSync(join(place.folder, '.planfold'), { recursive: true, withFileTypes: true })
-      .filter(entry => entry.isFile())
-      .map(entry => join(entry.parentPath, entry.name))
-    expect(kept.filter(file => [OLD, RENEWED].some(value => readFileSync(file).includes(value)))).toEqual([])
-  },
-)
+describe.each(AGENTS)('$name', ({ path, missing }) => {
+  test.skipIf(missing !== null)(
+    'an agent with a lent login asks where a budget cannot be kept, works, renews its login, and keeps nothing of it',
+    { timeout: 120_000 },
+    async () => {
+      // Not below /tmp, nor in the home: no task may write where a login is.
+      const home = join(import.meta.dirname, '../../.cache', `agent-login-${process.pid}`)
+      onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+      const login = join(home, '.grok/auth.json')
+      mkdirSync(join(home, '.grok'), { recursive: true })
+      const place = await newPlace()
+      onTestFinished(() => place.remove())
+      makeTestFolder(place.folder)
+      const { port, seen, model } = await makers(place.folder)
+      writeFileSync(login, loginOf(port), { mode: 0o600 })
+      await place.write('plan.yaml', planOf(port))
+      const environment = { HOME: home, PATH: `${path}:${process.env.PATH}`, PLANFOLD_SANDBOX: 'preferred' }
+      const say = async (body: Parameters<typeof place.say>[0], json = false) =>
+        await place.say(body, { environment, json })
+      const start = () => say(context => run(context, 'plan.yaml', { start: true }))
+      expect(await say(context => allowLogin(context, 'grok', { login: true, yes: true }))).toMatchObject({ exit: 0 })
+      expect(await start()).toMatchObject({ exit: 4 })
+      expect(seen).toEqual([])
+      const { data } = JSON.parse((await say(context => inbox(context, {}), true)).stdout)
+      expect(JSON.stringify(data.items[0])).toContain('so it cannot keep the limit of 100,000 tokens')
+      const answered = await say(context => answerInbox(context, data.items[0].id, 'more=yes', {}))
+      expect(answered).toMatchObject({ exit: 0 })
+      const ended = await start()
+      const told = (await say(context => log(context, 'repair', undefined, { output: true }))).stdout
+      expect(ended.exit, `${ended.stdout}${ended.stderr}\n${told}\n${seen.join('\n')}`).toBe(0)
+      expect(await place.read('sum.js')).toContain('a + b')
+      // It spoke to its maker's servers, as who it is.
+      expect(model.requests.map(({ headers }) => headers.authorization)).toContain(`Bearer ${RENEWED}`)
+      expect(readFileSync(login, 'utf8')).toContain(RENEWED)
+      expect(statSync(login).mode & 0o777).toBe(0o600)
+      expect(told).toContain('the agent renewed your login ~/.grok/auth.json; it was copied back')
+      expect(told).toMatch(/reported by the agent, not counted: \d+ tokens in, \d+ out/)
+      const kept = readdirSync(join(place.folder, '.planfold'), { recursive: true, withFileTypes: true })
+        .filter(entry => entry.isFile())
+        .map(entry => join(entry.parentPath, entry.name))
+      expect(kept.filter(file => [OLD, RENEWED].some(value => readFileSync(file).includes(value)))).toEqual([])
+    },
+  )
+})

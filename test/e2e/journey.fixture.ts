@@ -133,6 +133,10 @@ function steady(text: string): string {
       // Which task took longest, and how often progress is told, is up to the machine.
       .replace(/^looking at the files of the workspace: .*\n/gm, '')
       .replace(/^ {2}longest .*\n/gm, '')
+      // So is whether there is a sandbox: `test/worlds.sh` takes journeys with and without one.
+      .replace(/^no sandbox here: .*\n((there is no sandbox|the sandbox does not hold here): .*\n)?/gm, '')
+      .replace(/ \(enforced by the sandbox\)/g, '')
+      .replace(/, runs (held in the sandbox|as you)\)/g, ', runs <held or as you>)')
       .replace(/changed +title/g, 'changed  title')
       .replace(/[ \t]+$/gm, '')
   )

@@ -15,7 +15,13 @@ afterEach(() => j.remove())
 async function killedOnce(file: string, sign: string): Promise<void> {
   const child = spawn('planfold', ['run', file], { cwd: j.folder, env: j.env, stdio: 'ignore', detached: true })
   const ended = new Promise(resolve => child.once('exit', resolve))
-  await vi.waitFor(() => expect(existsSync(join(j.folder, sign))).toBe(true), { timeout: 120_000, interval: 20 })
+  const early = ended.then(code => Promise.reject(new Error(`it ended with ${code} before there was ${sign}`)))
+  const there = vi.waitFor(() => expect(existsSync(join(j.folder, sign))).toBe(true), {
+    timeout: 120_000,
+    interval: 20,
+  })
+  await Promise.race([there, early])
+  early.catch(() => {})
   const children = (await j.run(`ps -o pid= --ppid ${child.pid} || true`, { quiet: true })).split(/\s+/).filter(Boolean)
   process.kill(child.pid!, 'SIGKILL')
   for (const pid of children) await j.run(`kill -9 ${pid} || true`, { quiet: true })

@@ -27,6 +27,8 @@ const standing = await bubblewrap({ environment: process.env, outside: [] }).che
 if (!standing.ok) console.log(`skipped: ${standing.failure.message}`)
 const isRoot = process.getuid?.() === 0
 const NOBODY = 65_534
+/** What a coding agent starts is not the person's own. */
+const BY_AGENT = { CLAUDECODE: '1' }
 const USERS = isRoot ? ([0, NOBODY] as const) : ([process.getuid?.() ?? 0] as const)
 
 // Not below a folder that is private inside: there a write would succeed, and be gone.
@@ -295,7 +297,7 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     expect(out).toContain('it had more than 60 processes and threads at once')
   })
 
-  test('that makes files beside those it declares fails, and they are moved away', async () => {
+  test('of somebody else that makes files beside those it declares fails, and they are moved away', async () => {
     const world = new World('beside')
     const text = one('beside', [
       'echo new > README.md',
@@ -303,16 +305,16 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
       'echo x > extra.txt',
       'mkdir .vscode',
     ])
-    const { code, out } = await world.plan(text.replace('src/**', 'README.md'))
+    const { code, out } = await world.plan(text.replace('src/**', 'README.md'), BY_AGENT)
     expect(code).toBe(1)
-    expect(out).toContain("it wrote outside its write scope: '.vscode', 'extra.txt'")
+    expect(out).toContain("'.vscode', 'extra.txt' appeared outside its write scope while it ran")
     expect(existsSync(join(world.root, 'extra.txt')) || existsSync(join(world.root, '.vscode'))).toBe(false)
     const moved = () => execFileSync('find', [join(world.root, '.planfold/outside-scope')]).toString()
     expect(moved()).toContain('extra.txt')
-    expect((await world.run(['prune'])).out).not.toContain('misplaced')
-    expect((await world.run(['prune', '--before', '1ms', '--dry-run'])).out).toContain('misplaced files of 1 attempt')
+    expect((await world.run(['prune'])).out).not.toContain('outside-scope')
+    expect((await world.run(['prune', '--before', '1ms'])).out).toContain('extra.txt')
     expect(moved()).toContain('extra.txt')
-    await world.run(['prune', '--before', '1ms'])
+    await world.run(['prune', '--before', '1ms', '--yes'])
     expect(moved()).not.toContain('extra.txt')
   })
 
@@ -324,9 +326,9 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     expect(all.code, all.out).toBe(0)
     expect(lstatSync(join(world.root, '.vscode')).isSymbolicLink()).toBe(true)
     const deep = one('deep', ['mkdir -p src/a/.vscode', 'echo x > README.md']).replace('src/**', 'README.md, src/**')
-    const { code, out } = await world.plan(deep)
+    const { code, out } = await world.plan(deep, BY_AGENT)
     expect(code).toBe(1)
-    expect(out).toContain("it wrote outside its write scope: 'src/a/.vscode'")
+    expect(out).toContain("'src/a/.vscode' appeared outside its write scope while it ran")
   })
 
   test('may write everything but instructions for agents, unless it names them, and then it is asked about', async () => {
@@ -337,7 +339,9 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
     expect(old.code, old.out).toBe(1)
     expect(old.out).toContain('Read-only file system')
     const fresh = `${wide('fresh', 'mkdir docs; echo be evil > docs/CLAUDE.md')}  - { id: other, needs: fresh, run: ls, write: ["**"] }\n`
-    expect((await world.plan(fresh)).out).toContain("it wrote outside its write scope: 'docs/CLAUDE.md'")
+    expect((await world.plan(fresh, BY_AGENT)).out).toContain(
+      "'docs/CLAUDE.md' appeared outside its write scope while it ran",
+    )
     const named = await world.plan(wide('named', 'echo be kinder > AGENTS.md').replace('"**"', '"**", AGENTS.md'))
     expect(named.out).toContain('named waits for approval before it starts')
     expect(readFileSync(join(world.root, 'AGENTS.md'), 'utf8')).toBe('be kind\n')

@@ -1,26 +1,17 @@
-// A folder with a failing test, a home and a scripted model, for a real coding agent (Grok Build) that the built program starts in a real
-// sandbox.
+// A folder with a failing test, a home and a scripted model, for a coding agent that the built program starts in a real sandbox: the
+// scripted one of `test/agents`, or Grok Build.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeTestFolder } from '../../src/operations/agents/test-agent.ts'
-import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
 import { type AgentStep, agentScript } from '../../src/testing/agent-script.ts'
 import { type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
-import { grokPath } from '../agents/installed.ts'
+import { type TestAgent, testAgents } from '../agents/installed.ts'
 import { planfoldIn } from './in-process.fixture.ts'
 import { MAIN } from './planfold.fixture.ts'
 
-const standing = await bubblewrap({ environment: process.env, outside: [] }).check()
-const grok = grokPath()
-
-/** Why no agent can be started here; null when one can. */
-export const missing: string | null = !standing.ok
-  ? standing.failure.message
-  : grok === null
-    ? 'grok is not installed: (cd test/agents/grok && npm install --no-save) && node test/agents/grok/unpack.mjs'
-    : null
+export const AGENTS = await testAgents()
 
 /** Where the folders of this process stand. */
 export const base = join(import.meta.dirname, '../../.cache', `started-agents-${process.pid}`)
@@ -41,15 +32,22 @@ export class World {
   readonly folder: string
   readonly root: string
   readonly #model: ScriptedModel
+  readonly #agent: TestAgent
 
-  private constructor(folder: string, model: ScriptedModel) {
+  private constructor(folder: string, model: ScriptedModel, agent: TestAgent) {
+    this.#agent = agent
     this.folder = folder
     this.root = join(folder, 'work')
     this.#model = model
   }
 
-  static async open(name: string, steps: readonly AgentStep[], onStep?: (step: number) => void | Promise<void>) {
-    const folder = join(base, name)
+  static async open(
+    agent: TestAgent,
+    name: string,
+    steps: readonly AgentStep[],
+    onStep?: (step: number) => void | Promise<void>,
+  ) {
+    const folder = join(base, agent.name, name)
     const root = join(folder, 'work')
     makeTestFolder(root)
     mkdirSync(join(folder, 'home'))
@@ -60,7 +58,7 @@ export class World {
     const script = agentScript({ root, scripts: { go: steps }, onStep: async (_, step) => await onStep?.(step) })
     const model = await scriptedModel(script)
     models.push(model)
-    return new World(folder, model)
+    return new World(folder, model, agent)
   }
 
   get model(): ScriptedModel {
@@ -69,7 +67,7 @@ export class World {
 
   env(): NodeJS.ProcessEnv {
     return {
-      PATH: `${grok}:${process.env.PATH}`,
+      PATH: `${this.#agent.path}:${process.env.PATH}`,
       HOME: join(this.folder, 'home'),
       TZ: 'UTC',
       LANG: 'C.UTF-8',

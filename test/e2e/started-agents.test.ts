@@ -1,13 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { base, closeWorlds, FIX, type Inbox, missing, plan, World } from './started-agents.fixture.ts'
+import { afterAll, test as anyTest, beforeAll, describe, expect } from 'vitest'
+import { AGENTS, base, closeWorlds, FIX, type Inbox, plan, World } from './started-agents.fixture.ts'
 
-// A real coding agent (Grok Build), started by the built program in a real sandbox, against a model that follows a script. More of it, and
-// all other agents: `npm run agents`.
-
-if (missing !== null) console.log(`skipped: ${missing}`)
+// A coding agent, started by the built program in a real sandbox, against a model that follows a script: a small one of our own and, with
+// PLANFOLD_REAL_AGENTS=1, Grok Build. More of it, and all other agents: `npm run agents`.
 
 let listener: Server
 let reached = 0
@@ -51,9 +49,10 @@ fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
   })
 `
 
-describe.skipIf(missing !== null)('an agent that Planfold starts', () => {
+describe.each(AGENTS)('an agent that Planfold starts: $name', agent => {
+  const test = anyTest.skipIf(agent.missing !== null)
   test('repairs the test, is told what it needs, is counted, and can be undone', async () => {
-    const world = await World.open('repairs', FIX)
+    const world = await World.open(agent, 'repairs', FIX)
     world.write('plan.yaml', plan())
     const run = await world.run('run', 'plan.yaml')
     expect(run.code, run.out).toBe(0)
@@ -102,10 +101,10 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', () => {
   })
 
   test('cannot write outside its scope, reach another host, or read what is not shown to it', async () => {
-    const world = await World.open('attacks', [
+    const world = await World.open(agent, 'attacks', [
       { shell: `echo escaped > ../outside.txt; echo escaped > test.js; echo escaped > .git/hooks/pre-commit; true` },
       {
-        shell: `cat ${join(base, 'attacks/home/secret.txt')}; ls ${join(base, 'attacks/home')}; cat ~/.ssh/id_rsa; env; true`,
+        shell: `cat ${join(base, agent.name, 'attacks/home/secret.txt')}; ls ${join(base, agent.name, 'attacks/home')}; cat ~/.ssh/id_rsa; env; true`,
       },
       { shell: `node -e "require('net').connect(${port},'127.0.0.1').on('error',e=>console.log(e.code))"; true` },
       ...FIX,
@@ -124,7 +123,7 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', () => {
   })
 
   test('asks a person before it writes outside its scope, also through a link; a no is obeyed and on record', async () => {
-    const world = await World.open('asks', [{ write: ['linked.js', 'escaped\n'] }, ...FIX])
+    const world = await World.open(agent, 'asks', [{ write: ['linked.js', 'escaped\n'] }, ...FIX])
     symlinkSync(join(world.folder, 'outside.txt'), join(world.root, 'linked.js'))
     world.write('plan.yaml', plan().replace('write: [sum.js]', 'write: [sum.js, linked.js]'))
     const { ended, says } = world.start('run', 'plan.yaml')
@@ -150,7 +149,7 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', () => {
     const isDead = new Promise<void>(resolve => {
       dead = resolve
     })
-    const world = await World.open('killed', FIX, async step => {
+    const world = await World.open(agent, 'killed', FIX, async step => {
       if (step !== 2 || !isFirst) return
       isFirst = false
       killed?.()
@@ -173,7 +172,7 @@ describe.skipIf(missing !== null)('an agent that Planfold starts', () => {
   })
 
   test('may be any command, which gets the brief, a model and no key', async () => {
-    const world = await World.open('command', [{ say: 'a + b' }])
+    const world = await World.open(agent, 'command', [{ say: 'a + b' }])
     const program = join(world.folder, 'bin/my-agent')
     mkdirSync(join(world.folder, 'bin'))
     writeFileSync(program, COMMAND_AGENT, { mode: 0o755 })

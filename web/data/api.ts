@@ -308,8 +308,11 @@ export const taskPage = (
 // ── going back ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 export const listCheckpoints = (plan: string) => engine.ask({ type: 'checkpoints', plan })
-export const previewRollback = (plan: string, to: string) => engine.ask({ type: 'rollbackPreview', plan, to })
-export const previewUndo = (plan: string) => engine.ask({ type: 'rollbackPreview', plan, undo: true })
+type Including = { readonly includeUnclaimed?: true }
+export const previewRollback = (plan: string, to: string, including: Including) =>
+  engine.ask({ type: 'rollbackPreview', plan, to, ...including })
+export const previewUndo = (plan: string, including: Including = {}) =>
+  engine.ask({ type: 'rollbackPreview', plan, undo: true, ...including })
 export const diffCheckpoints = (plan: string, from: string) => engine.ask({ type: 'checkpointDiff', plan, from })
 
 /** A refusal is a problem, as over HTTP. */

@@ -163,17 +163,21 @@ function BackDialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [every, setEvery] = useState<'keep' | 'take' | 'merge' | null>(null)
+  const [isIncluded, setIncluded] = useState(false)
   const [busy, setBusy] = useState(false)
   useEffect(() => dialog.current?.showModal(), [])
   const isUndo = 'undo' in back
+  const include = isIncluded ? ({ includeUnclaimed: true } as const) : {}
   const { data, error } = useQuery({
-    queryKey: ['rollback', plan, isUndo ? 'undo' : back.to, version],
-    queryFn: () => (isUndo ? previewUndo(plan) : previewRollback(plan, back.to)),
+    queryKey: ['rollback', plan, isUndo ? 'undo' : back.to, version, isIncluded],
+    queryFn: () => (isUndo ? previewUndo(plan, include) : previewRollback(plan, back.to, include)),
+    placeholderData: before => before,
   })
   const conflicts = data?.ok === true ? data.files.filter(file => file.conflict !== undefined) : []
+  const unclaimed = data?.ok === true ? data.files.filter(file => file.unclaimed !== undefined) : []
   const go = async (): Promise<void> => {
     setBusy(true)
-    const how = every === null ? {} : { every }
+    const how = { ...(every === null ? {} : { every }), ...include }
     const isDone = await attempt(
       () => order(plan, (isUndo ? { type: 'undo', ...how } : { type: 'rollback', to: back.to, ...how }) as never),
       isUndo ? 'Rollback undone' : 'Rollback started',
@@ -237,6 +241,12 @@ function BackDialog({
                   </ul>
                 </div>
               </div>
+            )}
+            {unclaimed.length > 0 && (
+              <label className={isIncluded ? 'option on' : 'option'}>
+                <input type="checkbox" checked={isIncluded} onChange={() => setIncluded(!isIncluded)} />
+                Also revert {count(unclaimed.length, 'file')} that may be yours; the current versions are backed up
+              </label>
             )}
             {conflicts.length > 0 && (
               <fieldset className="options">

@@ -477,6 +477,11 @@ function Attempts({
             </span>
             <EntryLink plan={name} entry={one.entry} />
             {(one.failure !== null || one.lost !== null) && <p className="dim">{one.failure?.message ?? one.lost}</p>}
+            {one.beside.map(line => (
+              <p key={line} className="dim">
+                {line}
+              </p>
+            ))}
             {one.network.map(asked => (
               <p key={decisionWords(asked)} className="dim">
                 {decisionWords(asked)}

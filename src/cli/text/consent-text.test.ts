@@ -56,7 +56,7 @@ const TASK: ShownTask = {
 describe('what somebody agrees to', () => {
   it('shows each word of a command on its own line, and what the author says below, behind a bar', async () => {
     expect(await tell(TASK)).toEqual([
-      'ship (run 2, effect unsafe, deploys)',
+      'ship (run 2, effect unsafe, runs as you, deploys)',
       '  runs these 4 words, without a shell:',
       '    [0] "sh"',
       '    [1] "x.sh"',
@@ -145,10 +145,10 @@ describe('what somebody agrees to', () => {
   it('says whether a sandbox proves that a command keeps to the workspace, or its author is trusted', async () => {
     const task = { ...TASK, impact: null, effect: 'workspace', write: ['out/**'], network: [] } as const
     const trusted = await tell(task)
-    expect(trusted).toContain('ship (run 2, effect workspace, trusted: no sandbox)')
+    expect(trusted).toContain('ship (run 2, effect workspace, runs as you)')
     expect(trusted).toContain('  writes    out/**')
     const proved = await tell({ ...task, sandbox: true })
-    expect(proved).toContain('ship (run 2, effect workspace, proved by the sandbox)')
+    expect(proved).toContain('ship (run 2, effect workspace, runs held in the sandbox)')
     expect(proved).toContain('  writes    out/** (enforced by the sandbox)')
     expect(proved).toContain('  network   none (enforced by the sandbox)')
     expect(await tell({ ...task, sandbox: true, write: null })).toContain(
@@ -200,7 +200,7 @@ describe('what somebody agrees to', () => {
       const held = await tell(gate, false, { begins: names('note'), waits, more: 0 })
       expect(held.slice(0, 3)).toEqual([
         'if you approve, you agree to this task; it does not start yet:',
-        '  ship (run 2, effect unsafe, deploys)',
+        '  ship (run 2, effect unsafe, runs as you, deploys)',
         '    also waits for other-gate, build',
       ])
       expect(held).toContain('it starts: note')

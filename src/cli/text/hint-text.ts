@@ -153,12 +153,20 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
 /** As it is typed; where the value is left to whoever answers, nothing is quoted. */
 const fieldWord = (field: string): string => (field.endsWith('=…') ? field : shellWord(field))
 
-function rollbackWords({ paths, tasks, filesOnly, keepGit, conflicts }: Omit<StepOf<'undo'>, 'next' | 'plan'>): Words {
+function rollbackWords({
+  paths,
+  tasks,
+  filesOnly,
+  keepGit,
+  includeUnclaimed,
+  conflicts,
+}: Omit<StepOf<'undo'>, 'next' | 'plan'>): Words {
   return [
     ...listed('files', paths?.map(shellWord)),
     ...listed('tasks', tasks),
     ...flag('files-only', filesOnly),
     ...flag('keep-git', keepGit),
+    ...flag('include-unclaimed', includeUnclaimed),
     ...(conflicts === undefined ? [] : [`--${conflicts} all`]),
   ]
 }

@@ -137,9 +137,11 @@ function fileLines({ paint }: Context, asked: Asked): readonly string[] {
     ({ will, why, conflict }) => will === 'leave' && why === undefined && conflict === undefined,
   )
   const told = files.filter(file => !right.includes(file))
+  const unclaimed = told.filter(file => file.unclaimed !== undefined)
   const counts = [
     ...(told.length === 0 ? [] : [numberOf(told.length, 'path')]),
     ...(open.size === 0 ? [] : [`${shareOf(open.size, told.length)}changed since, not by the plan`]),
+    ...(unclaimed.length === 0 ? [] : [`${shareOf(unclaimed.length, told.length)}perhaps yours`]),
     ...(right.length === 0 ? [] : [`${right.length} already up to date`]),
   ]
   // What somebody has to choose about is told whole; of the rest, the first.
@@ -175,10 +177,12 @@ const TINTS = (paint: Context['paint']): { readonly [word: string]: (text: strin
 
 /** What will happen to a file, in a word, and a note beside it. */
 function wordsFor(
-  { path, will, conflict, why }: FilePreview,
+  { path, will, conflict, why, unclaimed }: FilePreview,
   { choiceOf, isKept, isRunning }: Asked,
 ): readonly [string, string | null] {
   const choice = choiceOf(path)
+  if (unclaimed !== undefined && will === 'leave')
+    return [will, `${why}; --include-unclaimed would ${DOES[unclaimed]} it`]
   const word = will === 'chmod' ? 'mode' : will
   if (conflict === undefined)
     return isKept(path) && will !== 'leave' ? ['keep', 'as the plan left it'] : [word, why ?? null]
@@ -189,6 +193,8 @@ function wordsFor(
   if (choice === 'merge') return ['merge', `${since}; your version is backed up`]
   return [word, `${since}; ${conflict === 'gone' ? 'it is restored' : 'your version is backed up'}`]
 }
+
+const DOES = { restore: 'restore', create: 'bring back', delete: 'delete', chmod: 'reset the mode of' } as const
 
 const CONFLICTS: Readonly<Record<NonNullable<FilePreview['conflict']>, string>> = {
   'edited since': 'edited since',

@@ -72,6 +72,8 @@ export interface Told {
   readonly status: PlanStatus
   /** The command that was given, to be given again. */
   readonly again?: string
+  /** Paths that stay because they may be a person's own, as the preview said. */
+  readonly unclaimed?: ReadonlySet<string>
 }
 
 const FILES_MAX = 50
@@ -86,7 +88,7 @@ export async function changedBy(engine: Engine, { changes }: RollbackEnd): Promi
 export type Say = (words: string) => string
 
 export function resultLines(
-  { name, what, ended, also = [], files = [], failed = [], status, again }: Told,
+  { name, what, ended, also = [], files = [], failed = [], status, again, unclaimed = new Set() }: Told,
   paint: Paint,
   say: Say = words => `planfold ${words}`,
 ): readonly string[] {
@@ -117,7 +119,19 @@ export function resultLines(
       ),
       ...(before?.type === 'file' ? storedLines(path, before.sha256) : []),
     ]),
-    ...left.map(({ path, reason }) => line('kept', `${shownPath(path)}: ${escapeForTerminal(reason)}`, paint.yellow)),
+    ...left
+      .filter(({ path }) => !unclaimed.has(path))
+      .map(({ path, reason }) => line('kept', `${shownPath(path)}: ${escapeForTerminal(reason)}`, paint.yellow)),
+    ...(unclaimed.size === 0
+      ? []
+      : [
+          line(
+            'kept',
+            `${unclaimedNames(unclaimed)}, perhaps yours. To revert ${unclaimed.size === 1 ? 'it' : 'them'} as well:`,
+            paint.yellow,
+          ),
+          line('', `${again ?? say(`rollback ${name}`)} --include-unclaimed`),
+        ]),
     ...git.map(operation => line('git', escapeForTerminal(gitWords(operation)))),
     ...kept.flatMap(({ path, sha256 }) => storedLines(path, sha256)),
   ]
@@ -150,7 +164,7 @@ export function resultLines(
       `  no file was changed${failure.hint === undefined ? '' : `; ${escapeForTerminal(hintText(failure.hint))}`}`,
     ]
   }
-  const apart = left.length === 0 ? '' : `, except ${numberOf(left.length, 'path')}`
+  const apart = left.length === 0 ? '' : `, except ${numberOf(Math.max(left.length, unclaimed.size), 'path')}`
   const sign = left.length + failed.length === 0 ? paint.green('✔') : paint.yellow('!')
   return [
     `${sign} ${paint.bold(name)}: ${escapeForTerminal(what)}${apart}; ${ended.paths === 0 ? 'no files changed' : `${numberOf(ended.paths, 'path')} changed`}`,
@@ -159,6 +173,13 @@ export function resultLines(
     `  ${isUndo ? 'Redo' : 'Undo'}: ${paint.bold(say(`undo ${name}`))}`,
     ...(status === 'paused' ? [`  Next: ${paint.bold(say(`resume ${name}`))}`] : []),
   ]
+}
+
+const UNCLAIMED_MAX = 5
+
+function unclaimedNames(paths: ReadonlySet<string>): string {
+  const named = [...paths].slice(0, UNCLAIMED_MAX).map(shownPath).join(', ')
+  return paths.size > UNCLAIMED_MAX ? `${named} and ${paths.size - UNCLAIMED_MAX} more` : named
 }
 
 function gitWords(operation: GitOperation): string {

@@ -3,24 +3,9 @@
 
 import type { TaskName } from '../id.ts'
 import { same } from '../json.ts'
-import type { PlanDefinition, TaskDefinition } from '../plan.ts'
+import type { Author, Authors, PlanDefinition, TaskDefinition, Writer } from '../plan.ts'
 import { DONE_TASK } from './graph-rules.ts'
 import { fieldsWhere } from './task-fields.ts'
-
-/** `draft`: a planner without a model drafted it for the person, who has not approved it yet. `others`: an agent, a token, a model, an import. */
-export type Author = 'person' | 'draft' | 'others'
-
-/**
- * What an event that defines tasks says of their author. `person`: all of the definition is theirs, as in a plan file. `changes`: they wrote
- * what differs from before. `draft`: a planner did. Absent: others did.
- */
-export type Writer = 'person' | 'changes' | 'draft'
-
-/** The author of most tasks, and of those that have another. */
-export interface Authors {
-  readonly most: Author
-  readonly tasks: { readonly [task: string]: Author }
-}
 
 export const NO_AUTHORS: Authors = { most: 'others', tasks: {} }
 

@@ -5,13 +5,10 @@
 // Checks, probes and undo steps run as their task does. The checks of a task that an agent or a claimant works on judge what they did, so they
 // are held, and so are the final checks of a plan with such a task.
 
-import type { PlanDefinition, SandboxMode, TaskDefinition } from '../plan.ts'
-import { authorOf, authorsOfNew, notifyAuthor, type Writer } from '../plan-rules/authors.ts'
+import type { PlanDefinition, RunMode, SandboxMode, TaskDefinition, Writer } from '../plan.ts'
+import { authorOf, authorsOfNew, notifyAuthor } from '../plan-rules/authors.ts'
 import type { PlanState } from '../state/state.ts'
 import { commandsOf, layeredSandbox } from './policy-in-state.ts'
-
-/** What an attempt records of how it ran. */
-export type RunMode = 'held' | 'as you' | 'agent'
 
 export interface Confinement {
   readonly mode: RunMode
@@ -53,8 +50,7 @@ export const plannedRunOf = (
   definition: PlanDefinition,
   task: TaskDefinition,
   writer: Writer | undefined,
-): RunMode | null =>
-  plannedRun({ definition, sandbox: 'by-task', layers: [], authors: authorsOfNew(writer) }, task)
+): RunMode | null => plannedRun({ definition, sandbox: 'by-task', layers: [], authors: authorsOfNew(writer) }, task)
 
 /** Of the commands of `notify`. */
 export function notifyConfinement(state: Confining): Confinement {

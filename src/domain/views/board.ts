@@ -13,11 +13,12 @@ import type {
   FailureMode,
   OutputSource,
   PlanDefinition,
+  RunMode,
   TaskDefinition,
 } from '../plan.ts'
 import { CONFIDENTIAL, isConfidential } from '../plan-rules/confidential.ts'
 import { effectOf, scopeOf } from '../plan-rules/effect.ts'
-import { plannedRun, type RunMode } from '../policy/run-mode.ts'
+import { plannedRun } from '../policy/run-mode.ts'
 import { blockingBreaker, isTriedIn } from '../recovery/breaker.ts'
 import { nextRule, wordsOf } from '../recovery/choose-recovery.ts'
 import type { Failure, Verdict } from '../result.ts'

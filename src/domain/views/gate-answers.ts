@@ -14,7 +14,10 @@ export interface InboxAnswer {
 }
 
 /** What a rollback was bound to. */
-export type RollbackBounds = Pick<EventOf<'rollback.started'>, 'paths' | 'tasks' | 'filesOnly' | 'keepGit'>
+export type RollbackBounds = Pick<
+  EventOf<'rollback.started'>,
+  'paths' | 'tasks' | 'filesOnly' | 'keepGit' | 'includeUnclaimed'
+>
 
 interface AskedTask {
   readonly plan: string
@@ -146,7 +149,7 @@ export function rollbackAnswers(
   plan: string,
   kind: 'rollback' | 'undo' | 'adopt',
   to: number,
-  { paths = [], tasks = [], filesOnly, keepGit }: RollbackBounds,
+  { paths = [], tasks = [], filesOnly, keepGit, includeUnclaimed }: RollbackBounds,
 ): readonly InboxAnswer[] {
   const bounds = {
     plan,
@@ -154,6 +157,7 @@ export function rollbackAnswers(
     ...(tasks.length === 0 ? {} : { tasks }),
     ...(filesOnly === true && paths.length === 0 ? { filesOnly } : {}),
     ...(keepGit === true ? { keepGit } : {}),
+    ...(includeUnclaimed === true ? { includeUnclaimed } : {}),
   }
   const step = (conflicts?: StepOf<'undo'>['conflicts']): Step => {
     const all = conflicts === undefined ? bounds : { ...bounds, conflicts }

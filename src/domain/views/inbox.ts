@@ -2,7 +2,7 @@
 
 import type { EventOf, GateAsks, Proposal, Question, Vote } from '../event.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from '../id.ts'
-import type { Verdict } from '../result.ts'
+import { besideSentences, type Result, type Verdict } from '../result.ts'
 import { type SemanticDiff, semanticDiff } from '../revisions/semantic-diff.ts'
 import { escalationOf } from '../state/alarms.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
@@ -260,12 +260,13 @@ export function rollbackItem(state: PlanState, { version, at, started, stopped }
   }
 }
 
-function boundsOf({ paths, tasks, filesOnly, keepGit }: RollbackBounds): RollbackBounds {
+function boundsOf({ paths, tasks, filesOnly, keepGit, includeUnclaimed }: RollbackBounds): RollbackBounds {
   return {
     paths,
     tasks,
     filesOnly,
     keepGit,
+    ...(includeUnclaimed === true ? { includeUnclaimed } : {}),
   }
 }
 
@@ -283,8 +284,17 @@ function leftBy({ definition, status, result }: TaskState): Left {
     changes: result?.wrote?.changes ?? null,
     paths: result?.wrote?.paths ?? null,
     outputs: Object.keys(result?.outputs ?? {}),
-    message: result?.status === 'failed' ? result.failure.message : null,
+    message: messageOf(definition.id, result),
   }
+}
+
+/** Why it failed, and what changed beside its scope, which whoever approves its work did not expect. */
+function messageOf(task: TaskName, result: Result | null): string | null {
+  const told = [
+    ...(result?.status === 'failed' ? [result.failure.message] : []),
+    ...(result?.beside === undefined ? [] : besideSentences(task, result.beside)),
+  ]
+  return told.length === 0 ? null : told.join('; ')
 }
 
 // Approvals that opened within one window of time are one review: looked at together, decided together, told of once. Without a

@@ -16,12 +16,12 @@ it('ends without a colon where no reason was given', () => {
 
 it('tells what a task changed outside its scope, and whose edits it wrote over', () => {
   const verdicts = [
-    { criterion: 'changes only src/**', holds: false, evidence: 'also changed other.txt', stage: 'effects' },
+    { criterion: 'changes only src/**', holds: false, evidence: 'other.txt changed while it ran', stage: 'effects' },
   ] as const
   const overwrote = { paths: ['src/a'] }
   const result = { status: 'succeeded', verdicts, wrote: { changes: numberedSha(1), paths: 2, overwrote } } as const
   expect(sentence({ type: 'attempt.succeeded', task: name('go'), visit: 2, attempt: 1, result })).toBe(
-    'go completed; outside its write scope it also changed other.txt; it overwrote edits of src/a, which are backed up',
+    'go completed; outside its write scope other.txt changed while it ran; it overwrote edits of src/a, which are backed up',
   )
 })
 

@@ -8,7 +8,7 @@ import { decisionWords, type NetworkDecided } from '../network-decision.ts'
 import { numberOf, reasonBesides } from '../phrases.ts'
 import type { PolicyLayer } from '../policy/policy-layer.ts'
 import { isPlainBlock } from '../recovery/choose-recovery.ts'
-import type { LostOutput } from '../result.ts'
+import { besideSentences, type LostOutput } from '../result.ts'
 import { countedVisits } from '../state/state.ts'
 import { allTasks } from '../state/task-index.ts'
 import { spendOf, spendWords } from './pages/agent-lines.ts'
@@ -195,9 +195,9 @@ export function sentence(event: Event, words?: PlanWording): string {
       if (event.begun === false) return `${event.task} cannot start${again(event)}`
       return `${event.task} started${again(event)}${event.claim === undefined ? '' : `, claimed by ${event.claim.by}`}${unseen(event)}`
     case 'attempt.succeeded':
-      return `${event.task} completed${seconds(event.result.durationMs)}${spentIn(event)}${strayed(event)}${overwritten(event, words)}`
+      return `${event.task} completed${seconds(event.result.durationMs)}${spentIn(event)}${strayed(event)}${besides(event)}${overwritten(event, words)}`
     case 'attempt.failed':
-      return `${event.task} failed${again(event)}: ${event.result.failure.message}${spentIn(event)}${overwritten(event, words)}`
+      return `${event.task} failed${again(event)}: ${event.result.failure.message}${spentIn(event)}${besides(event)}${overwritten(event, words)}`
     case 'attempt.lost':
       return `${event.task} interrupted${again(event)}: ${event.reason}`
     case 'network.decided':
@@ -266,7 +266,7 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'rollback.finished':
       return [
         `${event.adopted === undefined ? 'rollback finished' : `adopted the work of ${event.adopted}`}: ${numberOf(event.paths, 'path')} changed`,
-        ...(event.left ?? []).map(({ path, reason }) => `${path} not changed: ${reason}`),
+        ...leftWords(event.left ?? []),
         ...(event.kept ?? []).map(({ path, sha256 }) => `the edited version of ${path} is backed up as ${sha256}`),
       ].join('; ')
     case 'rollback.stopped':
@@ -317,10 +317,26 @@ function annotatedLine({ task, set, by }: EventOf<'task.annotated'>): string {
   ].join('; ')
 }
 
-/** It changed what it does not declare, as far as somebody looked. */
+const LEFT_MAX = 5
+
+function leftWords(left: NonNullable<EventOf<'rollback.finished'>['left']>): readonly string[] {
+  const shown = left.slice(0, LEFT_MAX).map(({ path, reason }) => `${path} not changed: ${reason}`)
+  return left.length > LEFT_MAX ? [...shown, `${left.length - LEFT_MAX} more not changed`] : shown
+}
+
+/** What it does not declare changed while it ran, as far as somebody looked. */
 function strayed({ result }: EventOf<'attempt.succeeded'>): string {
   const stray = result.verdicts?.find(({ stage, holds }) => stage === 'effects' && holds === false)
-  return stray?.evidence === undefined ? '' : `; outside its write scope it ${stray.evidence}`
+  return stray?.evidence === undefined ? '' : `; outside its write scope ${stray.evidence}`
+}
+
+/** What appeared or changed beside its scope, nobody knows by whom. */
+function besides({ task, result: { beside } }: EventOf<'attempt.succeeded' | 'attempt.failed'>): string {
+  return beside === undefined
+    ? ''
+    : besideSentences(task, beside)
+        .map(line => `; ${line}`)
+        .join('')
 }
 
 /** What models used for it; nothing when none was asked. */

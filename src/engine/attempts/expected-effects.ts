@@ -1,8 +1,8 @@
 // What a task was expected to change, held against what it did change. Where it says `effects`, anything else is a failure;
 // where it only says `write` and all files were looked at, anything else is told and nothing more.
 //
-// Somebody else may have worked at the same time. What lies in their declared scope is theirs; when one of them declares
-// nothing, nobody can say whose it was, and a person is asked.
+// Somebody else may have worked at the same time. What lies in their declared scope is theirs. When one of them declares nothing, nobody can
+// say whose it was: a person is asked where it says `effects`, and nothing is told where it does not.
 
 import type { Millis } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
@@ -44,19 +44,23 @@ export async function heldToEffects(
   const isOwn = (change: Change) => inScope(declared, change.path) || leadsTo(declared, change)
   const own = changes.filter(isOwn).length
   const others = own === changes.length || wrote.snapshot === undefined ? [] : besides(state, task)
-  const strays = changes
-    .filter(change => !isOwn(change))
-    .map(({ path }) => path)
-    .filter(path => !others.some(other => inScope(declaredBy(state, other) ?? [], path)))
+  const isOthers = (change: Change) =>
+    others.some(other => {
+      const theirs = declaredBy(state, other) ?? []
+      return inScope(theirs, change.path) || leadsTo(theirs, change)
+    })
+  const strays = changes.filter(change => !isOwn(change) && !isOthers(change)).map(({ path }) => path)
   if (strays.length === 0)
     return effects === undefined ? result : withVerdict(result, { criterion, holds: true, evidence: paths(own) })
-  const evidence = `also changed ${told(strays)}`
+  const evidence = `${told(strays)} changed while it ran`
   const unknown = others.filter(other => declaredBy(state, other) === null).map(other => other.definition.id)
+  // It was not asked to promise anything, and a task beside it may have done it: nothing is said of it.
+  if (effects === undefined && unknown.length > 0) return result
   if (effects !== undefined && unknown.length > 0)
     return withVerdict(result, {
       criterion,
       holds: null,
-      evidence: `${evidence}; or ${told(unknown)} did at the same time`,
+      evidence: `${evidence}; ${told(unknown)} may have done it`,
     })
   const judged = withVerdict(result, { criterion, holds: false, evidence })
   return effects === undefined ? judged : broken(judged, strays)

@@ -59,7 +59,12 @@ describe.each<[string, Partial<TaskDefinition>]>([
 
   test('is undone alone, when nobody has noticed before', async () => {
     await lapsed(task)
-    const preview = await place.engine.ask({ type: 'rollbackPreview', plan: 'plan', tasks: [name('t')] })
+    const preview = await place.engine.ask({
+      type: 'rollbackPreview',
+      includeUnclaimed: true,
+      plan: 'plan',
+      tasks: [name('t')],
+    })
     expect(preview).toMatchObject({ ok: true, files: [{ path: 'a.txt', will: 'restore' }] })
     expect(JSON.stringify(preview)).not.toContain('edited since')
     expect(await place.submit({ type: 'rollback', tasks: [name('t')] })).toMatchObject({ ok: true })

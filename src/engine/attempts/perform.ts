@@ -21,7 +21,7 @@ import type { Answer } from '../../safety/safety-refusal.ts'
 import type { LogChunk } from '../../stores/store.ts'
 import { attemptBudget } from '../budget/attempt-budget.ts'
 import { timeLimit } from '../budget/time-limit.ts'
-import { moveBeyond } from '../files/beyond-scope.ts'
+import { type BeyondScope, judgeBeyond } from '../files/beyond-scope.ts'
 import { withOverwritten } from '../files/overwritten-edits.ts'
 import { consentObjection } from '../gates/consent.ts'
 import { lazy } from '../lazy-imports.ts'
@@ -121,7 +121,7 @@ function endedBadly(
   if (excess !== undefined) return excess
   if (exit !== null && !timedOut && (exit === 0 || judged === 'by expect')) return null
   const { hint, ...kind } = classify(exited, now)
-  return { ...kind, message: messageOf(exited, timeoutMs), hint }
+  return { ...kind, message: messageOf(exited, timeoutMs), hint: exited.sandboxHint ?? hint }
 }
 
 function messageOf({ exit, signal, timedOut, stderr, stdout }: Exited, timeoutMs: number): string {
@@ -326,9 +326,12 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
             : await (await lazy.secretFiles()).withoutSecretFiles(rooms, tools, () =>
                 runner.attempt(attempt, tools, options.stop),
               )
+  const beyond = 'beyond' in outcome && outcome.beyond !== undefined ? outcome.beyond : null
+  const strayed = beyond === null ? null : await judgeBeyond(rooms, state, attempt, beyond)
+  for (const line of strayed?.said ?? []) tools.log('engine', Buffer.from(`${line}\n`))
   // As a rule it is known at once.
-  const told = classifyEnd(rooms, state, attempt, tools, options, outcome)
-  const ended = withGit(told instanceof Promise ? await told : told, outcome)
+  const told = classifyEnd(rooms, state, attempt, tools, options, outcome, strayed)
+  const ended = withBeside(withGit(told instanceof Promise ? await told : told, outcome), strayed)
   const classified = 'model' in outcome ? await withModel(rooms, options, ended, outcome.model) : ended
   const said = outcome.type === 'exited' ? outcome : {}
   const result =
@@ -344,6 +347,10 @@ function withGit(result: Result | Interrupted, outcome: Outcome): Result | Inter
   const git = 'git' in outcome ? outcome.git : undefined
   return git === undefined || result.status === 'interrupted' ? result : { ...result, git }
 }
+
+/** What appeared or changed beside its scope is recorded, however it ended. */
+const withBeside = (result: Result | Interrupted, strayed: BeyondScope | null): Result | Interrupted =>
+  strayed?.is !== 'told' || result.status === 'interrupted' ? result : { ...result, beside: strayed.beside }
 
 /** What a model was asked and answered goes into the content store; the result names it, with what it used. */
 async function withModel(
@@ -409,16 +416,18 @@ function classifyEnd(
   tools: RunnerTools,
   options: PerformOptions,
   outcome: Outcome,
+  strayed: BeyondScope | null,
 ): Result | Interrupted | Promise<Result | Interrupted> {
   if (outcome.type === 'parked')
-    return endParked(attempt.definition, outcome, done => classifyEnd(rooms, state, attempt, tools, options, done))
+    return endParked(attempt.definition, outcome, done =>
+      classifyEnd(rooms, state, attempt, tools, options, done, strayed),
+    )
   if (outcome.type === 'interrupted') {
     const { reason = 'stopped', begun } = outcome
     return { status: 'interrupted', reason, begun }
   }
   if (outcome.type === 'failed') {
     const shortage = shortageIn(outcome.failure) ?? (outcome.begun === false ? unusableFolder(rooms) : null)
-    if (outcome.beyond !== undefined) moveBeyond(rooms, state, attempt, outcome.beyond)
     return shortage === null || outcome.git !== undefined ? failed(outcome.failure) : cutOff(shortage, outcome.begun)
   }
   const { definition } = attempt
@@ -426,10 +435,7 @@ function classifyEnd(
   const exited = outcome.type === 'exited' ? outcome : null
   const exit = exited?.exit ?? undefined
   const seen = exit === undefined ? {} : { exit }
-  if (outcome.beyond !== undefined) {
-    const moved = moveBeyond(rooms, state, attempt, outcome.beyond)
-    if (moved !== null) return { ...failed(moved), ...seen }
-  }
+  if (strayed?.is === 'failed') return { ...failed(strayed.failure), ...seen }
   if (exited !== null) {
     const by = own && definition.expect !== undefined ? 'by expect' : 'by exit'
     const failure = endedBadly(exited, attempt, rooms.clock.now(), by)

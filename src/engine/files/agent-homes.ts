@@ -1,11 +1,12 @@
 // The homes of agents that Planfold started: settings and conversations, kept for the next attempt. A plan that has ended needs them no
 // more; should it go on after all, a new conversation is begun.
 
-import { readdirSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isPlanId, type Millis, type PlanId } from '../../domain/id.ts'
 import { AGENT_HOMES } from '../../domain/plan-rules/agent-request.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
+import { removeTree } from '../../safety/files/directory.ts'
 import { codeOf } from '../../safety/safety-refusal.ts'
 import type { Rooms } from '../rooms.ts'
 
@@ -27,7 +28,7 @@ export async function pruneAgentHomes(
           : null
     if (endedAt == null || endedAt >= before) continue
     removed++
-    if (!dryRun) rmSync(join(folder, plan), { recursive: true, force: true })
+    if (!dryRun) await removeTree(join(folder, plan))
   }
   return removed
 }

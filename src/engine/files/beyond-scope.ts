@@ -1,65 +1,133 @@
-// What a sandboxed command made where it may not write: new names beside the files it declared, or at protected places. It is moved
-// away, not deleted, because a person may have made it meanwhile. What another task declares and may write is its own affair.
+// What is otherwise than before beside the scope of a sandboxed command: new names, and closed names that changed because somebody replaced
+// them outside. A person may have done it, or another task. What lies in the scope of a task that has begun, here or in another plan, is that
+// task's affair. Of a command that the person wrote the rest is left where it is, and said. Of any other the attempt fails, and new names are moved
+// away, not deleted.
 
 import { cpSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import type { Millis } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
-import { heldScope } from '../../domain/plan-rules/effect.ts'
-import type { Failure } from '../../domain/result.ts'
+import { confinementOf } from '../../domain/policy/run-mode.ts'
+import { reservedScope } from '../../domain/reservation.ts'
+import { type Beside, besideSentences, type Failure } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Attempt } from '../../runners/runner.ts'
-import { makeFolder } from '../../safety/files/directory.ts'
+import { makeFolder, removeTree } from '../../safety/files/directory.ts'
 import { codeOf } from '../../safety/safety-refusal.ts'
+import type { Beyond } from '../../safety/sandbox/sandbox.ts'
 import { isClosed } from '../../safety/sandbox/workspace-mounts.ts'
 import { inScope } from '../../safety/scope.ts'
+import { shellWord } from '../../safety/text/terminal.ts'
 import type { Rooms } from '../rooms.ts'
+import { otherPlans } from './other-plans.ts'
 
 const NAMED_MAX = 5
+const BESIDE_MAX = 100
 const MOVED_TO = 'outside-scope'
 
-/** The failure it makes of the attempt; null when others may have made all of it. */
-export function moveBeyond(
-  rooms: Pick<Rooms, 'root' | 'stateDir'>,
+export type BeyondScope =
+  /** It is the person's own command: told, and nothing more. */
+  | { readonly is: 'told'; readonly beside: Beside; readonly said: readonly string[] }
+  | { readonly is: 'failed'; readonly failure: Failure; readonly said: readonly string[] }
+
+/** Null when all of it is the affair of other tasks. */
+export async function judgeBeyond(
+  rooms: Rooms,
   state: PlanState,
-  { plan, task, visit, attempt }: Attempt,
-  paths: readonly string[],
-): Failure | null {
-  const others = state.definition.tasks.filter(({ id }) => id !== task)
-  const scopes = others.map(other => heldScope(state.definition, other))
-  const own = paths.filter(path => !scopes.some(scope => inScope(scope, path) && !isClosed(scope, path)))
-  if (own.length === 0) return null
-  const to = join(rooms.stateDir, MOVED_TO, plan, `${task}-${visit}-${attempt}`)
-  for (const path of own) move(join(rooms.root, path), join(to, path))
-  const named = own.slice(0, NAMED_MAX).map(path => `'${path}'`)
-  const more = own.length > NAMED_MAX ? ` and ${numberOf(own.length - NAMED_MAX, 'other', 'others')}` : ''
-  return {
+  attempt: Attempt,
+  beyond: Beyond,
+): Promise<BeyondScope | null> {
+  const isOthers = await othersScopes(rooms, state, attempt)
+  const appeared = beyond.appeared.filter(path => !isOthers(path))
+  const changed = beyond.changed.filter(path => !isOthers(path))
+  if (appeared.length + changed.length === 0) return null
+  const { task } = attempt
+  if (confinementOf(state, attempt.definition).isOwn) {
+    const more = Math.max(0, appeared.length - BESIDE_MAX) + Math.max(0, changed.length - BESIDE_MAX)
+    const beside = {
+      ...(appeared.length === 0 ? {} : { appeared: appeared.slice(0, BESIDE_MAX) }),
+      ...(changed.length === 0 ? {} : { changed: changed.slice(0, BESIDE_MAX) }),
+      ...(more === 0 ? {} : { more }),
+    }
+    return { is: 'told', beside, said: besideSentences(task, { appeared, changed }) }
+  }
+  const to = join(rooms.stateDir, MOVED_TO, attempt.plan, `${task}-${attempt.visit}-${attempt.attempt}`)
+  for (const path of appeared) move(join(rooms.root, path), join(to, path))
+  const told = [
+    ...(appeared.length === 0 ? [] : [`${named(appeared)} appeared outside its write scope while it ran`]),
+    ...(changed.length === 0 ? [] : [`${named(changed)} changed outside its write scope while it ran`]),
+  ].join('; ')
+  const back = `moved to ${to}; to bring it back: cp -Rn -- ${shellWord(`${to}/.`)} ${shellWord(`${rooms.root}/`)}`
+  const failure: Failure = {
     class: 'policy',
     code: 'sandbox:write',
-    message: `it wrote outside its write scope: ${named.join(', ')}${more}`,
-    hint: `what it wrote there was moved to ${to}; add it to \`write\` if the task may write it`,
+    message: told,
+    hint: `${appeared.length === 0 ? '' : `${back}; `}add it to \`write\` if the task may write it`,
     retryable: false,
   }
+  return { is: 'failed', failure, said: [told, ...(appeared.length === 0 ? [] : [back])] }
 }
 
-/** Removes what was moved away before then, and says of how many attempts. */
-export function pruneMoved(
+/** Does a path lie in the scope of another task that has begun, of this plan or of one that worked in the same folder meanwhile? */
+async function othersScopes(
+  rooms: Rooms,
+  state: PlanState,
+  { task, plan }: Attempt,
+): Promise<(path: string) => boolean> {
+  const scopes = state.order
+    .filter(({ definition, attempt }) => definition.id !== task && attempt > 0)
+    .map(({ definition }) => reservedScope(state.definition, definition))
+  const since = state.tasks.get(task)?.startedAt ?? 0
+  const beside = await otherPlans(rooms, { plan, place: state.place, since })
+  const all = [...scopes, ...beside.reserved(since)]
+  return path => all.some(scope => holds(scope, path) && !isClosed(scope, path))
+}
+
+/** A new folder that leads to the scope belongs to it. */
+const holds = (scope: readonly string[], path: string): boolean =>
+  inScope(scope, path) || scope.some(pattern => pattern.startsWith(`${path}/`))
+
+function named(paths: readonly string[]): string {
+  const shown = paths.slice(0, NAMED_MAX).map(path => `'${path}'`)
+  const more = paths.length > NAMED_MAX ? ` and ${numberOf(paths.length - NAMED_MAX, 'other', 'others')}` : ''
+  return `${shown.join(', ')}${more}`
+}
+
+export interface MovedFiles {
+  /** How many attempts they were found after. */
+  readonly attempts: number
+  /** As they were called in the workspace; at most twenty are named. */
+  readonly files: readonly string[]
+  readonly more: number
+}
+
+const FILES_NAMED_MAX = 20
+
+/** What was moved away before then. A person may have made it, so it is removed only where somebody who knows the names says so. */
+export async function pruneMoved(
   { stateDir }: Pick<Rooms, 'stateDir'>,
-  { before, dryRun }: { readonly before: Millis; readonly dryRun: boolean },
-): number {
+  { before, remove }: { readonly before: Millis; readonly remove: boolean },
+): Promise<MovedFiles> {
   const folder = join(stateDir, MOVED_TO)
-  let removed = 0
+  const files: string[] = []
+  let attempts = 0
   for (const plan of namesIn(folder)) {
     for (const attempt of namesIn(join(folder, plan))) {
       const at = join(folder, plan, attempt)
       if ((statSync(at, { throwIfNoEntry: false })?.mtimeMs ?? before) >= before) continue
-      removed++
-      if (!dryRun) rmSync(at, { recursive: true, force: true })
+      attempts++
+      files.push(...filesBelow(at))
+      if (remove) await removeTree(at)
     }
-    if (!dryRun && namesIn(join(folder, plan)).length === 0) rmdirSync(join(folder, plan))
+    if (remove && namesIn(join(folder, plan)).length === 0) rmdirSync(join(folder, plan))
   }
-  return removed
+  return { attempts, files: files.slice(0, FILES_NAMED_MAX), more: Math.max(0, files.length - FILES_NAMED_MAX) }
 }
+
+const filesBelow = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => !entry.isDirectory())
+    .map(entry => relative(folder, join(entry.parentPath, entry.name)))
 
 function namesIn(folder: string): readonly string[] {
   try {

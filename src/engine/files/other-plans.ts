@@ -9,6 +9,7 @@
 import type { Event, EventOf } from '../../domain/event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import { scopeOf } from '../../domain/plan-rules/effect.ts'
+import { reservedScope } from '../../domain/reservation.ts'
 import { wroteIn } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { ENDED, PLAN_ENDED } from '../../domain/status.ts'
@@ -150,6 +151,8 @@ interface OthersVisit {
   readonly plan: string
   /** Null where all files were compared. */
   readonly scope: readonly string[] | null
+  /** What it keeps to itself, also where all files were compared. */
+  readonly reserves: readonly string[]
   readonly from: Millis
   to: Millis
 }
@@ -158,13 +161,21 @@ interface OtherPlans {
   readonly changes: readonly OthersChange[]
   /** The plan in whose declared scope the path lay between these times; null when there was none. */
   declaredBy(path: string, from: Millis, to: Millis): string | null
+  /** The scopes in which their tasks have worked since. */
+  reserved(since: Millis): readonly (readonly string[])[]
   /** A plan whose task worked without a scope at some time since; null when there was none. */
   readonly loose: string | null
   /** A plan whose task had begun by then without a scope and has not said yet what it wrote; null when there is none. */
   untoldBy(time: Millis): string | null
 }
 
-const NO_OTHERS: OtherPlans = { changes: [], declaredBy: () => null, loose: null, untoldBy: () => null }
+const NO_OTHERS: OtherPlans = {
+  changes: [],
+  declaredBy: () => null,
+  reserved: () => [],
+  loose: null,
+  untoldBy: () => null,
+}
 
 /** Was only what a task declares compared? Else there is a snapshot of all files. */
 export const isDeclaredBy = (event: Event): boolean => wroteIn(event)?.snapshot === undefined
@@ -211,6 +222,7 @@ export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Prom
     declaredBy: (path, from, to) =>
       visits.find(one => one.scope !== null && one.from <= to && one.to >= from - LOOK_MS && inScope(one.scope, path))
         ?.plan ?? null,
+    reserved: since => visits.filter(({ to }) => to >= since).map(({ reserves }) => reserves),
     loose: visits.find(({ scope }) => scope === null)?.plan ?? null,
     untoldBy: time =>
       visits.find(({ scope, from, to }) => scope === null && from <= time && to === Number.POSITIVE_INFINITY)?.plan ??
@@ -238,7 +250,8 @@ function visitsIn(state: PlanState, entries: readonly Entry[]): readonly OthersV
         const key = `${event.task}/${event.visit}`
         if (!isLookedAt || task === undefined || visits.has(key)) continue
         const scope = event.preimage === undefined ? null : (scopeOf(state.definition, task.definition) ?? [])
-        visits.set(key, { plan: state.definition.name, scope, from: now, to: Number.POSITIVE_INFINITY })
+        const reserves = reservedScope(state.definition, task.definition)
+        visits.set(key, { plan: state.definition.name, scope, reserves, from: now, to: Number.POSITIVE_INFINITY })
       } else if ('visit' in event) {
         const visit = visits.get(`${event.task}/${event.visit}`)
         const isOver = task === undefined || task.visit !== event.visit || ENDED.has(task.status)

@@ -37,11 +37,13 @@ const PAGE = 100
 
 type Placed = { readonly ok: true } | { readonly ok: false; readonly failure: Failure }
 
-/** For `create`: the folder a plan with a worktree of its own will work in, relative to the workspace. */
+/** For `create`: the folder a plan with a worktree of its own will work in, or the one it was ordered with, relative to the workspace. */
 export async function placeFor(
   rooms: Rooms,
   { name, git }: Pick<PlanDefinition, 'name' | 'git'>,
+  folder?: string,
 ): Promise<{ readonly place?: string }> {
+  if (folder !== undefined) return { place: relative(await realpath(rooms.root), folder) }
   if (git?.worktree !== 'plan') return {}
   const ground = await rooms.git?.ground()
   // The workspace may be a folder of the repository, and then it is that folder of the worktree.

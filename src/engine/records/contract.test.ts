@@ -152,7 +152,7 @@ describe('effects', () => {
     })
     expect(await told()).toEqual([
       ['kept/effects: changes only src/**', true, '1 path changed'],
-      ['strayed/effects: changes only src/**', false, 'also changed elsewhere.txt'],
+      ['strayed/effects: changes only src/**', false, 'elsewhere.txt changed while it ran'],
       ['idle/effects: changes only nothing', true, '0 paths changed'],
     ])
   })
@@ -160,7 +160,7 @@ describe('effects', () => {
   test('writes beyond a declared scope are told where all files were looked at, and fail nothing', async () => {
     await run([sh('a', 'echo 1 > here.txt; echo 2 > there.txt', { write: ['here.txt'] })])
     expect(await place.statuses()).toMatchObject({ plan: 'completed', a: 'completed' })
-    expect(await told()).toEqual([['a/effects: changes only here.txt', false, 'also changed there.txt']])
+    expect(await told()).toEqual([['a/effects: changes only here.txt', false, 'there.txt changed while it ran']])
   })
 
   test('what lies in the scope of somebody who worked at the same time is theirs; when they declare none, a person is asked', async () => {
@@ -190,7 +190,7 @@ describe('effects', () => {
     await place.worker.drive(found!.plan, { stop: new AbortController().signal })
     const other = await place.engine.ask({ type: 'contract', plan: 'other' })
     expect(other?.lines).toMatchObject([
-      { task: 'c', holds: null, judged: { evidence: 'also changed d.txt; or d did at the same time' } },
+      { task: 'c', holds: null, judged: { evidence: 'd.txt changed while it ran; d may have done it' } },
     ])
   })
 

@@ -56,7 +56,7 @@ export async function create(
         writer,
         ...(copied === null || writer === undefined ? {} : othersIn(copied)),
         imported,
-        ...(await placeFor(rooms, definition)),
+        ...(await placeFor(rooms, definition, order.folder)),
       },
       actor,
       { once, conversation },

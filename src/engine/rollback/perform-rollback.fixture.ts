@@ -71,7 +71,11 @@ export async function realRooms({
   }
   const engine = new EngineLocal(rooms, trusted(ME))
   const worker = new WorkerLocal(rooms)
-  const submit = async (order: Order, plan: string | null = 'plan') => await engine.submit(plan, order)
+  /** What tasks without a scope changed goes back as well, unless an order says otherwise: nobody else works here. */
+  const submit = async (order: Order, plan: string | null = 'plan') => {
+    const isBack = order.type === 'rollback' || order.type === 'undo'
+    return await engine.submit(plan, isBack ? { includeUnclaimed: true, ...order } : order)
+  }
   const drive = async () => {
     const found = await engine.ask({ type: 'find', reference: 'plan' })
     return await worker.drive(found!.plan, { stop: new AbortController().signal })

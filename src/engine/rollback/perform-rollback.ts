@@ -4,7 +4,7 @@
 
 import type { Adoption, RollbackOutcome } from '../../domain/command.ts'
 import { advise, next, quoted } from '../../domain/hint.ts'
-import type { Actor, PlanId } from '../../domain/id.ts'
+import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { PlanState, RollbackUnderWay } from '../../domain/state/state.ts'
@@ -18,7 +18,8 @@ import { lazy } from '../lazy-imports.ts'
 import { failureFor, isFailStop, shortageOf } from '../loop/shortage.ts'
 import type { Rooms } from '../rooms.ts'
 import { keepChanges, MissingChanges, readChanges } from './attempt-changes.ts'
-import { composeSince, entriesAfter, scopesIn, splitAt, type Written } from './write-set.ts'
+import { foldersOf, leftUnclaimed, unclaimedWords } from './unclaimed-paths.ts'
+import { claimsIn, composeSince, entriesAfter, scopesIn, splitAt, type Written } from './write-set.ts'
 
 // How an adoption is carried out, besides its files: what shall stand at each path, and the commit on the plan's branch when the
 // plan commits the work of its tasks.
@@ -65,10 +66,10 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
     const entries = all.slice(under.to)
     const { until, since } = splitAt(all, under)
     const beside = { plan, place: state.place, since: entries[0]?.now ?? 0 }
-    const scopes = scopesIn(state)
+    const by = { rollback: under.id, beside, until, scopeOf: scopesIn(state), claimedBy: claimsIn(state) }
     const found =
       under.adopts === undefined
-        ? await composeSince(rooms, since, { ...under, rollback: under.id, beside, until, scopeOf: scopes })
+        ? await composeSince(rooms, since, { ...under, ...by })
         : {
             changes: await toAdopt(rooms, under.adopts),
             seen: [],
@@ -76,9 +77,10 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
             shared: [],
             aside: [],
             doubted: new Map<string, string>(),
+            unclaimed: new Map<string, TaskName>(),
             underWay: new Set<string>(),
           }
-    const written = asChosen(under, found)
+    const written = withoutUnclaimed(under, asChosen(under, found))
     const rolled = await files(rooms, plan, under, written)
     if (rolled !== null && !rolled.ok)
       return stopped(
@@ -126,6 +128,19 @@ function asChosen(under: RollbackUnderWay, written: Written): Written {
   return {
     ...written,
     changes: written.changes.map(one => (isChosen(one.path) ? { ...one, after: one.before } : one)),
+  }
+}
+
+/** What is perhaps somebody else's and nobody included stays, with its folders, and is told. */
+function withoutUnclaimed(under: RollbackUnderWay, written: Written): Written {
+  const left = leftUnclaimed(written.unclaimed, under)
+  if (left.size === 0) return written
+  const folders = foldersOf(left)
+  const stay = [...left].map(path => ({ path, reason: unclaimedWords(written.unclaimed.get(path)!) }))
+  return {
+    ...written,
+    changes: written.changes.filter(({ path }) => !left.has(path) && !folders.has(path)),
+    aside: [...written.aside, ...stay],
   }
 }
 

@@ -23,7 +23,8 @@ import type { Rooms } from '../rooms.ts'
 import { MissingChanges } from './attempt-changes.ts'
 import { resolveEntry } from './entry-reference.ts'
 import { choiceFor, touchesGit, whenPushed } from './perform-rollback.ts'
-import { composeSince, entriesAfter, scopesIn, splitAt, type Written } from './write-set.ts'
+import { foldersOf, leftUnclaimed, unclaimedWords } from './unclaimed-paths.ts'
+import { claimsIn, composeSince, entriesAfter, scopesIn, splitAt, type Written } from './write-set.ts'
 
 /** Everything but what only the moment of asking gives. */
 export type Worked = Extract<RollbackPreview, { ok: true }> & {
@@ -67,6 +68,7 @@ export async function workOut(
     tasks: ask.tasks,
     ...(ask.filesOnly === true || ask.files !== undefined ? { filesOnly: true as const } : {}),
     ...(ask.keepGit === true ? { keepGit: true as const } : {}),
+    ...(ask.includeUnclaimed === true ? { includeUnclaimed: true as const } : {}),
     ...(ask.force === true ? { force: true as const } : {}),
     choices: ask.choices,
     every: ask.every,
@@ -79,13 +81,16 @@ export async function workOut(
       beside,
       until: split.until,
       scopeOf: scopesIn(state),
+      claimedBy: claimsIn(state),
     })
     if (written.shared.length > 0) return { ok: false, refusal: inseparable(state, ask.tasks ?? [], written.shared) }
     const own = await previewFiles(rooms, written.changes)
     if ('code' in own) return { ok: false, refusal: own }
     const aside = written.aside.map(({ path, reason }) => ({ path, will: 'leave' as const, why: reason }))
     const files = [
-      ...own.map(file => (file.conflict === undefined ? file : { ...file, ...doubtAbout(written, file.path) })),
+      ...markUnclaimed(written, command, own).map(file =>
+        file.conflict === undefined ? file : { ...file, ...doubtAbout(written, file.path) },
+      ),
       ...aside,
     ]
     const git = await previewRefs(rooms, state, command, since)
@@ -135,6 +140,23 @@ function inseparable({ definition }: PlanState, tasks: readonly TaskName[], shar
     advise`roll them back together: ${next('rollback', { plan: definition.name, tasks: named })}`,
     shared,
   )
+}
+
+/** What is perhaps somebody else's says so; where it is not included, it stays, and so do its folders. */
+function markUnclaimed(
+  written: Written,
+  command: Worked['command'],
+  files: readonly FilePreview[],
+): readonly FilePreview[] {
+  const left = leftUnclaimed(written.unclaimed, command)
+  const folders = foldersOf(left)
+  return files.flatMap((file): readonly FilePreview[] => {
+    const { path, will } = file
+    const task = written.unclaimed.get(path)
+    if (task === undefined || will === 'leave') return folders.has(path) ? [] : [file]
+    const mark = { why: unclaimedWords(task), unclaimed: will }
+    return [left.has(path) ? { path, will: 'leave', ...mark } : { ...file, ...mark }]
+  })
 }
 
 function doubtAbout({ doubted }: Written, path: string): { readonly why?: string } {

@@ -13,6 +13,7 @@ import { type Beside, changesOf, isDeclaredBy, type OthersChange, otherPlans } f
 import type { Rooms } from '../rooms.ts'
 import { readChanges } from './attempt-changes.ts'
 import { ChangeCredit, changeTime, madeAt } from './change-owner.ts'
+import { foldersAbove, unclaimedIn } from './unclaimed-paths.ts'
 
 // What a plan wrote since an entry, as one change for each path: what stood there before the first of its changes, and what the
 // last of them left. Where somebody else wrote in between, what the plan left before that counts, so that it is told as an edit.
@@ -31,11 +32,17 @@ export interface Written {
   readonly aside: readonly LeftOut[]
   /** Where somebody seems to have worked since, it may have been another plan: by path, which. */
   readonly doubted: ReadonlyMap<string, string>
+  /**
+   * Paths that no task declares, and that changed while a task without a scope ran: perhaps somebody else's. By path, that task. An undo does not
+   * ask again about what the rollback changed.
+   */
+  readonly unclaimed: ReadonlyMap<string, TaskName>
   /** Paths of work that was still under way when the rollback was ordered: whoever ordered it was asked about them. */
   readonly underWay: ReadonlySet<string>
 }
 
 interface WrittenBy {
+  readonly kind?: 'rollback' | 'undo' | 'adopt' | undefined
   /** The rollback that is carried out; absent while it is only looked at. */
   readonly rollback?: string | undefined
   /** Only these paths, and what lies below them. */
@@ -47,6 +54,8 @@ interface WrittenBy {
   readonly until?: Iterable<Entry> | undefined
   /** What a task declares to write. */
   readonly scopeOf?: ((task: TaskName) => readonly string[]) | undefined
+  /** What a task says that it changes, in any way. */
+  readonly claimedBy?: ((task: TaskName) => readonly string[]) | undefined
 }
 
 interface Known {
@@ -59,6 +68,10 @@ interface Known {
   isBroken: boolean
   /** A task that declares it has told of it, so it is the plan's own. */
   isDeclared: boolean
+  /** A task says that it writes it. */
+  isClaimed: boolean
+  /** The task without a scope that was seen to change it; null when none was. */
+  looseTask: TaskName | null
   /** When the last of them was told. */
   toldAt: Millis
 }
@@ -101,9 +114,14 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   const underWay = new Set<string>()
   let isOrdered = false
   const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
-  const add = (change: Change, isRollback: boolean, isDeclared: boolean, toldAt: Millis): void => {
+  const add = (change: Change, event: Event, toldAt: Millis): void => {
     const { path, before, after } = change
     if (!isWanted(path)) return
+    const isRollback = event.type === 'rollback.finished'
+    const isDeclared = isDeclaredBy(event)
+    const task = 'task' in event ? (event.task ?? null) : null
+    const isClaimed = !isRollback && (isDeclared || (task !== null && inScope(by.claimedBy?.(task) ?? [], path)))
+    const looseTask = isDeclared ? null : task
     const seen = known.get(path)
     if (seen === undefined) {
       const setBackAfter = isRollback ? visits.size : null
@@ -114,6 +132,8 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
         changes: [change],
         isBroken: false,
         isDeclared,
+        isClaimed,
+        looseTask,
         toldAt,
       }
       known.set(path, { ...one, setBackAfter })
@@ -124,6 +144,8 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
       if (before?.type === 'file') kept.push({ path, sha256: before.sha256 })
     }
     seen.isDeclared ||= isDeclared
+    seen.isClaimed ||= isClaimed
+    seen.looseTask ??= looseTask
     seen.toldAt = toldAt
     seen.states.push(before, after)
     seen.changes.push(change)
@@ -153,7 +175,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
           credit.isPerhapsOthers(event, change.path)
         )
           halves.push({ change, left: one.left, since: visit.look.before })
-        if (isOurs) add(change, event.type === 'rollback.finished', isDeclaredBy(event), now)
+        if (isOurs) add(change, event, now)
         // What a rollback or undo of the plan put back is Planfold's own doing, not somebody's.
         else if (event.type !== 'rollback.finished') others.push(change)
         if (visit?.wasUnderWay === true) underWay.add(change.path)
@@ -181,8 +203,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   }
   keepFoldersOf(known, kept)
   // What stays keeps the folders it lies in.
-  for (const path of aside.keys())
-    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) known.delete(path.slice(0, at))
+  for (const path of aside.keys()) for (const folder of foldersAbove(path)) known.delete(folder)
   return {
     changes: [...known].map(([path, { target, left }]) => ({ path, before: target, after: left })),
     seen: [...known].flatMap(([path, { states }]) => {
@@ -193,6 +214,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     shared,
     aside: [...aside].map(([path, reason]) => ({ path, reason })),
     doubted,
+    unclaimed: unclaimedIn(known, by.kind),
     underWay,
   }
 }
@@ -490,6 +512,8 @@ async function addUnknown(
       changes: [change],
       isBroken: true,
       isDeclared: preimage !== undefined,
+      isClaimed: preimage !== undefined || inScope(by.claimedBy?.(visit.task) ?? [], path),
+      looseTask: preimage === undefined ? visit.task : null,
       toldAt: Number.POSITIVE_INFINITY,
       setBackAfter: null,
     })
@@ -514,6 +538,12 @@ const trimmed = (pattern: string): string => (pattern.endsWith('/') ? pattern.sl
 export function scopesIn({ definition, tasks }: PlanState): NonNullable<WrittenBy['scopeOf']> {
   const scopes = new Map(Array.from(tasks.values(), task => [task.definition.id, scopeOf(definition, task.definition)]))
   return task => scopes.get(task) ?? []
+}
+
+/** With what it says in `effects`. */
+export function claimsIn(state: PlanState): NonNullable<WrittenBy['claimedBy']> {
+  const scopes = scopesIn(state)
+  return task => [...scopes(task), ...(state.tasks.get(task)?.definition.effects ?? [])]
 }
 
 /** `stands`: has this event happened, in what is followed? All that come after the first that has not, have not either. */

@@ -104,6 +104,7 @@ const choosing = {
   every: editChoice.exactOptional(),
   force: yes.exactOptional(),
   keepGit: yes.exactOptional(),
+  includeUnclaimed: yes.exactOptional(),
 }
 export const goingBack = {
   to: reference.exactOptional(),

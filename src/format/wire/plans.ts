@@ -81,6 +81,10 @@ const rollback = z.strictObject({
   tasks: z.array(z.string().min(1)).min(1).max(1_000).optional().meta({ description: 'Only what these tasks wrote.' }),
   files_only: z.boolean().optional(),
   keep_git: z.boolean().optional(),
+  include_unclaimed: z.boolean().optional().meta({
+    description:
+      'Also paths that no task declares and that changed while a task without a scope ran. Otherwise they stay.',
+  }),
   force: z.boolean().optional(),
   choices: z
     .record(z.string(), choice)

@@ -98,7 +98,7 @@ export const QUERIES = {
   records: of('records', { ...plan, tasks: z.array(reference).max(20_000) }),
   inboxFate: of('inboxFate', { id: reference }),
   check: of('check', { readData: z.boolean().exactOptional() }),
-  prune: of('prune', { before: z.number(), dryRun: z.boolean() }),
+  prune: of('prune', { before: z.number(), dryRun: z.boolean(), moved: z.literal(true).exactOptional() }),
   proposals: of('proposals', plan),
   converging: of('converging', plan),
   drift: of('drift', { ...plan, files: z.literal(false).exactOptional() }),

@@ -62,6 +62,9 @@ const attempt = z.strictObject({
   log: z.strictObject({ sha256: z.string(), bytes: z.int() }).nullable(),
   changes: z.string().nullable(),
   paths: z.int().nullable().meta({ description: 'How many paths it wrote; null when nobody looked.' }),
+  beside: z.array(z.string()).meta({
+    description: 'What appeared or changed beside its write scope while it ran, in sentences; nobody can tell by whom.',
+  }),
   used: z.strictObject(used).nullable(),
   network: z
     .array(z.looseObject({ host: z.string(), port: z.int(), allowed: z.boolean(), why: z.string(), count: z.int() }))

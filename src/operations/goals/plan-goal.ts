@@ -6,7 +6,7 @@ import { type JsonObject, mapOf } from '../../domain/json.ts'
 import type { PlanDefinition, PlanSource } from '../../domain/plan.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
-import type { WrittenBy } from '../../engine/orders.ts'
+import type { WrittenBy } from '../../engine/engine.ts'
 import { printYaml } from '../../format/plan/print.ts'
 import type {
   PastPlan,

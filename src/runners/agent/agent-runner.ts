@@ -18,7 +18,7 @@ import type { GatewayOpened, GatewayReport, GatewayRequest, GatewayWire } from '
 import { openGate } from '../../safety/files/path-gate.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { SandboxDoor } from '../../safety/sandbox/sandbox.ts'
-import { shutIn } from '../../safety/sandbox/shut-in.ts'
+import { beyondOf, shutIn } from '../../safety/sandbox/shut-in.ts'
 import { childEnvironment, follow, spawnFailure, startChild, withoutCore } from '../run/run-runner.ts'
 import type { AgentTools, Attempt, ModelReport, Outcome, ProcessTree, Runner, RunnerTools, Stop } from '../runner.ts'
 import { converse } from './acp-road.ts'
@@ -353,9 +353,8 @@ async function carryOut(
     const text = log.close()
     if (stop.aborted) return { type: 'interrupted' }
     if (exit.failure !== undefined) return failed(exit.failure)
-    const beyond = (await wrapped?.value.lookAfter()) ?? []
     const told = {
-      ...(beyond.length === 0 ? {} : { beyond }),
+      ...(await beyondOf(wrapped?.value)),
       ...reported(gateway?.reports() ?? []),
     }
     const use = borrowed?.used.use ?? null

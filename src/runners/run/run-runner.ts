@@ -24,13 +24,15 @@ import type { Directory } from '../../safety/files/directory.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { type Answer, codeOf, failure, failureOf } from '../../safety/safety-refusal.ts'
 import { type Boxed, spawnBoxed } from '../../safety/sandbox/boxed-process.ts'
+import type { Leftover } from '../../safety/sandbox/leftover-files.ts'
 import { runsOutside } from '../../safety/sandbox/outside-git.ts'
 import type { Wrapped } from '../../safety/sandbox/sandbox.ts'
-import { type ShutIn, shutIn } from '../../safety/sandbox/shut-in.ts'
+import { beyondOf, type ShutIn, shutIn } from '../../safety/sandbox/shut-in.ts'
 import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools, Stop } from '../runner.ts'
 import { gatedRead } from './gated-read.ts'
 import { OutputTap } from './output.ts'
 import { startOf } from './process-table.ts'
+import { leftoverLine, sandboxHint } from './sandbox-hint.ts'
 
 // A started child process and its two ends: it has exited, and later its pipes are closed. Ends and output are listened to
 // from the first moment, since a quick child is gone before anybody looks, and Node then throws unread output away.
@@ -64,6 +66,7 @@ interface Exit {
   readonly failure?: Failure
   /** It used more than it may, and was ended for that. */
   readonly excess?: Failure
+  readonly leftover?: Leftover
 }
 
 const DRAIN_STEPS = 10
@@ -310,8 +313,12 @@ export function runRunner(options: RunOptions): Runner {
       taps.stderr.end()
       if (ending.why === 'interrupted') return { type: 'interrupted' }
       if (ending.exit.failure !== undefined) return { type: 'failed', failure: ending.exit.failure, begun: false }
-      const beyond = (await wrapped?.value.lookAfter()) ?? []
-      return { ...outcomeOf(ending, taps), ...(beyond.length === 0 ? {} : { beyond }) }
+      const outcome = { ...outcomeOf(ending, taps), ...(await beyondOf(wrapped?.value)) }
+      if (wrapped === null) return outcome
+      if (ending.exit.leftover !== undefined) tools.log('engine', Buffer.from(leftoverLine(ending.exit.leftover)))
+      const { HOME: home } = environment.value
+      const hint = sandboxHint(outcome, { isOwn: tools.sandbox?.own !== undefined, home, write: tools.write })
+      return hint === null ? outcome : { ...outcome, sandboxHint: hint }
     },
   }
 }

@@ -1,9 +1,19 @@
 // Folders that are opened and made step by step, without following links.
 
-import { type BigIntStats, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import {
+  type BigIntStats,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+} from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { ignoring, refuse } from '../safety-refusal.ts'
+import { codeOf, ignoring, refuse } from '../safety-refusal.ts'
 
 // One open directory, and the names directly in it. Nothing here takes a path: every step goes from a held descriptor to
 // one name, as openat does, through /proc/self/fd, and never follows a symbolic link. So a directory swapped for a link
@@ -202,4 +212,25 @@ export function makeFolder(path: string, mode: number): readonly string[] {
     }
   }
   return missing
+}
+
+/**
+ * Removes a file or a whole folder, if it is there. A folder without write permission, such as each in Go's module cache, refuses everybody
+ * but root: then all folders in it are made writable first.
+ */
+export async function removeTree(path: string): Promise<void> {
+  const remove = () => fs.rm(path, { recursive: true, force: true })
+  try {
+    await remove()
+  } catch (error) {
+    if (codeOf(error) !== 'EACCES') throw error
+    makeWritable(Buffer.from(path))
+    await remove()
+  }
+}
+
+function makeWritable(folder: Buffer): void {
+  chmodSync(folder, 0o700)
+  for (const entry of readdirSync(folder, { withFileTypes: true, encoding: 'buffer' }))
+    if (entry.isDirectory()) makeWritable(joined(folder, entry.name))
 }

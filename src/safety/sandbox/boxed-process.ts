@@ -8,6 +8,7 @@ import type { Failure } from '../../domain/result.ts'
 import { failure } from '../safety-refusal.ts'
 import { makeControlGroup } from './cgroup.ts'
 import { ARGUMENTS, FILTER, LIFELINE, STATUS } from './launcher.ts'
+import { type Leftover, leftoverFiles } from './leftover-files.ts'
 import { excessOf, watchResources } from './resource-watch.ts'
 import type { Wrapped } from './sandbox.ts'
 import { syscallFilter } from './syscall-filter.ts'
@@ -25,6 +26,8 @@ export interface BoxedExit {
   readonly failure?: Failure
   /** It used more than it may, and was ended for that. */
   readonly excess?: Failure
+  /** Files that ended with its sandbox. */
+  readonly leftover?: Leftover
 }
 
 const SAID_MAX = 2_000
@@ -49,6 +52,8 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
   let code: number | null = null
   let refused: Failure | null = null
   let excess: Failure | null = null
+  let first: number | null = null
+  let leftover: Leftover | null = null
   let stopWatch = () => {}
   let said = ''
   const cut = () => lifeline?.destroy()
@@ -62,6 +67,7 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
     const found = childOf(child.pid ?? 0)
     refused = found === null ? UNSEEN : wrongMount(found, wrapped.writable)
     if (found === null || refused !== null) return void cut()
+    first = found
     const { inMemory, limits } = wrapped
     const isLimited = controlGroup?.enter(found) === true
     const met = controlGroup !== null && isLimited ? { met: controlGroup.excess } : {}
@@ -82,6 +88,7 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
     const ended = /^exit (\d+)$/m.exec(line)?.[1]
     if (ended === undefined || code !== null) return
     code = Number(ended)
+    leftover = first === null ? null : leftoverFiles(first, wrapped.temporary)
     cut()
   })
   // Whoever would have told how it ended is gone: so is the command.
@@ -100,7 +107,7 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
       void toldAll.then(() => {
         if (refused !== null) resolve({ exit: null, signal: null, failure: refused })
         else if (excess !== null) resolve({ exit: null, signal: 'SIGKILL', excess })
-        else if (code !== null) resolve({ exit: code, signal: null })
+        else if (code !== null) resolve({ exit: code, signal: null, ...(leftover === null ? {} : { leftover }) })
         else if (ready || signal !== null) resolve({ exit: null, signal: signal ?? 'SIGKILL' })
         else resolve({ exit, signal, failure: notMade(said, exit) })
       })

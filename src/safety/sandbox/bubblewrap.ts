@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { findProgram, isWithin } from '../find-program.ts'
 import { answering, failure, refuse } from '../safety-refusal.ts'
 import { canary } from './canary.ts'
+import { type HomeView, homeView, isInHome } from './home-view.ts'
 import { isSystem, systemMounts, toolchainMounts } from './host-folders.ts'
 import { ARGUMENTS, type Forwarding, launcherMounts, launching } from './launcher.ts'
 import { defaultLimits } from './resource-limits.ts'
@@ -54,7 +55,7 @@ export function bubblewrap(options: BubblewrapOptions): Sandbox {
     async wrap(request) {
       const standing = await sandbox.check()
       if (!standing.ok) return { ok: false, failure: standing.failure }
-      return await wrapped(standing.program, request)
+      return await wrapped(standing.program, request, options.environment)
     },
   }
   return sandbox
@@ -91,7 +92,7 @@ async function triedProgram(program: string, environment: BubblewrapOptions['env
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major === 0 && minor < 8)
     return missing(`bubblewrap ${version} is too old: 0.8 is needed`, 'install a newer bubblewrap')
-  const found = await canary(request => wrapped(program, request), environment)
+  const found = await canary(request => wrapped(program, request, environment), environment)
   if (found !== null)
     return missing(`the sandbox does not hold here: ${found.fault}`, found.isMade ? REPAIR_HINT : SANDBOX_HINT)
   return { ok: true, program, version }
@@ -114,20 +115,24 @@ async function versionOf(program: string): Promise<string | null> {
   )
 }
 
-async function wrapped(program: string, request: SandboxRequest) {
+/** More arguments than this bubblewrap does not read. */
+const ARGUMENTS_MAX = 9_000
+
+async function wrapped(program: string, request: SandboxRequest, inherited: BubblewrapOptions['environment']) {
   return await answering('setting up the sandbox', async (): Promise<Wrapped> => {
     const { network, env, limits = defaultLimits() } = request
     const root = realpathSync(request.root)
-    const workspace = workspaceMounts(request)
-    const own = homeOf(env.HOME, root)
+    const view = viewOf(request, root, inherited)
+    const own = view === null ? homeOf(env.HOME, root) : (env.HOME ?? view.folder)
     const toolchains = toolchainMounts({
       path: env.PATH ?? '',
       home: env.HOME ?? '/nonexistent',
       readable: request.readable ?? [],
-      not: [root, realOr(request.stateDir)],
+      not: [root, realOr(request.stateDir), ...(view === null ? [] : [own, view.folder])],
     })
-    const beside = folderAround(root, own, toolchains.shown)
-    const homes = beside === null ? [own] : [own, beside]
+    const beside = isInHome(root, view) ? null : folderAround(root, own, toolchains.shown)
+    const inMemory = [...(view === null ? [own] : []), ...(beside === null ? [] : [beside])]
+    const workspace = workspaceMounts(request)
     const proxied = typeof network === 'object'
     const doors = network === 'host' ? [] : (request.doors ?? [])
     const forwarding = forwardingFor(network, doors)
@@ -143,32 +148,60 @@ async function wrapped(program: string, request: SandboxRequest) {
       ...['--symlink', '../tmp', '/var/tmp'],
       ...launcherMounts(),
       // The outer one first: each may stand in the other.
-      ...homes
+      ...inMemory
         .toSorted((a, b) => a.length - b.length)
         .flatMap(folder =>
           folder === own && request.home !== undefined
             ? ['--bind', realpathSync(request.home), folder]
             : ['--size', String(HOME_MAX_BYTES), '--tmpfs', folder],
         ),
+      ...(view?.before ?? []),
       ...toolchains.mounts,
       ...workspace.mounts,
+      ...(view?.after ?? []),
+      ...workspace.last,
       ...(proxied ? ['--ro-bind', network.proxyFolder, PROXY_INSIDE] : []),
       ...doors.flatMap(({ folder, port }) => ['--ro-bind', folder, doorInside(port)]),
       ...(forwarding === null ? [] : ['--ro-bind', process.execPath, process.execPath]),
       ...(beside === null ? [] : ['--remount-ro', beside]),
       ...['--remount-ro', '/', '--chdir', request.cwd],
     ]
+    if (mounts.length > ARGUMENTS_MAX) {
+      workspace.release()
+      refuse(
+        'policy',
+        'the sandbox would need more mounts than bubblewrap can make',
+        'let `write` and `read` name whole folders',
+      )
+    }
+    const isKept = request.home !== undefined
     return {
       file: program,
       args: ['--args', String(ARGUMENTS), '--', ...launching(request.argv, forwarding, processesMax(limits))],
-      env: environmentInside(env, own, proxied ? network.port : null),
+      env: {
+        ...environmentInside(env, own, proxied ? network.port : null),
+        ...(request.write === null ? {} : { PYTHONDONTWRITEBYTECODE: env.PYTHONDONTWRITEBYTECODE ?? '1' }),
+        ...view?.env,
+      },
       mounts,
       writable: workspace.writable,
-      inMemory: ['/tmp', '/dev/shm', ...(request.home === undefined ? homes : homes.filter(folder => folder !== own))],
+      inMemory: ['/tmp', '/dev/shm', ...workspace.scratch, ...inMemory.filter(folder => !isKept || folder !== own)],
+      temporary: ['/tmp', ...(view === null && !isKept ? [own] : [])],
       limits,
       lookAfter: async () => workspace.lookAfter(),
+      release: () => workspace.release(),
     }
   })
+}
+
+/** The home of the person, for a command that they wrote; null where it has an empty one. */
+function viewOf(
+  { own, home, env, write, stateDir }: SandboxRequest,
+  root: string,
+  inherited: BubblewrapOptions['environment'],
+): HomeView | null {
+  if (own === undefined || home !== undefined || !env.HOME?.startsWith('/')) return null
+  return homeView({ home: env.HOME, root, write, stateDir, env, inherited, own })
 }
 
 /** Beyond what is allowed by a little: so the watcher sees that it is too much, and the kernel keeps it from becoming far more. */

@@ -30,18 +30,13 @@ export interface SandboxRequest {
   readonly network: SandboxNetwork
   /** Sockets of ours that are found on its loopback, whatever the network is; not with that of this machine. */
   readonly doors?: readonly SandboxDoor[]
+  /**
+   * Of a task whose command the person wrote: their home is visible, without credentials, and package managers have caches. Absent: an
+   * empty home.
+   */
+  readonly own?: OwnView
   /** A folder that is its home, and stays; absent: a home in memory. */
   readonly home?: string
-  /**
-   * Of a task whose command the person wrote: their home is visible, without credentials, and package managers have caches. Absent: an empty
-   * home.
-   */
-  readonly own?: {
-    /** Paths below the home that are shown whole, credentials or not. */
-    readonly show: readonly string[]
-    /** Holds the caches of package managers, kept per workspace. */
-    readonly caches: string
-  }
   /** Folders it can read besides the system and the workspace: those of the program it is. */
   readonly readable?: readonly string[]
   /** Absent: those of this machine. */
@@ -49,6 +44,13 @@ export interface SandboxRequest {
   readonly argv: readonly string[]
   /** The environment of the command, as it would be without a sandbox. */
   readonly env: { readonly [name: string]: string }
+}
+
+export interface OwnView {
+  /** Absolute paths below the home that are shown whole, credentials or not. */
+  readonly show: readonly string[]
+  /** Holds the caches of package managers, kept per workspace. */
+  readonly caches: string
 }
 
 /** What all processes of one sandbox may use together. */
@@ -97,9 +99,21 @@ export interface Wrapped {
   readonly writable: readonly string[]
   /** Folders inside whose content is in memory. */
   readonly inMemory: readonly string[]
+  /** Those of them in which a person would look for what the command made. */
+  readonly temporary: readonly string[]
   readonly limits: SandboxLimits
-  /** What may not be there afterwards: told with its path, and moved away by whoever asked. */
-  lookAfter(): Promise<readonly string[]>
+  /** What is not as it should be, once the command has ended: told, and judged by whoever asked. */
+  lookAfter(): Promise<Beyond>
+  /** Removes what was made for the sandbox and is not needed any more. */
+  release(): void
+}
+
+/** Paths below the workspace. Nobody knows whether the command did it, or somebody else meanwhile. */
+export interface Beyond {
+  /** New names that may not be there. */
+  readonly appeared: readonly string[]
+  /** Names that were closed and have changed. */
+  readonly changed: readonly string[]
 }
 
 export const INSTALL_HINT =

@@ -2,7 +2,16 @@
 // plan comes by here: the runner of commands, and hooks.
 
 import type { Answer } from '../safety-refusal.ts'
-import type { OpenNetwork, Sandbox, SandboxLimits, SandboxNetwork, SandboxRequest, Wrapped } from './sandbox.ts'
+import type {
+  Beyond,
+  OpenNetwork,
+  OwnView,
+  Sandbox,
+  SandboxLimits,
+  SandboxNetwork,
+  SandboxRequest,
+  Wrapped,
+} from './sandbox.ts'
 
 export interface SandboxUse {
   readonly room: Sandbox
@@ -11,7 +20,8 @@ export interface SandboxUse {
   /** Without one nothing runs; else what is weaker is told. */
   readonly isRequired: boolean
   readonly limits?: SandboxLimits
-  readonly own?: SandboxRequest['own']
+  /** The person wrote the command: it sees their home. */
+  readonly own?: OwnView
 }
 
 type Log = (stream: 'stdout' | 'stderr' | 'engine', chunk: Uint8Array) => void
@@ -33,11 +43,23 @@ export async function shutIn(
   }
   const open = typeof network === 'function' ? await network(log) : ({ ok: true, value: { network, close } } as const)
   if (!open.ok) return open
-  const use = { network: open.value.network, limits, own }
-  const wrapped = await room.wrap({ ...request, ...use })
-  if (wrapped.ok) return { ok: true, value: { ...wrapped.value, close: open.value.close } }
+  const given = { ...(limits === undefined ? {} : { limits }), ...(own === undefined ? {} : { own }) }
+  const wrapped = await room.wrap({ ...request, network: open.value.network, ...given })
+  if (wrapped.ok) {
+    const close: OpenNetwork['close'] = async hasFailed => {
+      wrapped.value.release()
+      await open.value.close(hasFailed)
+    }
+    return { ok: true, value: { ...wrapped.value, close } }
+  }
   await open.value.close()
   return wrapped
+}
+
+/** Nothing where all is as it should be. */
+export async function beyondOf(shut: Pick<Wrapped, 'lookAfter'> | undefined): Promise<{ readonly beyond?: Beyond }> {
+  const beyond = await shut?.lookAfter()
+  return beyond === undefined || beyond.appeared.length + beyond.changed.length === 0 ? {} : { beyond }
 }
 
 const close = async () => {}

@@ -22,10 +22,10 @@ test('in a folder of many files, protected places near the top are closed, and n
   const { mounts, lookAfter } = workspaceMounts(place, 20)
   const closed = mounts.filter((_, at) => mounts[at - 1] === '--ro-bind')
   for (const path of ['.github/workflows', 'z/.npmrc']) expect(closed).toContain(join(root, path))
-  expect(lookAfter()).toEqual([])
+  expect(lookAfter()).toEqual({ appeared: [], changed: [] })
   make('z/.vscode/tasks.json')
   make('b/.idea/x')
-  expect(lookAfter()).toEqual(expect.arrayContaining(['z/.vscode', 'b/.idea']))
+  expect(lookAfter().appeared).toEqual(expect.arrayContaining(['z/.vscode', 'b/.idea']))
 })
 
 test('with fewer files they are found at any depth, but for node_modules', () => {
@@ -33,5 +33,5 @@ test('with fewer files they are found at any depth, but for node_modules', () =>
   const { lookAfter } = workspaceMounts(place)
   make('a/deep/7/new/.vscode/tasks.json')
   make('a/node_modules/x/.vscode/tasks.json')
-  expect(lookAfter()).toEqual(['a/deep/7/new/.vscode'])
+  expect(lookAfter()).toEqual({ appeared: ['a/deep/7/new/.vscode'], changed: [] })
 })

@@ -1,26 +1,49 @@
-// The workspace as a sandboxed command sees it: all of it read-only, and over that what may be written. A pattern that means a whole
-// folder makes that folder writable. One that means single files makes the folder they stand in writable, and everything else in
-// that folder is mounted read-only over it; only new names are left then, and they are looked for when the command has ended.
-// Nothing is created: a folder that is not there yet is written through the one that would hold it.
+// The workspace as a sandboxed command sees it: all of it read-only, and over that what may be written.
+//
+//   `dist/**`, own task   the folder that holds `dist` is writable, and every other name in it is mounted read-only over it: `dist` can
+//                         be removed, replaced and made again
+//   `dist/**`, otherwise  `dist` is made if it is not there, and is the only writable place; so, too, where too many names are beside it
+//   `VERSION`, `*.md`     the folder they stand in is writable, and everything else in it is mounted read-only over it
+//
+// In a folder that is writable for some names only, new names can be made, and a read-only mount falls off when somebody outside replaces
+// the name it lies on (an editor that saves by rename). So both are looked for when the command has ended.
 
-import { type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import {
+  type BigIntStats,
+  type Dirent,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+} from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import { asksFirst } from '../../domain/plan-rules/instruction-file.ts'
 import { protectedBy } from '../files/protected-path.ts'
 import { realOrNull } from '../files/real-path.ts'
+import { writerOf } from '../files/regular-file.ts'
 import { isWithin } from '../find-program.ts'
 import { refuse } from '../safety-refusal.ts'
 import { covers, inScope, mayHold, type Patterns } from '../scope.ts'
+import { isMadeFolder, MadeFolders } from './made-folders.ts'
+import type { Beyond } from './sandbox.ts'
 
 export interface WorkspaceMounts {
   readonly mounts: readonly string[]
   readonly writable: readonly string[]
-  /** Paths below the root that are there now, were not before, and may not be: beyond the patterns, or protected. */
-  lookAfter(): readonly string[]
+  /** To be done when nothing is mounted in it any more: the folder that hides Planfold's state is made read-only. */
+  readonly last: readonly string[]
+  /** Folders in memory that lie over caches of tools in the workspace. */
+  readonly scratch: readonly string[]
+  lookAfter(): Beyond
+  /** Removes folders that were made for the mounts and are empty. */
+  release(): void
 }
 
-/** More mounts than this, and a command would start slowly: then `write` has to name folders. */
-const MOUNTS_MAX = 4_000
+/** Each closed name is a mount: a thousand take a second, and bubblewrap takes about three thousand. */
+const CLOSED_MAX = 2_000
+/** With more names beside a folder than this, the folder itself is mounted, and cannot be removed. */
+const BESIDE_MAX = 200
 /** So many names are looked at for protected places in a folder that is writable as a whole, level by level; deeper ones are not looked for. */
 const LOOKED_AT_MAX = 50_000
 
@@ -36,23 +59,83 @@ export function isClosed(write: Patterns, path: string): boolean {
 interface Place {
   readonly root: string
   readonly stateDir: string
+  readonly cwd?: string
   readonly write: Patterns
   readonly read?: readonly string[]
+  /** The person wrote the command: what it may write, it may also remove and make again. */
+  readonly own?: unknown
 }
 
 export function workspaceMounts(place: Place, lookedAtMax = LOOKED_AT_MAX): WorkspaceMounts {
   const root = realpathSync(place.root)
-  const survey = new Survey(root, place.write, lookedAtMax)
-  survey.look()
-  const mounts = ['--ro-bind', root, root]
-  for (const folder of survey.writable) mounts.push('--bind', join(root, folder), join(root, folder))
-  for (const path of survey.closed) mounts.push('--ro-bind', join(root, path), join(root, path))
-  const hidden = place.read === undefined ? [] : hiddenFiles(root, place.read, place.write)
-  return {
-    mounts: [...mounts, ...hidden, ...hiddenState(root, place.stateDir), ...repositoryMounts(root)],
-    writable: survey.writable.map(folder => join(root, folder)),
-    lookAfter: () => survey.lookAgain(),
+  const folders = new MadeFolders()
+  try {
+    const scratch = scratchFolders(root, place, folders)
+    const isOwn = place.own !== undefined
+    const survey = new Survey({ root, write: place.write, isOwn, lookedAtMax, folders, scratch: new Set(scratch) })
+    survey.look()
+    const mounts = ['--ro-bind', root, root]
+    for (const folder of survey.writable) mounts.push('--bind', join(root, folder), join(root, folder))
+    for (const path of survey.closed.keys()) mounts.push('--ro-bind', join(root, path), join(root, path))
+    const hidden = place.read === undefined ? [] : hiddenFiles(root, place.read, place.write)
+    const scratchMounts = scratch.flatMap(folder => ['--size', String(SCRATCH_MAX_BYTES), '--tmpfs', folder])
+    const state = hiddenState(root, place.stateDir)
+    return {
+      mounts: [...mounts, ...hidden, ...scratchMounts, ...state, ...repositoryMounts(root)],
+      last: state.slice(1).flatMap(folder => ['--remount-ro', folder]),
+      writable: survey.writable.map(folder => join(root, folder)),
+      scratch,
+      lookAfter: () => survey.lookAgain(),
+      release: () => folders.release(),
+    }
+  } catch (error) {
+    folders.release()
+    throw error
   }
+}
+
+const SCRATCH_MAX_BYTES = 2 * 1024 ** 3
+/** Where tools of Node put what they can make again. */
+const NODE_CACHES = ['.cache', '.vite', '.vite-temp']
+/** Files of which one says that tests are run with pytest, whose cache stands beside them. */
+const PYTHON_MARKS = ['pyproject.toml', 'pytest.ini', 'setup.cfg', 'setup.py', 'tox.ini', 'conftest.py']
+const PACKAGES_MAX = 200
+
+/**
+ * Caches that tools write into the workspace, whatever the task declares: they get an empty folder in memory. Looked for where the
+ * command begins, in the folders above it, and in packages up to two levels below the root. `__pycache__` needs none: Python is told
+ * not to write it.
+ */
+function scratchFolders(root: string, { cwd = root, read, write }: Place, folders: MadeFolders): readonly string[] {
+  const seen = read === undefined || write === null ? null : [...read, ...write]
+  const found: string[] = []
+  const add = (path: string): void => {
+    const isHidden = seen !== null && !covers(seen, relative(root, dirname(path)))
+    if (!isHidden && !covers(write, relative(root, path)) && folders.need(path)) found.push(path)
+  }
+  for (const folder of packageFolders(root, cwd)) {
+    const modules = join(folder, 'node_modules')
+    if (isDirectory(modules)) for (const name of NODE_CACHES) add(join(modules, name))
+    if (PYTHON_MARKS.some(name => lstatSync(join(folder, name), NO_ENTRY) !== undefined))
+      add(join(folder, '.pytest_cache'))
+  }
+  return found
+}
+
+function packageFolders(root: string, cwd: string): readonly string[] {
+  const folders = new Set([root])
+  for (let at = realOrNull(cwd) ?? root; at !== root && isWithin(at, root); at = dirname(at)) folders.add(at)
+  let level = [root]
+  for (let depth = 0; depth < 2; depth++) {
+    level = level.flatMap(above =>
+      namesIn(above)
+        .filter(entry => entry.isDirectory() && entry.name !== 'node_modules' && !entry.name.startsWith('.'))
+        .map(({ name }) => join(above, name)),
+    )
+    for (const folder of level) if (folders.size < PACKAGES_MAX) folders.add(folder)
+    if (level.length > PACKAGES_MAX) break
+  }
+  return [...folders]
 }
 
 /**
@@ -69,7 +152,7 @@ function hiddenFiles(root: string, read: readonly string[], write: Patterns): re
       if (entry.isDirectory() && mayHold(seen, path)) look(path)
       else if (entry.isDirectory()) mounts.push('--tmpfs', join(root, path), '--remount-ro', join(root, path))
       else mounts.push('--ro-bind', '/dev/null', join(root, path))
-      if (mounts.length > MOUNTS_MAX * 4)
+      if (mounts.length > CLOSED_MAX * 3)
         refuse(
           'policy',
           'more files would have to be hidden from it than can be',
@@ -84,7 +167,7 @@ function hiddenFiles(root: string, read: readonly string[], write: Patterns): re
 /** Planfold's state is not there, except a workspace that stands in it: a worktree of a plan. */
 function hiddenState(root: string, stateDir: string): readonly string[] {
   const state = realOrNull(stateDir)
-  return state !== null && state !== root && isWithin(state, root) ? ['--tmpfs', state, '--remount-ro', state] : []
+  return state !== null && state !== root && isWithin(state, root) ? ['--tmpfs', state] : []
 }
 
 /** A worktree names the repository it belongs to in a file; git inside must be able to read that. */
@@ -114,8 +197,12 @@ function commonFolder(own: string): string {
 class Survey {
   readonly #root: string
   readonly #write: Patterns
+  readonly #isOwn: boolean
+  readonly #folders: MadeFolders
+  readonly #scratch: ReadonlySet<string>
   readonly writable: string[] = []
-  readonly closed: string[] = []
+  /** With what it was before. */
+  readonly closed = new Map<string, Standing>()
   /** Folders that hold declared files beside others, with the names they had and where their links led. */
   readonly #partly = new Map<string, ReadonlyMap<string, string | null>>()
   /** Folders that are writable as a whole, and how many levels of them were looked through. */
@@ -123,22 +210,34 @@ class Survey {
   readonly #lookedAtMax: number
   /** What may not be written and was there before: it is never taken for new. */
   readonly #stood = new Set<string>()
+  /** The writable folders as they were mounted. */
+  readonly #mounted = new Map<string, Standing>()
 
-  constructor(root: string, write: Patterns, lookedAtMax: number) {
-    this.#root = root
-    this.#write = write
-    this.#lookedAtMax = lookedAtMax
+  constructor(options: {
+    readonly root: string
+    readonly write: Patterns
+    readonly isOwn: boolean
+    readonly lookedAtMax: number
+    readonly folders: MadeFolders
+    /** Absolute: something in memory lies over them, so they need not be closed. */
+    readonly scratch: ReadonlySet<string>
+  }) {
+    this.#root = options.root
+    this.#write = options.write
+    this.#isOwn = options.isOwn
+    this.#lookedAtMax = options.lookedAtMax
+    this.#folders = options.folders
+    this.#scratch = options.scratch
   }
 
   look(): void {
     if (this.#write === null || covers(this.#write, '')) {
       this.#open('')
-      return
-    }
-    const folders = new Set(this.#write.map(pattern => this.#folderOf(pattern)))
-    // The outer ones first: an inner one lies over it.
-    for (const folder of [...folders].sort()) {
-      if (folder !== null && ![...this.writable].some(outer => isBelow(folder, outer))) {
+    } else {
+      const folders = new Set(this.#write.map(pattern => this.#folderOf(pattern)))
+      // The outer ones first: an inner one lies over it.
+      for (const folder of [...folders].sort()) {
+        if (folder === null || this.writable.some(outer => isBelow(folder, outer))) continue
         if (covers(this.#write, folder)) this.#open(folder)
         else {
           this.writable.push(folder)
@@ -146,21 +245,54 @@ class Survey {
         }
       }
     }
+    for (const folder of this.writable) this.#mounted.set(folder, standingAt(join(this.#root, folder)))
   }
 
-  /** The nearest folder that is there and would hold what the pattern means; null when a link is in the way. */
+  /** The folder that is mounted writable for a pattern, made where it is missing; null when a link or a file is in the way. */
   #folderOf(pattern: string): string | null {
     const parts = pattern.split('/').filter(part => part !== '.' && part !== '')
     const wild = parts.findIndex(part => /[*?]/.test(part))
-    const literal = wild < 0 ? (pattern.endsWith('/') ? parts : parts.slice(0, -1)) : parts.slice(0, wild)
+    const literal = wild < 0 ? parts : parts.slice(0, wild)
+    const isFolder =
+      wild < 0
+        ? pattern.endsWith('/') || (!pattern.endsWith('/.') && this.#isFolder(literal.join('/')))
+        : wild === parts.length - 1 && parts[wild] === '**'
+    const holding = wild < 0 || isFolder ? literal.slice(0, -1) : literal
+    const there = this.#existing(isFolder ? literal : holding)
+    if (there === null) return null
+    const known = this.#existing(holding)!
+    const isSmall = this.#entries(known).length <= BESIDE_MAX
+    // Made below a folder that was there, and written through that one: it stays, whoever removes the others.
+    if (this.#isOwn && isSmall) {
+      this.#make(holding)
+      return known
+    }
+    const wanted = isFolder ? literal : holding
+    return this.#make(wanted) ? wanted.join('/') : known
+  }
+
+  #isFolder(path: string): boolean {
+    return isDirectory(join(this.#root, path))
+  }
+
+  /** The nearest folder on the way that is there; null when a link or a file is in the way. */
+  #existing(parts: readonly string[]): string | null {
     let folder = ''
-    for (const part of literal) {
-      const stat = lstatSync(join(this.#root, folder, part), { throwIfNoEntry: false })
+    for (const part of parts) {
+      const stat = lstatSync(join(this.#root, folder, part), NO_ENTRY)
       if (stat === undefined) return folder
       if (!stat.isDirectory()) return null
       folder = below(folder, part)
     }
     return folder
+  }
+
+  /** False when one of them cannot be made, or would be at a protected place. */
+  #make(parts: readonly string[]): boolean {
+    return parts.every((_, at) => {
+      const path = parts.slice(0, at + 1).join('/')
+      return (this.#isFolder(path) || !this.#isProtected(path)) && this.#folders.need(join(this.#root, path))
+    })
   }
 
   /** All of a folder is writable, but for what is protected in it. */
@@ -174,7 +306,7 @@ class Survey {
     const names = new Map<string, string | null>()
     for (const entry of this.#entries(folder)) {
       const path = below(folder, entry.name)
-      names.set(entry.name, entry.isSymbolicLink() ? readlinkSync(join(this.#root, path)) : null)
+      names.set(entry.name, entry.isSymbolicLink() ? linkAt(join(this.#root, path)) : null)
       if (this.#isProtected(path)) this.#close(path, entry)
       else if (!entry.isDirectory()) inScope(this.#write, path) || this.#close(path, entry)
       else if (covers(this.#write, path)) this.#guard(path)
@@ -217,34 +349,42 @@ class Survey {
   #close(path: string, entry: Dirent): void {
     this.#stood.add(path)
     // A link cannot be mounted over; beside declared files, where it leads is compared afterwards.
-    if (entry.isSymbolicLink()) return
-    this.closed.push(path)
-    if (this.closed.length > MOUNTS_MAX)
+    if (entry.isSymbolicLink() || isOurs(entry.name) || this.#scratch.has(join(this.#root, path))) return
+    this.closed.set(path, standingAt(join(this.#root, path)))
+    if (this.closed.size > CLOSED_MAX)
       refuse(
         'policy',
-        `more than ${MOUNTS_MAX} files stand beside those it may write, and each would have to be closed`,
-        'write whole folders (`docs/**`), or keep what it writes in a folder of its own',
+        `more than ${CLOSED_MAX} names stand beside what it may write, and each would need a mount of its own in the sandbox`,
+        'let it write whole folders (`docs/**`), or keep what it writes in a folder of its own',
       )
   }
 
-  /** What is new and may not be. */
-  lookAgain(): readonly string[] {
-    const found: string[] = []
+  /** What is new and may not be, and what was closed and is not as it was. */
+  lookAgain(): Beyond {
+    const appeared: string[] = []
+    const changed: string[] = []
     for (const [folder, names] of this.#partly) {
-      for (const entry of this.#entries(folder)) {
-        const path = below(folder, entry.name)
-        const was = names.get(entry.name)
-        if (was === undefined) this.#judgeNew(path, entry, found)
-        else if (was !== null && linkAt(join(this.#root, path)) !== was) found.push(path)
+      for (const entry of this.#entries(folder))
+        if (!names.has(entry.name)) this.#judgeNew(below(folder, entry.name), entry, appeared)
+      for (const [name, was] of names) {
+        const path = below(folder, name)
+        if (was !== null && this.#stood.has(path) && linkAt(join(this.#root, path)) !== was) changed.push(path)
       }
     }
     for (const [folder, levels] of this.#guarded)
       for (const [path] of this.#protectedIn(folder, { names: Number.POSITIVE_INFINITY, levels }).places)
-        if (!this.#stood.has(path)) found.push(path)
-    return found
+        if (!this.#stood.has(path)) appeared.push(path)
+    for (const [path, was] of [...this.closed, ...this.#mounted]) {
+      const at = join(this.#root, path)
+      const now = standingAt(at)
+      const isRemovedByUs = now === GONE && this.#folders.made.has(at)
+      if (now !== was && !isRemovedByUs) changed.push(path === '' ? '.' : path)
+    }
+    return { appeared, changed }
   }
 
   #judgeNew(path: string, entry: Dirent, found: string[]): void {
+    if (isOurs(entry.name) || isMadeFolder(join(this.#root, path))) return
     if (this.#isProtected(path)) found.push(path)
     else if (!entry.isDirectory()) inScope(this.#write, path) || found.push(path)
     else if (mayHold(this.#write, path)) {
@@ -257,11 +397,38 @@ class Survey {
   }
 
   #entries(folder: string): readonly Dirent[] {
-    try {
-      return readdirSync(join(this.#root, folder), { withFileTypes: true })
-    } catch {
-      return []
-    }
+    return namesIn(join(this.#root, folder))
+  }
+}
+
+/** What tells whether a name is still what it was, as text. Equal texts are equal files: nobody can set the time of a change back. */
+type Standing = string
+const GONE: Standing = ''
+
+/** Of a folder only which one it is: a mount on it holds for all below, whatever others change there. */
+function standingAt(path: string): Standing {
+  let stat: BigIntStats | undefined
+  try {
+    stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  } catch {
+    // Nobody may look there any more.
+  }
+  if (stat === undefined) return GONE
+  const { dev, ino, birthtimeNs, size, mtimeNs, ctimeNs } = stat
+  return (stat.isDirectory() ? [dev, ino, birthtimeNs] : [dev, ino, size, mtimeNs, ctimeNs]).join(' ')
+}
+
+/** A temporary file of this process, which is about to replace a file of another task. */
+const isOurs = (name: string): boolean => name.startsWith('.') && writerOf(Buffer.from(name)) === process.pid
+
+const NO_ENTRY = { throwIfNoEntry: false } as const
+const isDirectory = (path: string): boolean => lstatSync(path, NO_ENTRY)?.isDirectory() === true
+
+function namesIn(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
   }
 }
 

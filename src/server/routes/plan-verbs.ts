@@ -54,7 +54,7 @@ const CHOICES = ['keep', 'take', 'merge'] as const
 
 /** Both say where to; only one of them may. */
 function askOf(body: RollbackBody): RollbackAsk | Problem {
-  const { checkpoint_id, to, undo, files, tasks, files_only, keep_git, force, choices, every } = body
+  const { checkpoint_id, to, undo, files, tasks, files_only, keep_git, include_unclaimed, force, choices, every } = body
   if ([checkpoint_id, to, undo === true ? true : undefined].filter(one => one !== undefined).length > 1)
     return invalidRequest('body', [
       { path: 'to', message: 'where to is said twice', hint: 'say one of checkpoint_id, to and undo' },
@@ -70,6 +70,7 @@ function askOf(body: RollbackBody): RollbackAsk | Problem {
     tasks: tasks === undefined ? undefined : (tasks as readonly string[] as readonly TaskName[]),
     ...(files_only === true ? { filesOnly: true } : {}),
     ...(keep_git === true ? { keepGit: true } : {}),
+    ...(include_unclaimed === true ? { includeUnclaimed: true } : {}),
     ...(force === true ? { force: true } : {}),
     choices,
     every,

@@ -6,9 +6,10 @@
 //     ▲               │ a file changed
 //     └───────────────┘
 
-import { lstat, readdir, rename, rm } from 'node:fs/promises'
+import { lstat, readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { PlanId } from '../../domain/id.ts'
+import { removeTree } from '../../safety/files/directory.ts'
 import { ignoring } from '../../safety/safety-refusal.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import { pathText } from './path-text.ts'
@@ -66,7 +67,7 @@ export async function undoRemoval(path: string, plan: PlanId): Promise<void> {
 
 /** Deletes what was set aside, now or by a removal that was cut off. */
 export async function deleteAside(path: string, plan: PlanId): Promise<void> {
-  await rm(namesFor(path, plan).removed, { recursive: true, force: true })
+  await removeTree(namesFor(path, plan).removed)
 }
 
 /** Beside the folder; no plan has a name that begins with a dot. */

@@ -290,3 +290,32 @@ test('several may find the same left-over file at once, and a folder may go whil
   expect(captured.map(({ left }) => left)).toEqual(captured.map(() => []))
   expect(fs.readdirSync(join(root, 'src'))).toEqual(['a.ts'])
 })
+
+test.each(['dist/**', 'dist/', 'dist'])(
+  'a scope %s holds the folder itself, whatever was there before',
+  async pattern => {
+    const beside = { 'README.md': file('mine') }
+    const made = { dist: dir({ deep: dir({ a: file('new') }) }) }
+    const stood: readonly { readonly [name: string]: Node }[] = [
+      {},
+      { dist: file('a file') },
+      { dist: link('README.md') },
+      { dist: dir({ old: file('old') }) },
+    ]
+    for (const before of stood) {
+      const { root, capture, restore } = setup(tree({ ...beside, ...before }))
+      const wanted = readTree(root)
+      const { manifest } = await capture(pattern)
+      clearTree(root)
+      makeTree(root, tree({ ...beside, ...made }))
+      await restore(manifest)
+      expect(readTree(root)).toEqual(wanted)
+    }
+    // A folder that was made and holds nothing goes, too.
+    const { root, capture, restore } = setup(tree(beside))
+    const { manifest } = await capture(pattern)
+    fs.mkdirSync(join(root, 'dist'))
+    await restore(manifest)
+    expect(readTree(root)).toEqual(tree(beside))
+  },
+)

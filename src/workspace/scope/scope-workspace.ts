@@ -8,7 +8,7 @@ import { Directory } from '../../safety/files/directory.ts'
 import { stateInside } from '../../safety/files/path-gate.ts'
 import { type Answer, refuse } from '../../safety/safety-refusal.ts'
 import { patternError } from '../../safety/scope.ts'
-import { HeldFolder } from '../files/held-folder.ts'
+import { HeldFolder, LEFT } from '../files/held-folder.ts'
 import { pathText } from '../files/path-text.ts'
 import { mergeText } from '../rollback/merge-text.ts'
 import { type Difference, differenceOf, type Found, madeDirectories, unknownOf } from '../snapshots/difference.ts'
@@ -400,7 +400,9 @@ function cannot(what: string, paths: readonly Left[], kind: 'logic' | 'transient
   refuse(
     kind,
     `cannot ${what}: ${shown.join(', ')}${more}`,
-    'move these away or close what writes them, then try again',
+    paths.every(({ reason }) => reason === LEFT.unreadable)
+      ? 'make them readable (chmod -R u+rwX), or move them away, then try again'
+      : 'move these away or close what writes them, then try again',
   )
 }
 

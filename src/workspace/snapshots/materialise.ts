@@ -7,6 +7,7 @@ import { open, symlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { advise, quoted } from '../../domain/hint.ts'
 import type { Sha256 } from '../../domain/id.ts'
+import { removeTree } from '../../safety/files/directory.ts'
 import { codeOf, refuse } from '../../safety/safety-refusal.ts'
 import { attempt, changeMode, synced } from '../files/file-calls.ts'
 import { HeldFolder } from '../files/held-folder.ts'
@@ -52,7 +53,7 @@ export async function materialise(room: Materialising, folder: string): Promise<
     await synced(above).finally(() => fs.closeSync(above))
     return { files: writing.files, left: writing.left }
   } catch (error) {
-    discard(Buffer.from(growing))
+    await discard(growing)
     if (['ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) notEmpty(place)
     throw error
   }
@@ -183,18 +184,10 @@ function chosen(entry: TreeEntry | null, instead: Instead | null): TreeEntry | n
   return { type: 'directory', mode: FOLDER_MODE }
 }
 
-/** What could not be finished goes; folders that may not be written in are opened first. */
-function discard(path: Buffer): void {
-  const openUp = (folder: Buffer): void => {
-    fs.chmodSync(folder, 0o700)
-    for (const name of fs.readdirSync(folder, { encoding: 'buffer' })) {
-      const at = Buffer.concat([folder, Buffer.from('/'), name])
-      if (fs.lstatSync(at).isDirectory()) openUp(at)
-    }
-  }
+/** What could not be finished goes. */
+async function discard(path: string): Promise<void> {
   try {
-    openUp(path)
-    fs.rmSync(path, { recursive: true, force: true })
+    await removeTree(path)
   } catch (error) {
     // It stays under the name that says what it is.
     if (codeOf(error) === null) throw error

@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import { onTestFinished } from 'vitest'
 import type { Sha256 } from '../../domain/id.ts'
 import { BlobsFiles, type BlobsOptions } from '../../stores/blobs/blobs.ts'
-import { clearTree, makeTree, type Node, type Tree } from '../tree.fixture.ts'
+import { clearTree, makeTree, type Node, removeTree, type Tree } from '../tree.fixture.ts'
 import type { Change, Choice, TreeEntry } from '../workspace.ts'
 import { openSnapshots, type SnapshotsOptions } from './snapshots.ts'
 
@@ -72,7 +72,7 @@ const MEMORY = fs.existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 export function makeGround(tree: Tree = new Map()): Ground {
   const base = fs.mkdtempSync(join(MEMORY, 'snapshots-'))
-  onTestFinished(() => fs.rmSync(base, { recursive: true, force: true }))
+  onTestFinished(() => removeTree(base))
   const root = join(base, 'work')
   fs.mkdirSync(root)
   makeTree(root, tree)

@@ -201,8 +201,8 @@ function judgeFiles({ episode, journal, found }: Case, plan: LoopPlan): void {
         asked.includes(`"${file}"`) || (isRolledBack && type === 'rollback' && of === plan.name),
     )
     if (isChosen) continue
-    // Where two plans worked at once and neither said where, nobody can tell whose it is: it stays, and the journal names it.
-    if (isRolledBack && task.class !== 'workspace' && left.has(task.file) && hasLooseTask(episode, plan)) continue
+    // Of a task that says nothing nobody can tell whether it was the person: it stays, and the journal names it.
+    if (isRolledBack && task.class !== 'workspace' && left.has(task.file)) continue
     const rule = isRolledBack ? 'a rollback takes back what the plan wrote' : 'what completed tasks wrote stands'
     found(
       rule,
@@ -213,12 +213,6 @@ function judgeFiles({ episode, journal, found }: Case, plan: LoopPlan): void {
 
 const pathsLeft = ({ left }: JournalEvent): ReadonlySet<string> =>
   new Set(((left ?? []) as readonly { readonly path: string }[]).map(({ path }) => path))
-
-/** Does another plan of the store have a task that says nothing of what it writes? */
-const hasLooseTask = ({ scenario }: Episode, plan: LoopPlan): boolean =>
-  scenario.plans.some(
-    other => other !== plan && other.tasks.some(task => task.class !== 'workspace' && task.class !== 'pure'),
-  )
 
 /** Files nobody was to touch are as they were, and nothing lies about that nobody wrote. */
 function judgeOtherFiles({ episode, found }: Case): void {
@@ -303,21 +297,12 @@ function judgeQuestions({ episode, journal, ledger, found }: Case): void {
 // ── the person ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Each byte she wrote is in place, or one command away; what she did late is in place unless somebody decided otherwise. */
-async function judgePerson({ episode, journal, found }: Case): Promise<void> {
-  const { person, people, scenario } = episode
+async function judgePerson({ episode, found }: Case): Promise<void> {
+  const { person, people } = episode
   const gone: Version[] = [...person.missed]
   for (const version of person.left.values()) if (!standsAs(version, person.read(version.path))) gone.push(version)
-  const isExempt = (version: Version): boolean => {
-    const decided = people.decisions.some(({ at, asked }) => at >= version.at && asked.includes(version.path))
-    // What she does while a task without a scope runs counts as that task's work; here one of another plan that rolled back.
-    const others = scenario.plans.some(
-      ({ name, tasks }) =>
-        !version.path.startsWith(`${name}/`) &&
-        tasks.some(task => task.scope === null && task.class !== 'pure') &&
-        eventsOf(journal, name).some(event => event.type === 'rollback.finished'),
-    )
-    return decided || others
-  }
+  const isExempt = (version: Version): boolean =>
+    people.decisions.some(({ at, asked }) => at >= version.at && asked.includes(version.path))
   for (const version of gone) {
     const what = `${version.path} (${version.text === null ? 'deleted' : version.token.trim()}, at ${new Date(version.at).toISOString()})`
     if (version.late && !isExempt(version)) found("a person's late edit stands", what)

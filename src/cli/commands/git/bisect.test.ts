@@ -2,8 +2,10 @@
 
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { bubblewrap } from '../../../safety/sandbox/bubblewrap.ts'
 import { fingerprint, shell } from '../../../workspace/git/repository.fixture.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
 import { type BisectOptions, bisect } from './bisect.ts'
@@ -175,5 +177,66 @@ describe('over switches and inputs', () => {
     const tried = (await place.read('tried')).trim().split('\n')
     // Only the one under way may have been made twice.
     expect(tried.length - data.probes.length).toBeLessThanOrEqual(first.exit === 130 ? 1 : 0)
+  })
+})
+
+const standing = await bubblewrap({ environment: { PATH: process.env.PATH }, outside: [] }).check()
+if (!standing.ok) console.log(`skipped, a held search: ${standing.failure.message}`)
+
+describe('in the mode a user gets by default, and where everything is held', () => {
+  const reproduction = async (environment: { readonly [name: string]: string }, command?: readonly string[]) => {
+    git('init', '--quiet', '--initial-branch=main')
+    for (let at = 1; at <= 8; at++) {
+      fs.writeFileSync(join(place.folder, 'v.txt'), `${at}\n`)
+      git('add', 'v.txt')
+      git('commit', '--quiet', '-m', `c${at}`)
+    }
+    const script = command ?? ['sh', '-c', 'echo built > out.txt; test "$(cat v.txt)" -lt 6']
+    return await place.say(context => bisect(context, script, { good: 'HEAD~7' }), { environment })
+  }
+
+  test('as the person runs it', async () => {
+    const said = await reproduction({ PLANFOLD_SANDBOX: '' })
+    expect([said.exit, said.stdout]).toEqual([0, expect.stringMatching(/the first bad one.*\n {2}[0-9a-f]{12} c6\n$/)])
+  })
+
+  test.skipIf(!standing.ok)('held in the sandbox', async () => {
+    const said = await reproduction({ PLANFOLD_SANDBOX: 'required' })
+    expect([said.exit, said.stdout]).toEqual([0, expect.stringMatching(/the first bad one.*\n {2}[0-9a-f]{12} c6\n$/)])
+    expect(fs.readdirSync(join(place.folder, '.planfold/work'))).toEqual([])
+  })
+
+  test('on a machine without a sandbox it runs as the person does; where one is required, nothing is tested', async () => {
+    const broken = fs.mkdtempSync(join(tmpdir(), 'planfold-no-bwrap-'))
+    onTestFinished(() => fs.rmSync(broken, { recursive: true }))
+    fs.writeFileSync(join(broken, 'bwrap'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
+    const PATH = `${broken}:${process.env.PATH}`
+    const own = await reproduction({ PLANFOLD_SANDBOX: '', PATH })
+    expect([own.exit, own.stdout]).toEqual([0, expect.stringMatching(/ c6\n$/)])
+    fs.rmSync(join(place.folder, '.planfold'), { recursive: true })
+    fs.rmSync(join(place.folder, '.git'), { recursive: true })
+    const required = await reproduction({ PLANFOLD_SANDBOX: 'required', PATH })
+    expect([required.exit, required.stdout]).toEqual(['probe-failed', ''])
+    expect(required.stderr).toMatch(/could not be tested/)
+  })
+
+  test('a commit in which the command cannot be started is not tested, and never bad', async () => {
+    git('init', '--quiet', '--initial-branch=main')
+    for (let at = 1; at <= 8; at++) {
+      fs.writeFileSync(join(place.folder, 'v.txt'), `${at}\n`)
+      fs.rmSync(join(place.folder, 'check'), { force: true })
+      const mode = at === 5 ? 0o644 : 0o755
+      if (at !== 4) fs.writeFileSync(join(place.folder, 'check'), `#!/bin/sh\ntest ${at} -lt 6\n`, { mode })
+      git('add', '--all')
+      git('commit', '--quiet', '-m', `c${at}`)
+    }
+    const said = await place.say(context => bisect(context, ['./check'], { good: 'HEAD~7' }), {
+      environment: { PLANFOLD_SANDBOX: '' },
+    })
+    expect(said.exit).toBe(1)
+    expect(said.stdout.replaceAll(/[0-9a-f]{12} /g, '')).toMatch(
+      /^the first bad one is among these 3 \(\d tests of 7 candidates\):\n {2}c4 {2}not tested\n {2}c5 {2}not tested\n {2}c6\n$/,
+    )
+    expect(said.stderr).toMatch(/skip .*c5 .*not tested: exit 126/)
   })
 })

@@ -9,6 +9,7 @@ import {
   type Bisected,
   type BisectQuestion,
   bisectionName,
+  type Candidate,
   candidateLabel,
   commitsQuestion,
   type ProbeTold,
@@ -91,12 +92,16 @@ async function questionOf(context: Context, { git }: Composed, options: BisectOp
   return question.value
 }
 
-function tellTry(context: Context, { number, verdict, candidate, remaining }: ProbeTold): void {
+function tellTry(context: Context, { number, verdict, exit, candidate, remaining }: ProbeTold): void {
+  const why = verdict === 'skip' ? `; not tested: exit ${exit}` : ''
   printNote(
     context,
-    `${String(number).padStart(3)}  ${verdict.padEnd(4)}  ${escapeForTerminal(candidateLabel(candidate))}  (${remaining} left)`,
+    `${String(number).padStart(3)}  ${verdict.padEnd(4)}  ${escapeForTerminal(candidateLabel(candidate))}  (${remaining} left${why})`,
   )
 }
+
+const untestedIn = (candidates: readonly Candidate[], tries: Ended['tries']): ReadonlySet<Candidate> =>
+  new Set(tries.flatMap(({ index, exit }) => (verdictOf(exit) === 'skip' ? (candidates[index] ?? []) : [])))
 
 type Ended = Extract<Bisected, { readonly status: 'ended' }>
 
@@ -118,25 +123,47 @@ function tell(context: Context, { over, candidates }: BisectQuestion, done: Ende
     probes,
   }
   answer(context, data, () => [
-    ...endLines(context, end, `(${numberOf(tries.length, 'test')} of ${numberOf(candidates.length, 'candidate')})`),
+    ...endLines(
+      context,
+      end,
+      untestedIn(candidates, tries),
+      `(${numberOf(tries.length, 'test')} of ${numberOf(candidates.length, 'candidate')})`,
+    ),
     ...assumed({ over, candidates }, tries),
   ])
 }
 
-function endLines({ paint }: Context, end: Ended['end'], count: string): readonly string[] {
+function endLines(
+  { paint }: Context,
+  end: Ended['end'],
+  untested: ReadonlySet<Candidate>,
+  count: string,
+): readonly string[] {
+  const label = (each: Candidate): string => `  ${escapeForTerminal(candidateLabel(each))}`
   switch (end.status) {
     case 'found':
-      return [`${paint.red('the first bad one')} ${count}:`, `  ${escapeForTerminal(candidateLabel(end.culprit))}`]
+      return [`${paint.red('the first bad one')} ${count}:`, label(end.culprit), ...untestedLines(untested)]
     case 'narrowed':
       return [
-        `the first bad one is among these ${count}; they could not be tested:`,
-        ...end.suspects.map(each => `  ${escapeForTerminal(candidateLabel(each))}`),
+        `the first bad one is among these ${end.suspects.length} ${count}:`,
+        ...end.suspects.map(each => `${label(each)}${untested.has(each) ? '  not tested' : ''}`),
+        ...untestedLines(new Set([...untested].filter(each => !end.suspects.includes(each)))),
       ]
     case 'clean':
-      return [`${paint.green('nothing is bad')} ${count}`]
+      return [`${paint.green('nothing is bad')} ${count}`, ...untestedLines(untested)]
     default:
       return end satisfies never
   }
+}
+
+const UNTESTED_MAX = 10
+
+/** Where the command could not be run, or could not tell: the answer does not depend on them, if all before the first bad one are good. */
+function untestedLines(untested: ReadonlySet<Candidate>): readonly string[] {
+  if (untested.size === 0) return []
+  const named = [...untested].slice(0, UNTESTED_MAX).map(each => escapeForTerminal(candidateLabel(each)))
+  const more = untested.size > UNTESTED_MAX ? ` and ${untested.size - UNTESTED_MAX} more` : ''
+  return [`not tested: ${named.join(', ')}${more}`]
 }
 
 const ORDER = {

@@ -50,12 +50,12 @@ review gate, pure after fix
     asks ana, ben for approval, then build/lint can start
 
 ── stage 3 ──
-build/lint run, unsafe after review
+build/lint run, unsafe, as you after review
     only when 1 < 2
     npx 'biome check'
 
 ── stage 4 ──
-build/test run, unsafe after build/lint
+build/test run, unsafe, as you after build/lint
     echo "$HOME"
 
 ── stage 5 ──
@@ -63,10 +63,10 @@ build group, pure
     is completed when its 2 children are
 
 ── stage 6: 2 tasks ──
-each/1 run, unsafe after build — linux
+each/1 run, unsafe, as you after build — linux
     echo 'on linux'
 
-each/2 run, unsafe after build — mac
+each/2 run, unsafe, as you after build — mac
     echo 'on mac'
 
 ── stage 7 ──
@@ -78,7 +78,7 @@ tell external, model after each
     waits for claude to claim it
 
 ── at the end ──
-done verify, pure — Final checks
+done verify, pure, held — Final checks
     runs the final checks
     then: $ npm test
     then: All is well (checked by a person)
@@ -150,7 +150,7 @@ tasks:
   )
   const { stdout } = await place.say(context => dryRun(context, 'plan.yaml'))
   expect(stdout).toMatch(/a edit, workspace\n {4}.*gone\.txt/)
-  expect(stdout).toMatch(/b run, unsafe after a\n {4}not known yet/)
+  expect(stdout).toMatch(/b run, unsafe, as you after a\n {4}not known yet/)
 })
 
 it('shows what a script finds in its environment, each value on one line and harmless', async () => {
@@ -213,7 +213,7 @@ go gate, pure after sound, shape
     asks lead for approval, 2 of them, then push can start
 
 ── stage 3 ──
-push run, unsafe after go
+push run, unsafe, as you after go
     asks for approval first, because it pushes
     git push
     after: $ ./is-up.sh

@@ -30,7 +30,7 @@ import { planWord } from '../../terminal/paint.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { stoppedRollback } from '../../text/rollback-result.ts'
-import { asYouLine, writerOfFile } from '../../text/run-mode-text.ts'
+import { asYouLine } from '../../text/run-mode-text.ts'
 import { thrownShort } from '../../text/wait-text.ts'
 import type { SetOptions } from '../formats/template-new.ts'
 
@@ -119,11 +119,8 @@ async function tellFileWarnings(context: Context, { warnings }: PlanFile): Promi
 }
 
 /** Where the policy of the plan lets more happen without a question than usual. */
-async function tellLoosePolicy(context: Context, file: PlanFile): Promise<readonly Warning[]> {
-  const { definition } = file
+async function tellLoosePolicy(context: Context, { definition }: PlanFile): Promise<readonly Warning[]> {
   const { sandbox, gates } = definition.policy ?? {}
-  const free = asYouLine(file, writerOfFile(file, context))
-  if (free !== null && sandbox !== 'off' && !context.settings.json) printNote(context, free)
   const lines = [
     ...(sandbox === 'off' ? ['policy.sandbox is off: commands of this plan run with your permissions'] : []),
     ...(gates === undefined ? [] : (await import('../../text/inbox-text.ts')).unaskedLines(definition)),
@@ -197,6 +194,12 @@ export async function startAndDrive(
   })
 }
 
+/** Once for each plan, when it starts: which tasks can write outside the workspace. */
+async function tellAsYou(context: Context, { engine }: Composed, plan: PlanId): Promise<void> {
+  const line = context.settings.json ? null : asYouLine((await engine.ask({ type: 'board', plan })) ?? [])
+  if (line !== null) printNote(context, line)
+}
+
 /** The limits of the person's own tasks cannot be kept here. How to install a sandbox is said once for the machine. */
 async function tellNoSandbox(context: Context, { engine, sandbox }: Composed, plan: PlanId): Promise<void> {
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
@@ -219,6 +222,7 @@ export async function setMoving(context: Context, composed: Composed, { plan, na
   switch (going.status) {
     case 'started':
       await tellPolicy(context, composed, plan)
+      await tellAsYou(context, composed, plan)
       return
     case 'resumed':
     case 'attached':

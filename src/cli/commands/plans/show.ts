@@ -131,6 +131,8 @@ interface ShownTask {
   readonly card: Card
   readonly definition: TaskDefinition | null
   readonly attempts: readonly AttemptRow[]
+  /** What appeared or changed beside its scope while its last attempt ran. */
+  readonly beside: readonly string[]
   readonly network: readonly (CountedDecision & { readonly visit: number; readonly attempt: number })[]
   readonly preview: string | null
   readonly briefing: Briefing | null
@@ -167,6 +169,7 @@ async function showTask(
   )
   const says = card?.action === 'run' && (briefing?.write ?? null) !== null
   const isFree = says && (card.runs !== 'held' || !(await sandbox.check()).ok)
+  const beside = page?.attempts.at(-1)?.beside ?? []
   const spent = card?.action === 'agent' ? await spentSoFar(engine, plan, task) : null
   const data = {
     task: card,
@@ -175,6 +178,7 @@ async function showTask(
     shown: await shownTo(engine, waiting),
     definition,
     attempts,
+    ...(beside.length === 0 ? {} : { beside }),
     network,
     preview: preview?.text ?? null,
     briefing,
@@ -189,6 +193,7 @@ async function showTask(
           card,
           definition,
           attempts,
+          beside,
           network,
           preview: data.preview,
           briefing,
@@ -284,6 +289,7 @@ function taskLines(
     card,
     definition,
     attempts,
+    beside,
     network,
     preview,
     briefing,
@@ -316,6 +322,7 @@ function taskLines(
     ...(definition?.assumptions ?? []).map(assumption => ['assumes', assumption] as const),
     ['reason', card.status === 'failed' ? failedText(card.reason) : card.reason],
     ['hint', card.hint === null ? null : hintText(aimHint(card.hint, { plan, task: card.name }))],
+    ...beside.map(line => ['beside', line] as const),
     ['recovery', card.recovery ?? null],
     ['claimed', card.claimedBy],
     ['exit', card.exit === null ? null : String(card.exit)],

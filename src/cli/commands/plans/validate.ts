@@ -3,8 +3,7 @@
 
 import { uncountedLimits } from '../../../domain/analysis/rule-scope.ts'
 import { numberOf } from '../../../domain/phrases.ts'
-import type { Criterion, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
-import type { Writer } from '../../../domain/plan-rules/authors.ts'
+import type { Criterion, PlanDefinition, TaskDefinition, Writer } from '../../../domain/plan.ts'
 import { effectOf } from '../../../domain/plan-rules/effect.ts'
 import { expandTasks } from '../../../domain/plan-rules/expand.ts'
 import { plannedRunOf } from '../../../domain/policy/run-mode.ts'
@@ -179,7 +178,7 @@ function described(context: Context, file: PlanFile): readonly string[] {
   const unsafe = tasks.filter(task => task.effect === 'unsafe').length
   const readAs = told.dialect === null ? '' : paint.dim(` (read as ${told.dialect})`)
   const criteria = criteriaOf(definition)
-  const asYou = asYouLine(file, writer)
+  const asYou = asYouLine(tasks)
   const uncounted = uncountedLimits(definition)
   return [
     ...printDiagnostics(paint, warnings),

@@ -18,6 +18,7 @@ import { answer, print, printNote, withDir } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { type CarriedOut, carryOut } from '../../drive.ts'
 import { CliError, EXIT, refused, usage } from '../../exit.ts'
+import { confirm } from '../../terminal/confirm.ts'
 import { resolvePaths } from '../../text/path-text.ts'
 import {
   type Asked,
@@ -36,6 +37,7 @@ import { unfinishedRollback } from '../../text/wait-text.ts'
 export interface ChoiceOptions {
   readonly dryRun?: boolean
   readonly force?: boolean
+  readonly includeUnclaimed?: boolean
   readonly keep?: readonly string[]
   readonly take?: readonly string[]
   readonly merge?: readonly string[]
@@ -50,32 +52,23 @@ export interface GoBack {
   readonly only?: Asked['only']
   /** Asks before anything is ordered, after it was shown; false when the answer is no. */
   readonly confirm?: () => Promise<boolean>
+  /** `--yes`: nothing is asked. */
+  readonly isAnswered?: boolean | undefined
   /** The words that were typed, apart from choices. */
   readonly command: readonly string[]
   readonly options: ChoiceOptions
 }
 
 export async function goBack(context: Context, composed: Composed, wanted: GoBack): Promise<number> {
-  const { engine, root } = composed
-  const { plan, name, kind, ask, options } = wanted
-  const force = options.force === true ? { force: true as const } : {}
-  const preview = await previewRollback(engine, { plan, kind, ask: { ...ask, ...force } })
-  if (preview === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
-  if (!preview.ok) throw refused(preview.refusal)
-  const chosen = choicesOf({ root, cwd: context.cwd }, options, preview.files)
-  const asked: Asked = {
-    name,
-    preview,
-    isStart: ask.to === undefined,
-    isRunning: ((await engine.ask({ type: 'summary', plan }))?.running.length ?? 0) > 0,
-    filesOnly: ask.filesOnly === true || ask.files !== undefined,
-    only: wanted.only ?? {},
-    command: commandWriter(context)([...wanted.command, ...(options.force === true ? ['--force'] : [])].join(' ')),
-    choiceOf: path => choiceFor({ ...chosen, ...force }, path),
-    isKept: path => chosen.choices?.[path] === 'keep',
-  }
-  if (!context.settings.json) print(context, previewLines(context, asked))
+  const { ask, options } = wanted
+  const said = { ...ask, ...(options.includeUnclaimed === true ? { includeUnclaimed: true as const } : {}) }
+  const first = await foretold(context, composed, wanted, said)
+  const isIncluded = await includesUnclaimed(context, first.preview, wanted)
+  const { preview, chosen, asked, how } = isIncluded
+    ? await foretold(context, composed, wanted, { ...said, includeUnclaimed: true })
+    : first
   if (options.dryRun === true) {
+    const { plan, name } = wanted
     answer(
       context,
       { plan, name, dryRun: true, preview, ...chosen, conflicts: undecided(asked), ways: waysOf(asked) },
@@ -87,8 +80,61 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
   stopAtConflicts(context, asked)
   if (wanted.confirm !== undefined && !(await wanted.confirm()))
     throw new CliError(EXIT.refused, 'not-confirmed', 'nothing was changed', 'name a checkpoint with --to, or answer y')
-  const carried = await ordered(context, composed, { ...wanted, ask: { ...ask, ...force, ...chosen } }, preview)
+  const carried = await ordered(context, composed, { ...wanted, ask: how }, preview)
   return await tell(context, composed, wanted, asked, carried)
+}
+
+const leftUnclaimed = (files: readonly FilePreview[]): ReadonlySet<string> =>
+  new Set(files.flatMap(({ path, will, unclaimed }) => (unclaimed !== undefined && will === 'leave' ? [path] : [])))
+
+/** Paths that are perhaps a person's own: at a terminal one answer includes them. */
+async function includesUnclaimed(
+  context: Context,
+  { files }: Foretold,
+  { options, isAnswered }: GoBack,
+): Promise<boolean> {
+  const left = leftUnclaimed(files)
+  if (left.size === 0 || options.dryRun === true || isAnswered === true) return false
+  if (context.terminal === null || context.settings.json) return false
+  return await confirm(context, `revert ${numberOf(left.size, 'path')} as well that may be yours (see above)?`)
+}
+
+/** What would happen, with what was chosen; shown to a person. */
+async function foretold(context: Context, { engine, root }: Composed, wanted: GoBack, ask: RollbackAsk) {
+  const { plan, name, kind, options } = wanted
+  const force = options.force === true ? { force: true as const } : {}
+  const look = async (more: RollbackAsk): Promise<Foretold> => {
+    const found = await previewRollback(engine, { plan, kind, ask: { ...ask, ...force, ...more } })
+    if (found === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
+    if (!found.ok) throw refused(found.refusal)
+    return found
+  }
+  const before = await look({})
+  const chosen = choicesOf({ root, cwd: context.cwd }, options, before.files)
+  // What is taken by its name is no longer left.
+  const isTaken = before.files.some(
+    ({ path, unclaimed }) => unclaimed !== undefined && chosen.choices?.[path] === 'take',
+  )
+  const preview = isTaken ? await look(chosen) : before
+  const asked: Asked = {
+    name,
+    preview,
+    isStart: ask.to === undefined,
+    isRunning: ((await engine.ask({ type: 'summary', plan }))?.running.length ?? 0) > 0,
+    filesOnly: ask.filesOnly === true || ask.files !== undefined,
+    only: wanted.only ?? {},
+    command: commandWriter(context)(
+      [
+        ...wanted.command,
+        ...(options.force === true ? ['--force'] : []),
+        ...(ask.includeUnclaimed === true ? ['--include-unclaimed'] : []),
+      ].join(' '),
+    ),
+    choiceOf: path => choiceFor({ ...chosen, ...force }, path),
+    isKept: path => chosen.choices?.[path] === 'keep',
+  }
+  if (!context.settings.json) print(context, previewLines(context, asked))
+  return { preview, chosen, asked, how: { ...ask, ...force, ...chosen } }
 }
 
 const waysOf = (asked: Asked) => (undecided(asked).length === 0 ? [] : nextCommands(asked))
@@ -174,7 +220,11 @@ async function tell(
   }
   answer(context, data, () => [
     '',
-    ...resultLines({ name, what, ended, also, failed, status, again: asked.command }, context.paint, say),
+    ...resultLines(
+      { name, what, ended, also, failed, status, again: asked.command, unclaimed: leftUnclaimed(preview.files) },
+      context.paint,
+      say,
+    ),
   ])
   if (ended.type === 'rollback.stopped') return ended.conflicts === undefined ? EXIT.failed : EXIT.refused
   return failed.length === 0 && (ended.left ?? []).every(({ path }) => isExpected(asked, path))

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Context } from '../../context.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
 import { approve } from '../people/approve.ts'
 import { log } from '../plans/log.ts'
@@ -8,7 +9,7 @@ import { run } from '../plans/run.ts'
 import { handoff } from '../records/handoff.ts'
 import { checkpoint, diffCheckpoints, showCheckpoint } from './checkpoints.ts'
 import { compare } from './compare.ts'
-import { rollback, undo } from './rollback.ts'
+import { type RollbackOptions, rollback as rollBack, undo } from './rollback.ts'
 
 const PLAN = `planfold: 1
 name: release
@@ -16,6 +17,10 @@ tasks:
   - { id: build, run: "echo built > out; echo b > b" }
   - { id: pack, needs: [build], run: "echo packed >> out; echo p > p" }
 `
+
+/** The tasks here declare nothing, and nobody works beside them. What is left without the option is tried at the end. */
+const rollback = (context: Context, word: string | undefined, options: RollbackOptions): Promise<number> =>
+  rollBack(context, word, { includeUnclaimed: true, ...options })
 
 let place: Place
 beforeEach(async () => {
@@ -126,7 +131,9 @@ test('a compensation that fails stops it, with its reason, its output and the co
   expect(stopped).toMatchObject({ exit: 1 })
   expect(stopped.stdout).toContain('undo step of make failed: exit 7')
   expect(stopped.stdout).toContain('planfold log failing make --output\n')
-  expect(stopped.stdout).toContain('\n  Next: planfold rollback failing\n    or: planfold rollback failing --force')
+  expect(stopped.stdout).toContain(
+    '\n  Next: planfold rollback failing --include-unclaimed\n    or: planfold rollback failing --include-unclaimed --force',
+  )
 })
 
 test('the place it goes to is said once', async () => {
@@ -191,4 +198,48 @@ test('a dry run of a plan that has ended says so of each task', async () => {
   const { stdout } = await place.say(context => run(context, 'release', { start: true, dryRun: true }))
   expect(stdout.match(/already completed/g)).toHaveLength(2)
   expect(stdout).not.toContain('later release')
+})
+
+describe("what may be a person's", () => {
+  const PLAN = `planfold: 1
+name: slow
+tasks:
+  - { id: build, run: "echo built > out; echo edited > mine" }
+  - { id: strict, needs: [build], run: "echo s > strict", write: [strict], network: [] }
+`
+  beforeEach(async () => {
+    await place.write('mine', 'mine')
+    await place.write('slow.yaml', PLAN)
+    const environment = { PLANFOLD_SANDBOX: '' }
+    expect(await place.say(context => run(context, 'slow.yaml', { start: true }), { environment })).toMatchObject({
+      exit: 0,
+    })
+  })
+  const both = async () => [await place.read('mine'), await place.read('strict').catch(() => null)]
+
+  test('is marked, stays in a script, and the command that includes it is named', async () => {
+    const said = await place.say(context => rollBack(context, 'slow', { yes: true }))
+    expect([said.exit, await both()]).toEqual([0, ['edited\n', null]])
+    expect(said.stdout).toContain('3 paths, 2 of them perhaps yours\n')
+    expect(said.stdout).toContain(
+      'leave    mine  perhaps yours: it changed while build ran; --include-unclaimed would restore it\n',
+    )
+    expect(said.stdout).toMatch(/! slow: rolled back to .*, except 2 paths; 1 path changed\n/)
+    expect(said.stdout).toContain(
+      'kept     mine, out, perhaps yours. To revert them as well:\n           planfold rollback slow --include-unclaimed\n',
+    )
+    await place.say(context => rollBack(context, 'slow', { yes: true, includeUnclaimed: true }))
+    expect(await both()).toEqual(['mine', null])
+  })
+
+  test('at a terminal one answer includes it', async () => {
+    const said = await place.say(context => rollBack(context, 'slow', {}), { keys: 'y' })
+    expect([said.exit, await both()]).toEqual([0, ['mine', null]])
+    expect(said.stderr).toContain('revert 2 paths as well that may be yours (see above)? [y/N] y\n')
+  })
+
+  test('is taken by its name', async () => {
+    await place.say(context => rollBack(context, 'slow', { yes: true, take: ['mine'] }))
+    expect([await both(), await place.read('out')]).toEqual([['mine', null], 'built\n'])
+  })
 })

@@ -62,6 +62,7 @@ export async function rollback(context: Context, word: string | undefined, optio
       ask: files === undefined ? whole : { ...whole, files },
       only: { tasks, files: options.files },
       ...(isConsent(context, options) ? {} : { confirm: () => askFirst(context, meant.name) }),
+      isAnswered: options.yes,
       command: commandOf(meant.name, options),
       options,
     })

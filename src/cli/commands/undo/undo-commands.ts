@@ -112,7 +112,8 @@ Examples:
   planfold rollback release --keep notes.md --take all
 
 Only files that the plan wrote are reverted. If you edited one of them since, nothing happens until you choose; your version
-is kept or backed up. A preview is shown first. Without --to all work of the plan is reverted: at a terminal you are
+is kept or backed up. Files that no task declares, and that changed while a task without \`write\` ran, may be yours: they stay unless
+you say yes at the terminal, or use --include-unclaimed. A preview is shown first. Without --to all work of the plan is reverted: at a terminal you are
 asked first, a script needs --yes.
 \`planfold undo\` undoes a rollback.`,
     )
@@ -165,6 +166,10 @@ A retry after a crash first reverts the files of the task. Planfold keeps the re
 function withChoices(command: Command, other: string): Command {
   return command
     .option('--keep-git', 'do not change branches and tags')
+    .option(
+      '--include-unclaimed',
+      'also revert files that no task declares and that changed while a task without `write` ran; they may be yours',
+    )
     .option('-n, --dry-run', 'only show what would happen')
     .option('-f, --force', 'continue if an undo step fails or an external effect remains; overwrite edited files')
     .option('--keep <path>', 'keep the current file; `all` for every conflict; repeat for more', collectValues)

@@ -270,9 +270,11 @@ describe('planfold doctor', () => {
   }
 
   test.each(DAMAGES)('%s is found, with its repair', async (_, plant, part, status, message, repair) => {
-    const environment = plant(await withState()) as { readonly [name: string]: string } | undefined
-    const { of } = await found(environment)
-    const bad = of(part).filter(each => each.status !== 'ok')
+    const state = await withState()
+    // A machine without a sandbox says so before anything is planted.
+    const before = new Set(part === 'sandbox' ? (await found()).of(part).map(each => each.message) : [])
+    const { of } = await found(plant(state) as { readonly [name: string]: string } | undefined)
+    const bad = of(part).filter(each => each.status !== 'ok' && !before.has(each.message))
     expect(bad).toMatchObject([
       { status, message: expect.stringMatching(message), repair: expect.stringMatching(repair) },
     ])

@@ -1,20 +1,25 @@
 // `planfold prune`: removes archived plans older than a while, with their journals, output and unreachable blobs. With
-// --archive the plans that ended before then are archived first.
+// --archive the plans that ended before then are archived first. Files that appeared outside a scope may be a person's: they are named, and
+// removed only after a yes.
 
 import type { Composed } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
+import type { MovedFiles } from '../../../engine/files/beyond-scope.ts'
 import { unadoptedForks } from '../../../operations/adopt-fork.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { PlanRow } from '../../../stores/store.ts'
-import { answer } from '../../answer.ts'
+import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
 import { submit } from '../../order.ts'
+import { confirm } from '../../terminal/confirm.ts'
 
 export interface PruneOptions {
   /** An age, in milliseconds. */
   readonly before: number
   readonly dryRun?: boolean
   readonly archive?: boolean
+  readonly yes?: boolean
 }
 
 const PAGE = 200
@@ -31,9 +36,13 @@ export async function prune(context: Context, options: PruneOptions): Promise<nu
       if (!dryRun) await submit(composed, row.id, { type: 'archive' })
       archived.push(row.name)
     }
-    const pruned = await composed.engine.ask({ type: 'prune', before, dryRun })
+    const looked = await composed.engine.ask({ type: 'prune', before, dryRun: true })
+    const moved = movedLines(looked.moved)
+    const isRemoved =
+      moved.length > 0 && !dryRun && (options.yes === true || (await askedToRemove(context, moved, looked.moved)))
+    const pruned = await composed.engine.ask({ type: 'prune', before, dryRun, ...(isRemoved ? { moved: true } : {}) })
     const verb = dryRun ? 'would be' : 'were'
-    answer(context, { dryRun, archived, unadopted, ...pruned }, () => [
+    answer(context, { dryRun, archived, unadopted, ...pruned, moved: { ...pruned.moved, removed: isRemoved } }, () => [
       ...unadopted.map(
         name => `${name} is a fork with unmerged work and was not archived. Next: planfold adopt ${name}`,
       ),
@@ -47,9 +56,11 @@ export async function prune(context: Context, options: PruneOptions): Promise<nu
       pruned.plans + pruned.entries + pruned.blobs === 0
         ? 'nothing to remove'
         : `${numberOf(pruned.plans, 'plan')}, ${numberOf(pruned.entries, 'entry')}, ${numberOf(pruned.blobs, 'blob')} (${Math.ceil(pruned.bytes / 1024)} kB) ${verb} removed`,
-      ...(pruned.moved === 0
+      ...(moved.length === 0
         ? []
-        : [`misplaced files of ${numberOf(pruned.moved, 'attempt')} ${verb} removed (.planfold/outside-scope)`]),
+        : isRemoved
+          ? ['removed from .planfold/outside-scope:', ...moved]
+          : ['not removed from .planfold/outside-scope, because they may be yours (--yes removes them):', ...moved]),
       ...(pruned.agentHomes === 0
         ? []
         : [`conversations of agents of ${numberOf(pruned.agentHomes, 'plan')} ${verb} removed (.planfold/agents)`]),
@@ -61,6 +72,25 @@ export async function prune(context: Context, options: PruneOptions): Promise<nu
     ])
     return EXIT.done
   })
+}
+
+function movedLines({ files, more }: MovedFiles): readonly string[] {
+  const named = files.map(file => `  ${escapeForTerminal(file)}`)
+  return more === 0 ? named : [...named, `  … and ${more} more`]
+}
+
+/** At a terminal the names are shown first. */
+async function askedToRemove(
+  context: Context,
+  lines: readonly string[],
+  { files, more }: MovedFiles,
+): Promise<boolean> {
+  if (context.terminal === null || context.settings.json) return false
+  printNote(context, ['files that appeared outside the write scope of a task, perhaps yours:', ...lines].join('\n'))
+  return await confirm(
+    context,
+    `remove ${numberOf(files.length + more, 'file')} from .planfold/outside-scope for good?`,
+  )
 }
 
 async function endedBefore({ engine }: Composed, before: number): Promise<readonly PlanRow[]> {

@@ -96,6 +96,7 @@ task_executions, …), as JSON or SQLite; each row becomes one plan.`,
     )
     .option('--archive', 'first archive plans that finished before that time')
     .option('-n, --dry-run', 'only show what would be removed')
+    .option('-y, --yes', 'also remove files that appeared outside a write scope and were moved away; they may be yours')
     .action((options: PruneOptions) => act(async context => (await import('./prune.ts')).prune(context, options)))
 
   program

@@ -1,10 +1,10 @@
 // A task as a page shows it: every attempt with how it went, and every decision of a person about it, read from the journal.
 
-import type { Event } from '../../event.ts'
+import type { Event, EventOf } from '../../event.ts'
 import type { Millis, Sha256, TaskName } from '../../id.ts'
 import { type Json, type JsonObject, mapOf } from '../../json.ts'
 import type { CountedDecision } from '../../network-decision.ts'
-import type { Failure, Result, Verdict } from '../../result.ts'
+import { besideSentences, type Failure, type Result, type Verdict } from '../../result.ts'
 import { amount } from '../reported-work.ts'
 
 export interface AttemptTold {
@@ -29,6 +29,8 @@ export interface AttemptTold {
   readonly changes: Sha256 | null
   /** How many paths it wrote; null when nobody looked. */
   readonly paths: number | null
+  /** What appeared or changed beside its scope, in sentences. */
+  readonly beside: readonly string[]
   readonly used: Used | null
   /** What its commands asked the network for. */
   readonly network: readonly CountedDecision[]
@@ -79,7 +81,7 @@ export function taskHistory(
           break
         case 'attempt.succeeded':
         case 'attempt.failed':
-          end(attempts, event, told => ({ ...told, ...ended(event.result, told, now), entry: version }))
+          end(attempts, event, told => ({ ...told, ...ended(event, told, now), entry: version }))
           break
         case 'attempt.lost':
           end(attempts, event, told => ({
@@ -133,6 +135,7 @@ const begun = (
   log: null,
   changes: null,
   paths: null,
+  beside: [],
   used: null,
   network: [],
   entry: version,
@@ -165,7 +168,11 @@ function added(before: readonly CountedDecision[], told: readonly CountedDecisio
   return all
 }
 
-function ended(result: Result, { startedAt }: AttemptTold, now: Millis): Partial<AttemptTold> {
+function ended(
+  { task, result }: EventOf<'attempt.succeeded' | 'attempt.failed'>,
+  { startedAt }: AttemptTold,
+  now: Millis,
+): Partial<AttemptTold> {
   return {
     status: result.status,
     endedAt: now,
@@ -178,6 +185,7 @@ function ended(result: Result, { startedAt }: AttemptTold, now: Millis): Partial
     log: result.log ?? null,
     changes: result.wrote?.changes ?? null,
     paths: result.wrote?.paths ?? null,
+    beside: result.beside === undefined ? [] : besideSentences(task, result.beside),
     used: usedBy(result),
   }
 }

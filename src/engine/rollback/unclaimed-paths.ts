@@ -1,0 +1,56 @@
+// Paths that no task declares, and that changed while a task without a scope ran. All files are compared around such a task, so a person's
+// edits are among what it is credited with. A rollback names these paths and leaves them, unless somebody includes them.
+
+import type { Rollback } from '../../domain/command.ts'
+import type { TaskName } from '../../domain/id.ts'
+import type { TreeEntry } from '../../workspace/workspace.ts'
+
+interface Credited {
+  /** A task says that it writes it. */
+  readonly isClaimed: boolean
+  /** A task that keeps to its scope has told of it, or a rollback of the plan has changed it. */
+  readonly isDeclared: boolean
+  /** The task without a scope that was seen to change it; null when none was. */
+  readonly looseTask: TaskName | null
+  readonly states: readonly (TreeEntry | null)[]
+}
+
+/** By path, the task that ran. */
+export function unclaimedIn(
+  known: ReadonlyMap<string, Credited>,
+  kind: Rollback['kind'] | undefined,
+): ReadonlyMap<string, TaskName> {
+  // A folder with something in it that a task declares is there for that.
+  const folders = new Set<string>()
+  for (const [path, { isClaimed }] of known) if (isClaimed) for (const folder of foldersAbove(path)) folders.add(folder)
+  const unclaimed = new Map<string, TaskName>()
+  for (const [path, { isClaimed, looseTask, isDeclared, states }] of known) {
+    const isFolder = states.every(state => state === null || state.type === 'directory')
+    // To undo a rollback is to bring back all that it changed.
+    const isCertain = isClaimed || (kind === 'undo' && isDeclared) || (isFolder && folders.has(path))
+    if (looseTask !== null && !isCertain) unclaimed.set(path, looseTask)
+  }
+  return unclaimed
+}
+
+export function* foldersAbove(path: string): Iterable<string> {
+  for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) yield path.slice(0, at)
+}
+
+type Including = Pick<Rollback, 'includeUnclaimed' | 'force' | 'choices' | 'paths'>
+
+/** Those that nobody included: neither all of them, nor this one by its name. */
+export function leftUnclaimed(
+  unclaimed: ReadonlyMap<string, TaskName>,
+  { includeUnclaimed, force, choices = {}, paths = [] }: Including,
+): ReadonlySet<string> {
+  if (includeUnclaimed === true || force === true) return new Set()
+  const isNamed = (path: string) => (Object.hasOwn(choices, path) && choices[path] === 'take') || paths.includes(path)
+  return new Set([...unclaimed.keys()].filter(path => !isNamed(path)))
+}
+
+/** What stays keeps the folders it lies in. */
+export const foldersOf = (left: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set([...left].flatMap(path => [...foldersAbove(path)]))
+
+export const unclaimedWords = (task: TaskName): string => `perhaps yours: it changed while ${task} ran`

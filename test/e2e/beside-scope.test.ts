@@ -1,0 +1,130 @@
+// Names that appear beside the scope of a held command: a person may have made them, or another task. Real bubblewrap, in the mode that a user
+// gets by default; the tasks wait for files that the person of the test makes, so nothing depends on time.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
+import { place } from './in-process.fixture.ts'
+import type { Place } from './planfold.fixture.ts'
+
+const standing = await bubblewrap({ environment: { PATH: process.env.PATH }, outside: [] }).check()
+if (!standing.ok) console.log(`skipped: ${standing.failure.message}`)
+
+const DEFAULT = { PLANFOLD_SANDBOX: '' }
+/** What a coding agent starts is not the person's own. */
+const BY_AGENT = { ...DEFAULT, CLAUDECODE: '1' }
+
+let here: Place
+const open = async (environment: { readonly [name: string]: string }): Promise<void> => {
+  await here?.remove()
+  here = await place(environment)
+  execFileSync('git', ['init', '-q'], { cwd: here.folder })
+}
+beforeEach(() => open(DEFAULT))
+afterEach(() => here.remove())
+
+const at = (path: string): string => join(here.folder, path)
+const seen = (path: string): Promise<void> =>
+  vi.waitFor(() => expect(existsSync(at(path))).toBe(true), { timeout: 60_000, interval: 20 })
+
+/** Its folder is new; it ends when the person lets it. */
+const PLAN = `planfold: 1
+name: hand
+policy: { on_failure: keep }
+tasks:
+  - id: build
+    run: "mkdir -p gen; echo 1 > gen/f; until test -e go; do sleep 0.05; done"
+    write: [gen/**]
+    network: []
+`
+
+async function handMade(): Promise<Awaited<ReturnType<Place['planfold']>>> {
+  await here.write('plan.yaml', PLAN)
+  const running = here.planfold('run', 'plan.yaml')
+  await seen('gen/f')
+  mkdirSync(at('notes'))
+  writeFileSync(at('notes/mine.md'), 'my own notes\n')
+  writeFileSync(at("it's.md"), 'draft\n')
+  writeFileSync(at('go'), '')
+  return await running
+}
+
+describe.skipIf(!standing.ok)('beside a scope', () => {
+  it('three parallel tasks with new folders complete, and every file is there', async () => {
+    const task = (id: string): string =>
+      `  - { id: ${id}, run: "mkdir -p ${id}; echo ${id} > ${id}/f; until test -e one/f -a -e two/f -a -e three/f; do sleep 0.05; done", write: ["${id}/**"], network: [] }\n`
+    await here.write(
+      'plan.yaml',
+      `planfold: 1\nname: siblings\nconcurrency: 3\ntasks:\n${['one', 'two', 'three'].map(task).join('')}`,
+    )
+    const said = await here.planfold('run', 'plan.yaml')
+    expect(said.exit, said.stdout + said.stderr).toBe(0)
+    expect(['one', 'two', 'three'].map(id => readFileSync(at(`${id}/f`), 'utf8'))).toEqual([
+      'one\n',
+      'two\n',
+      'three\n',
+    ])
+    expect(said.stdout + said.stderr).not.toContain('appeared')
+    expect(existsSync(at('.planfold/outside-scope'))).toBe(false)
+  })
+
+  it("a task of another plan that works beside it is nobody's stray", async () => {
+    const plan = (name: string, other: string): string => `planfold: 1
+name: ${name}
+tasks:
+  - { id: make, run: "mkdir -p ${name}; echo 1 > ${name}/f; until test -e ${other}/f; do sleep 0.05; done", write: ["${name}/**"], network: [] }
+`
+    await here.write('a.yaml', plan('a', 'b'))
+    await here.write('b.yaml', plan('b', 'a'))
+    const both = await Promise.all([here.planfold('run', 'a.yaml'), here.planfold('run', 'b.yaml')])
+    expect(both.map(({ exit, stdout, stderr }) => [exit, (stdout + stderr).includes('appeared')])).toEqual([
+      [0, false],
+      [0, false],
+    ])
+    expect([existsSync(at('a/f')), existsSync(at('b/f'))]).toEqual([true, true])
+  })
+
+  it('what a person makes meanwhile stays, and is said in the log, in the output and in `show`', async () => {
+    const said = await handMade()
+    const words = "go, it's.md, notes appeared while build ran; Planfold cannot tell by whom"
+    expect([said.exit, said.stdout + said.stderr]).toEqual([0, expect.stringContaining(words)])
+    expect(readFileSync(at('notes/mine.md'), 'utf8')).toBe('my own notes\n')
+    expect(existsSync(at('.planfold/outside-scope'))).toBe(false)
+    expect((await here.planfold('log', 'hand', 'build', '--output')).stdout).toContain(words)
+    expect((await here.planfold('show', 'hand', 'build')).stdout).toContain(words)
+  })
+
+  it('of a command that others wrote they are moved; the message accuses nobody, its command brings them back, and prune names them first', async () => {
+    await open(BY_AGENT)
+    const said = await handMade()
+    const text = said.stdout + said.stderr
+    expect(said.exit).toBe(1)
+    expect(text).toContain("build failed: 'go', 'it's.md', 'notes' appeared outside its write scope while it ran")
+    expect(text).not.toContain('it wrote')
+    expect(existsSync(at('notes'))).toBe(false)
+    const shown = (await here.planfold('show', 'hand', 'build')).stdout
+    const command = /to bring it back: (cp .*?); add it/.exec(shown)?.[1]
+    const mode = statSync(here.folder).mode
+    const copied = spawnSync('sh', ['-c', command ?? 'exit 9'], { cwd: '/', encoding: 'utf8' })
+    expect([copied.status, copied.stderr]).toEqual([0, ''])
+    expect(readFileSync(at('notes/mine.md'), 'utf8')).toBe('my own notes\n')
+    expect(readFileSync(at("it's.md"), 'utf8')).toBe('draft\n')
+    expect(statSync(here.folder).mode).toBe(mode)
+
+    const folder = at('.planfold/outside-scope')
+    const [plan = ''] = readdirSync(folder)
+    const [attempt = ''] = readdirSync(join(folder, plan))
+    utimesSync(join(folder, plan, attempt), 1, 1)
+    const kept = await here.planfold('prune')
+    expect(kept.stdout).toMatch(/not removed from .planfold\/outside-scope, because they may be yours/)
+    expect(kept.stdout).toContain('notes/mine.md')
+    expect(existsSync(join(folder, plan, attempt, 'notes/mine.md'))).toBe(true)
+    expect(await here.json('prune', '--dry-run', '--yes')).toMatchObject({
+      moved: { attempts: 1, files: expect.arrayContaining(['notes/mine.md']), more: 0, removed: false },
+    })
+    expect((await here.planfold('prune', '--yes')).stdout).toMatch(/removed from .*\n(?: {2}.*\n)* {2}notes\/mine.md/)
+    expect(existsSync(join(folder, plan))).toBe(false)
+  })
+})
