@@ -38,6 +38,7 @@ import type {
   Found,
   Holder,
   MetricRow,
+  MovedFiles,
   OverviewPage,
   OverviewQuery,
   Page,
@@ -57,7 +58,6 @@ import type {
 } from '../stores/store.ts'
 import type { CommitLine, FileStat, PrText, RollbackStep } from '../workspace/git/git.ts'
 import type { Change, LeftOut, TreeEntry } from '../workspace/workspace.ts'
-import type { MovedFiles } from './files/beyond-scope.ts'
 import type { RollbackAsk } from './orders.ts'
 
 /** One version of one path. */
@@ -540,10 +540,7 @@ export interface Queries extends ReplanningQueries, EditingQueries, RecordQuerie
   /** Where the journal of the whole store ends now: to watch from here is to see what happens next. */
   position: { ask: object; answer: Position }
   check: { ask: { readData?: boolean }; answer: CheckReport }
-  /**
-   * `moved`: files that appeared outside a scope and were moved to the state folder; they are removed only where it is asked for, since a
-   * person may have made them. `agentHomes`: plans that have ended and whose agents had homes there.
-   */
+  /** `agentHomes`: plans that have ended and whose agents had homes in the state folder. */
   prune: {
     ask: { before: Millis; dryRun: boolean; moved?: true }
     answer: Pruned & { readonly moved: MovedFiles; readonly agentHomes: number }

@@ -242,3 +242,11 @@ export interface Pruned {
   /** Plans that stay because files set back in them can still be restored. */
   readonly held: number
 }
+/** Files that appeared outside a scope and were moved to the state folder. A person may have made them. */
+export interface MovedFiles {
+  /** How many attempts they were found after. */
+  readonly attempts: number
+  /** As they were called in the workspace; at most twenty are named. */
+  readonly files: readonly string[]
+  readonly more: number
+}

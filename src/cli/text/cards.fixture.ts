@@ -13,6 +13,7 @@ export function cardOf(name: string, status: TaskStatus, more: Partial<Card> = {
     kind: null,
     action: 'run',
     runs: null,
+    author: 'person',
     effect: 'pure',
     status,
     optional: false,

@@ -7,6 +7,7 @@ import { type Millis, type Sha256, type TaskId, type TaskName, taskId } from '..
 import type { Json, JsonObject } from '../json.ts'
 import { failedText, numberOf } from '../phrases.ts'
 import type {
+  Author,
   Bound,
   Criterion,
   EffectClass,
@@ -16,6 +17,7 @@ import type {
   RunMode,
   TaskDefinition,
 } from '../plan.ts'
+import { authorOf } from '../plan-rules/authors.ts'
 import { CONFIDENTIAL, isConfidential } from '../plan-rules/confidential.ts'
 import { effectOf, scopeOf } from '../plan-rules/effect.ts'
 import { plannedRun } from '../policy/run-mode.ts'
@@ -339,6 +341,8 @@ export interface Card {
   readonly effect: EffectClass
   /** How its commands run; null when it has none. */
   readonly runs: RunMode | null
+  /** Who wrote its present command. */
+  readonly author: Author
   readonly status: TaskStatus
   readonly optional: boolean
   readonly needs: readonly TaskName[]
@@ -450,6 +454,7 @@ export function card(state: PlanState, task: TaskState): Card {
     action: definition.action.type,
     effect: effectOf(state.definition, definition),
     runs: plannedRun(state, definition),
+    author: authorOf(state, definition.id),
     status: task.status,
     optional: definition.optional ?? false,
     needs: definition.needs ?? [],

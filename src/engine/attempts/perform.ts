@@ -5,10 +5,10 @@ import { BUDGET_CODE } from '../../domain/budget/budget-rules.ts'
 import { OUT_OF_TIME } from '../../domain/budget/budget-text.ts'
 import { attemptKey } from '../../domain/budget/ledger.ts'
 import type { Interrupted } from '../../domain/command.ts'
-import { advise, clipHint, type Hint, joinHints, quoted } from '../../domain/hint.ts'
+import { advise, quoted } from '../../domain/hint.ts'
 import type { Millis } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import type { Action, FailureMode, TaskDefinition } from '../../domain/plan.ts'
+import type { Action, TaskDefinition } from '../../domain/plan.ts'
 import { capturesFiles, effectOf, scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import { commandIn } from '../../domain/policy/policy-in-state.ts'
 import { classify } from '../../domain/recovery/classify-failure.ts'
@@ -21,7 +21,7 @@ import type { Answer } from '../../safety/safety-refusal.ts'
 import type { LogChunk } from '../../stores/store.ts'
 import { attemptBudget } from '../budget/attempt-budget.ts'
 import { timeLimit } from '../budget/time-limit.ts'
-import { type BeyondScope, judgeBeyond } from '../files/beyond-scope.ts'
+import { type BeyondScope, judgeBeyond, withBeside } from '../files/beyond-scope.ts'
 import { withOverwritten } from '../files/overwritten-edits.ts'
 import { consentObjection } from '../gates/consent.ts'
 import { lazy } from '../lazy-imports.ts'
@@ -42,6 +42,7 @@ import type { Rooms } from '../rooms.ts'
 import { Logbook } from './attempt-log.ts'
 import { heldToEffects, promisedBy } from './expected-effects.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
+import { recognise } from './failure-modes.ts'
 import { gather } from './groups.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { collect } from './outputs.ts'
@@ -49,62 +50,6 @@ import { endParked } from './parked-attempt.ts'
 import { commandsFor, deniedCommand, deniedWrite, readTools, refusesSending, writeFor } from './policy-use.ts'
 import { attemptAsWritten, isPlain, resolveAttempt } from './resolve.ts'
 import { sandboxFor } from './sandbox-use.ts'
-
-// Failure modes: the known ways in which a task fails. Those that say how they are recognised by an expression are looked at
-// in order, and the first that holds names the failure. Prose is never assumed: it becomes advice for whoever reads the hint.
-
-const HINT_MAX = 600
-
-/** The failure with the mode it was recognised as, and the advice that goes with it. */
-export async function recognise(
-  state: PlanState,
-  attempt: Pick<Attempt, 'definition' | 'inputs' | 'visit' | 'attempt'>,
-  result: Failed,
-  said: { readonly stdout?: string; readonly stderr?: string } = {},
-): Promise<Failed> {
-  const modes = attempt.definition.failureModes ?? []
-  if (modes.length === 0) return result
-  const evaluate = await evaluator(state, {
-    ...boundOf(attempt.definition),
-    exit: result.exit ?? null,
-    stdout: said.stdout ?? '',
-    stderr: said.stderr ?? '',
-    outputs: result.outputs ?? {},
-    inputs: attempt.inputs,
-    error: result.failure.message,
-    failure_class: result.failure.class,
-    visit: attempt.visit,
-    attempt: attempt.attempt,
-  })
-  const holds = ({ detect }: FailureMode): boolean => {
-    if (detect.type !== 'expect') return false
-    const verdict = truth(evaluate(detect.expression), detect.expression)
-    return 'holds' in verdict && verdict.holds
-  }
-  const mode = modes.find(one => (result.mode === undefined ? holds(one) : one.name === result.mode))
-  const hint = hintOf(result, mode ?? null, modes)
-  return {
-    ...result,
-    ...(mode === undefined ? {} : { mode: mode.name }),
-    failure: {
-      ...result.failure,
-      // Whatever it looked like: whoever wrote the mode knows better.
-      ...(mode?.class === undefined ? {} : { class: mode.class, code: `mode:${mode.name}` }),
-      ...(hint === '' ? {} : { hint }),
-    },
-  }
-}
-
-function hintOf({ failure }: Failed, mode: FailureMode | null, modes: readonly FailureMode[]): Hint {
-  const parts: Hint[] = failure.hint === undefined ? [] : [failure.hint]
-  if (mode !== null) parts.push(mode.advice === undefined ? `this is '${mode.name}'` : `${mode.name}: ${mode.advice}`)
-  else
-    for (const { name, detect, advice } of modes) {
-      if (detect.type === 'prose')
-        parts.push(`is it '${name}' (${detect.text})?${advice === undefined ? '' : ` then: ${advice}`}`)
-    }
-  return clipHint(joinHints(parts, '; '), HINT_MAX)
-}
 
 // A process that ended badly, told as a failure: what it said last for people, and what kind of failure it was for the rules.
 
@@ -347,10 +292,6 @@ function withGit(result: Result | Interrupted, outcome: Outcome): Result | Inter
   const git = 'git' in outcome ? outcome.git : undefined
   return git === undefined || result.status === 'interrupted' ? result : { ...result, git }
 }
-
-/** What appeared or changed beside its scope is recorded, however it ended. */
-const withBeside = (result: Result | Interrupted, strayed: BeyondScope | null): Result | Interrupted =>
-  strayed?.is !== 'told' || result.status === 'interrupted' ? result : { ...result, beside: strayed.beside }
 
 /** What a model was asked and answered goes into the content store; the result names it, with what it used. */
 async function withModel(

@@ -23,8 +23,8 @@ import { snapshotBefore, standingNow } from '../rollback/attempt-changes.ts'
 import { editedSinceEnd } from '../rollback/change-owner.ts'
 import type { Rooms } from '../rooms.ts'
 import { evaluator, ownContext, truth } from './expressions.ts'
+import { recognise } from './failure-modes.ts'
 import { findItems } from './groups.ts'
-import { recognise } from './perform.ts'
 import { type Judged, judgePreconditions } from './preconditions.ts'
 
 export interface Preparation {

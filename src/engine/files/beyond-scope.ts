@@ -5,11 +5,12 @@
 
 import { cpSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import type { Interrupted } from '../../domain/command.ts'
 import type { Millis } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { confinementOf } from '../../domain/policy/run-mode.ts'
 import { reservedScope } from '../../domain/reservation.ts'
-import { type Beside, besideSentences, type Failure } from '../../domain/result.ts'
+import { type Beside, besideSentences, type Failure, type Result } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { makeFolder, removeTree } from '../../safety/files/directory.ts'
@@ -18,6 +19,7 @@ import type { Beyond } from '../../safety/sandbox/sandbox.ts'
 import { isClosed } from '../../safety/sandbox/workspace-mounts.ts'
 import { inScope } from '../../safety/scope.ts'
 import { shellWord } from '../../safety/text/terminal.ts'
+import type { MovedFiles } from '../../stores/store.ts'
 import type { Rooms } from '../rooms.ts'
 import { otherPlans } from './other-plans.ts'
 
@@ -68,6 +70,10 @@ export async function judgeBeyond(
   return { is: 'failed', failure, said: [told, ...(appeared.length === 0 ? [] : [back])] }
 }
 
+/** What appeared or changed beside its scope is recorded, however it ended. */
+export const withBeside = (result: Result | Interrupted, strayed: BeyondScope | null): Result | Interrupted =>
+  strayed?.is !== 'told' || result.status === 'interrupted' ? result : { ...result, beside: strayed.beside }
+
 /** Does a path lie in the scope of another task that has begun, of this plan or of one that worked in the same folder meanwhile? */
 async function othersScopes(
   rooms: Rooms,
@@ -91,14 +97,6 @@ function named(paths: readonly string[]): string {
   const shown = paths.slice(0, NAMED_MAX).map(path => `'${path}'`)
   const more = paths.length > NAMED_MAX ? ` and ${numberOf(paths.length - NAMED_MAX, 'other', 'others')}` : ''
   return `${shown.join(', ')}${more}`
-}
-
-export interface MovedFiles {
-  /** How many attempts they were found after. */
-  readonly attempts: number
-  /** As they were called in the workspace; at most twenty are named. */
-  readonly files: readonly string[]
-  readonly more: number
 }
 
 const FILES_NAMED_MAX = 20

@@ -112,3 +112,36 @@ describe('what no task declares', () => {
     expect((await place.engine.ask({ type: 'summary', plan: 'plan' }))?.reason).toContain("except 'mine'")
   })
 })
+
+describe('a task that says what it writes', () => {
+  const verdicts = async (task: string) => {
+    const page = await place.engine.ask({ type: 'taskPage', plan: 'plan', task })
+    return page?.attempts.flatMap(one => one.verdicts)
+  }
+  const look = (until: string) =>
+    sh('look', `until test -e ${until}; do sleep 0.02; done; touch seen`, { write: ['seen'], effect: 'idempotent' })
+
+  it('is not told to have changed the new folder of a task beside it', async () => {
+    await place.run([
+      look('dist/app'),
+      sh('build', 'mkdir dist; echo app > dist/app; until test -e seen; do sleep 0.02; done', {
+        write: ['dist/**'],
+        network: [],
+      }),
+    ])
+    expect(await verdicts('look')).toEqual([])
+  })
+
+  it('nor what a task beside it did that says nothing', async () => {
+    await place.run([
+      look('tmp/asked'),
+      sh('flaky', 'mkdir tmp; touch tmp/asked; until test -e seen; do sleep 0.02; done'),
+    ])
+    expect(await verdicts('look')).toEqual([])
+  })
+
+  it('what changed meanwhile is told as what it is', async () => {
+    await place.run([sh('look', 'touch seen other', { write: ['seen'] })])
+    expect(await verdicts('look')).toMatchObject([{ holds: false, evidence: 'other changed while it ran' }])
+  })
+})

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
 import { ENDED, PLAN_ENDED } from '../../../domain/status.ts'
+import type { Card } from '../../../domain/views/board.ts'
 import { gateWords } from '../../../domain/views/gate-text.ts'
 import type { Diagnostic } from '../../../format/text/diagnostic.ts'
 import {
@@ -203,7 +204,8 @@ async function tellAsYou(context: Context, { engine }: Composed, plan: PlanId): 
 /** The limits of the person's own tasks cannot be kept here. How to install a sandbox is said once for the machine. */
 async function tellNoSandbox(context: Context, { engine, sandbox }: Composed, plan: PlanId): Promise<void> {
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
-  if (!cards.some(({ runs, status }) => runs === 'held' && !ENDED.has(status))) return
+  const isMeant = ({ runs, author, status }: Card) => runs === 'held' && author === 'person' && !ENDED.has(status)
+  if (!cards.some(isMeant)) return
   const standing = await sandbox.check()
   if (standing.ok) return
   printNote(context, 'no sandbox here: what `write` and `network` say is not enforced')

@@ -313,7 +313,7 @@ function taskLines(
     ['kind', card.kind],
     [
       'action',
-      `${card.action}, effect ${card.effect}${card.runs === null ? '' : `, runs ${card.runs}`}${card.optional ? ', optional' : ''}`,
+      `${card.action}, effect ${card.effect}${card.runs === null ? '' : `, runs ${card.runs}${card.author === 'others' ? ' (written by others)' : ''}`}${card.optional ? ', optional' : ''}`,
     ],
     ['needs', card.needs.length === 0 ? null : card.needs.join(', ')],
     ['estimate', definition?.estimateMs === undefined ? null : elapsed(definition.estimateMs)],

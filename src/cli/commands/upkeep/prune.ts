@@ -4,10 +4,9 @@
 
 import type { Composed } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
-import type { MovedFiles } from '../../../engine/files/beyond-scope.ts'
 import { unadoptedForks } from '../../../operations/adopt-fork.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import type { PlanRow } from '../../../stores/store.ts'
+import type { MovedFiles, PlanRow } from '../../../stores/store.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
