@@ -41,8 +41,7 @@ const project = (
   test: {
     name,
     globalSetup: 'test/temporary-folder.ts',
-    // Most plans of tests write what they did beside the workspace, so that a test sees it; what is about the sandbox says so itself.
-    env: { PLANFOLD_SANDBOX: 'off' },
+    setupFiles: 'test/run-modes.ts',
     sequence: { groupOrder },
     testTimeout: 600_000,
     hookTimeout: 300_000,

@@ -122,12 +122,13 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   }
   if (!reading) makeStateDir(stateDir)
   const clock = systemClock
+  const failpoint = failpointOf(environment)
   const opening = {
     folder: stateDir,
     clock,
     host: thisHost(process.pid),
     newId: randomUUID,
-    failpoint: failpointOf(environment),
+    failpoint,
     quotaBytes: quotaOf(environment),
   }
   const [store, caller] = await Promise.all([
@@ -167,7 +168,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   let listener: OnProgress = () => {}
   const onProgress: OnProgress = progress => listener(progress)
   const files = (folder: string) =>
-    filesIn(folder, { stateDir, blobs: store.blobs, now: clock.now, environment, onProgress })
+    filesIn(folder, { stateDir, blobs: store.blobs, now: clock.now, environment, onProgress, failpoint })
   const rooms: Rooms = {
     store,
     ...files(root),

@@ -528,7 +528,6 @@ async function setup(
   const stateDir = join(root, '.planfold')
   const environment = {
     PATH: process.env.PATH,
-    PLANFOLD_SANDBOX: 'off',
     HOME: outside,
     ...server.environment(),
     PLANFOLD_MODELS: settingsFile,

@@ -164,7 +164,7 @@ async function planIn(folder: string, goal: string, comments: readonly PlanComme
   const place = {
     root: folder,
     stateDir: join(folder, '.planfold'),
-    environment: { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: folder },
+    environment: { PATH: process.env.PATH, HOME: folder },
   }
   const planners = openPlanners({ models: modelsAt(place), stateDir: place.stateDir })
   return await proposePlan({ planner: planners.get('heuristic')!, repository: openRepository(place) }, goal, comments)

@@ -1,9 +1,11 @@
 // All temporary folders of a test run stand in one, which is removed when the run has ended. It is in memory where there is room:
-// a killed process loses nothing that the system has taken, and waiting for a disk proves nothing more.
+// a killed process loses nothing that the system has taken, and waiting for a disk proves nothing more. Before it goes, it says how the
+// commands of the tests ran.
 
 import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { MODES_FILE, reportModes } from './run-modes-report.ts'
 
 const MEMORY = '/dev/shm'
 const ROOM = 4 * 1024 ** 3
@@ -13,7 +15,12 @@ export function setup(): (() => void) | undefined {
   const folder = mkdtempSync(join(hasRoom(MEMORY) ? MEMORY : tmpdir(), 'pf-'))
   process.env.PLANFOLD_TEST_FOLDER = folder
   process.env.TMPDIR = folder
-  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  const modes = join(folder, 'modes.jsonl')
+  process.env[MODES_FILE] = modes
+  return () => {
+    for (const line of reportModes(modes)) console.log(line)
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
 }
 
 function hasRoom(path: string): boolean {

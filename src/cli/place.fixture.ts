@@ -49,7 +49,6 @@ export async function newPlace() {
           HOME: folder,
           PATH: process.env.PATH,
           PLANFOLD_AS: 'ana@example.com',
-          PLANFOLD_SANDBOX: 'off',
           ...options.environment,
         },
         now: () => Date.now(),

@@ -12,7 +12,7 @@ engineContract('the local engine', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'planfold-engine-'))
   const { engine, worker, close } = await compose({
     cwd: folder,
-    environment: { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: folder },
+    environment: { PATH: process.env.PATH, HOME: folder },
     dir: join(folder, '.planfold'),
     caller: trusted('owner'),
   })

@@ -52,7 +52,7 @@ const git = (cwd: string, ...args: string[]) =>
     {
       cwd,
       encoding: 'utf8',
-      env: { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: place.root, GIT_CONFIG_GLOBAL: '/dev/null' },
+      env: { PATH: process.env.PATH, HOME: place.root, GIT_CONFIG_GLOBAL: '/dev/null' },
     },
   ).trim()
 

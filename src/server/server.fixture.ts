@@ -68,7 +68,7 @@ export interface ServedOptions {
 
 export async function served(options: ServedOptions = {}): Promise<Served> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'planfold-served-'))
-  const environment = { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: folder, ...options.environment }
+  const environment = { PATH: process.env.PATH, HOME: folder, ...options.environment }
   const composed = await compose({
     cwd: folder,
     environment,

@@ -44,7 +44,6 @@ export interface Ended {
 
 export const OWN_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: process.env.PATH ?? '',
-  PLANFOLD_SANDBOX: 'off',
   HOME: process.env.HOME ?? '',
   PLANFOLD_AS: 'crash test',
 }

@@ -47,4 +47,5 @@ test(`${KILLS} kills of mixed plans lose nobody's work, and repeat nothing that 
   // A loop that meets little proves little.
   expect(report.episodes).toBeGreaterThanOrEqual(Math.ceil(KILLS / KILLS_PER_EPISODE))
   expect([...report.classes].sort()).toEqual(CLASSES)
+  expect([...report.modes].sort()).toEqual(['as you', 'held'])
 })

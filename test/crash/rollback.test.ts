@@ -1,5 +1,5 @@
-// A rollback and its undo, asked for and carried out by a real process that is killed at every commit and at system calls that
-// change files: whoever comes next finishes it, and files, tasks and journal are exact. Promise P31 for the whole engine;
+// A rollback and its undo, asked for and carried out by a real process that is killed at named points, at every commit and at system calls
+// that change files: whoever comes next finishes it, and files, tasks and journal are exact. Promise P31 for the whole engine;
 // regressions 26 and 28.
 
 import { existsSync, readFileSync } from 'node:fs'
@@ -13,6 +13,17 @@ import { Successor } from './successor.ts'
 /** So many system calls are taken by the ordinary run, and so many of the first commits; `npm run crash` takes all. */
 const SPREAD = 2
 const COMMITS = 6
+/** Each is passed once for each file that it is about. */
+const POINTS = [
+  'rollback.intent:after',
+  'rollback.replace:before',
+  'rollback.aside:after',
+  'rollback.remove:before',
+  'rollback.make:before',
+  'rollback.drop:before',
+  'rollback.end:before',
+  'rollback.end:after',
+]
 const KILLS_MAX = 500
 const DRIVER = join(import.meta.dirname, 'rollback-driver.mjs')
 const CALLS = [
@@ -36,6 +47,8 @@ planfold: 1
 name: back
 tasks:
   - id: shell
+    write: [src/**, made/**]
+    network: []
     run: |
       sed -i s/one/ONE/ src/a.txt
       rm src/gone.txt
@@ -56,6 +69,8 @@ interface Case {
   readonly order: { readonly type: 'rollback' | 'undo'; readonly includeUnclaimed?: true }
   readonly tree: () => string
   readonly tasks: Readonly<Record<string, string>>
+  /** Points that it has no reason to pass. */
+  readonly never: readonly string[]
 }
 
 const successor = new Successor()
@@ -67,12 +82,15 @@ const CASES: readonly Case[] = [
     order: { type: 'rollback', includeUnclaimed: true },
     tree: () => hashes.before,
     tasks: { shell: 'ready', edit: 'pending', push: 'pending' },
+    never: [],
   },
   {
     order: { type: 'undo' },
     tree: () => hashes.after,
     // What was compensated is to be done again.
     tasks: { shell: 'completed', edit: 'completed', push: 'ready' },
+    // It puts folders back, and removes none.
+    never: ['rollback.remove:before'],
   },
 ]
 
@@ -86,7 +104,12 @@ beforeAll(async () => {
   expect(endOf(await finish(back, CASES[0]!.order)).last.type).toBe('rollback.finished')
 })
 afterEach(endAll)
+/** Kills, and those that came when the journal said that the rollback or undo had begun. */
+const kills = { all: 0, begun: 0 }
+
 afterAll(async () => {
+  console.log(`${kills.begun} of ${kills.all} kills came after the rollback had begun`)
+  expect(kills.begun).toBeGreaterThanOrEqual(kills.all / 2)
   await successor.close()
   done?.remove()
   back?.remove()
@@ -121,6 +144,10 @@ async function play({ order, tree, tasks }: Case, kill: (ground: Ground) => Prom
   try {
     const first = await kill(ground)
     const fired = first.signal === 'SIGKILL'
+    if (fired) {
+      kills.all++
+      if (ground.events('rollback.started').some(({ kind }) => kind === order.type)) kills.begun++
+    }
     const end = endOf(fired ? await finish(ground, order) : first)
     expect({ tree: ground.treeHash(), tasks: end.tasks, ok: end.check.ok, last: end.last.type }).toEqual({
       tree: tree(),
@@ -144,6 +171,19 @@ async function play({ order, tree, tasks }: Case, kill: (ground: Ground) => Prom
 }
 
 describe.each(CASES)('$order.type, killed', one => {
+  test(`at ${ALL ? 'every passing of ' : ''}each named point it is finished by whoever comes next`, async () => {
+    const met = new Set<string>()
+    const jobs = POINTS.map(point => async () => {
+      for (let k = 1; k <= (ALL ? KILLS_MAX : 1); k++) {
+        const fired = await play(one, ground => go(ground, one.order, { PLANFOLD_FAILPOINT: `${point}:${k}` }))
+        if (!fired) break
+        met.add(point)
+      }
+    })
+    await inParallel(jobs)
+    expect([...met].sort()).toEqual(POINTS.filter(point => !one.never.includes(point)).sort())
+  })
+
   for (const point of ['store.commit:before', 'store.commit:after']) {
     test(`at ${ALL ? 'every' : 'one'} ${point} it is finished by whoever comes next`, async () => {
       let over = false

@@ -2,23 +2,22 @@
 // under the same key and is there once, whoever listens hears the journal and nothing else, and the plans inside go on.
 
 import { spawn } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Random } from '../../sim/random.ts'
 import { lastingPort } from '../e2e/serve.fixture.ts'
 import { commandIn } from './command.ts'
 import { makeFolder, until } from './harness.ts'
 import { type JournalEntry, readJournal, readPlans } from './kill-loop/journal.ts'
-import { readLedger } from './kill-loop/ledger.ts'
+import { Ledger, readLedger } from './kill-loop/ledger.ts'
 import { ALL } from './kill-points.ts'
 
 const KILLS = Number(process.env.PLANFOLD_KILLS ?? (ALL ? 200 : 3))
 const SEED = Number(process.env.PLANFOLD_SEED ?? (ALL ? Math.floor(Date.now() / 1_000) % 1_000_000 : 1))
 const WRITERS = 6
 const MAIN = join(process.env.PLANFOLD_DIST ?? resolve(import.meta.dirname, '../../dist'), 'cli/main.js')
-const SCRIPT = resolve(import.meta.dirname, 'kill-loop/task.sh')
 
 interface Service {
   readonly address: string
@@ -28,7 +27,6 @@ interface Service {
 async function serve(workspace: string, port: number): Promise<Service> {
   const env = {
     PATH: process.env.PATH ?? '',
-    PLANFOLD_SANDBOX: 'off',
     HOME: join(workspace, '..'),
     PLANFOLD_AS: 'service',
   }
@@ -111,7 +109,7 @@ function makeWrite(count: number, random: Random, plans: readonly string[]): Wri
   const task = (id: string, more: object) => ({
     id,
     ...more,
-    run: ['bash', SCRIPT, name, id, 'push', `0.0${random.between(1, 9)}`],
+    run: ['bash', 'task.sh', name, id, 'push', `0.0${random.between(1, 9)}`],
   })
   const tasks = [task('a', { effect: 'idempotent' }), task('b', { effect: 'pure', needs: ['a'] })]
   return { name, path: '/plans?start=true', body: { planfold: 1, name, tasks } }
@@ -123,7 +121,8 @@ test(`${KILLS} kills of the service under load: nothing acknowledged is lost or 
   const random = new Random(`service/${SEED}`)
   const base = makeFolder()
   const workspace = join(base, 'work')
-  mkdirSync(workspace)
+  const ledger = new Ledger(workspace)
+  onTestFinished(() => ledger.close())
   const acknowledged = new Map<string, string>()
   const doubtful: Write[] = []
   const listener = new Listener()
@@ -194,7 +193,7 @@ test(`${KILLS} kills of the service under load: nothing acknowledged is lost or 
   expect(acknowledged.size).toBeGreaterThan(KILLS * 3)
   const ids = new Map(readPlans(workspace).map(({ name, id }) => [name, id]))
   for (const [name, id] of acknowledged) if (name.startsWith('plan')) expect([name, ids.get(name)]).toEqual([name, id])
-  expectPlansDone(workspace, journal, join(base, 'ledger'))
+  expectPlansDone(workspace, journal, ledger.file)
   for (const argv of [
     ['check', '--read-data'],
     ['audit', 'verify', '--all'],

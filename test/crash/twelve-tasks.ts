@@ -1,6 +1,7 @@
 // The plan that is killed everywhere: twelve tasks, every effect class, and everything that can happen on the way: outputs that
 // feed inputs, a transient failure that is retried, a condition that skips, a decision, a gate. Nothing it writes depends on
-// when or how often it was run, so every run must leave the same files.
+// when or how often it was run, so every run must leave the same files. Tasks that say what they write are held, with the network of this
+// machine, on which the recorder listens; the others run as the person.
 
 import type { Recorder } from './harness.ts'
 
@@ -36,7 +37,7 @@ recovery: { edits: set-back }
 tasks:
   - id: seed
     write: [data/seed.json]
-    network: []
+    effect: workspace
     run: ${bash(`${effect('seed')}; printf '{"n": 7}' > data/seed.json`)}
     outputs: { seed: { file: data/seed.json } }
   - id: look
@@ -47,7 +48,7 @@ tasks:
   - id: append
     needs: [seed]
     write: [data/log.txt, "made/**"]
-    network: []
+    effect: workspace
     run: ${bash(`echo half >> data/log.txt; mkdir -p made; ${effect('append')}; echo whole >> data/log.txt; echo x >> made/x.txt`)}
   - id: change
     needs: [seed]
@@ -87,7 +88,7 @@ tasks:
   - id: collect
     needs: [review, choose]
     write: [data/collected.txt]
-    network: []
+    effect: workspace
     inputs: { thought: "\${{ tasks.think.outputs.thought }}", n: "\${{ tasks.seed.outputs.seed.n }}" }
     run: ${bash(`${effect('collect')}; printf '%s\\n' "$PLANFOLD_INPUTS" >> data/collected.txt`)}
 done:

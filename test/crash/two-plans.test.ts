@@ -1,7 +1,7 @@
 // Two plans of one workspace that write the same files, and the one that holds them is killed: the other waits, names it and both
 // commands, and no completed file is ever taken back.
 
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { commandIn } from './command.ts'
@@ -155,7 +155,7 @@ tasks:
     write: [w/**]
     network: []
     run: |
-      mkdir -p w; echo "$PLANFOLD_ATTEMPT" > w/f; echo scoped >> begun
+      mkdir -p w; echo "$PLANFOLD_ATTEMPT" > w/f
       while [ ! -e go ]; do sleep 0.05; done; sleep 1
   - id: fails
     needs: [loose, scoped]
@@ -169,21 +169,16 @@ tasks:
     test(`both killed and resumed, then rolled back: nobody is asked about files of the plan (${kind})`, async () => {
       const { folder, planfold, command, there, put } = ground()
       // What it notes for the test lies outside what is looked at.
-      writeFileSync(
-        join(folder, 'mixed.yaml'),
-        mixed(effect).replaceAll('begun', '.planfold/begun').replaceAll('go ]', '.planfold/go ]'),
-      )
+      writeFileSync(join(folder, '.planfoldignore'), '/begun\n/go\n')
+      writeFileSync(join(folder, 'mixed.yaml'), mixed(effect))
       const first = planfold('run', 'mixed.yaml')
-      await until('both have begun', () => there('.planfold/begun') && there('w/f') && lines(folder) === 2)
+      await until('both have begun', () => there('begun') && there('w/f'))
       first.kill('SIGKILL')
       await first.end()
-      put('.planfold/go')
+      put('go')
       const resumed = await command('resume', 'mixed')
       expect(`${resumed.out}${resumed.err}`).not.toMatch(/worked on/i)
       expect(there('w/f')).toBe(false)
       expect((await command('status', 'mixed')).out).toMatch(/failed/)
     })
 })
-
-const lines = (folder: string): number =>
-  readFileSync(join(folder, '.planfold/begun'), 'utf8').trim().split('\n').length

@@ -24,7 +24,7 @@ const shell = (script: string): string =>
   execFileSync('sh', ['-c', script], {
     cwd: here.folder,
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: here.folder, GIT_CONFIG_GLOBAL: '/dev/null' },
+    env: { PATH: process.env.PATH, HOME: here.folder, GIT_CONFIG_GLOBAL: '/dev/null' },
   }).trim()
 
 async function forked(): Promise<void> {

@@ -118,7 +118,7 @@ describe('the examples', () => {
       (
         await promisify(execFile)('git', argv, {
           cwd: here.folder,
-          env: { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off' },
+          env: { PATH: process.env.PATH },
         })
       ).stdout.trim()
     here = await place()

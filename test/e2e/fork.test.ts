@@ -26,7 +26,7 @@ const shell = (script: string, folder = here.folder): string =>
   execFileSync('sh', ['-c', script], {
     cwd: folder,
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: here.folder, GIT_CONFIG_GLOBAL: '/dev/null' },
+    env: { PATH: process.env.PATH, HOME: here.folder, GIT_CONFIG_GLOBAL: '/dev/null' },
   }).trim()
 
 /** Every path but state and repository, with kind, mode, time and content. */

@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(async () => await here.remove())
 
 function sh(script: string): string {
-  const env = { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: here.folder }
+  const env = { PATH: process.env.PATH, HOME: here.folder }
   const said = spawnSync('sh', ['-euc', script], { cwd: here.folder, env, encoding: 'utf8' })
   if (said.status !== 0) throw new Error(said.stderr)
   return said.stdout.trim()
@@ -28,7 +28,6 @@ function sh(script: string): string {
 function planfold(argv: readonly string[], more: { readonly [name: string]: string } = {}) {
   const env = {
     PATH: process.env.PATH,
-    PLANFOLD_SANDBOX: 'off',
     HOME: here.folder,
     PLANFOLD_AS: 'ana@example.com',
     ...more,

@@ -109,7 +109,8 @@ describe('after a crash', () => {
   it.each([['keep'], ['take', '--keep', 'src/out.txt']])(
     'an edit that was kept (%s) and that the next attempts write over is told, and one command away',
     async (...choice) => {
-      const failsOnce = 'test -e failed || { touch failed; exit 75; }'
+      // The first was killed; the second fails.
+      const failsOnce = 'test $PLANFOLD_ATTEMPT -gt 2 || exit 75'
       await killedInTheMiddle(
         '',
         plan()
@@ -170,16 +171,13 @@ tasks:
     write: [src/**]
     network: []
     retry: { attempts: 2, backoff: BACKOFF }
-    run: "echo mine >> src/out.txt; test -e go && exit 0; touch begun; until test -e on; do sleep 0.05; done; touch go; exit 75"
+    run: "echo mine >> src/out.txt; test $PLANFOLD_ATTEMPT = 2 && exit 0; until test -e on; do sleep 0.05; done; exit 75"
 `
 
   it('what a person made while it ran may be either of theirs: set back, named, and one command away', async () => {
     await here.write('plan.yaml', retrying.replace('BACKOFF', '1ms'))
     const running = here.planfold('run', 'plan.yaml')
-    await vi.waitFor(() => expect(existsSync(join(here.folder, 'begun'))).toBe(true), {
-      timeout: 120_000,
-      interval: 20,
-    })
+    await vi.waitFor(() => expect(file('src/out.txt')).toContain('mine'), { timeout: 120_000, interval: 20 })
     sh(here.folder, 'echo by-hand > src/new.txt; touch on')
     const ran = await running
     expect(ran).toMatchObject({ exit: 0 })
@@ -193,7 +191,8 @@ tasks:
 
   it('what a person changed after it ended is waited for, and merged where both join', async () => {
     sh(here.folder, "printf 'a\\nb\\nc\\nd\\ne\\nf\\ng\\n' > src/out.txt")
-    await here.write('plan.yaml', retrying.replace('BACKOFF', '5s').replace('touch begun;', 'touch begun on;'))
+    await here.write('on', '')
+    await here.write('plan.yaml', retrying.replace('BACKOFF', '5s'))
     const running = here.start('run', 'plan.yaml')
     await running.until('retrying in')
     // However long she takes, the next attempt has not begun.

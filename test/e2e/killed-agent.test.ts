@@ -38,7 +38,7 @@ const files = (): readonly string[] =>
 
 /** Claims the task, works, and is killed with its MCP server; then its lease is over. */
 async function killed(task: string): Promise<void> {
-  const env = { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: here.folder }
+  const env = { PATH: process.env.PATH, HOME: here.folder }
   const agent = spawn(process.execPath, [AGENT, MAIN, task], {
     cwd: here.folder,
     env,

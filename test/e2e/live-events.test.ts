@@ -29,7 +29,7 @@ afterEach(async () => {
 
 /** The store of a folder, opened by this process beside the service. */
 async function beside(folder: string): Promise<Composed> {
-  const environment = { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: folder, PLANFOLD_AS: 'ana' }
+  const environment = { PATH: process.env.PATH, HOME: folder, PLANFOLD_AS: 'ana' }
   const composed = await compose({ cwd: folder, environment, dir: join(folder, '.planfold'), caller: trusted('ana') })
   cleanups.push(() => composed.close())
   return composed
@@ -42,7 +42,7 @@ interface Service {
 
 async function serveIn(folder: string, host: string): Promise<Service> {
   const words = ['serve', '--no-auth', '--port', '0', '--no-drive', '--json', '--allow-host', host]
-  const env = { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: folder, PLANFOLD_AS: 'server' }
+  const env = { PATH: process.env.PATH, HOME: folder, PLANFOLD_AS: 'server' }
   const child = spawn(process.execPath, [MAIN, ...words], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = new Promise<void>(resolve => child.once('close', () => resolve()))
   let said = ''

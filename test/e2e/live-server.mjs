@@ -16,7 +16,7 @@ const { openMeter } = await from('server/monitoring/metrics.js')
 const { ROUTES } = await from('server/routes/route-list.js')
 const { serve } = await from('server/serve.js')
 
-const environment = { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: folder }
+const environment = { PATH: process.env.PATH, HOME: folder }
 const composed = await compose({ cwd: folder, environment, dir: join(folder, '.planfold'), caller: trusted('server') })
 const { engine, worker, feed, now, root, stateDir } = composed
 const limits = { ...LIMITS, ...JSON.parse(limitsText) }

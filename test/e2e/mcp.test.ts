@@ -14,7 +14,7 @@ test('a plan made by a client of 2025 goes on in another process, with a client 
   const connect = async (mode: 'legacy' | { readonly pin: '2026-07-28' }) => {
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
     const { folder: cwd } = here
-    const env = { PATH: process.env.PATH ?? '', PLANFOLD_SANDBOX: 'off', HOME: cwd, ...model.environment() }
+    const env = { PATH: process.env.PATH ?? '', HOME: cwd, ...model.environment() }
     await client.connect(new StdioClientTransport({ command: process.execPath, args: [MAIN, 'mcp'], cwd, env }))
     onTestFinished(() => client.close())
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['plan_read', 'plan_write'])
@@ -50,7 +50,7 @@ test('older clients find no plan in an empty folder, and the first steps make on
   const here = await place()
   onTestFinished(() => here.remove())
   const client = new Client({ name: 'test', version: '1' })
-  const env = { PATH: process.env.PATH ?? '', PLANFOLD_SANDBOX: 'off', HOME: here.folder }
+  const env = { PATH: process.env.PATH ?? '', HOME: here.folder }
   const args = [MAIN, 'mcp', '--compat']
   await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd: here.folder, env }))
   onTestFinished(() => client.close())

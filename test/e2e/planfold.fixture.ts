@@ -42,7 +42,6 @@ export interface Started {
 
 export const environmentIn = (folder: string, more: { readonly [name: string]: string }) => ({
   PATH: process.env.PATH,
-  PLANFOLD_SANDBOX: 'off',
   HOME: folder,
   TZ: 'UTC',
   LANG: 'C.UTF-8',

@@ -27,7 +27,6 @@ async function project(more: { readonly [name: string]: string } = {}): Promise<
   git('commit', '-qm', 'Greets')
   return {
     PATH: process.env.PATH,
-    PLANFOLD_SANDBOX: 'off',
     HOME: here.folder,
     LANG: 'C.UTF-8',
     PLANFOLD_AS: 'ana@example.com',

@@ -87,7 +87,7 @@ interface Service {
 async function service(): Promise<Service> {
   if (!existsSync(MAIN)) throw new Error(`there is no ${MAIN}: run npm run build first`)
   const home = await mkdtemp(join(tmpdir(), 'planfold-store-'))
-  const env = { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: home, TZ: 'UTC', PLANFOLD_AS: 'ana@example.com' }
+  const env = { PATH: process.env.PATH, HOME: home, TZ: 'UTC', PLANFOLD_AS: 'ana@example.com' }
   const argv = [MAIN, 'serve', '--no-auth', '--port', '0', '--json']
   const child = spawn(process.execPath, argv, { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''

@@ -115,7 +115,7 @@ describe('planfold replay', () => {
       const isolated = (...argv: string[]) =>
         spawnSync('unshare', ['-rmn', 'sh', '-c', ISOLATED, 'sh', here.folder, process.execPath, MAIN, ...argv], {
           encoding: 'utf8',
-          env: { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: here.folder },
+          env: { PATH: process.env.PATH, HOME: here.folder },
         })
       const open = await here.json('replay', 'one')
       const said = isolated('replay', 'one', '--json')
@@ -173,7 +173,7 @@ describe('planfold replay', () => {
     const log = join(here.folder, '.planfold', 'trace')
     const calls =
       'trace=execve,connect,open,openat,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,pwrite64,ftruncate,fsync'
-    const env = { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: here.folder, PLANFOLD_AS: 'ana@example.com' }
+    const env = { PATH: process.env.PATH, HOME: here.folder, PLANFOLD_AS: 'ana@example.com' }
     const said = spawnSync(
       'strace',
       ['-f', '-qq', '-y', '-e', calls, '-o', log, process.execPath, MAIN, 'replay', 'one'],

@@ -38,7 +38,7 @@ tasks:
 `
 
 function killedAt(failpoint: string): Promise<number | null> {
-  const env = { PATH: process.env.PATH, HOME: here.folder, PLANFOLD_SANDBOX: 'off', PLANFOLD_FAILPOINT: failpoint }
+  const env = { PATH: process.env.PATH, HOME: here.folder, PLANFOLD_FAILPOINT: failpoint }
   const child = spawn(process.execPath, [MAIN, 'run', 'p.yaml'], { cwd: here.folder, env, stdio: 'ignore' })
   return new Promise((resolve, reject) => {
     child.once('error', reject)

@@ -544,7 +544,6 @@ describe('planfold checkpoints', () => {
 async function run(argv: readonly string[], options: { readonly cwd?: string; readonly env?: Record<string, string> }) {
   const env = {
     PATH: process.env.PATH,
-    PLANFOLD_SANDBOX: 'off',
     HOME: here.folder,
     TZ: 'UTC',
     PLANFOLD_AS: 'ana@example.com',

@@ -40,7 +40,6 @@ const [LOWEST_PORT, PORTS] = [20_000, 12_000]
 export async function serving(folder: string, ...argv: readonly string[]): Promise<ServedProcess> {
   const env = {
     PATH: process.env.PATH,
-    PLANFOLD_SANDBOX: 'off',
     HOME: folder,
     TZ: 'UTC',
     PLANFOLD_AS: 'ana@example.com',

@@ -67,7 +67,7 @@ describe('a limit of open files', () => {
   const limited = (files: number, ...argv: readonly string[]) =>
     spawnSync('bash', ['-c', `ulimit -n ${files}; exec "$0" "$@"`, process.execPath, MAIN, ...argv], {
       cwd: here.folder,
-      env: { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: here.folder, PLANFOLD_AS: 'ana@example.com' },
+      env: { PATH: process.env.PATH, HOME: here.folder, PLANFOLD_AS: 'ana@example.com' },
       encoding: 'utf8',
       timeout: 300_000,
     })

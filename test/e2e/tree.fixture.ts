@@ -14,7 +14,7 @@ export const sh = (folder: string, script: string): string =>
   execFileSync('bash', ['-c', script], {
     cwd: folder,
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: folder },
+    env: { PATH: process.env.PATH, HOME: folder },
   })
 
 /** Everything but the state folder and the repository. */

@@ -1,6 +1,7 @@
 // Carrying plans out: claims, reports, the life of a plan, going back.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { heldTest } from '../../safety/sandbox/needs-sandbox.fixture.ts'
 import { edit, external, name, plan, task } from '../../testing/index.ts'
 import { type Harness, Person, type Setup } from './harness.contract.ts'
 
@@ -78,33 +79,36 @@ export function workContract(what: string, setup: Setup): void {
       expect((await ana.engine.ask({ type: 'summary', plan: id }))?.status).toBe('completed')
     })
 
-    test('what the engine carries out is seen through every door: output, attempts, checkpoints, stored bytes', async () => {
-      const speak = task('speak', {
-        action: { type: 'run', command: { argv: ['echo', 'hello'] } },
-        needs: ['write'],
-        effect: 'pure',
-      })
-      const id = await ana.starts(plan('driven', edit('write', 'out.txt', { write: ['out.txt'] }), speak))
-      const driven = await harness.worker.drive(id, { stop: new AbortController().signal })
-      expect(driven).toEqual({ status: 'rested', rest: 'ended' })
-      expect((await ana.engine.ask({ type: 'summary', plan: id }))?.status).toBe('completed')
-      expect((await ana.engine.ask({ type: 'logs', plan: id }))?.map(({ text }) => text).join('')).toContain('hello')
-      const attempts = await ana.engine.ask({ type: 'attempts', plan: id })
-      expect(attempts.items.map(row => [row.task, row.status]).sort()).toEqual([
-        ['speak', 'succeeded'],
-        ['write', 'succeeded'],
-      ])
-      const [entry] = (await ana.engine.ask({ type: 'entries', plan: id }))!.filter(({ events }) =>
-        events.some(({ type }) => type === 'attempt.succeeded'),
-      )
-      const ended = entry?.events.find(event => event.type === 'attempt.succeeded')
-      const changes = ended?.type === 'attempt.succeeded' ? (ended.result.wrote?.changes ?? null) : null
-      const bytes = await ana.engine.ask({ type: 'blob', sha256: changes! })
-      expect(bytes).toBeInstanceOf(Uint8Array)
-      const stored = await harness.local.ask({ type: 'blob', sha256: changes! })
-      expect(Array.from(bytes!)).toEqual(Array.from(stored!))
-      expect(await ana.engine.ask({ type: 'blob', sha256: 'f'.repeat(64) as never })).toBeNull()
-    })
+    heldTest(
+      'what the engine carries out is seen through every door: output, attempts, checkpoints, stored bytes',
+      async () => {
+        const speak = task('speak', {
+          action: { type: 'run', command: { argv: ['echo', 'hello'] } },
+          needs: ['write'],
+          effect: 'pure',
+        })
+        const id = await ana.starts(plan('driven', edit('write', 'out.txt', { write: ['out.txt'] }), speak))
+        const driven = await harness.worker.drive(id, { stop: new AbortController().signal })
+        expect(driven).toEqual({ status: 'rested', rest: 'ended' })
+        expect((await ana.engine.ask({ type: 'summary', plan: id }))?.status).toBe('completed')
+        expect((await ana.engine.ask({ type: 'logs', plan: id }))?.map(({ text }) => text).join('')).toContain('hello')
+        const attempts = await ana.engine.ask({ type: 'attempts', plan: id })
+        expect(attempts.items.map(row => [row.task, row.status]).sort()).toEqual([
+          ['speak', 'succeeded'],
+          ['write', 'succeeded'],
+        ])
+        const [entry] = (await ana.engine.ask({ type: 'entries', plan: id }))!.filter(({ events }) =>
+          events.some(({ type }) => type === 'attempt.succeeded'),
+        )
+        const ended = entry?.events.find(event => event.type === 'attempt.succeeded')
+        const changes = ended?.type === 'attempt.succeeded' ? (ended.result.wrote?.changes ?? null) : null
+        const bytes = await ana.engine.ask({ type: 'blob', sha256: changes! })
+        expect(bytes).toBeInstanceOf(Uint8Array)
+        const stored = await harness.local.ask({ type: 'blob', sha256: changes! })
+        expect(Array.from(bytes!)).toEqual(Array.from(stored!))
+        expect(await ana.engine.ask({ type: 'blob', sha256: 'f'.repeat(64) as never })).toBeNull()
+      },
+    )
 
     test('a plan goes back to where it stood, and forward again', async () => {
       const id = await ana.starts(plan('back', edit('one', 'one.txt', { write: ['one.txt'] })))

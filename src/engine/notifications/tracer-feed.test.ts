@@ -79,7 +79,7 @@ tasks:
 test('whoever attends tells of what people and agents did as well', async () => {
   spans.length = 0
   const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
-  const environment = { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }
+  const environment = { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }
   const composed = await compose({ cwd: folder, environment, caller: trusted('me') })
   const { engine, worker } = composed
   const stop = new AbortController()
@@ -119,7 +119,7 @@ test('whoever attends tells of what people and agents did as well', async () => 
 test('plan, task, attempt and capability are spans within one another', async () => {
   spans.length = 0
   const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
-  const environment = { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }
+  const environment = { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }
   const composed = await compose({ cwd: folder, environment, caller: trusted('me') })
   const parsed = parsePlan(PLAN)
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.diagnostics))

@@ -1,6 +1,6 @@
 // Real commands in sandboxes whose folders lie in each other. What commands try to break out is in `test/e2e/sandbox.test.ts`.
 
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -90,3 +90,30 @@ test.skipIf(!standing.ok)('a trial says why it failed', async () => {
     fault: 'its command ended with exit code 3: no more',
   })
 })
+
+test.skipIf(!standing.ok)(
+  'a program is tried once in a process; again when it is replaced, and when it did not hold',
+  async () => {
+    const { base, make } = setup('project')
+    const asked = join(base, 'asked')
+    const program = (comment: string, real: string): void =>
+      make('bin/bwrap', `#!/bin/sh\n# ${comment}\necho "$1" >> ${asked}\nexec ${real} "$@"\n`, 0o755)
+    /** How often a program was asked for its version while two sandboxes were opened one after the other. */
+    const trials = async (): Promise<{ ok: boolean[]; versions: number }> => {
+      rmSync(asked, { force: true })
+      const environment = { PATH: `${join(base, 'bin')}:${PATH}`, HOME: '/nonexistent' }
+      const check = async () => (await bubblewrap({ environment, outside: [] }).check()).ok
+      const ok = [await check(), await check()]
+      const lines = existsSync(asked) ? readFileSync(asked, 'utf8').split('\n') : []
+      return { ok, versions: lines.filter(line => line === '--version').length }
+    }
+    const real = standing.ok ? standing.program : ''
+    program('one', real)
+    expect(await trials()).toEqual({ ok: [true, true], versions: 1 })
+    expect(await trials()).toEqual({ ok: [true, true], versions: 0 })
+    program('another', real)
+    expect(await trials()).toEqual({ ok: [true, true], versions: 1 })
+    program('broken', '/bin/false')
+    expect(await trials()).toEqual({ ok: [false, false], versions: 2 })
+  },
+)

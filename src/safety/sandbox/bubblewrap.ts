@@ -2,7 +2,7 @@
 // before the first command runs in it.
 
 import { execFile } from 'node:child_process'
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { release } from 'node:os'
 import { dirname, join } from 'node:path'
 import { findProgram, isWithin } from '../find-program.ts'
@@ -71,6 +71,22 @@ async function tried({ environment, outside }: BubblewrapOptions): Promise<Sandb
     )
   const program = findProgram('bwrap', { path: environment.PATH, outside })
   if (program === null) return missing('there is no sandbox: bubblewrap (bwrap) is not installed', INSTALL_HINT)
+  const found = statSync(program, { bigint: true, throwIfNoEntry: false })
+  const key = [program, found?.dev, found?.ino, found?.size, found?.mtimeNs].join(' ')
+  const trial = trials.get(key) ?? triedProgram(program, environment)
+  trials.set(key, trial)
+  const standing = await trial
+  if (!standing.ok) trials.delete(key)
+  return standing
+}
+
+/**
+ * The trials of this process: what has held once is not tried by every workspace that is opened. A program that was replaced is tried anew,
+ * and so is one that did not hold, since the machine may have been mended meanwhile.
+ */
+const trials = new Map<string, Promise<SandboxStanding>>()
+
+async function triedProgram(program: string, environment: BubblewrapOptions['environment']): Promise<SandboxStanding> {
   const version = await versionOf(program)
   if (version === null) return missing(`${program} does not say its version`, INSTALL_HINT)
   const [major = 0, minor = 0] = version.split('.').map(Number)

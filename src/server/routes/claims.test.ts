@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Actor, PlanId } from '../../domain/id.ts'
+import { heldTest } from '../../safety/sandbox/needs-sandbox.fixture.ts'
 import type { Guard, Who } from '../auth/guard.ts'
 import { type Served, served } from '../server.fixture.ts'
 
@@ -65,7 +66,7 @@ describe('work that cannot be taken back', () => {
     expect((await service.ask('POST', '/tasks/claim', { session_id: session })).body.task.name).toBe('ship')
   })
 
-  test('that is completed and unsafe is tried again only by whoever says so', async () => {
+  heldTest('that is completed and unsafe is tried again only by whoever says so', async () => {
     const { id, name } = await make([{ id: 'mail', run: ['true'] }])
     await drive(id)
     expect(await service.ask('POST', `/plans/${id}/tasks/mail/retry`, {})).toMatchObject({
@@ -101,7 +102,7 @@ describe('work that cannot be taken back', () => {
 })
 
 describe('claims', () => {
-  test('the words of a task are told with what earlier tasks left; so is a question', async () => {
+  heldTest('the words of a task are told with what earlier tasks left; so is a question', async () => {
     const found = { id: 'find', run: ['echo', 'src/a.ts'], effect: 'pure', outputs: { file: 'stdout' } }
     const words = {
       title: 'Mend ${{ inputs.file }}',

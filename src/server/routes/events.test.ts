@@ -147,7 +147,7 @@ describe('a stream of events', () => {
     const one = await make(service, plan('one', external('a')))
     const listener = hear(`${service.url}/events?progress=false`)
     await listener.open
-    const environment = { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: service.folder }
+    const environment = { PATH: process.env.PATH, HOME: service.folder }
     const other = await compose({
       cwd: service.folder,
       environment,
@@ -357,7 +357,7 @@ describe('resync', () => {
     for (const command of [{ type: 'cancel', reason: 'x', force: false }, { type: 'archive' }] as const)
       await service.composed.engine.as(ANA).submit(gone, command)
     await listener.until('all', heard => heard.some(({ name }) => name === 'plan.archived'))
-    const environment = { PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', HOME: service.folder }
+    const environment = { PATH: process.env.PATH, HOME: service.folder }
     const other = await compose({
       cwd: service.folder,
       environment,

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { Role } from '../../engine/roles.ts'
+import { heldTest } from '../../safety/sandbox/needs-sandbox.fixture.ts'
 import type { Guard, Who } from '../auth/guard.ts'
 import { type Served, served } from '../server.fixture.ts'
 
@@ -57,7 +58,7 @@ describe('a task that waits for a person to say what became of it', () => {
     expect((await ask('POST', `/tasks/${id}:u/retry`, {})).status).toBe(200)
   }
 
-  test('nobody knows whether it happened: only whoever may decide tries it again, or passes over it', async () => {
+  heldTest('nobody knows whether it happened: only whoever may decide tries it again, or passes over it', async () => {
     const { id } = await make([
       { id: 'u', run: 'echo begun; sleep 600', effect: 'unsafe' },
       { id: 'later', needs: ['u'] },
@@ -258,7 +259,7 @@ describe('what is allowed', () => {
 })
 
 describe('what is under way', () => {
-  test('a plan that is being cancelled says so in both words', async () => {
+  heldTest('a plan that is being cancelled says so in both words', async () => {
     const tasks = [
       { id: 'a', run: 'true', compensate: { run: 'true' } },
       { id: 'b', needs: ['a'] },

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
+import { heldTest } from '../../safety/sandbox/needs-sandbox.fixture.ts'
 import { type Served, served } from '../server.fixture.ts'
 
 let service: Served
@@ -263,7 +264,7 @@ describe('revisions and proposals', () => {
 })
 
 describe('looking back', () => {
-  test('entries, logs, attempts and artifacts are told page by page, and bytes as an attachment', async () => {
+  heldTest('entries, logs, attempts and artifacts are told page by page, and bytes as an attachment', async () => {
     const { id } = await make([
       {
         id: 'a',
@@ -308,7 +309,7 @@ describe('looking back', () => {
     expect((await service.ask('GET', '/blobs/..%2F..%2Fetc')).status).toBe(404)
   })
 
-  test('trail, digest, handoff, contract, replay, graph and board tell of the same plan', async () => {
+  heldTest('trail, digest, handoff, contract, replay, graph and board tell of the same plan', async () => {
     const { id, name } = await make([
       { id: 'a', run: 'true', accept: [{ expect: 'exit == 0' }] },
       { id: 'b', instruction: 'x', needs: ['a'] },

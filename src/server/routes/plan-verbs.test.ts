@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
+import { heldTest } from '../../safety/sandbox/needs-sandbox.fixture.ts'
 import { type Served, served } from '../server.fixture.ts'
 
 let service: Served
@@ -64,7 +65,7 @@ describe('carrying out', () => {
     expect(late.body).toMatchObject({ allowed: ['clone', 'rollback'], hint: expect.stringContaining('clone') })
   })
 
-  test('one that failed goes on: what is done stays done, and it is said what becomes of its tasks', async () => {
+  heldTest('one that failed goes on: what is done stays done, and it is said what becomes of its tasks', async () => {
     const plan = await make([
       { id: 'a', run: 'echo a >> went.log' },
       { id: 'b', needs: ['a'], run: 'test -f mended.txt' },
@@ -95,7 +96,7 @@ describe('carrying out', () => {
     expect((await service.ask('POST', `/plan/${plan}/execute`, { unsafe: 'maybe' })).status).toBe(422)
   })
 
-  test('a failed one goes on with a revision; work that may not happen twice needs a word', async () => {
+  heldTest('a failed one goes on with a revision; work that may not happen twice needs a word', async () => {
     const tasks = (first: string, second: string) => [
       { id: 'a', run: first },
       { id: 'b', needs: ['a'], effect: 'pure', run: second },
@@ -157,7 +158,7 @@ describe('carrying out', () => {
 })
 
 describe('looking at it', () => {
-  test('status, executions and metrics tell what was really done', async () => {
+  heldTest('status, executions and metrics tell what was really done', async () => {
     const plan = await make([
       { id: 'a', ...write('one.txt', 'one') },
       { id: 'b', run: 'exit 3', needs: ['a'], retry: { attempts: 2, backoff: '1ms' } },
@@ -221,7 +222,7 @@ describe('looking at it', () => {
 })
 
 describe('going back', () => {
-  test('a dry run tells, a conflict stops, a choice goes back', async () => {
+  heldTest('a dry run tells, a conflict stops, a choice goes back', async () => {
     const file = join(service.folder, 'back.txt')
     writeFileSync(file, 'before')
     const plan = await make([{ id: 'a', ...write('back.txt', 'after') }])
@@ -253,7 +254,7 @@ describe('going back', () => {
     expect((await service.ask('GET', `/plan/${plan}/status`)).body.state).toBe('paused')
   })
 
-  test('whoever waits is told of its end', async () => {
+  heldTest('whoever waits is told of its end', async () => {
     const plan = await make([{ id: 'a', ...write('waited.txt', 'x') }])
     await service.ask('POST', `/plan/${plan}/execute`)
     await drive(plan)

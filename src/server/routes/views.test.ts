@@ -10,6 +10,7 @@ import { evolve } from '../../domain/state/evolve.ts'
 import { packFold, unpackFold } from '../../domain/state/fold.ts'
 import { board } from '../../domain/views/board.ts'
 import { NotAllowed, RIGHTS, type Role } from '../../engine/roles.ts'
+import { heldTest } from '../../safety/sandbox/needs-sandbox.fixture.ts'
 import { guarded } from '../auth/guard.fixture.ts'
 import { codingFor } from '../compression.ts'
 import { type Served, served } from '../server.fixture.ts'
@@ -31,7 +32,7 @@ async function make(tasks: readonly object[], more: object = {}): Promise<string
 const drive = (plan: string) => service.composed.worker.drive(plan as never, { stop: new AbortController().signal })
 
 describe('the state of a plan', () => {
-  test('is unpacked and carried on by whoever has it, and then is that of the service', async () => {
+  heldTest('is unpacked and carried on by whoever has it, and then is that of the service', async () => {
     const plan = await make([
       { id: 'a', run: 'true' },
       { id: 'b', instruction: 'x', needs: ['a'] },
@@ -83,7 +84,7 @@ describe('the state of a plan', () => {
 })
 
 describe('a task', () => {
-  test('is told with everything about it, in one call', async () => {
+  heldTest('is told with everything about it, in one call', async () => {
     const plan = await make(
       [
         {
@@ -151,7 +152,7 @@ describe('a task', () => {
 })
 
 describe('a gate', () => {
-  test('is told with exactly what an approval agrees to, in the words of the terminal', async () => {
+  heldTest('is told with exactly what an approval agrees to, in the words of the terminal', async () => {
     const plan = await make([
       { id: 'edit', run: 'printf "one\\ntwo\\n" > page.txt', write: ['page.txt'] },
       { id: 'ok', gate: { type: 'diff', count: 2 }, needs: ['edit'], title: 'Look \u202eat it' },

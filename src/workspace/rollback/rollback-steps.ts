@@ -88,6 +88,8 @@ export interface Stepping {
   readonly breathe: () => Promise<void>
   /** Before: a step may be done, or half done. */
   readonly begun: 'before' | Begun
+  /** Told where a kill leaves things half done, for tests. */
+  readonly failpoint?: ((name: string) => void) | undefined
 }
 
 interface Stepped {
@@ -147,19 +149,21 @@ class Steps {
     for (const [path, mode] of this.#intent.modes) this.#openFolder(pathBytes(path), mode)
     const replaced = this.#steps.filter(step => isReplaced(step) && !this.#left.has(step.at))
     await this.#each(
+      'replace',
       replaced.filter(({ have }) => have!.type !== 'directory'),
       step => this.#replace(step),
     )
-    await this.#each(replaced.filter(({ have }) => have!.type === 'directory').toReversed(), async step =>
-      this.#removeFolder(step),
-    )
+    const folders = replaced.filter(({ have }) => have!.type === 'directory').toReversed()
+    await this.#each('remove', folders, async step => this.#removeFolder(step))
 
     const made = this.#steps.filter(({ at, want }) => want !== null && !this.#left.has(at))
     await this.#each(
+      'make',
       made.filter(({ want }) => want!.type === 'directory'),
       async step => this.#makeFolder(step),
     )
     await this.#each(
+      'make',
       made.filter(step => step.want!.type !== 'directory' && !isSwap(step)),
       async step => this.#make(step),
     )
@@ -167,6 +171,7 @@ class Steps {
     await this.#sync()
     const replacedAny = this.#steps.some(step => this.#aside.look(asideName(step)) !== null)
     const open = replacedAny ? await untilClosed(this.#asidePath, this.#room.breathe) : NONE
+    this.#room.failpoint?.('rollback.drop:before')
     await this.#side(this.#steps, step => this.#dropAside(step, open))
     return this.#result()
   }
@@ -181,8 +186,9 @@ class Steps {
   }
 
   /** One after the other; others run in between. What the file system will never have is left: nothing gets stuck. */
-  async #each(steps: readonly Numbered[], act: (step: Numbered) => Promise<void>): Promise<void> {
+  async #each(what: string, steps: readonly Numbered[], act: (step: Numbered) => Promise<void>): Promise<void> {
     for (const [at, step] of steps.entries()) {
+      this.#room.failpoint?.(`rollback.${what}:before`)
       await act(step).catch(error => this.#refused(step.at, error))
       if (at % BREATHE_STEPS === BREATHE_STEPS - 1) await this.#room.breathe()
     }
@@ -210,7 +216,10 @@ class Steps {
   /** The name is missing only between two calls that follow each other at once. */
   async #replace(step: Numbered): Promise<void> {
     const found = within(this.#room.root, step.at, (folder, name) => {
-      if (this.#moveAside(step, folder, name) === 'aside') this.#judgeAside(step)
+      if (this.#moveAside(step, folder, name) === 'aside') {
+        this.#room.failpoint?.('rollback.aside:after')
+        this.#judgeAside(step)
+      }
       if (isSwap(step) && !this.#left.has(step.at)) this.#place(step, folder, name)
       return true
     })

@@ -42,6 +42,8 @@ export interface SnapshotsOptions {
   readonly onProgress?: door.OnProgress
   /** How long to wait before files that changed just now are looked at once more. */
   readonly pauseMs?: number
+  /** Told where a kill leaves a rollback half done, for tests. */
+  readonly failpoint?: Stepping['failpoint']
 }
 
 const WALKS_MAX = 3
@@ -190,13 +192,14 @@ class SnapshotsOfFolder implements door.Snapshots {
         await this.#finish(room, hold)
         const refused = (await refusal?.()) ?? null
         if (refused !== null) return { ok: false, failure: refused }
-        const { blobs } = this.#options
+        const { blobs, failpoint } = this.#options
         const side = await openSnapshot(blobs, target, this.#recall())
         const prepared = await prepare({ ...room, blobs, target: side }, writeSet, new Map(choices))
         if (!prepared.ok) return prepared
         const { saved, steps, modes, left, merged, contents, seen } = prepared
         const aside = hold.name
         writeIntent(blobs, { rollback: 1, aside, about: about ?? null, target, saved, steps, modes, left, merged })
+        failpoint?.('rollback.intent:after')
         return (
           (await this.#finish(room, hold, { contents, seen })) ??
           refuse('unknown', 'the rollback is gone before it began', 'begin it again')
@@ -253,11 +256,11 @@ class SnapshotsOfFolder implements door.Snapshots {
 
   /** Carries out what an intent says, or tells how it ended; null when there is none. Begun now, contents are at hand. */
   async #finish(room: Room, _hold: Hold, begun: Stepping['begun'] = 'before'): Promise<door.RolledBack | null> {
-    const { blobs } = this.#options
+    const { blobs, failpoint } = this.#options
     const note = readIntent(blobs)
     if (note === null) return null
     if ('ended' in note) return note.ended
-    const { changed, left, kept } = await carryOut({ ...room, blobs, begun }, note)
+    const { changed, left, kept } = await carryOut({ ...room, blobs, begun, failpoint }, note)
     const { saved, merged, about } = note
     const notMerged = new Set(left.map(({ path }) => path))
     const ended = {
@@ -269,7 +272,9 @@ class SnapshotsOfFolder implements door.Snapshots {
       kept,
       about,
     } as const
+    failpoint?.('rollback.end:before')
     writeIntent(blobs, { rollback: 1, ended })
+    failpoint?.('rollback.end:after')
     return ended
   }
 

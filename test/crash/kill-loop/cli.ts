@@ -49,7 +49,6 @@ export class Cli {
     this.#short = short
     this.#environment = {
       PATH: process.env.PATH ?? '',
-      PLANFOLD_SANDBOX: 'off',
       HOME: join(workspace, '..'),
       TZ: 'UTC',
       LANG: 'C.UTF-8',

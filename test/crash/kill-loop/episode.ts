@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Random } from '../../../sim/random.ts'
 import { Cli, dataOf, type RunningCall, type Short } from './cli.ts'
 import { readJournal, readPlans } from './journal.ts'
+import { Ledger } from './ledger.ts'
 import { People } from './people.ts'
 import { Person } from './person.ts'
 import { type LoopPlan, makeScenario, type Part, type Scenario } from './scenario.ts'
@@ -46,7 +47,9 @@ export async function playEpisode(
   short?: Short,
 ): Promise<Episode> {
   const base = mkdtempSync(join(inMemory(), `planfold-kill-loop-${seed}-`))
-  const [workspace, ledger] = [join(base, 'work'), join(base, 'ledger')]
+  const workspace = join(base, 'work')
+  const written = new Ledger(workspace)
+  const { file: ledger } = written
   const scenario = makeScenario(seed, without)
   const put = (path: string, text: string): void => {
     mkdirSync(dirname(path), { recursive: true })
@@ -72,6 +75,7 @@ export async function playEpisode(
     await stage.play()
   } finally {
     cli.endAll()
+    await written.close()
   }
   return { scenario, base, workspace, ledger, cli, person: stage.person, people: stage.people, ...stage.outcome() }
 }

@@ -4,6 +4,7 @@
 import { rmSync } from 'node:fs'
 import type { Short } from './cli.ts'
 import { playEpisode } from './episode.ts'
+import { readJournal } from './journal.ts'
 import { judge, type Violation } from './oracle.ts'
 import type { Part, TaskClass } from './scenario.ts'
 
@@ -27,6 +28,8 @@ export interface LoopReport {
   readonly edits: number
   readonly lateEdits: number
   readonly classes: ReadonlySet<TaskClass>
+  /** How attempts ran, as the journals say: held, as the person. */
+  readonly modes: ReadonlySet<string>
   readonly hosts: ReadonlySet<string>
   readonly violations: readonly (Violation & { readonly seed: number })[]
   readonly durationMs: number
@@ -37,7 +40,7 @@ export async function runKillLoop(options: LoopOptions): Promise<LoopReport> {
   const kills = 'kills' in until ? until.kills : until.episodes * killsPerEpisode
   const began = performance.now()
   const violations: (Violation & { seed: number })[] = []
-  const [classes, hosts] = [new Set<TaskClass>(), new Set<string>()]
+  const [classes, hosts, modes] = [new Set<TaskClass>(), new Set<string>(), new Set<string>()]
   const report = { kills: 0, episodes: 0, edits: 0, lateEdits: 0 }
   let [next, reserved] = [seed, 0]
   const playNext = async (): Promise<void> => {
@@ -56,13 +59,15 @@ export async function runKillLoop(options: LoopOptions): Promise<LoopReport> {
       report.lateEdits += versions.filter(({ late }) => late).length
       hosts.add(episode.scenario.host)
       for (const task of episode.scenario.plans.flatMap(({ tasks }) => tasks)) classes.add(task.class)
+      for (const { runs } of readJournal(episode.workspace).flatMap(({ events }) => events))
+        if (typeof runs === 'string') modes.add(runs)
       for (const violation of found) violations.push({ ...violation, seed: own })
       if (found.length === 0) rmSync(episode.base, { recursive: true, force: true })
       else say(told(own, episode.base, without, found))
     }
   }
   await Promise.all(Array.from({ length: width }, playNext))
-  return { ...report, classes, hosts, violations, durationMs: performance.now() - began }
+  return { ...report, classes, hosts, modes, violations, durationMs: performance.now() - began }
 }
 
 const KILLS_PER_EPISODE_MAX = 12

@@ -48,8 +48,9 @@ function tell(report: LoopReport): void {
   for (const { rule, seed: own } of report.violations) rules.set(rule, [...(rules.get(rule) ?? []), own])
   for (const [rule, seeds] of rules) console.log(`${rule}: ${seeds.length} (seeds ${[...new Set(seeds)].join(', ')})`)
   const { kills, episodes, edits, lateEdits, durationMs } = report
+  const modes = [...report.modes].sort().join(' and ')
   console.log(
-    `${kills} kills in ${episodes} episodes, ${edits} edits by a person (${lateEdits} late), ${report.violations.length} violations, ${Math.round(durationMs / 1_000)} s`,
+    `${kills} kills in ${episodes} episodes with commands that ran ${modes}, ${edits} edits by a person (${lateEdits} late), ${report.violations.length} violations, ${Math.round(durationMs / 1_000)} s`,
   )
 }
 

@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { answersOf, type Call, dataOf } from './cli.ts'
 import type { Episode } from './episode.ts'
 import { asTold, type JournalEntry, type JournalEvent, readJournal, readPlans } from './journal.ts'
-import { type LedgerLine, readLedger } from './ledger.ts'
+import { LEDGER_OWN, type LedgerLine, readLedger } from './ledger.ts'
 import { isAboutFiles } from './people.ts'
 import { standsAs, type Version } from './person.ts'
 import { recoverable } from './recoverable.ts'
@@ -335,5 +335,5 @@ function filesBelow(workspace: string): readonly string[] {
   return readdirSync(workspace, { recursive: true, withFileTypes: true })
     .filter(entry => !entry.isDirectory())
     .map(entry => join(entry.parentPath, entry.name).slice(workspace.length + 1))
-    .filter(path => !path.startsWith('.planfold/'))
+    .filter(path => !path.startsWith('.planfold/') && !LEDGER_OWN.has(path))
 }

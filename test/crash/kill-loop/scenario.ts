@@ -1,8 +1,8 @@
 // One episode of the kill loop, made from a seed: the plans, the files they find, and what the oracle expects of each task.
 // Everything a task leaves behind depends only on its visit, so any number of kills must lead to the same files.
 
-import { join } from 'node:path'
 import { Random } from '../../../sim/random.ts'
+import { LEDGER_FILES } from './ledger.ts'
 
 /** What can be left out while one part of the product is being worked on. The defaults leave out nothing. */
 export const PARTS = ['person', 'shared', 'unscoped', 'rollback', 'external', 'gates', 'serve'] as const
@@ -42,7 +42,6 @@ export interface Scenario {
   readonly hasPerson: boolean
 }
 
-const SCRIPT = join(import.meta.dirname, 'task.sh')
 export const SHARED = 'sc'
 
 export function makeScenario(seed: number, without: ReadonlySet<Part>): Scenario {
@@ -51,7 +50,7 @@ export function makeScenario(seed: number, without: ReadonlySet<Part>): Scenario
   const isShared = !without.has('shared') && random.chance(0.8)
   const plans = names.map(name => makePlan(name, random.fork(name), isShared, without))
   const areas = [...names, SHARED]
-  const files: Record<string, string> = { 'top.md': 'the top\n' }
+  const files: Record<string, string> = { ...LEDGER_FILES, 'top.md': 'the top\n' }
   for (const area of areas)
     for (const file of ['notes.md', 'mine.md', 'old.md']) files[`${area}/${file}`] = `${file} of ${area}, as it was\n`
   for (const { file, leaves } of plans.flatMap(({ tasks }) => tasks))
@@ -78,7 +77,7 @@ function makePlan(name: string, random: Random, isShared: boolean, without: Read
   const isToFail = random.chance(onFailure === 'rollback' ? 0.7 : 0.25)
   const seconds = () => (random.between(3, 28) / 100).toFixed(2)
   const script = (task: string, verb: string, file: string | null = null): string =>
-    JSON.stringify(['bash', SCRIPT, name, task, verb, seconds(), ...(file === null ? [] : [file])])
+    JSON.stringify(['bash', 'task.sh', name, task, verb, seconds(), ...(file === null ? [] : [file])])
 
   const add = (task: LoopTask, keys: readonly string[], needs: readonly string[]): void => {
     tasks.push(task)

@@ -1,18 +1,27 @@
 #!/usr/bin/env bash
-# What every task of the kill loop runs. It writes one line to the ledger (beside the workspace, opened with O_APPEND) when it
-# begins, when its effect happens and when it undoes something, so that the oracle need not ask the product:
+# What every task of the kill loop runs, held or not. It says one line for the ledger (see ledger.ts) when it begins, when its effect happens
+# and when it undoes something, so that the oracle need not ask the product:
 #
 #   begin|effect|undo PLAN TASK KEY ATTEMPT PID MICROSECONDS
 #
 #   task.sh PLAN TASK VERB SECONDS [FILE]
 set -eu
 # No argument: a file that is named in a command is part of what an approval is bound to, and the ledger changes all the time.
-ledger=$PWD/../ledger
+ledger=ledger
 plan=$1 task=$2 verb=$3 seconds=$4 file=${5:-}
 key=${PLANFOLD_KEY:--} attempt=${PLANFOLD_ATTEMPT:--}
 visit=${key##*/}
 
-note() { printf '%s %s %s %s %s %s %s\n' "$1" "$plan" "$task" "$key" "$attempt" "$$" "${EPOCHREALTIME/./}" >>"$ledger"; }
+note() {
+  local line="$1 $plan $task $key $attempt $$ ${EPOCHREALTIME/./}"
+  # Said at once, whoever listens; then it waits until it is written down.
+  printf '%s\n' "$line" 1<>.ledger
+  local tries=0
+  until grep -qxF "$line" "$ledger"; do
+    [ $((tries += 1)) -lt 3000 ] || { echo "nobody keeps the ledger" >&2; exit 70; }
+    sleep 0.01
+  done
+}
 folder() { [ -z "$file" ] || mkdir -p "$(dirname "$file")"; }
 
 case $verb in

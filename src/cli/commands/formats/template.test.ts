@@ -41,7 +41,7 @@ async function planfold(...argv: readonly string[]): Promise<Said> {
       stderr: sink('stderr'),
       terminal: null,
       cwd: folder,
-      environment: { HOME: folder, PATH: process.env.PATH, PLANFOLD_SANDBOX: 'off', PLANFOLD_AS: 'ana@example.com' },
+      environment: { HOME: folder, PATH: process.env.PATH, PLANFOLD_AS: 'ana@example.com' },
       now: () => 0,
       paint: paint(false),
       settings,

@@ -6,6 +6,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { heldTest } from '../../../safety/sandbox/needs-sandbox.fixture.ts'
 import { type ScriptedModel, scriptedModel } from '../../../testing/scripted-model.ts'
 import type { Context } from '../../context.ts'
 import { CliError } from '../../exit.ts'
@@ -71,28 +72,34 @@ test('a draft of the same name as another gets the next free one', async () => {
   expect(second.stdout).toContain('rename-greet-to-salute-2 stays a draft')
 })
 
-test('a rename also covers scripts without an extension and documents: all that its own check looks at', async () => {
-  await mkdir(join(place.folder, 'bin'))
-  await place.write('bin/hello', '#!/bin/sh\n. ./lib/greet.sh\ngreet world\n')
-  await place.write('notes.md', 'First greet somebody.\n')
-  await place.say(context => init(context))
-  expect((await say('', RENAME, { yes: true })).exit).toBe(4)
-  expect(await place.read('bin/hello')).toBe('#!/bin/sh\n. ./lib/greet.sh\nsalute world\n')
-  expect(await place.read('notes.md')).toBe('First salute somebody.\n')
-  expect(await place.read('plan.yaml')).toBe(EXAMPLE_PLAN)
-})
+heldTest(
+  'a rename also covers scripts without an extension and documents: all that its own check looks at',
+  async () => {
+    await mkdir(join(place.folder, 'bin'))
+    await place.write('bin/hello', '#!/bin/sh\n. ./lib/greet.sh\ngreet world\n')
+    await place.write('notes.md', 'First greet somebody.\n')
+    await place.say(context => init(context))
+    expect((await say('', RENAME, { yes: true })).exit).toBe(4)
+    expect(await place.read('bin/hello')).toBe('#!/bin/sh\n. ./lib/greet.sh\nsalute world\n')
+    expect(await place.read('notes.md')).toBe('First salute somebody.\n')
+    expect(await place.read('plan.yaml')).toBe(EXAMPLE_PLAN)
+  },
+)
 
-test('an approved plan runs: the baseline fails as it must, the work is done, the review waits, and the checks hold', async () => {
-  const said = await say('', RENAME, { yes: true })
-  expect(said.exit).toBe(4)
-  expect(await place.read('lib/greet.sh')).toBe('salute() { echo "hello $1"; }\n')
-  expect(await place.read('main.sh')).toContain('salute "$1"')
-  const done = await place.say(context => approve(context, 'rename-greet-to-salute', 'review', {}))
-  expect(done.exit).toBe(0)
-  const { resume } = await import('../plans/resume.ts')
-  const ended = await place.say(context => resume(context, 'rename-greet-to-salute', {}))
-  expect(ended.exit).toBe(0)
-})
+heldTest(
+  'an approved plan runs: the baseline fails as it must, the work is done, the review waits, and the checks hold',
+  async () => {
+    const said = await say('', RENAME, { yes: true })
+    expect(said.exit).toBe(4)
+    expect(await place.read('lib/greet.sh')).toBe('salute() { echo "hello $1"; }\n')
+    expect(await place.read('main.sh')).toContain('salute "$1"')
+    const done = await place.say(context => approve(context, 'rename-greet-to-salute', 'review', {}))
+    expect(done.exit).toBe(0)
+    const { resume } = await import('../plans/resume.ts')
+    const ended = await place.say(context => resume(context, 'rename-greet-to-salute', {}))
+    expect(ended.exit).toBe(0)
+  },
+)
 
 test('comments are kept at their tasks, and the next draft answers them as a difference', async () => {
   const said = await say(

@@ -75,12 +75,11 @@ tasks:
   - { id: place, gate: { type: question, question: Where?, form: [{ name: host }] } }
   - id: ship
     needs: [size, place]
-    write: [shipped.txt]
     run: [sh, -c, 'echo "$1 $2 $3 $4" > shipped.txt', sh, "\${{ tasks.size.outputs.choice }}", "\${{ tasks.size.outputs.rationale }}", "\${{ tasks.size.outputs.by }}", "\${{ tasks.place.outputs.host }}"]
 `,
     )
     const asked = await says(context => run(context, 'plan.yaml', { start: true }))
-    expect(asked.stderr).toBe('')
+    expect(asked.stderr).toBe('run with your permissions, not in the sandbox: ship\n')
     await says(context => choose(context, ['p', 'size', 'large'], { message: 'roomy' }))
     await says(context => answerQuestion(context, 'p', 'place', ['host=h1'], {}))
     await says(context => resume(context, 'p', {}))

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { heldTest } from '../../../safety/sandbox/needs-sandbox.fixture.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
 import { approve, reject } from '../people/approve.ts'
 import { resume } from './resume.ts'
@@ -35,7 +36,7 @@ const outputs = async (task: string) => {
   return (JSON.parse(stdout) as { data: { task: { outputs: unknown } } }).data.task.outputs
 }
 
-it('each is carried out after its approval, and not before', async () => {
+heldTest('each is carried out after its approval, and not before', async () => {
   await here.write('a.txt', 'something else\n')
   await start({ tools: 'run', steps: STEPS })
   expect(await here.read('a.txt')).toBe('something else\n')
