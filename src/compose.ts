@@ -32,7 +32,6 @@ import { runRunner } from './runners/run/run-runner.ts'
 import type { KnownAgent, ProcessTree, Runner, RunnerAbout } from './runners/runner.ts'
 import { makeFolder } from './safety/files/directory.ts'
 import { bubblewrap } from './safety/sandbox/bubblewrap.ts'
-import type { Sandbox } from './safety/sandbox/sandbox.ts'
 import { shellWord } from './safety/text/terminal.ts'
 import { thisHost } from './stores/leases/host.ts'
 import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
@@ -89,7 +88,7 @@ export interface Composed {
   /** The workspace as planners see it. */
   readonly repository: RepositoryView
   /** Tells whether commands can be held here. */
-  readonly sandbox: Pick<Sandbox, 'check'>
+  readonly sandbox: Pick<NonNullable<Rooms['sandbox']>, 'check'>
   /** What in the environment is not followed, though it was meant to be: a sentence each. */
   readonly warnings: readonly string[]
   /** Tells this listener, instead of the one before, while the files of the workspace are looked at. */
@@ -210,7 +209,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     models,
     planners: openPlanners({ models, stateDir, draftWith: agentDrafts({ models, environment, root, stateDir }) }),
     repository: openRepository({ root, stateDir, environment }),
-    sandbox: rooms.sandbox as Sandbox,
+    sandbox: rooms.sandbox!,
     warnings: fault === null ? [] : [fault],
     onProgress: told => {
       listener = told

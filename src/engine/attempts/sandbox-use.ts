@@ -102,7 +102,8 @@ export function sandboxFor(
 ): Pick<RunnerTools, 'sandbox'> {
   const { isHeld, isOwn, isRequired } = user === null ? notifyConfinement(state) : confinementOf(state, user.definition)
   if (rooms.sandbox === undefined || !isHeld) return {}
-  const own = isOwn ? { own: ownView(rooms, user?.definition.read ?? []) } : {}
+  const isLimited = isRequired || state.layers.some(({ policy }) => policy.write !== undefined)
+  const own = isOwn ? { own: { ...ownView(rooms, user?.definition.read ?? []), isLimited } } : {}
   const room = { room: rooms.sandbox, isRequired, limits: limitsFor(rooms, state, isRequired), ...own }
   const around = networkAround(state, user?.definition ?? {})
   // What an agent says of the network counts; said nothing, it has none but its model.

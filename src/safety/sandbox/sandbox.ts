@@ -51,6 +51,8 @@ export interface OwnView {
   readonly show: readonly string[]
   /** Holds the caches of package managers, kept per workspace. */
   readonly caches: string
+  /** Only the scope itself is writable, as for a command of others: somebody around the plan demands it. */
+  readonly isLimited?: boolean
 }
 
 /** What all processes of one sandbox may use together. */

@@ -26,7 +26,7 @@ import { isWithin } from '../find-program.ts'
 import { refuse } from '../safety-refusal.ts'
 import { covers, inScope, mayHold, type Patterns } from '../scope.ts'
 import { isMadeFolder, MadeFolders } from './made-folders.ts'
-import type { Beyond } from './sandbox.ts'
+import type { Beyond, OwnView } from './sandbox.ts'
 
 export interface WorkspaceMounts {
   readonly mounts: readonly string[]
@@ -63,7 +63,7 @@ interface Place {
   readonly write: Patterns
   readonly read?: readonly string[]
   /** The person wrote the command: what it may write, it may also remove and make again. */
-  readonly own?: unknown
+  readonly own?: Pick<OwnView, 'isLimited'>
 }
 
 export function workspaceMounts(place: Place, lookedAtMax = LOOKED_AT_MAX): WorkspaceMounts {
@@ -71,7 +71,7 @@ export function workspaceMounts(place: Place, lookedAtMax = LOOKED_AT_MAX): Work
   const folders = new MadeFolders()
   try {
     const scratch = scratchFolders(root, place, folders)
-    const isOwn = place.own !== undefined
+    const isOwn = place.own !== undefined && place.own.isLimited !== true
     const survey = new Survey({ root, write: place.write, isOwn, lookedAtMax, folders, scratch: new Set(scratch) })
     survey.look()
     const mounts = ['--ro-bind', root, root]
