@@ -63,8 +63,9 @@ export type Command =
       readonly goOn?: UnsafeWork
       /** How the world stands, for whoever asks later what has moved since. */
       readonly stamp?: Standing
-      /** Who wrote it; absent: not the person. */
+      /** Who wrote it; absent: not the person. `others`: of their file, what they did not write in it. */
       readonly writer?: Writer
+      readonly others?: readonly TaskName[]
     }
   /** Appends plain tasks to a draft, at a cost that does not grow with it; anything else is a revision. */
   | { readonly type: 'add'; readonly tasks: readonly TaskDefinition[]; readonly writer?: Writer }

@@ -263,8 +263,9 @@ export type Event =
       readonly source?: PlanSource
       /** The proposal it was. */
       readonly proposal?: string
-      /** Who wrote it; absent: not the person. */
+      /** Who wrote it; absent: not the person. `others`: of their file, what they did not write in it. */
       readonly writer?: Writer
+      readonly others?: readonly TaskName[]
       /** How the world stood when it took effect. */
       readonly stamp?: Standing
     }

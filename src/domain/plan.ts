@@ -579,8 +579,8 @@ export interface Authors {
   readonly tasks: { readonly [task: string]: Author }
 }
 
-/** What an event says of who wrote its tasks: the person all of them (a plan file), or what differs from before; a planner. Absent: others. */
-export type Writer = 'person' | 'changes' | 'draft'
+/** Who wrote the tasks of an event: the person all of them, or what differs from before; a planner; nobody, items were found. Absent: others. */
+export type Writer = 'person' | 'changes' | 'draft' | 'items'
 
 export interface CheckpointPolicy {
   /** A checkpoint of all files after so many completed tasks. */

@@ -30,7 +30,7 @@ import {
 } from './permissions/scope.ts'
 import { ownGoals, ownSessions } from './permissions/streams.ts'
 import type { AnswerOf, QueryOf, QueryType } from './queries.ts'
-import { approvedBy, create, policyAnew, startOf } from './revisions/create-plan.ts'
+import { approvedBy, create, keptOthers, policyAnew, startOf } from './revisions/create-plan.ts'
 import { SEALS, sealed } from './revisions/edit-tasks.ts'
 import { actingAs, type Caller, denyWithout, NotAllowed, type Right, requireRight } from './roles.ts'
 import { standingNow } from './rollback/attempt-changes.ts'
@@ -209,9 +209,15 @@ export class EngineLocal implements EngineInProcess {
         if (!anew.ok) return anew
         const stamp = await (await lazy.drift()).stampOf(rooms, plan, 'begun')
         const hash = definitionHash(definition)
-        const { written, ...said } = order
-        const writer = writerOf(writing, { written, whole: order.source?.dialect === 'planfold' })
-        return await write(rooms, plan, { ...said, definition, hash, writer, ...stamp, ...anew.policy }, writing)
+        const { written, file, ...said } = order
+        const writer = writerOf(writing, { written, whole: file !== undefined })
+        const others = writer !== 'person' || state === null ? {} : keptOthers(state, definition, file ?? [])
+        return await write(
+          rooms,
+          plan,
+          { ...said, definition, hash, writer, ...others, ...stamp, ...anew.policy },
+          writing,
+        )
       }
       case 'add':
       case 'change':

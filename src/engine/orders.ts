@@ -197,6 +197,8 @@ export type Order =
       /** A plan that failed goes on by it, also when the definition is the same. */
       readonly goOn?: UnsafeWork
       readonly written?: WrittenBy
+      /** It is a file of the caller's, which holds these tasks; others in the definition are kept from before. */
+      readonly file?: readonly TaskName[]
     }
   /** `shown`: tasks whose commands a person was shown when they approved the plan. `unseen`: nobody has looked at it. */
   | { readonly type: 'start'; readonly shown?: readonly TaskName[]; readonly unseen?: true }

@@ -126,7 +126,7 @@ async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'sinc
   const renamed = ask.unsafe === 'repeat' ? null : await refuseRenamed(room, plan, current.definition, wanted)
   if (renamed !== null) return { how: 'refused', refusal: renamed }
   if (goesOn) {
-    const onward = { definition: wanted, rationale, ...said(create.source), ...unsafeOf(ask) }
+    const onward = { definition: wanted, rationale, ...said(create.source), file: idsOf(named), ...unsafeOf(ask) }
     const went = await goOnWithPlan(room, plan, onward)
     return went.ok ? { how: 'went-on', ...went, ...found } : { how: 'refused', refusal: went.refusal }
   }
@@ -136,17 +136,22 @@ async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'sinc
     definition: wanted,
     rationale,
     ...said(create.source),
+    file: idsOf(named),
     expectedRevision: current.revision,
   })
   if (!submitted.ok) return { how: 'refused', refusal: submitted.refusal }
   return { how: 'revised', revised: { from: current.revision, before: current.definition, after: wanted }, ...found }
 }
 
+const idsOf = ({ tasks }: PlanDefinition): readonly TaskName[] => tasks.map(({ id }) => id)
+
 export interface GoOnAsk {
   /** As it is, when absent. */
   readonly definition?: PlanDefinition
   readonly rationale: string
   readonly source?: PlanSource
+  /** The tasks that the person's file holds. */
+  readonly file?: readonly TaskName[]
   /** What becomes of completed work that is unsafe to repeat and would run again; the order is refused when not said. */
   readonly unsafe?: UnsafeWork
   readonly once?: string
@@ -166,10 +171,17 @@ export async function goOnWithPlan(
   if (summary === null || current === null || before === null)
     return { ok: false, refusal: refuse('not-found', 'there is no such plan') }
   const wanted = ask.definition ?? current.definition
-  const { rationale, source, unsafe = 'refuse', once, expectedVersion = summary.version } = ask
+  const { rationale, source, file, unsafe = 'refuse', once, expectedVersion = summary.version } = ask
   const submitted = await room.submit(
     plan,
-    { type: 'revise', definition: wanted, rationale, ...said(source), goOn: unsafe },
+    {
+      type: 'revise',
+      definition: wanted,
+      rationale,
+      ...said(source),
+      ...(file === undefined ? {} : { file }),
+      goOn: unsafe,
+    },
     { expectedVersion, once },
   )
   if (!submitted.ok) return submitted

@@ -246,7 +246,7 @@ export interface Pruned {
 export interface MovedFiles {
   /** How many attempts they were found after. */
   readonly attempts: number
-  /** As they were called in the workspace; at most twenty are named. */
+  /** As they were called in the workspace; at most two hundred are named. */
   readonly files: readonly string[]
   readonly more: number
 }

@@ -3,12 +3,16 @@
 
 import type { TaskName } from '../../domain/id.ts'
 import { numberOf, spoken } from '../../domain/phrases.ts'
-import type { CommandLine, Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import type { Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { isTask, NOTIFY, POLICY } from '../../domain/plan-rules/authors.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
+import { DONE_TASK } from '../../domain/plan-rules/graph-rules.ts'
 import { commandsOf } from '../../domain/policy/policy-in-state.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { tree } from '../../format/pictures/tree.ts'
+import { printYaml } from '../../format/plan/print.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
+import { isByOthers } from '../../operations/goals/plan-goal.ts'
 import type { FoundCommand, PlanProposal } from '../../planners/planner.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { Context } from '../context.ts'
@@ -46,7 +50,10 @@ export function proposalLines(
       'Commands',
       (['test', 'lint', 'build'] as const).map(name => `${name}: ${commandText(analysis.commands[name])}`),
     ),
-    ...section('What each task runs', isByMachine(proposal.planner) ? shownCommands(definition).lines : []),
+    ...section(
+      'What each task runs, as it is written',
+      isByOthers(proposal.planner) ? shownCommands(definition, isTask).lines : [],
+    ),
     ...section('Estimate', [
       `${spoken(estimate.elapsedMs)} in parallel, ${spoken(estimate.totalMs)} sequentially (rough estimate); cost: ${proposal.estimate.cost}`,
     ]),
@@ -74,40 +81,45 @@ export function proposalLines(
   ]
 }
 
-/** Somebody else wrote the draft. */
-export const isByMachine = (planner: unknown): boolean => planner === 'model' || planner === 'agent'
+const LINE_MAX = 500
+const LINES_MAX = 200
 
-const COMMAND_MAX = 500
-const COMMANDS_MAX = 60
-
-/** What tasks that others wrote would run, and those of which every command is shown; the rest stays in the sandbox. */
+/** What others wrote and would run, as it is written, and what of it is shown whole; the rest stays in the sandbox. */
 export function shownCommands(
   definition: PlanDefinition,
-  of: (task: TaskName) => boolean = () => true,
+  of: (name: TaskName) => boolean = () => true,
 ): { readonly lines: readonly string[]; readonly tasks: readonly TaskName[] } {
-  const top = (id: TaskName): TaskName => id.split('/', 1)[0] as TaskName
   const lines: string[] = []
-  const hidden = new Set<TaskName>()
-  for (const task of allTasks(definition).filter(({ id }) => of(top(id)))) {
-    const said = Object.entries(task.env ?? {}).map(([name, value]) => `${name}=${value}`)
-    const texts = [...commandsOf(task), ...preconditionsOf(task)].map(command => [...said, lineOf(command)].join(' '))
-    for (const text of texts) {
-      if (text.length <= COMMAND_MAX && lines.length < COMMANDS_MAX) lines.push(`${task.id}: $ ${text}`)
-      else {
-        if (lines.length < COMMANDS_MAX)
-          lines.push(`${task.id}: ${text.length} characters, too long to show here; it runs in the sandbox`)
-        hidden.add(top(task.id))
-      }
+  const shown: TaskName[] = []
+  const show = (name: TaskName, part: Partial<PlanDefinition>): void => {
+    const [, , ...text] = printYaml({ name: definition.name, tasks: [], ...part })
+      .trimEnd()
+      .split('\n')
+    const said = text.filter(line => line !== '' && line !== 'tasks: []' && line !== 'tasks:')
+    if (lines.length + said.length > LINES_MAX || said.some(line => line.length > LINE_MAX))
+      lines.push(`${name}: too long to show here; it runs in the sandbox`)
+    else {
+      lines.push(...said)
+      shown.push(name)
     }
   }
-  const tasks = new Set(definition.tasks.map(({ id }) => id).filter(of))
-  return { lines, tasks: [...tasks].filter(id => !hidden.has(id)) }
+  const runs = (task: TaskDefinition): boolean =>
+    allTasks({ ...definition, done: [], tasks: [{ ...task, needs: [] }] }).some(
+      one => one.action.type === 'agent' || commandsOf(one).length > 0 || one.preconditions !== undefined,
+    )
+  for (const task of definition.tasks.filter(({ id }) => of(id))) {
+    if (runs(task)) show(task.id, { tasks: [task] })
+    else shown.push(task.id)
+  }
+  const { done, notify, policy } = definition
+  for (const [name, part] of [
+    [DONE_TASK, { done }],
+    [NOTIFY, { notify }],
+    [POLICY, { policy }],
+  ] as const)
+    if (of(name)) show(name, part)
+  return { lines, tasks: shown }
 }
-
-const preconditionsOf = ({ preconditions = [] }: TaskDefinition) =>
-  preconditions.flatMap(one => (one.type === 'check' ? [one.command] : []))
-
-const lineOf = (command: CommandLine): string => ('argv' in command ? command.argv.join(' ') : command.script)
 
 const doneText = (criterion: Criterion): string =>
   criterion.type !== 'prose' && criterion.text !== undefined

@@ -1,5 +1,5 @@
 // Who wrote the command of each task. What the person wrote may run with their permissions; what others wrote is always held in the sandbox.
-// A task is known by its name at the top of the plan: a group is as foreign as the most foreign of its children.
+// A task is known by its name at the top of the plan; what it is expanded to has its author. A change in a child of a group counts for the group.
 
 import type { TaskName } from '../id.ts'
 import { same } from '../json.ts'
@@ -9,53 +9,80 @@ import { fieldsWhere } from './task-fields.ts'
 
 export const NO_AUTHORS: Authors = { most: 'others', tasks: {} }
 
-/** Not a name that a task can have. */
-const NOTIFY = '(notify)'
+/** Not names that a task can have. */
+export const NOTIFY = '(notify)' as TaskName
+export const POLICY = '(policy)' as TaskName
 
-export const authorOf = ({ authors }: { readonly authors: Authors }, task: TaskName): Author =>
-  authors.tasks[topOf(task)] ?? authors.most
+/** A task, and no other part of a plan that has an author. */
+export const isTask = (name: TaskName): boolean => name !== DONE_TASK && name !== NOTIFY && name !== POLICY
+
+/** The nearest that is known: of the task itself, else of what it was expanded from. */
+export function authorOf({ authors }: { readonly authors: Authors }, task: TaskName): Author {
+  for (let name: string = task; ; name = name.slice(0, name.lastIndexOf('/'))) {
+    if (Object.hasOwn(authors.tasks, name)) return authors.tasks[name]!
+    if (!name.includes('/')) return authors.most
+  }
+}
 
 /** Of the commands of `notify`. */
-export const notifyAuthor = ({ authors }: { readonly authors: Authors }): Author =>
-  authors.tasks[NOTIFY] ?? authors.most
+export const notifyAuthor = (state: { readonly authors: Authors }): Author => authorOf(state, NOTIFY)
 
 export const isOwn = (state: { readonly authors: Authors }, task: TaskName): boolean =>
   authorOf(state, task) === 'person'
 
-/** `others`: tasks of a copied plan that the person who copies it did not write. */
-export function authorsOfNew(writer: Writer | undefined, others: readonly TaskName[] = []): Authors {
-  if (writer === undefined) return NO_AUTHORS
-  return { most: authorBy(writer), tasks: Object.fromEntries(others.map(task => [topOf(task), 'others'])) }
+/** What of a plan the person did not write: tasks, final checks, notifications. */
+export function othersIn(state: {
+  readonly definition: PlanDefinition
+  readonly authors: Authors
+}): readonly TaskName[] {
+  return [...state.definition.tasks.map(({ id }) => id), DONE_TASK, NOTIFY].filter(name => !isOwn(state, name))
 }
 
-/** The authors after a revision: what says the same as before keeps its author. */
+/** `others`: what the person who brings the definition did not write: tasks of a copied plan, or that are not in their file. */
+export function authorsOfNew(writer: Writer | undefined, others: readonly TaskName[] = []): Authors {
+  if (writer === undefined) return NO_AUTHORS
+  return { most: authorBy(writer), tasks: Object.fromEntries(others.map(task => [task, 'others'])) }
+}
+
+/** The authors after a revision: what says the same as before keeps its author. `others`: of a whole definition, what is not the person's. */
 export function authorsAfter(
   authors: Authors,
   before: PlanDefinition,
   after: PlanDefinition,
   writer: Writer | undefined,
+  others: readonly TaskName[] = [],
 ): Authors {
-  if (writer === 'person') return { most: 'person', tasks: {} }
+  if (writer === 'items') return authors
+  if (writer === 'person') return authorsOfNew(writer, others)
   const by = authorBy(writer)
+  const rewritten = new Set(rewrittenTasks(before, after))
   // How all tasks are held has changed, and not by the person.
-  if (by !== 'person' && !LIMITS.every(limit => same(before.policy?.[limit], after.policy?.[limit]))) return NO_AUTHORS
+  if (by !== 'person' && rewritten.has(POLICY)) return NO_AUTHORS
   if (authors.most === by && Object.keys(authors.tasks).length === 0) return authors
-  const known = new Map(before.tasks.map(task => [task.id, task]))
-  const tasks: [string, Author][] = []
-  const keep = (name: string, isSame: boolean): void => {
-    const author = isSame ? (authors.tasks[name] ?? authors.most) : by
-    if (author !== authors.most) tasks.push([name, author])
+  const names = [...after.tasks.map(({ id }) => id), DONE_TASK, NOTIFY]
+  return {
+    ...authors,
+    tasks: Object.fromEntries(
+      names
+        .map(name => [name, rewritten.has(name) ? by : authorOf({ authors }, name)] as const)
+        .filter(([name, author]) => isKept(authors, name, author)),
+    ),
   }
-  for (const task of after.tasks) keep(task.id, sameCommand(known.get(task.id), task))
-  if (after.done !== undefined) keep(DONE_TASK, same(before.done, after.done))
-  if (after.notify !== undefined) keep(NOTIFY, same(before.notify, after.notify))
-  return { ...authors, tasks: Object.fromEntries(tasks) }
 }
 
-/** The tasks of which a revision writes another command, or a new one. */
+/** Said of itself: it differs from most, or a name above it could be taken for its group. */
+const isKept = ({ most }: Authors, name: string, author: Author): boolean => author !== most || name.includes('/')
+
+/** What a revision writes anew that runs commands or decides how: tasks, final checks, notifications, limits of the policy. */
 export function rewrittenTasks(before: PlanDefinition, after: PlanDefinition): readonly TaskName[] {
   const known = new Map(before.tasks.map(task => [task.id, task]))
-  return after.tasks.filter(task => !sameCommand(known.get(task.id), task)).map(({ id }) => id)
+  const limits = ({ policy }: PlanDefinition) => LIMITS.map(limit => policy?.[limit] ?? null)
+  return [
+    ...after.tasks.filter(task => !sameCommand(known.get(task.id), task)).map(({ id }) => id),
+    ...(same(before.done, after.done) ? [] : [DONE_TASK]),
+    ...(same(before.notify, after.notify) ? [] : [NOTIFY]),
+    ...(same(limits(before), limits(after)) ? [] : [POLICY]),
+  ]
 }
 
 export function authorsWith(
@@ -64,8 +91,8 @@ export function authorsWith(
   writer: Writer | undefined,
 ): Authors {
   const by = authorBy(writer)
-  if (by === authors.most) return authors
-  return { ...authors, tasks: { ...authors.tasks, ...Object.fromEntries(added.map(({ id }) => [id, by])) } }
+  const told = added.filter(({ id }) => isKept(authors, id, by)).map(({ id }) => [id, by] as const)
+  return told.length === 0 ? authors : { ...authors, tasks: { ...authors.tasks, ...Object.fromEntries(told) } }
 }
 
 /** A person approved the draft of a planner, or commands that they were shown. */
@@ -74,13 +101,11 @@ export function authorsApproved({ most, tasks }: Authors, approves: 'draft' | re
     const left = Object.entries(tasks).filter(([, author]) => author === 'others')
     return { most: most === 'draft' ? 'person' : most, tasks: Object.fromEntries(left) }
   }
-  return { most, tasks: { ...tasks, ...Object.fromEntries(approves.map(task => [topOf(task), 'person'])) } }
+  return { most, tasks: { ...tasks, ...Object.fromEntries(approves.map(task => [task, 'person'])) } }
 }
 
 const authorBy = (writer: Writer | undefined): Author =>
   writer === undefined ? 'others' : writer === 'draft' ? 'draft' : 'person'
-
-const topOf = (task: string): string => task.split('/', 1)[0]!
 
 const LIMITS = ['sandbox', 'write', 'read', 'network'] as const
 
@@ -93,9 +118,4 @@ const COMMAND_FIELDS = fieldsWhere(
 const sameCommand = (was: TaskDefinition | undefined, is: TaskDefinition): boolean =>
   was !== undefined && (was === is || commandText(was) === commandText(is))
 
-const commandText = (task: TaskDefinition): string =>
-  JSON.stringify(
-    Object.fromEntries(COMMAND_FIELDS.map(field => [field, task[field]])),
-    // Items that an expression finds while the plan runs are data, nobody's words.
-    (key, value) => (key === 'forEach' && value?.in !== undefined ? value.in : value),
-  )
+const commandText = (task: TaskDefinition): string => JSON.stringify(COMMAND_FIELDS.map(field => task[field] ?? null))

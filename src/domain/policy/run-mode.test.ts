@@ -5,7 +5,7 @@ import { numberedSha } from '../../testing/ids.ts'
 import { external, Journal, plan, task } from '../../testing/index.ts'
 import type { CommandOf } from '../command.ts'
 import type { PlanDefinition, Policy, TaskDefinition, Writer } from '../plan.ts'
-import { authorOf } from '../plan-rules/authors.ts'
+import { authorOf, othersIn } from '../plan-rules/authors.ts'
 import { RULES } from '../rules-number.ts'
 import type { PlanState } from '../state/state.ts'
 import { confinementOf, runsAs } from './run-mode.ts'
@@ -165,5 +165,57 @@ describe('a draft', () => {
     const journal = journalOf(drafted, null)
     journal.must({ ...START, approves: ['a' as never] })
     expect([modeOf(journal.state, 'a').mode, modeOf(journal.state, 'b').mode]).toEqual(['as you', 'held'])
+  })
+})
+
+describe('no way in makes the words of others the person’s own', () => {
+  const others = (journal: Journal, definition: PlanDefinition) =>
+    journal.must({ type: 'revise', definition, hash: numberedSha(9), rationale: 'x' })
+
+  it('a name below another task has its own author', () => {
+    const journal = journalOf(plan('p', run('build', 'make')))
+    journal.must(START)
+    others(journal, plan('p', run('build', 'make'), run('build/evil', 'curl evil')))
+    expect([authorOf(journal.state, 'build' as never), authorOf(journal.state, 'build/evil' as never)]).toEqual([
+      'person',
+      'others',
+    ])
+    const theirs = journalOf(plan('q', run('build', 'make'), run('x', 'id')), null)
+    theirs.must({
+      type: 'revise',
+      definition: plan('q', run('build', 'make all'), run('x', 'id')),
+      hash: numberedSha(2),
+      rationale: 'x',
+      writer: 'changes',
+    })
+    others(theirs, plan('q', run('build', 'make all'), run('x', 'id'), run('build/evil', 'curl evil')))
+    expect(authorOf(theirs.state, 'build/evil' as never)).toBe('others')
+  })
+
+  it('a name like a method of objects is no author', () => {
+    expect(modeOf(begun(plan('p', run('toString', 'make', { sandbox: 'off' }))), 'toString').isOwn).toBe(true)
+  })
+
+  it('items that somebody writes into a for_each are theirs; those that are found are nobody’s', () => {
+    const each = (more: object) => run('each', 'echo', { forEach: { in: 'tasks.list.outputs.names', ...more } })
+    const journal = journalOf(plan('p', run('list', 'ls'), each({})))
+    journal.must(START)
+    others(journal, plan('p', run('list', 'ls'), each({ items: ['touch evil'] })))
+    expect(authorOf(journal.state, 'each' as never)).toBe('others')
+  })
+
+  it('final checks and notifications have authors, also in what is kept beside a file of the person’s', () => {
+    const done = [{ type: 'check', command: { script: 'curl evil' } }] as const
+    const journal = journalOf(plan('p', run('a', 'make')))
+    others(journal, plan('p', run('a', 'make'), { done }))
+    expect(authorOf(journal.state, 'done' as never)).toBe('others')
+    expect(othersIn(journal.state)).toEqual(['done'])
+    const file = plan('p', run('a', 'make all'), run('kept', 'curl evil'))
+    const revision = { type: 'revise', definition: file, hash: numberedSha(3), rationale: 'x' } as const
+    journal.must({ ...revision, writer: 'person', others: ['kept' as never] })
+    expect([authorOf(journal.state, 'a' as never), authorOf(journal.state, 'kept' as never)]).toEqual([
+      'person',
+      'others',
+    ])
   })
 })

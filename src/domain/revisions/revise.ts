@@ -53,7 +53,10 @@ export function refuseRevision(
     (isEmptied ? undefined : refuseGraph(definition)) ??
     (state.status === 'draft' ? undefined : refuseUnsupported(definition)) ??
     refuseLayers(definition, command.policy ?? state.layers) ??
-    refuseForeignKeys(definition, authorsAfter(state.authors, state.definition, definition, command.writer))
+    refuseForeignKeys(
+      definition,
+      authorsAfter(state.authors, state.definition, definition, command.writer, command.others),
+    )
   if (refusal !== undefined) return refusal
   if (state.status !== 'draft' && usesTaskWorktrees(definition) !== usesTaskWorktrees(state.definition))
     return refuse(
@@ -103,7 +106,7 @@ export function refuseRevision(
 export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, options: Options = {}): Refusal | undefined {
   const { state } = draft
   const { proposal, keep, again } = options
-  const { definition, hash, rationale, source, stamp, writer } = command
+  const { definition, hash, rationale, source, stamp, writer, others } = command
   const refusal = refuseRevision(draft, command, options)
   if (refusal !== undefined) return refusal
   const onward = goesOn(state, command) ? planContinuation(state, command) : null
@@ -138,6 +141,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
     source,
     proposal,
     writer,
+    others,
     stamp,
   })
   if (state.status === 'draft') return undefined

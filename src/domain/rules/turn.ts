@@ -61,7 +61,9 @@ function bind(draft: DecisionDraft, task: TaskState, { items, definition, hash }
   if (hash !== draft.state.hash) {
     abandonRemoved(draft, definition)
     const rationale = `for_each of '${action.of}' gives ${items.length} item${items.length === 1 ? '' : 's'}`
-    emit(draft, { type: 'plan.revised', revision: draft.state.revision + 1, definition, hash, rationale })
+    // Journals from before tasks had authors do not say it.
+    const writer = draft.state.sandbox === 'by-task' ? ({ writer: 'items' } as const) : {}
+    emit(draft, { type: 'plan.revised', revision: draft.state.revision + 1, definition, hash, rationale, ...writer })
   }
   settle(draft, task, { status: 'succeeded', outputs: { items } })
   refresh(draft, draft.state.order)

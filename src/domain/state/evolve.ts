@@ -110,7 +110,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       // Made for the definition before this one, others are void.
       if (state.proposals.length > 0) state.proposals = []
       state.stampedEntry = state.version + 1
-      state.authors = authorsAfter(state.authors, state.definition, event.definition, event.writer)
+      state.authors = authorsAfter(state.authors, state.definition, event.definition, event.writer, event.others)
       define(state, event.definition, now)
       if (state.startedAt !== null && hasBudget(event.definition)) state.budget ??= newLedger()
       return

@@ -39,7 +39,10 @@ export async function sandboxAtStart(
   if (refusal !== null) return { refusal }
   const told = rooms.environment.PLANFOLD_SANDBOX
   if (told !== undefined && MODES.has(told)) return { sandbox: told as SandboxMode }
-  return { sandbox: (await cameFromElsewhere(rooms, plan)) ? 'required' : 'by-task' }
+  const authors = (await rooms.store.state(plan))?.authors
+  // A file of the person's own may have replaced all that came from elsewhere.
+  const isAllOwn = authors?.most === 'person' && Object.keys(authors.tasks).length === 0
+  return { sandbox: !isAllOwn && (await cameFromElsewhere(rooms, plan)) ? 'required' : 'by-task' }
 }
 
 /** A layer demands a sandbox, there are commands to shut in, and this machine cannot. */

@@ -99,7 +99,7 @@ function named(paths: readonly string[]): string {
   return `${shown.join(', ')}${more}`
 }
 
-const FILES_NAMED_MAX = 20
+const FILES_NAMED_MAX = 200
 
 /** What was moved away before then. A person may have made it, so it is removed only where somebody who knows the names says so. */
 export async function pruneMoved(
@@ -115,7 +115,8 @@ export async function pruneMoved(
       if ((statSync(at, { throwIfNoEntry: false })?.mtimeMs ?? before) >= before) continue
       attempts++
       files.push(...filesBelow(at))
-      if (remove) await removeTree(at)
+      // What was not named stays until it is.
+      if (remove && files.length <= FILES_NAMED_MAX) await removeTree(at)
     }
     if (remove && namesIn(join(folder, plan)).length === 0) rmdirSync(join(folder, plan))
   }

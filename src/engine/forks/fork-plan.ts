@@ -18,6 +18,7 @@ import {
 } from '../../domain/id.ts'
 import { NAME_TRIES_MAX } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
+import { othersIn } from '../../domain/plan-rules/authors.ts'
 import { usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
 import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
@@ -34,7 +35,6 @@ import type { Git, GitAnswer } from '../../workspace/git/git.ts'
 import type { LeftOut, Snapshots, TreeEntry } from '../../workspace/workspace.ts'
 import type { ForkAsk, Forked } from '../engine.ts'
 import { roomsOf } from '../git/plan-worktree.ts'
-import { othersIn } from '../revisions/create-plan.ts'
 import { declaredScopes, MissingChanges, readChanges, standingNow } from '../rollback/attempt-changes.ts'
 import { entriesAfter, followFiles } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
@@ -343,7 +343,7 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, writing: 
       ...(now.agent === null ? {} : { agent: now.agent }),
       source: ask.source,
       writer: writerOf(writing, { whole: true }),
-      ...(ask.source?.dialect === 'planfold' ? {} : othersIn(now)),
+      others: ask.source?.dialect === 'planfold' ? undefined : othersIn(point.then),
       ...(imported.length === 0 ? {} : { imported }),
       place,
       ...(start?.ok === true ? { start: start.manifest } : {}),

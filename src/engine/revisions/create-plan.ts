@@ -6,7 +6,7 @@ import { type PlanId, type PlanName, planId, type TaskName } from '../../domain/
 import { same } from '../../domain/json.ts'
 import { NAME_TRIES_MAX } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { isOwn } from '../../domain/plan-rules/authors.ts'
+import { isOwn, othersIn } from '../../domain/plan-rules/authors.ts'
 import type { PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { RULES } from '../../domain/rules-number.ts'
@@ -54,7 +54,7 @@ export async function create(
         source,
         ...(isOutside ? { outside: true as const } : {}),
         writer,
-        ...(copied === null || writer === undefined ? {} : othersIn(copied)),
+        ...(copied === null || writer === undefined ? {} : { others: othersIn(copied) }),
         imported,
         ...(await placeFor(rooms, definition, order.folder)),
       },
@@ -110,9 +110,13 @@ export async function policyAnew(
   return { ok: true, policy: same(read.value, state.layers) ? {} : { policy: read.value } }
 }
 
-/** The tasks that the person did not write. */
-export function othersIn(state: PlanState): { readonly others?: readonly TaskName[] } {
-  const others = state.definition.tasks.map(({ id }) => id).filter(id => !isOwn(state, id))
+/** Tasks that are not in the person's file, and that they did not write before. */
+export function keptOthers(
+  state: PlanState,
+  { tasks }: PlanDefinition,
+  file: readonly TaskName[],
+): { readonly others?: readonly TaskName[] } {
+  const others = tasks.map(({ id }) => id).filter(id => !file.includes(id) && !isOwn(state, id))
   return others.length === 0 ? {} : { others }
 }
 

@@ -242,7 +242,10 @@ export function rulesBroken(value: unknown, written: (path: Path) => string | nu
 function* homeRules(task: Raw, path: Path): Generator<DocumentFault> {
   for (const [at, pattern] of (Array.isArray(task.read) ? (task.read as readonly unknown[]) : []).entries()) {
     if (typeof pattern !== 'string' || !pattern.startsWith('~/')) continue
-    const [, ...rest] = pattern.split('/')
+    const rest = pattern
+      .split('/')
+      .slice(1)
+      .filter(part => part !== '.')
     if (rest.join('') !== '' && !rest.includes('..') && !/[*?]/.test(pattern)) continue
     yield {
       path: [...path, 'read', at],

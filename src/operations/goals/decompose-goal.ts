@@ -12,7 +12,7 @@ import { slug } from '../../format/dialects/names.ts'
 import { WISHES_MAX, type Wish } from '../../planners/planner.ts'
 import type { GoalRow } from '../../stores/store.ts'
 import { createPlan } from '../create-plan.ts'
-import { type DraftMade, type ProposedPlan, writerOf } from './plan-goal.ts'
+import { type DraftMade, type ProposedPlan, writtenBy } from './plan-goal.ts'
 
 type GoalEngine = Pick<Engine, 'ask' | 'submit' | 'goals'>
 
@@ -116,7 +116,7 @@ export async function keepPart(
   const key = `decompose/${createHash('sha256').update(goal).digest('hex').slice(0, 32)}/${before}`
   const made = await createPlan(
     engine,
-    { type: 'create', definition, goal, taken: 'number', source, written: writerOf({ definition }) },
+    { type: 'create', definition, goal, taken: 'number', source, written: writtenBy({ definition }) },
     { submit: { once: key, asked: { decompose: goal, before } } },
   )
   if (made.status === 'refused') return made

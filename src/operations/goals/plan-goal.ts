@@ -95,7 +95,7 @@ export type DraftMade =
 
 /** Keeps the proposal as a draft. Where the name is taken, the next free one is used. */
 export async function saveDraft(engine: CallerEngine, { document }: CheckedProposal): Promise<DraftMade> {
-  const made = await createPlan(engine, { ...createOrder(document), taken: 'number', written: writerOf(document) })
+  const made = await createPlan(engine, { ...createOrder(document), taken: 'number', written: writtenBy(document) })
   if (made.status === 'refused') return made
   const { plan, name, version } = made.made
   return { status: 'made', plan, name, version }
@@ -132,17 +132,20 @@ export async function changeDraft(
     rationale,
     source: sourceOf(document),
     expectedRevision: current.revision,
-    ...(written === undefined ? {} : { written }),
+    ...(written === undefined ? { file: definition.tasks.map(({ id }) => id) } : { written }),
   })
   if (!revised.ok) return { status: 'refused', refusal: revised.refusal }
   return { status: revised.events.length === 0 ? 'same' : 'changed', definition, diff, summary: summarise(diff) }
 }
 
-/** A draft without a model is the person's own when they approve it; of a model's or an agent's only what they were shown. */
-export function writerOf({ definition }: Pick<PlanDocument, 'definition'>): WrittenBy {
+/** A draft without a model is the person's own when they approve it; of any other, a template's too, only what they were shown. */
+export function writtenBy({ definition }: Pick<PlanDocument, 'definition'>): WrittenBy {
   const { planner } = mapOf(definition.extra?.planning)
-  return planner === 'model' || planner === 'agent' ? 'others' : 'planner'
+  return isByOthers(planner) ? 'others' : 'planner'
 }
+
+/** A model, an agent, or whoever saved the template. */
+export const isByOthers = (planner: unknown): boolean => ['model', 'agent', 'template'].includes(String(planner))
 
 /** What a model was asked word for word is kept, and says nothing to whoever reads a difference. */
 export function withoutRecording(definition: PlanDefinition): PlanDefinition {

@@ -11,7 +11,7 @@ import type { PlanComment, PlanProposal } from '../../planners/planner.ts'
 import { readDocument } from '../read-document.ts'
 import type { CallerEngine } from '../run-plan.ts'
 import type { PlannerChoice } from './choose-planner.ts'
-import { changeDraft, type DraftChanged, withoutPlanning, writerOf } from './plan-goal.ts'
+import { changeDraft, type DraftChanged, withoutPlanning, writtenBy } from './plan-goal.ts'
 
 /** What a planner is asked for. */
 export interface RedraftRequest {
@@ -98,7 +98,7 @@ export async function keepRedraft(
   if (!read.ok) throw new Error(`bug: the next draft cannot be read: ${read.diagnostics[0]?.message ?? 'no reason'}`)
   return await changeDraft(engine, plan, read.document, rationale, {
     hides: 'planning',
-    written: writerOf(read.document),
+    written: writtenBy(read.document),
   })
 }
 

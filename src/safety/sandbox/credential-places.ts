@@ -1,6 +1,6 @@
 // Where credentials are kept in a home: the one list of places that a sandboxed command does not see, although the rest of the home is
 // visible to it. Paths are relative to the home; whether each is a file or a folder is found out. What begins with `.config/`,
-// `.local/share/`, `.local/state/` or `.cargo/` is also looked for where the variables of the person say those folders are.
+// `.local/share/`, `.local/state/`, `.cache/` or `.cargo/` is also looked for where the variables of the person say those folders are.
 
 export const CREDENTIAL_PLACES: readonly string[] = [
   // Keys, and agents that hold them.
@@ -12,6 +12,7 @@ export const CREDENTIAL_PLACES: readonly string[] = [
   ...words(`.aws .azure .config/gcloud .kube .oci .aliyun .bluemix .config/doctl .config/hcloud .fly .config/heroku .config/netlify
     .config/vercel .local/share/com.vercel.cli .config/.wrangler .wrangler .config/stripe .config/rclone .rclone.conf .s3cfg .boto
     .passwd-s3fs .terraform.d .terraformrc .pulumi .chef .config/helm .databrickscfg .kaggle .huggingface .cache/huggingface/token
+    .minikube .cloudflared .sentryclirc .expo .ngrok2 .ivy2/.credentials .sbt .argocd .config/argocd .config/openstack .gitcookies
     .docker/config.json .docker/contexts .config/containers/auth.json .snowsql .dbt .config/ngrok`),
   // Sockets behind which a command would run outside.
   ...words(`.docker/run .docker/desktop .colima .lima .orbstack .rd .multipass .screen .emacs.d/server`),
@@ -23,6 +24,7 @@ export const CREDENTIAL_PLACES: readonly string[] = [
   // Programs that are signed in somewhere.
   ...words(`.mozilla .thunderbird .config/google-chrome .config/google-chrome-beta .config/chromium .config/vivaldi .config/BraveSoftware
     .config/microsoft-edge .config/opera .var/app snap .cache/mozilla .config/Slack .config/discord .config/Signal .config/Code
+    .config/JetBrains .config/zed .config/io.datasette.llm .bitwarden-ssh-agent.sock
     .config/Cursor .config/VSCodium .vscode-server .Xauthority .ICEauthority .dbus .config/wandb .jupyter .ipython
     .config/configstore .env .bitcoin .ethereum .electrum .config/solana`),
   // Agents' logins and conversations.
@@ -44,20 +46,24 @@ export const CONFIG_PLACES =
   .config/pip/pip.conf .config/uv/uv.toml .condarc .cargo/config .cargo/config.toml`)
 
 /**
- * The text without lines that hold credentials: keys that are called so (`_authToken=`, `token =`, `password:`), what npm knows of one host
- * (`//host/:…`), and addresses with a user in them (`https://me:word@host/`, but not `ssh://git@host/`).
+ * The text without credentials: lines with keys that are called so (`_authToken=`, `token =`, `password:`), what npm knows of one host
+ * (`//host/:…`), and the user in addresses (`https://me:word@host/` becomes `https://host/`; `ssh://git@host/` stays).
  */
 export function withoutCredentials(text: string): string {
-  return text
-    .split('\n')
-    .filter(line => !NAMED.test(line) && !OF_A_HOST.test(line) && !WITH_USER.test(line))
-    .join('\n')
+  return (
+    text
+      .split('\n')
+      .filter(line => !NAMED.test(line) && !OF_A_HOST.test(line))
+      .join('\n')
+      // The address stays: without it a package manager would ask the public registry instead.
+      .replace(USER_OF, '://')
+  )
 }
 
 const NAMED =
   /(auth|token|passw(or)?d|passphrase|secret|username|credential|extraheader|smtppass|ident|api_?key)\w*["']?\s*[=:]/i
 const OF_A_HOST = /^\s*["']?\/\/\S+:/
-const WITH_USER = /:\/\/(?!git@)[^\s/"'@]+@/
+const USER_OF = /:\/\/(?!git@)[^\s/"'@]+@/g
 
 function words(text: string): readonly string[] {
   return text.split(/\s+/)

@@ -2,7 +2,17 @@
 // copies of configuration from which the lines with credentials are gone. Package managers, which would write into the home, are told by
 // their own variables to keep their caches in a private folder.
 
-import { mkdirSync, readdirSync, readFileSync, renameSync, type Stats, statSync, writeFileSync } from 'node:fs'
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  type Stats,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { realOrNull } from '../files/real-path.ts'
 import { isWithin } from '../find-program.ts'
@@ -121,8 +131,11 @@ const CACHE_VARIABLES: { readonly [name: string]: string } = {
 /** `shown` is not writable inside: it holds what is mounted over files of the home. */
 function cacheFolders(caches: string) {
   const shown = join(caches, 'shown')
-  mkdirSync(shown, { recursive: true, mode: 0o700 })
-  mkdirSync(join(caches, 'cargo'), { recursive: true, mode: 0o700 })
+  for (const folder of [shown, join(caches, 'cargo')]) {
+    // A command may have put a link or a file there.
+    if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) unlinkSync(folder)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  }
   write(join(shown, 'empty'), '')
   const env = (own: Variables, inherited: Whose['inherited']): Variables =>
     Object.fromEntries(

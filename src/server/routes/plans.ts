@@ -56,6 +56,8 @@ interface Wanted {
   readonly session?: string | undefined
   /** What a key counts for, where a planner makes the steps. */
   readonly asked?: Json
+  /** Not the caller: a planner, or whoever saved the template. */
+  readonly written?: 'others'
   readonly start: boolean
 }
 
@@ -68,6 +70,7 @@ export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
     definition,
     taken: 'number',
     ...presentFields({ goal, agent, session, source: document?.source, imported: document?.imported }),
+    ...presentFields({ written: wanted.written }),
   } as const
   const done = await createPlan(engineOf(call), create, {
     submit: { ...options(call), ...presentFields({ asked }) },

@@ -16,7 +16,7 @@ import {
   sessionPlanPage,
   sessionPlanQuery,
 } from '../../format/wire/sessions.ts'
-import { writerOf } from '../../operations/goals/plan-goal.ts'
+import { writtenBy } from '../../operations/goals/plan-goal.ts'
 import { activePlan } from '../../operations/session-plans.ts'
 import type { Message, PlanRow } from '../../stores/store.ts'
 import { LIMITS } from '../limits.ts'
@@ -279,7 +279,7 @@ async function ofDescription(
       source,
       session,
       taken: 'number',
-      written: writerOf({ definition }),
+      written: writtenBy({ definition }),
     },
     title: firstLine(description),
     planner,

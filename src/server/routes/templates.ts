@@ -101,7 +101,7 @@ export const templateRoutes = [
       if (!made.ok) return faulty(made.diagnostics, `the template '${found.template.name}', `)
       const { definition, warnings } = made
       const beside = { goal: goal_id ?? undefined, agent: agent_id ?? undefined, session: session_id ?? undefined }
-      return await makePlan(call, { definition, warnings, start, ...beside })
+      return await makePlan(call, { definition, warnings, start, written: 'others', ...beside })
     },
   }),
 ]

@@ -118,7 +118,7 @@ export async function make(composed: Composed, file: PlanFile, options: ImportOp
     options.name === undefined ? file : { ...file, definition: { ...file.definition, name: options.name as PlanName } }
   // The document was checked when it was read.
   const start = options.start === true ? { check: 'checked' as const } : undefined
-  const done = await createPlan(composed.engine, createOrder(named), { start })
+  const done = await createPlan(composed.engine, { ...createOrder(named), written: 'others' }, { start })
   if (done.status === 'refused') throw refused(done.refusal)
   const { made, started } = done
   if (started === null) return { plan: made.plan, name: made.name, version: made.version, status: 'draft' }

@@ -9,6 +9,7 @@ import { agentDrafts, type Composed, locate, modelsAt, openPlanners, openReposit
 import type { PlanId } from '../../../domain/id.ts'
 import { mapOf, same } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
+import { isTask } from '../../../domain/plan-rules/authors.ts'
 import { isEmpty } from '../../../domain/revisions/semantic-diff.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { printYaml } from '../../../format/plan/print.ts'
@@ -18,6 +19,7 @@ import {
   type CheckedProposal,
   changeDraft,
   type DraftChanged,
+  isByOthers,
   keepComments,
   type PlanningChoices,
   type PlanningRooms,
@@ -37,7 +39,7 @@ import { submit } from '../../order.ts'
 import { parsePlanText } from '../../plan-file.ts'
 import { askKey, askLine } from '../../terminal/line-input.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
-import { isByMachine, proposalLines, shownCommands } from '../../text/proposal-text.ts'
+import { proposalLines, shownCommands } from '../../text/proposal-text.ts'
 import { startAndDrive } from '../plans/run.ts'
 import { readDraftingBudget } from './drafting-budget.ts'
 
@@ -250,9 +252,9 @@ async function showCommands(
 ): Promise<StartOptions['approval']> {
   const current = await engine.ask({ type: 'definition', plan })
   const { planner } = mapOf(current?.definition.extra?.planning)
-  if (current === null || !isByMachine(planner)) return {}
-  const { lines, tasks } = shownCommands(current.definition)
-  if (!same(lines, shownCommands(told).lines))
+  if (current === null || !isByOthers(planner)) return {}
+  const { lines, tasks } = shownCommands(current.definition, isTask)
+  if (!same(lines, shownCommands(told, isTask).lines))
     for (const line of lines) printNote(context, `  ${escapeForTerminal(line)}`)
   return { shown: tasks }
 }

@@ -99,6 +99,7 @@ export async function revise(
       rationale,
       expectedRevision: current.revision,
       ...(written === null ? {} : { source: written.source }),
+      ...(written === null || mode === 'merge' ? {} : { file: written.definition.tasks.map(({ id }) => id) }),
     })
     const unchanged = accepted.events.length === 0
     const number = unchanged ? current.revision : current.revision + 1
