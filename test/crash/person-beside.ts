@@ -165,8 +165,7 @@ class Scene {
   /** Lets all tasks end, answers what is asked, until the plan is at rest. */
   async #end(): Promise<void> {
     for (let times = 0; times < 8; times++) {
-      for (const id of this.#tasks)
-        this.#order(id, this.#luck.chance(times === 0 ? 0.2 : 0) ? 'exit 1' : 'exit 0')
+      for (const id of this.#tasks) this.#order(id, this.#luck.chance(times === 0 ? 0.2 : 0) ? 'exit 1' : 'exit 0')
       this.#act(this.#luck.between(0, 2))
       const said = await this.#running!.ended
       if (said.exit !== 4 || !(await this.#answer())) return
@@ -178,7 +177,8 @@ class Scene {
     const { items } = (await this.#here.json('inbox')) as { items: readonly InboxItem[] }
     for (const { id, answers } of items) {
       const files = answers.map(({ answer }) => answer).filter(word => /^(keep|take|merge)$/.test(word))
-      const words = files.length > 0 ? files : answers.map(({ answer }) => answer).filter(word => !/skip|cancel/.test(word))
+      const words =
+        files.length > 0 ? files : answers.map(({ answer }) => answer).filter(word => !/skip|cancel/.test(word))
       await this.#say('inbox', 'answer', id, this.#luck.pick(words), '-m', 'looked at it')
     }
     return items.length > 0
@@ -272,7 +272,9 @@ class Scene {
     const kind = luck.pick(['edit', 'edit', 'save', 'save', 'rename', 'delete'] as const)
     const text = `the person wrote ${++this.#count} of ${this.#seed}\n`
     const before = this.#stands(path)
-    this.#story.push(`  (the person: ${kind} ${path}${kind === 'delete' || kind === 'rename' ? '' : `, ${text.trim()}`})`)
+    this.#story.push(
+      `  (the person: ${kind} ${path}${kind === 'delete' || kind === 'rename' ? '' : `, ${text.trim()}`})`,
+    )
     const at = join(this.#here.folder, path)
     if (kind === 'delete' || kind === 'rename') {
       if (this.#read(path) === null) return
