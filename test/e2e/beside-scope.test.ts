@@ -84,6 +84,23 @@ describe.skipIf(!standing.ok)('beside a scope', () => {
     expect(existsSync(at('.planfold/outside-scope'))).toBe(false)
   })
 
+  it('folders that Planfold makes for the caches of a task are not said to be the work of another', async () => {
+    const task = (id: string, other: string): string =>
+      `  - { id: ${id}, run: "mkdir -p ${id}; echo 1 > ${id}/f; until test -e ${other}; do sleep 0.05; done", write: ["${id}/**"] }\n`
+    mkdirSync(at('node_modules'))
+    await here.write(
+      'plan.yaml',
+      `planfold: 1\nname: caches\nconcurrency: 2\ntasks:\n${task('a', 'b/f')}${task('b', 'node_modules/go')}`,
+    )
+    const running = here.start('run', 'plan.yaml')
+    await running.until('a completed')
+    writeFileSync(at('node_modules/go'), '')
+    const said = await running.ended
+    expect(said.exit, said.stdout + said.stderr).toBe(0)
+    expect(said.stdout).not.toContain('node_modules/.')
+    expect(readdirSync(at('node_modules'))).toEqual(['go'])
+  })
+
   it("a task of another plan that works beside it is nobody's stray", async () => {
     const plan = (name: string, other: string): string => `planfold: 1
 name: ${name}

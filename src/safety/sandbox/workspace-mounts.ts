@@ -100,6 +100,12 @@ const NODE_CACHES = ['.cache', '.vite', '.vite-temp']
 /** Files of which one says that tests are run with pytest, whose cache stands beside them. */
 const PYTHON_MARKS = ['pyproject.toml', 'pytest.ini', 'setup.cfg', 'setup.py', 'tox.ini', 'conftest.py']
 const PACKAGES_MAX = 200
+const SCRATCH = new RegExp(
+  `(^|/)(node_modules/(${NODE_CACHES.map(name => name.replace('.', '\\.')).join('|')})|\\.pytest_cache)$`,
+)
+
+/** May the folder be there only because a command needs it for its caches? */
+export const isScratch = (path: string): boolean => SCRATCH.test(path)
 
 /**
  * Caches that tools write into the workspace, whatever the task declares: they get an empty folder in memory. Looked for where the
