@@ -8,6 +8,8 @@ import { personBeside, type Round } from './person-beside.ts'
 
 const ROUNDS = Number(process.env.PLANFOLD_ROUNDS ?? 12)
 const SEED = Number(process.env.PLANFOLD_SEED ?? 1)
+/** After so long no further round begins. */
+const MINUTES = Number(process.env.PLANFOLD_MINUTES ?? 60)
 const AT_ONCE = Number(process.env.PLANFOLD_AT_ONCE ?? 3)
 
 const standing = await bubblewrap({ environment: { PATH: process.env.PATH }, outside: [] }).check()
@@ -19,8 +21,9 @@ test.skipIf(!standing.ok)(
   async () => {
     const rounds: Round[] = []
     let next = SEED
+    const until = performance.now() + MINUTES * 60_000
     const play = async (): Promise<void> => {
-      while (next < SEED + ROUNDS) {
+      while (next < SEED + ROUNDS && performance.now() < until) {
         const round = await personBeside(next++)
         rounds.push(round)
         if (round.lost.length > 0)
@@ -34,6 +37,6 @@ test.skipIf(!standing.ok)(
     )
     const violations = rounds.filter(({ lost }) => lost.length > 0)
     expect(violations.map(({ seed, lost }) => ({ seed, lost }))).toEqual([])
-    expect(rounds).toHaveLength(ROUNDS)
+    expect(rounds.length).toBeGreaterThan(0)
   },
 )

@@ -38,6 +38,9 @@ type Task = keyof typeof TASKS
 const PERSONS = ['README.md', 'notes.md', 'src/x.md', 'src/deep/y.md', 'NEW.md', 'you/a.txt', 'you/mine.txt']
 const FILES = [...PERSONS, 'dist/a.txt', 'dist/mine.txt', 'dist/sub/c.txt', 'gen/a.txt', 'gen/mine.txt', 'VERSION']
 
+/** What has not begun by then has ended in an earlier life. */
+const STARTS_WITHIN_MS = 3_000
+
 /** Waits for the next order of the driver, and ends with whoever started it. */
 const PUPPET = `life=$(cat "$HOME/orders/$1")
 n=1
@@ -228,6 +231,8 @@ class Scene {
       this.#putOrder(`${id}-${life}-${order}`, 'exit 75')
       return
     }
+    const started = this.#running!.until(`${id} started`).catch(() => {})
+    await Promise.race([started, pause(STARTS_WITHIN_MS)])
     const path = luck.pick(TASKS[id].files)
     const isRemoval = id === 'build' && luck.chance(0.2)
     const text = `${id} wrote ${++this.#count}\n`
@@ -236,8 +241,9 @@ class Scene {
     const write = `mkdir -p ${dirname(path)}; printf '${text.trimEnd()}\\n' > ${path}`
     this.#order(id, isRemoval ? `rm -rf dist; ${write}` : write)
     this.#story.push(`  (${id} writes ${isRemoval ? 'dist anew and ' : ''}${path}: ${text.trimEnd()})`)
-    // It may be that it has ended, or waits to be tried again: then nobody takes the order now.
+    // It may be that it has ended, or waits to be tried again: then the order is taken back.
     for (let tries = 0; tries < 150 && !this.#isOver && this.#read(path) !== text; tries++) await pause(10)
+    if (this.#read(path) !== text) this.#takeBack(id)
     for (const version of before) {
       if (this.#read(path) === text) this.#live.delete(version.path)
       else this.#maybeOverwritten.add(version)
@@ -254,6 +260,12 @@ class Scene {
     const order = this.#orders.get(id)!
     this.#orders.set(id, order + 1)
     this.#putOrder(`${id}-${this.#lives.get(id)}-${order}`, script)
+  }
+
+  #takeBack(id: Task): void {
+    const order = this.#orders.get(id)! - 1
+    this.#orders.set(id, order)
+    rmSync(join(this.#home, 'orders', `${id}-${this.#lives.get(id)}-${order}`), { force: true })
   }
 
   #putOrder(name: string, text: string): void {
