@@ -2,7 +2,7 @@
 // gets by default; the tasks wait for files that the person of the test makes, so nothing depends on time.
 
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
@@ -15,6 +15,9 @@ if (!standing.ok) console.log(`skipped: ${standing.failure.message}`)
 const DEFAULT = { PLANFOLD_SANDBOX: '' }
 /** What a coding agent starts is not the person's own. */
 const BY_AGENT = { ...DEFAULT, CLAUDECODE: '1' }
+
+/** `npm run soak -- --only siblings` does it fifty times. */
+const TIMES = Number(process.env.PLANFOLD_TIMES ?? 2)
 
 let here: Place
 const open = async (environment: { readonly [name: string]: string }): Promise<void> => {
@@ -52,22 +55,50 @@ async function handMade(): Promise<Awaited<ReturnType<Place['planfold']>>> {
 }
 
 describe.skipIf(!standing.ok)('beside a scope', () => {
-  it('three parallel tasks with new folders complete, and every file is there', async () => {
-    const task = (id: string): string =>
-      `  - { id: ${id}, run: "mkdir -p ${id}; echo ${id} > ${id}/f; until test -e one/f -a -e two/f -a -e three/f; do sleep 0.05; done", write: ["${id}/**"], network: [] }\n`
+  it.each([
+    ['new folders', { one: 'one/**', two: 'two/**', three: 'three/**' }],
+    ['new folders, written in three ways', { one: 'one', two: 'two/', three: 'three/**' }],
+    [
+      'new folders below one that is there',
+      { 'pkg/one': 'pkg/one/**', 'pkg/two': 'pkg/two/**', 'pkg/three': 'pkg/three/**' },
+    ],
+    ['new folders below a new one', { 'new/one': 'new/one/**', 'new/two': 'new/two/', 'new/three': 'new/three/**' }],
+  ])(`three parallel tasks with %s complete, and every file is there (${TIMES} times)`, async (_, scopes) => {
+    const folders = Object.keys(scopes)
+    const met = folders.map(folder => `-e ${folder}/f`).join(' -a ')
+    const task = ([folder, scope]: readonly [string, string]): string =>
+      `  - { id: ${folder.replace('/', '-')}, run: "mkdir -p ${folder}; echo ${folder} > ${folder}/f; until test ${met}; do sleep 0.05; done", write: ["${scope}"], network: [] }\n`
+    mkdirSync(at('pkg'))
     await here.write(
       'plan.yaml',
-      `planfold: 1\nname: siblings\nconcurrency: 3\ntasks:\n${['one', 'two', 'three'].map(task).join('')}`,
+      `planfold: 1\nname: siblings\nconcurrency: 3\ntasks:\n${Object.entries(scopes).map(task).join('')}`,
     )
-    const said = await here.planfold('run', 'plan.yaml')
-    expect(said.exit, said.stdout + said.stderr).toBe(0)
-    expect(['one', 'two', 'three'].map(id => readFileSync(at(`${id}/f`), 'utf8'))).toEqual([
-      'one\n',
-      'two\n',
-      'three\n',
-    ])
-    expect(said.stdout + said.stderr).not.toContain('appeared')
+    for (let time = 1; time <= TIMES; time++) {
+      for (const folder of folders) rmSync(at(folder), { recursive: true, force: true })
+      rmSync(at('new'), { recursive: true, force: true })
+      const said = await here.planfold('run', 'plan.yaml', '--again')
+      expect(said.exit, `${time}: ${said.stdout}${said.stderr}`).toBe(0)
+      expect(folders.map(folder => readFileSync(at(`${folder}/f`), 'utf8'))).toEqual(folders.map(each => `${each}\n`))
+      expect(said.stdout + said.stderr).not.toContain('appeared')
+    }
     expect(existsSync(at('.planfold/outside-scope'))).toBe(false)
+  })
+
+  it('folders that Planfold makes for the caches of a task are not said to be the work of another', async () => {
+    const task = (id: string, other: string): string =>
+      `  - { id: ${id}, run: "mkdir -p ${id}; echo 1 > ${id}/f; until test -e ${other}; do sleep 0.05; done", write: ["${id}/**"] }\n`
+    mkdirSync(at('node_modules'))
+    await here.write(
+      'plan.yaml',
+      `planfold: 1\nname: caches\nconcurrency: 2\ntasks:\n${task('a', 'b/f')}${task('b', 'node_modules/go')}`,
+    )
+    const running = here.start('run', 'plan.yaml')
+    await running.until('a completed')
+    writeFileSync(at('node_modules/go'), '')
+    const said = await running.ended
+    expect(said.exit, said.stdout + said.stderr).toBe(0)
+    expect(said.stdout).not.toContain('node_modules/.')
+    expect(readdirSync(at('node_modules'))).toEqual(['go'])
   })
 
   it("a task of another plan that works beside it is nobody's stray", async () => {

@@ -45,7 +45,7 @@ function setup() {
     'tsconfig.json',
     '{ "compilerOptions": { "outDir": "dist", "rootDir": "src", "module": "esnext", "skipLibCheck": true, "types": [] }, "files": ["src/main.ts"] }',
   )
-  const run = async (who: 'own' | 'other', script: string, scope: readonly string[]) => {
+  const run = async (who: 'own' | 'other', script: string, scope: readonly string[], meanwhile?: () => void) => {
     const env = { PATH, HOME: join(base, 'home') }
     const request: SandboxRequest = {
       ...{ root, cwd: root, stateDir: join(root, '.planfold'), write: scope, network: 'none', env },
@@ -54,6 +54,7 @@ function setup() {
     }
     const wrapped = await bubblewrap({ environment: env, outside: [] }).wrap(request)
     if (!wrapped.ok) throw new Error(wrapped.failure.message)
+    meanwhile?.()
     const { child, exited } = spawnBoxed(wrapped.value, { stdin: 'ignore' })
     let out = ''
     for (const stream of [child.stdout, child.stderr])
@@ -93,6 +94,22 @@ describe.skipIf(!standing.ok)('twice in a row', () => {
     120_000,
   )
 })
+
+test.skipIf(!standing.ok)(
+  'a name beside the scope that is removed while the command starts does not keep it from running',
+  async () => {
+    const { root, run } = setup()
+    for (const folder of ['site', 'dist']) mkdirSync(join(root, folder))
+    const remove = () => {
+      rmSync(join(root, 'site'), { recursive: true })
+      rmSync(join(root, 'index.html'))
+    }
+    expect(await run('own', 'echo made > dist/f', ['dist/**'], remove)).toEqual({
+      ...{ exit: 0, out: '' },
+      beyond: { appeared: [], changed: ['index.html', 'site'] },
+    })
+  },
+)
 
 test.skipIf(!standing.ok)(
   'npm ci replaces node_modules, twice, and keeps its cache',

@@ -27,6 +27,9 @@ export const NAMES = [
   'troubles',
   'fuzz',
   'properties',
+  'beside',
+  'siblings',
+  'tools',
 ] as const
 
 const TREES = 20_000
@@ -48,6 +51,11 @@ const TROUBLES = 100_000
 const TROUBLES_AT_ONCE = 10_000
 const INPUTS = 200_000
 const INPUTS_AT_ONCE = 20_000
+const ROUNDS = 500
+const ROUNDS_AT_ONCE = 50
+const SIBLINGS = 50
+
+const BUILD: Command = { env: {}, argv: ['npm', 'run', '--silent', 'build'] }
 
 /** A scale of 1 is the whole soak. The first of the commands of a part has `seed`, each further one the next number. */
 export function partsOf(root: string, scale: number, seed: number): readonly Part[] {
@@ -57,6 +65,8 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
   const seeds = chunks(SEEDS * scale, SEEDS_AT_ONCE)
   const troubles = chunks(TROUBLES * scale, TROUBLES_AT_ONCE)
   const inputs = chunks(INPUTS * scale, INPUTS_AT_ONCE)
+  const rounds = chunks(ROUNDS * scale, ROUNDS_AT_ONCE)
+  const siblings = Math.max(1, Math.round(SIBLINGS * scale))
   const runs = Math.max(1, Math.round(RUNS * scale))
   const spenders = Math.max(1, Math.round(SPENDERS * scale))
   const all: Readonly<Record<string, string>> = scale < 1 ? {} : { PLANFOLD_CRASH: 'all' }
@@ -89,7 +99,7 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
       name: 'kills',
       does: scale < 1 ? 'a sample of all kills, as in the tests' : 'every kill point, at every commit and system call',
       commands: [
-        { env: {}, argv: ['npm', 'run', '--silent', 'build'] },
+        BUILD,
         { env: all, argv: vitest('crash') },
         { env: {}, argv: npm('kill-loop', '--seed', String(seed), '--kills', String(Math.ceil(RANDOM_KILLS * scale))) },
         {
@@ -156,6 +166,32 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
         env: { PLANFOLD_RUNS: String(runs) },
         argv: vitest('unit:*', '--testTimeout', '3600000', file),
       })),
+    },
+    {
+      name: 'beside',
+      does: `${sum(rounds)} rounds of a person who works beside tasks that run, fail, are killed and rolled back`,
+      commands: [
+        BUILD,
+        ...rounds.map((count, at) => ({
+          env: { PLANFOLD_ROUNDS: String(count), PLANFOLD_SEED: String(seed + at * ROUNDS_AT_ONCE) },
+          argv: vitest('crash', 'test/crash/person-beside.test.ts'),
+        })),
+      ],
+    },
+    {
+      name: 'siblings',
+      does: `three parallel tasks with new folders, ${siblings} times each`,
+      commands: [
+        {
+          env: { PLANFOLD_TIMES: String(siblings) },
+          argv: vitest('e2e', 'test/e2e/beside-scope.test.ts', '-t', 'parallel'),
+        },
+      ],
+    },
+    {
+      name: 'tools',
+      does: 'vite, tsc, webpack, rimraf, vitest and npm ci, twice each and three at once, in new and existing folders',
+      commands: [BUILD, { env: {}, argv: ['node', '--import', 'tsx', 'test/soak/tools.ts'] }],
     },
   ]
 }

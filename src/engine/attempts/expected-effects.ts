@@ -10,6 +10,7 @@ import { effectsText } from '../../domain/plan-rules/criterion-text.ts'
 import { effectOf, scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import type { Failed, Result, Succeeded, Verdict } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { isScratch } from '../../safety/sandbox/workspace-mounts.ts'
 import { inScope } from '../../safety/scope.ts'
 import type { Change } from '../../workspace/workspace.ts'
 import { readChanges } from '../rollback/attempt-changes.ts'
@@ -49,7 +50,9 @@ export async function heldToEffects(
       const theirs = declaredBy(state, other) ?? []
       return inScope(theirs, change.path) || leadsTo(theirs, change)
     })
-  const strays = changes.filter(change => !isOwn(change) && !isOthers(change)).map(({ path }) => path)
+  const strays = changes
+    .filter(change => !isOwn(change) && !isOthers(change) && !isScratchFolder(change))
+    .map(({ path }) => path)
   if (strays.length === 0)
     return effects === undefined ? result : withVerdict(result, { criterion, holds: true, evidence: paths(own) })
   const evidence = `${told(strays)} changed while it ran`
@@ -67,10 +70,14 @@ export async function heldToEffects(
 }
 
 /** A folder that was made, or taken away, because of what was declared below it. */
-function leadsTo(declared: readonly string[], { path, before, after }: Change): boolean {
-  const isFolder = [before, after].every(entry => entry === null || entry.type === 'directory')
-  return isFolder && declared.some(pattern => pattern.startsWith(`${path}/`))
-}
+const leadsTo = (declared: readonly string[], change: Change): boolean =>
+  isFolder(change) && declared.some(pattern => pattern.startsWith(`${change.path}/`))
+
+/** Planfold makes it for as long as a command runs, this one or one beside it. */
+const isScratchFolder = (change: Change): boolean => isFolder(change) && isScratch(change.path)
+
+const isFolder = ({ before, after }: Change): boolean =>
+  [before, after].every(entry => entry === null || entry.type === 'directory')
 
 const unseen = (criterion: string): Verdict => ({ criterion, holds: null, evidence: 'its files were not recorded' })
 

@@ -20,7 +20,7 @@ const MANY = Array.from({ length: 30 }, (_, at) => `a/deep/${at}/file`)
 test('in a folder of many files, protected places near the top are closed, and new ones there are found', () => {
   const { root, make, place } = setup([...MANY, '.github/workflows/ci.yml', 'z/.npmrc'])
   const { mounts, lookAfter } = workspaceMounts(place, 20)
-  const closed = mounts.filter((_, at) => mounts[at - 1] === '--ro-bind')
+  const closed = mounts.filter((_, at) => mounts[at - 1]?.startsWith('--ro-bind'))
   for (const path of ['.github/workflows', 'z/.npmrc']) expect(closed).toContain(join(root, path))
   expect(lookAfter()).toEqual({ appeared: [], changed: [] })
   make('z/.vscode/tasks.json')

@@ -76,7 +76,8 @@ export function workspaceMounts(place: Place, lookedAtMax = LOOKED_AT_MAX): Work
     survey.look()
     const mounts = ['--ro-bind', root, root]
     for (const folder of survey.writable) mounts.push('--bind', join(root, folder), join(root, folder))
-    for (const path of survey.closed.keys()) mounts.push('--ro-bind', join(root, path), join(root, path))
+    // One that somebody has removed since must not keep the command from starting: it is found afterwards, as one that changed.
+    for (const path of survey.closed.keys()) mounts.push('--ro-bind-try', join(root, path), join(root, path))
     const hidden = place.read === undefined ? [] : hiddenFiles(root, place.read, place.write)
     const scratchMounts = scratch.flatMap(folder => ['--size', String(SCRATCH_MAX_BYTES), '--tmpfs', folder])
     const state = hiddenState(root, place.stateDir)
@@ -100,6 +101,12 @@ const NODE_CACHES = ['.cache', '.vite', '.vite-temp']
 /** Files of which one says that tests are run with pytest, whose cache stands beside them. */
 const PYTHON_MARKS = ['pyproject.toml', 'pytest.ini', 'setup.cfg', 'setup.py', 'tox.ini', 'conftest.py']
 const PACKAGES_MAX = 200
+const SCRATCH = new RegExp(
+  `(^|/)(node_modules/(${NODE_CACHES.map(name => name.replace('.', '\\.')).join('|')})|\\.pytest_cache)$`,
+)
+
+/** May the folder be there only because a command needs it for its caches? */
+export const isScratch = (path: string): boolean => SCRATCH.test(path)
 
 /**
  * Caches that tools write into the workspace, whatever the task declares: they get an empty folder in memory. Looked for where the
