@@ -25,6 +25,8 @@ export interface Succeeded {
   readonly inputHash?: Sha256
   readonly wrote?: Wrote
   readonly beside?: Beside
+  /** It was to be held, and there was no sandbox: it ran with the person's permissions. */
+  readonly unheld?: true
   /** Of a checkpoint task: what stood when it was taken. */
   readonly checkpoint?: Standing
   /** Of a git task, or one that worked in a worktree of its own: what was done to the repository. */
@@ -46,6 +48,7 @@ export interface Failed {
   readonly inputHash?: Sha256
   readonly wrote?: Wrote
   readonly beside?: Beside
+  readonly unheld?: true
   readonly git?: readonly GitOperation[]
   readonly model?: ModelUse
 }

@@ -183,6 +183,8 @@ export type Outcome =
       readonly excess?: Failure
       /** Of a command that failed in a sandbox: what of it may have been the cause, and what to do. */
       readonly sandboxHint?: string
+      /** It was to be held, and there is no sandbox. */
+      readonly unheld?: true
     }
   | {
       readonly type: 'done'

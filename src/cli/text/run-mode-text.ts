@@ -21,3 +21,12 @@ export function asYouLine(tasks: readonly { readonly name: TaskName; readonly ru
   const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
   return `run with your permissions, not in the sandbox: ${names.slice(0, NAMED_MAX).join(', ')}${more}`
 }
+
+/** Null where the sandbox can be used, or nothing is to be held. */
+export async function noSandboxLine(
+  tasks: readonly { readonly runs: RunMode | null }[],
+  check: () => Promise<{ readonly ok: boolean }>,
+): Promise<string | null> {
+  if (!tasks.some(({ runs }) => runs === 'held') || (await check()).ok) return null
+  return 'no sandbox here: your own tasks that would be held run with your permissions; those of others do not run'
+}

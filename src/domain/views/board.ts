@@ -453,7 +453,7 @@ export function card(state: PlanState, task: TaskState): Card {
     kind: definition.kind ?? null,
     action: definition.action.type,
     effect: effectOf(state.definition, definition),
-    runs: plannedRun(state, definition),
+    runs: result?.unheld === true ? 'as you' : plannedRun(state, definition),
     author: authorOf(state, definition.id),
     status: task.status,
     optional: definition.optional ?? false,

@@ -276,7 +276,7 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
   for (const line of strayed?.said ?? []) tools.log('engine', Buffer.from(`${line}\n`))
   // As a rule it is known at once.
   const told = classifyEnd(rooms, state, attempt, tools, options, outcome, strayed)
-  const ended = withBeside(withGit(told instanceof Promise ? await told : told, outcome), strayed)
+  const ended = withUnheld(withBeside(withGit(told instanceof Promise ? await told : told, outcome), strayed), outcome)
   const classified = 'model' in outcome ? await withModel(rooms, options, ended, outcome.model) : ended
   const said = outcome.type === 'exited' ? outcome : {}
   const result =
@@ -286,6 +286,11 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
   const { inputHash } = attempt
   return result.status === 'interrupted' || inputHash === undefined ? result : { ...result, inputHash }
 }
+
+const withUnheld = (result: Result | Interrupted, outcome: Outcome): Result | Interrupted =>
+  outcome.type !== 'exited' || outcome.unheld !== true || result.status === 'interrupted'
+    ? result
+    : { ...result, unheld: true }
 
 /** What was done to the repository is recorded, however it ended. */
 function withGit(result: Result | Interrupted, outcome: Outcome): Result | Interrupted {

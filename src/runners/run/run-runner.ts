@@ -314,10 +314,16 @@ export function runRunner(options: RunOptions): Runner {
       if (ending.why === 'interrupted') return { type: 'interrupted' }
       if (ending.exit.failure !== undefined) return { type: 'failed', failure: ending.exit.failure, begun: false }
       const outcome = { ...outcomeOf(ending, taps), ...(await beyondOf(wrapped?.value)) }
-      if (wrapped === null) return outcome
+      if (wrapped === null)
+        return tools.sandbox === undefined || runsOutside(written) ? outcome : { ...outcome, unheld: true }
       if (ending.exit.leftover !== undefined) tools.log('engine', Buffer.from(leftoverLine(ending.exit.leftover)))
       const { HOME: home } = environment.value
-      const hint = sandboxHint(outcome, { isOwn: tools.sandbox?.own !== undefined, home, write: tools.write })
+      const hint = sandboxHint(outcome, {
+        isOwn: tools.sandbox?.own !== undefined,
+        isRequired: tools.sandbox?.isRequired === true,
+        home,
+        write: tools.write,
+      })
       return hint === null ? outcome : { ...outcome, sandboxHint: hint }
     },
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { leftoverLine, sandboxHint } from './sandbox-hint.ts'
 
 const said = (stderr: string, exit: number | null = 1) => ({ exit, stdout: '', stderr })
-const own = { isOwn: true, home: '/home/ana', write: ['dist/**'] }
+const own = { isOwn: true, isRequired: false, home: '/home/ana', write: ['dist/**'] }
 const other = { ...own, isOwn: false }
 
 test('a failure that the sandbox may have caused says so, and what changes it', () => {

@@ -13,6 +13,8 @@ interface Failed {
 export interface HeldCommand {
   /** The person wrote it: it sees their home. */
   readonly isOwn: boolean
+  /** Somebody around it demands the sandbox: `sandbox: off` would not help. */
+  readonly isRequired: boolean
   readonly home: string | undefined
   readonly write: readonly string[] | null
 }
@@ -36,7 +38,7 @@ export function sandboxHint({ exit, stdout, stderr }: Failed, held: HeldCommand)
   if (!READ_ONLY.test(said) && !DENIED.test(said) && !isMissing) return null
   const writable = held.write === null ? 'the workspace' : named(held.write)
   return held.isOwn
-    ? `${RAN}: writable there are ${writable}, /tmp and the caches of package managers, your home is read-only without credentials, .git is read-only; add what it writes to \`write\`, show it a file with \`read: [~/FILE]\`, or let it run as you with \`sandbox: off\``
+    ? `${RAN}: writable there are ${writable}, /tmp and the caches of package managers, your home is read-only without credentials, .git is read-only; add what it writes to \`write\`, show it a file with \`read: [~/FILE]\`${held.isRequired ? '; the policy or the origin of the plan requires the sandbox' : ', or let it run as you with `sandbox: off`'}`
     : `${RAN}: writable there are ${writable} and /tmp, the home is empty, .git is read-only; if you trust it, run the command yourself, or put it into a plan of your own`
 }
 

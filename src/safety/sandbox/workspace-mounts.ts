@@ -76,8 +76,9 @@ export function workspaceMounts(place: Place, lookedAtMax = LOOKED_AT_MAX): Work
     survey.look()
     const mounts = ['--ro-bind', root, root]
     for (const folder of survey.writable) mounts.push('--bind', join(root, folder), join(root, folder))
-    // One that somebody has removed since must not keep the command from starting: it is found afterwards, as one that changed.
-    for (const path of survey.closed.keys()) mounts.push('--ro-bind-try', join(root, path), join(root, path))
+    // One that somebody has removed since must not keep a command of the person's own from starting: it is found afterwards, as one that changed.
+    const bind = isOwn ? '--ro-bind-try' : '--ro-bind'
+    for (const path of survey.closed.keys()) mounts.push(bind, join(root, path), join(root, path))
     const hidden = place.read === undefined ? [] : hiddenFiles(root, place.read, place.write)
     const scratchMounts = scratch.flatMap(folder => ['--size', String(SCRATCH_MAX_BYTES), '--tmpfs', folder])
     const state = hiddenState(root, place.stateDir)

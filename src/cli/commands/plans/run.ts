@@ -31,7 +31,7 @@ import { planWord } from '../../terminal/paint.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { stoppedRollback } from '../../text/rollback-result.ts'
-import { asYouLine } from '../../text/run-mode-text.ts'
+import { asYouLine, noSandboxLine } from '../../text/run-mode-text.ts'
 import { thrownShort } from '../../text/wait-text.ts'
 import type { SetOptions } from '../formats/template-new.ts'
 
@@ -205,6 +205,8 @@ async function tellAsYou(context: Context, { engine }: Composed, plan: PlanId): 
 async function tellNoSandbox(context: Context, { engine, sandbox }: Composed, plan: PlanId): Promise<void> {
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
   const isMeant = ({ runs, author, status }: Card) => runs === 'held' && author === 'person' && !ENDED.has(status)
+  const { policy } = (await engine.ask({ type: 'definition', plan }))?.definition ?? {}
+  if (policy?.sandbox === 'required') return
   if (!cards.some(isMeant)) return
   const standing = await sandbox.check()
   if (standing.ok) return
@@ -364,8 +366,10 @@ async function show(
     preview: each.preview ?? (decides === null ? null : `decides by ${decides}`),
     gate: each.gate === null ? null : gateWords(each.gate, each.asks.join(', ')),
   }))
+  const unheld = await noSandboxLine(would, () => composed.sandbox.check())
   answer(context, { dryRun: true, tasks: would, warnings }, () => [
     ...dryRunLines(would, context.paint),
+    ...(unheld === null ? [] : [unheld]),
     'dry run: nothing was written',
   ])
   return EXIT.done

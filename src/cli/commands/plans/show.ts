@@ -41,6 +41,7 @@ import {
 } from '../../text/inbox-text.ts'
 import { isInterrupted, liftedReason, shownState } from '../../text/plan-state.ts'
 import { rollbackLine } from '../../text/rollback-result.ts'
+import { noSandboxLine } from '../../text/run-mode-text.ts'
 import { taskWord } from '../../text/run-summary.ts'
 
 export interface ShowOptions {
@@ -66,11 +67,15 @@ export async function show(
 
 const NARROW = 100
 
-async function showPlan(context: Context, { engine }: Composed, plan: PlanId): Promise<void> {
+async function showPlan(context: Context, { engine, sandbox }: Composed, plan: PlanId): Promise<void> {
   const summary = await engine.ask({ type: 'summary', plan })
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
   const paused = liftedReason(summary?.reason ?? null, (await engine.killSwitch.halted()) !== null)
   const { paint, terminal } = context
+  const unheld = await noSandboxLine(
+    cards.filter(({ status }) => !ENDED.has(status)),
+    () => sandbox.check(),
+  )
   answer(context, { summary, tasks: cards }, () => {
     if (summary === null) return []
     const columns = terminal?.columns() ?? null
@@ -102,6 +107,7 @@ async function showPlan(context: Context, { engine }: Composed, plan: PlanId): P
       '',
       head,
       ...lines.flatMap((line, at) => [line, ...reasonLines(cards[at]!, columns, paint)]),
+      ...(unheld === null ? [] : ['', unheld]),
     ]
   })
 }

@@ -11,14 +11,14 @@ import { type CriterionKind, criterionKind } from '../../../format/dialects/play
 import { oneLine } from '../../../format/pictures/scene.ts'
 import { DIAGNOSTICS_MAX } from '../../../format/text/diagnostic.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, print } from '../../answer.ts'
+import { answer, print, printNote } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { CliError, EXIT, type FileDiagnostic } from '../../exit.ts'
 import { type PlanFile, readPlanFile, withSurroundings } from '../../plan-file.ts'
 import type { Paint } from '../../terminal/paint.ts'
 import { type Cell, table } from '../../terminal/table.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
-import { asYouLine, writerOfFile } from '../../text/run-mode-text.ts'
+import { asYouLine, noSandboxLine, writerOfFile } from '../../text/run-mode-text.ts'
 
 // Every criterion of a plan, and which of the three ways it is judged: by an expression, by a command, or by a critic or a
 // person who must give a verdict. Nothing is ever taken for true because nobody could judge it.
@@ -134,8 +134,17 @@ export async function validate(context: Context, files: readonly string[]): Prom
     }
   })
   answer(context, { files: data }, () => [])
-  if (!context.settings.json && !context.settings.quiet)
+  if (!context.settings.json && !context.settings.quiet) {
     for (const each of good) print(context, described(context, each))
+    const { whyNoSandbox } = await import('../../../operations/upkeep/doctor.ts')
+    const { cwd: root, environment } = context
+    const check = async () => ({ ok: (await whyNoSandbox({ root, environment })) === null })
+    const unheld = await noSandboxLine(
+      data.flatMap(({ tasks }) => tasks),
+      check,
+    )
+    if (unheld !== null) printNote(context, unheld)
+  }
   return EXIT.done
 }
 
