@@ -2,7 +2,8 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 
-export type CommandMode = 'held' | 'as you' | 'agent' | 'off'
+/** `none`: an engine that was opened without a sandbox to hold anything, as tests of single rooms do with scripted runners. */
+export type CommandMode = 'held' | 'as you' | 'agent' | 'off' | 'none'
 
 /** A line of the file: how the commands of one test ran. */
 export interface TestModes {
@@ -23,6 +24,7 @@ export function reportModes(file: string): readonly string[] {
   return [
     `${tests.length} tests run commands of plans: ${having('held').length} a held one, ${having('as you').length} one that runs as the user, ` +
       `${having('agent').length} an agent; ${off.length} (${percent} %) with the sandbox switched off`,
+    `  ${having('none').length} of them drive an engine that has no sandbox room: stores, rules and runners by themselves`,
     ...off.map(({ test }) => `  switched off: ${test}`),
   ]
 }

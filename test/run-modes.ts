@@ -117,12 +117,12 @@ function attemptsIn(file: string): readonly { readonly at: number; readonly mode
       return rows.flatMap(({ plan_no, at, body }) => {
         const { events } = JSON.parse(body) as { readonly events: readonly unknown[] }
         return events.map(written).flatMap(({ type, sandbox, runs }) => {
-          if (type === 'plan.started') ways.set(plan_no, sandbox ?? 'off')
+          if (type === 'plan.started') ways.set(plan_no, sandbox ?? 'none')
           if (type !== 'attempt.started') return []
           const way = ways.get(plan_no)
           if (way === 'by-task') return runs === undefined ? [] : [{ at, mode: runs }]
           return hasCommands(database, plan_no)
-            ? [{ at, mode: way === 'off' ? ('off' as const) : ('held' as const) }]
+            ? [{ at, mode: way === 'off' || way === 'none' ? (way as CommandMode) : ('held' as const) }]
             : []
         })
       })

@@ -308,7 +308,7 @@ it('a slip in a command about rules, or in a plan or policy file, is told with w
     "error: there is no plan 'shw', and no command 'policy shw'\nhint: did you mean 'policy show'?\n",
   )
   expect((await here.planfold('policy', 'allow', 'foo', 'bar')).stderr).toBe(
-    "error: unknown kind 'foo'\nhint: one of network, command, no-sandbox.\n",
+    "error: unknown kind 'foo'\nhint: one of network, command.\n",
   )
   const hintOf = async (text: string) => {
     const { stderr } = await runs('w', text)

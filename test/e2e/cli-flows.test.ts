@@ -34,7 +34,10 @@ describe('a plan from the command line', () => {
   it('runs to the gate, is approved, worked on by an agent, resumed and completed', async () => {
     await here.write('plan.yaml', PLAN)
     const run = await here.planfold('run', 'plan.yaml')
-    expect(run).toMatchObject({ exit: 4, stderr: '' })
+    expect(run).toMatchObject({
+      exit: 4,
+      stderr: 'run with your permissions, not in the sandbox: count, flaky, last\n',
+    })
     const lines = still(run.stdout).split('\n')
     expect(lines).toEqual(
       expect.arrayContaining([
@@ -170,7 +173,8 @@ tasks:
     })
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({
       exit: 4,
-      stderr: 'again is finished (completed); starting over as again-2\n',
+      stderr:
+        'again is finished (completed); starting over as again-2\nrun with your permissions, not in the sandbox: a, b\n',
     })
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 4, stderr: '' })
     expect(await here.json('list')).toMatchObject({ items: [{ name: 'again-2' }, { name: 'again' }], next: null })

@@ -54,7 +54,10 @@ describe('the built command', () => {
       'plan.yaml',
       'planfold: 1\nname: codes\ntasks:\n  - { id: ask, gate: approval }\n  - { id: b, needs: [ask], run: ["false"], effect: pure }\n',
     )
-    expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 4, stderr: '' })
+    expect(await here.planfold('run', 'plan.yaml')).toMatchObject({
+      exit: 4,
+      stderr: 'run with your permissions, not in the sandbox: b\n',
+    })
     expect(await here.planfold('approve', 'codes', 'ask')).toEqual({
       exit: 0,
       stdout: 'ask approved by ana@example.com\nready: b\n',
@@ -67,7 +70,10 @@ describe('the built command', () => {
     })
     expect(await here.planfold('resume', 'codes')).toMatchObject({ exit: 1, stderr: '' })
     await here.write('well.yaml', 'planfold: 1\ntasks:\n  - { id: a, run: ["true"], effect: pure }\n')
-    expect(await here.planfold('run', 'well.yaml')).toMatchObject({ exit: 0, stderr: '' })
+    expect(await here.planfold('run', 'well.yaml')).toMatchObject({
+      exit: 0,
+      stderr: 'run with your permissions, not in the sandbox: a\n',
+    })
   })
 
   it('streams JSON lines while it runs and ends them with a summary', async () => {

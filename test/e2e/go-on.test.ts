@@ -54,7 +54,8 @@ describe('a plan that failed', () => {
     await here.planfold('run', 'p.yaml')
     expect(await here.planfold('run', 'p.yaml', '--again')).toMatchObject({
       exit: 1,
-      stderr: 'p is finished (failed); starting over as p-2\n',
+      stderr:
+        'p is finished (failed); starting over as p-2\nrun with your permissions, not in the sandbox: build, test\n',
     })
     expect(await here.read('log')).toBe('built\nbuilt\n')
   })

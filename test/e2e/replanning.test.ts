@@ -37,7 +37,7 @@ describe('a proposed revision', () => {
   it('is accepted as it was seen while work runs on; what was proposed beside it is void', async () => {
     here = await place()
     await here.write('p.yaml', slow())
-    await here.write('more.yaml', slow('  - { id: more, effect: pure, run: touch more }\n'))
+    await here.write('more.yaml', slow('  - { id: more, run: touch more }\n'))
     await here.write('less.yaml', slow().replace(/ {2}- \{ id: after.*\n/, ''))
     const run = here.start('run', 'p.yaml')
     await run.until('slow started')

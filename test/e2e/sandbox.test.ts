@@ -198,6 +198,7 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
           'git status --short',
           'node -e 0',
         ]),
+        BY_AGENT,
       )
       expect(out, out).toContain('works completed')
       expect(code).toBe(0)
@@ -237,7 +238,7 @@ describe.skipIf(!standing.ok)('a command that is shut in', () => {
       'cat /proc/1/environ | tr "\\0" "\\n" | grep SECRET_OF_PLANFOLD',
     ]
     const lines = tries.map((line, at) => `if ( ${line} ) >/dev/null 2>&1; then echo "got out: ${at}"; fi`)
-    const { out } = await world.plan(one('outside', [...lines, 'echo tried']), { SECRET_OF_PLANFOLD: 'x' })
+    const { out } = await world.plan(one('outside', [...lines, 'echo tried']), { SECRET_OF_PLANFOLD: 'x', ...BY_AGENT })
     expect(out).toContain('tried')
     expect(out.match(/got out: \d+/g) ?? []).toEqual([])
     expect(world.outside()).toEqual(before)
