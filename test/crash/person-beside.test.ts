@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
 import { personBeside, type Round } from './person-beside.ts'
 
-const ROUNDS = Number(process.env.PLANFOLD_ROUNDS ?? 12)
+const ROUNDS = Number(process.env.PLANFOLD_ROUNDS ?? 6)
 const SEED = Number(process.env.PLANFOLD_SEED ?? 1)
 /** After so long no further round begins. */
 const MINUTES = Number(process.env.PLANFOLD_MINUTES ?? 60)

@@ -173,7 +173,11 @@ export function partsOf(root: string, scale: number, seed: number): readonly Par
       commands: [
         BUILD,
         ...rounds.map((count, at) => ({
-          env: { PLANFOLD_ROUNDS: String(count), PLANFOLD_SEED: String(seed + at * ROUNDS_AT_ONCE) },
+          env: {
+            PLANFOLD_LIVES: '3',
+            PLANFOLD_ROUNDS: String(count),
+            PLANFOLD_SEED: String(seed + at * ROUNDS_AT_ONCE),
+          },
           argv: vitest('crash', 'test/crash/person-beside.test.ts'),
         })),
       ],

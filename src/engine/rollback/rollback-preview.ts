@@ -306,7 +306,7 @@ async function previewRefs(
   return previewed.ok ? previewed.value : refuse('conflict', previewed.failure.message, previewed.failure.hint)
 }
 
-/** Tasks that have run and reached outside, as far as anybody said. */
+/** Tasks that have run and reached outside, as far as anybody said, and what appeared beside their scopes. */
 function staying(
   state: PlanState,
   resets: readonly Reset[],
@@ -314,7 +314,17 @@ function staying(
   since: readonly Entry[],
 ): Worked['stays'] {
   const unseen = unseenSince(state, since)
-  return resets.flatMap(({ task: name, status }): Worked['stays'] => {
+  const beside = resets.flatMap(({ task: name, status }): Worked['stays'] => {
+    const { appeared = [], changed = [], more = 0 } = state.tasks.get(name)?.result?.beside ?? {}
+    const paths = [...appeared, ...changed]
+    if (paths.length === 0 || status !== 'pending') return []
+    const others = paths.length + more - BESIDE_NAMED_MAX
+    const named = `${paths.slice(0, BESIDE_NAMED_MAX).join(', ')}${others > 0 ? ` and ${others} more` : ''}`
+    return [
+      { task: name, why: `${named} appeared or changed beside its scope; perhaps yours, so it stays`, declared: false },
+    ]
+  })
+  const reached = resets.flatMap(({ task: name, status }): Worked['stays'] => {
     const task = state.tasks.get(name)
     if (task === undefined || status !== 'pending' || task.attempt === 0 || compensate.includes(name)) return []
     // What nobody knows is a question of its own.
@@ -330,7 +340,10 @@ function staying(
       ? [{ task: name, why: 'may have changed external systems; only its files are reverted', declared: false }]
       : []
   })
+  return [...beside, ...reached]
 }
+
+const BESIDE_NAMED_MAX = 5
 
 /** What single tasks lead to runs again whenever it was decided; what is asked anew, or not yet, has nothing to lose. */
 const isStanding =

@@ -240,6 +240,11 @@ async function approve(context: Context, composed: Composed, { plan, name, told 
   const since = (await composed.engine.ask({ type: 'summary', plan }))?.version ?? 0
   const approval =
     context.terminal === null ? ({ unseen: true } as const) : await showCommands(context, composed, plan, told)
+  if (context.terminal === null)
+    printNote(
+      context,
+      `nobody was shown this draft: its commands run in the sandbox; planfold run ${name} runs a draft as yours`,
+    )
   return await startAndDrive(context, composed, { plan, name, since, approval }, { wait: options.wait === true })
 }
 

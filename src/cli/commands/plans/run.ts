@@ -197,7 +197,8 @@ export async function startAndDrive(
 
 /** Once for each plan, when it starts: which tasks can write outside the workspace. */
 async function tellAsYou(context: Context, { engine }: Composed, plan: PlanId): Promise<void> {
-  const line = context.settings.json ? null : asYouLine((await engine.ask({ type: 'board', plan })) ?? [])
+  const open = ((await engine.ask({ type: 'board', plan })) ?? []).filter(({ status }) => !ENDED.has(status))
+  const line = context.settings.json ? null : asYouLine(open)
   if (line !== null) printNote(context, line)
 }
 
