@@ -173,7 +173,10 @@ async function made(
     if (keepsWork(state.definition, task.definition)) return { prepared: { ...judged, preimage }, restored: null }
     if (!(await isHeld())) throw new Error('another process took over the plan')
     const back = await restoreScope(rooms, state, task, preimage)
-    if (back.status === 'failed') return { prepared: { failure: back.failure }, restored: null }
+    if (back.status === 'failed') {
+      const { failure, earlier = [] } = back
+      return { prepared: { failure }, restored: null, ...(earlier.length === 0 ? {} : { earlier }) }
+    }
     if (back.status === 'asked') return { prepared: { ...judged, edits: back.edits }, restored: null }
     // Looked at when the files are back: an attempt that failed has changed them, and nobody else.
     if (needsConsent(state, task))

@@ -156,6 +156,18 @@ it('a restore that was cut off before the journal told of it is told by the next
   ])
 })
 
+it('what a restore took away is named, also where the process died and the next restore fails', async () => {
+  write('src/a', 'perhaps by a person')
+  lost(Date.now())
+  // It dies before the journal says it; then the files cannot be restored, and the task fails.
+  await restore()
+  expect(read('src/a')).toBe('a')
+  const failure = { class: 'policy', message: 'no', retryable: false } as const
+  const { workspace } = rooms
+  rooms = { ...rooms, workspace: { ...workspace, restore: async () => ({ ok: false, failure }) } } as unknown as Rooms
+  expect(await restore()).toMatchObject({ status: 'failed', failure, earlier: [{ files: ['src/a'] }] })
+})
+
 it('an edit made between a restore that was cut off and the next one is asked about', async () => {
   write('src/a', 'by the task')
   lost(Date.now())

@@ -40,7 +40,7 @@ export type ScopeRestored =
       readonly earlier: readonly RestoredFiles[]
     }
   | { readonly status: 'asked'; readonly edits: NonNullable<Prepared['edits']> }
-  | { readonly status: 'failed'; readonly failure: Failure }
+  | { readonly status: 'failed'; readonly failure: Failure; readonly earlier?: readonly RestoredFiles[] }
 
 /**
  * `preimage` is the manifest of the scope before the first attempt of this visit. Where somebody changes files while they are
@@ -57,8 +57,22 @@ export async function restoreScope(
   for (let tries = 1; ; tries++) {
     const restored = await tryRestore(rooms, state, task, tried, preimage)
     const hasMoved = restored.status === 'failed' && isMoved(restored.failure)
-    if (!hasMoved || tries >= TRIES_MAX) return restored
+    if (hasMoved && tries < TRIES_MAX) continue
+    // The task fails now, and nobody looks at its notes again: what restores took away before is told with that.
+    return restored.status === 'failed' ? { ...restored, earlier: await takenAway(rooms, state, task) } : restored
   }
+}
+
+/** What restores that no entry tells of have set back, as far as it is still otherwise than they found it. */
+async function takenAway(rooms: Rooms, state: PlanState, task: TaskState): Promise<readonly RestoredFiles[]> {
+  const told: RestoredFiles[] = []
+  for (const { saved, made } of untoldRestores(rooms, state, task)) {
+    const now = await rooms.workspace.changesSince(saved)
+    const differs = new Set(now.ok ? now.changes.map(({ path }) => path) : [])
+    const paths = (await setBackBy(rooms, saved, made)).filter(path => differs.has(path))
+    if (paths.length > 0) told.push(filesOf(made, saved, paths, []))
+  }
+  return told
 }
 
 /** While this process was held up, another has tried the task: that work is not ours to set back. */
