@@ -27,7 +27,7 @@ test('a folder that cannot be removed is to be emptied', () => {
   const lines = [
     "rm: cannot remove 'dist': Device or resource busy",
     "rm: cannot remove 'dist': Read-only file system",
-    "Error: EROFS: read-only file system, rmdir '/work/dist'",
+    "Error: EROFS: read-only file system, rmdir '/home/ana/app/dist'",
   ]
   for (const line of lines)
     expect(sandboxHint(said(line), other), line).toMatch(
