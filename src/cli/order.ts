@@ -99,7 +99,10 @@ export async function answerGate(
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const target = await findTask(composed.engine, first, second)
-    const said = { rationale: options.message ?? '', ...(await answer(composed, target)) }
+    const given = await answer(composed, target)
+    // Whoever typed no hash has not said what they looked at.
+    const isUnseen = given.verdict === 'approved' && options.hash === undefined
+    const said = { rationale: options.message ?? '', ...given, ...(isUnseen && { unseen: true as const }) }
     const done = await decideGate(composed.engine, target, said, { hash: options.hash, bind: true })
     if (done.status === 'refused') throw (await interrupted(composed, target)) ?? refused(done.refusal)
     if (done.status === 'other-hash') throw otherHash(done.on, options.hash ?? '')

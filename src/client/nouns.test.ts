@@ -157,7 +157,7 @@ describe('by noun', () => {
 
     const [gate] = must(await client.gates.list('plain')).items
     expect(gate).toMatchObject({ gate: 'g', asks: 'approval' })
-    expect(must(await client.gates.approve('plain', 'g', { rationale: 'good' }))).toMatchObject({
+    expect(must(await client.gates.approve('plain', 'g', { rationale: 'good', hash: gate!.hash! }))).toMatchObject({
       verdict: 'approved',
       by: 'ana',
       state: 'completed',

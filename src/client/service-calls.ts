@@ -57,7 +57,7 @@ export interface RemoteGates {
   list(plan: string): Promise<Answered<body.PageOf<body.GateBody>>>
   /** One of them, with everything an answer agrees to. */
   show(plan: string, gate: string): Promise<Answered<body.GatePageBody>>
-  approve(plan: string, gate: string, why?: Decision, options?: Keyed): Promise<Answered<body.GateDecided>>
+  approve(plan: string, gate: string, why?: Approval, options?: Keyed): Promise<Answered<body.GateDecided>>
   reject(plan: string, gate: string, why?: Decision, options?: Keyed): Promise<Answered<body.GateDecided>>
 }
 
@@ -112,6 +112,8 @@ export interface Decision {
   readonly rationale?: string
   readonly hash?: string
 }
+/** An approval names the hash of what was shown, or says that it was not seen; the journal keeps which. */
+export type Approval = Decision & { readonly unseen?: true }
 
 export type Send = (request: Omit<Request, 'signal'>) => Promise<Reply>
 
@@ -140,7 +142,7 @@ export function remoteNouns(send: Send, newKey: () => string): RemoteNouns {
     return asked({ method: 'POST', path, body: JSON.stringify({ planfold: 1, ...document }), key })
   }
   const decide =
-    (word: string): RemoteGates['approve'] =>
+    (word: string): RemoteGates['reject'] =>
     (plan, gate, why = {}, options) =>
       post(`${planAt(plan)}/gates/${encodeURIComponent(gate)}/${word}`, why, options)
   return {

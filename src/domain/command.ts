@@ -156,6 +156,8 @@ export type Command =
       readonly verdict: 'accepted' | 'declined'
       readonly rationale: string
       readonly by: string
+      /** Accepted without having seen it. */
+      readonly unseen?: true
       readonly stamp?: Standing
       /** `changes`: a person has seen what it changes, and makes it theirs. */
       readonly writer?: Writer
@@ -238,6 +240,8 @@ export interface Decide {
   readonly by?: string
   /** Of what was seen; when the gate asks about something else by now, the answer is refused. */
   readonly hash?: Sha256
+  /** Approved without having seen what it approves; absent in journals from before it was said. */
+  readonly unseen?: true
   /** Until when an approval may be used. */
   readonly until?: Millis
   readonly option?: string

@@ -99,6 +99,8 @@ export type JudgementEvent =
       readonly by: string
       readonly rationale: string
       readonly hash?: Sha256
+      /** As in `gate.decided`. */
+      readonly unseen?: true
     }
   /** An approval that was given holds no more. */
   | { readonly type: 'consent.voided'; readonly task: TaskName; readonly reason: string }
@@ -400,6 +402,8 @@ export type Event =
       readonly by?: string
       /** What was agreed to, as `gate.opened` said it. */
       readonly hash?: Sha256
+      /** Whoever approved it named no hash of what they were shown, or said that they had not seen it. */
+      readonly unseen?: true
       /** The tasks it agrees to, each to exactly this, until then. */
       readonly binds?: { readonly [task: string]: Sha256 }
       readonly until?: Millis

@@ -1,6 +1,7 @@
 // The Engine door in this process: turns orders into commands, queries into answers. It makes the ids, hashes and tokens that
 // commands carry, and holds no state of its own.
 
+import type { Decide } from '../domain/command.ts'
 import { type Actor, type CheckpointName, checkpointName, type PlanId, type TaskName } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
 import { keepItems } from '../domain/plan-rules/for-each.ts'
@@ -274,7 +275,7 @@ export class EngineLocal implements EngineInProcess {
       }
       case 'review': {
         await this.#tend(plan)
-        const decisions = order.decisions.map(each => ({ ...each, type: 'decide' as const, by }))
+        const decisions = order.decisions.map(each => ({ ...each, ...sightOf(each), type: 'decide' as const, by }))
         return await write(rooms, plan, { type: 'review', decisions }, writing)
       }
       default:
@@ -321,7 +322,7 @@ export class EngineLocal implements EngineInProcess {
 
   async #decide(plan: PlanId, { edits, ...order }: OrderOf<'decide'>, writing: Writing): Promise<Submitted> {
     await this.#tend(plan)
-    const command = { ...order, by: writing.actor as string }
+    const command = { ...order, ...sightOf(order), by: writing.actor as string }
     if (edits === undefined) return await write(this.#rooms, plan, command, writing)
     const state = await this.#rooms.store.state(plan)
     if (state === null) return noPlan(plan)
@@ -381,3 +382,7 @@ export class EngineLocal implements EngineInProcess {
     }
   }
 }
+
+/** Whoever approves and names no hash of what they were shown has approved it unseen. */
+const sightOf = ({ verdict, hash, unseen }: Pick<Decide, 'verdict' | 'hash' | 'unseen'>): { readonly unseen?: true } =>
+  unseen === true || (hash === undefined && (verdict === 'approved' || verdict === 'chosen')) ? { unseen: true } : {}

@@ -34,7 +34,7 @@ const WORK: TaskDefinition = { id: name('ask'), assignee: ME, action: { type: 'e
 it('a gate is approved; once it is, what became of it is told', async () => {
   await open(APPROVAL)
   const id = await inboxId()
-  expect(await give({ answer: 'approve' })).toMatchObject({ status: 'answered', answer: 'approve' })
+  expect(await give({ answer: 'approve', unseen: true })).toMatchObject({ status: 'answered', answer: 'approve' })
   const again = await answerInbox(engine, id, () => ({ answer: 'reject' }))
   expect(again).toMatchObject({ status: 'over', item: { task: 'ask' }, by: { actor: ME } })
 })
@@ -42,7 +42,7 @@ it('a gate is approved; once it is, what became of it is told', async () => {
 it('who asks again under the same key gets the same answer again', async () => {
   await open(APPROVAL)
   const id = await inboxId()
-  const said = () => ({ answer: 'approve' })
+  const said = () => ({ answer: 'approve', unseen: true }) as const
   await answerInbox(engine, id, said, { once: 'k' })
   expect(await answerInbox(engine, id, said, { once: 'k' })).toMatchObject({
     status: 'answered',
@@ -83,7 +83,7 @@ it('whoever may not give an answer is offered none, and refused', async () => {
   const reviewed = (await as('operator').ask({ type: 'reviews', plan: items[0]!.plan }))!
   expect(reviewed.map(({ items: each }) => each.map(({ answers }) => answers))).toEqual([[[]]])
   const [gate, work] = ['ask', 'work'].map(task => items.find(item => item.task === task)!.id) as [string, string]
-  const said = (role: Role, id: string, answer: string) => answerInbox(as(role), id, () => ({ answer }))
+  const said = (role: Role, id: string, answer: string) => answerInbox(as(role), id, () => ({ answer, unseen: true }))
   expect(await said('operator', gate, 'approve')).toMatchObject({ status: 'refused', refusal: { lacks: 'decide' } })
   expect(await said('approver', work, 'claim')).toMatchObject({ status: 'refused', refusal: { lacks: 'operate' } })
   expect(await said('operator', work, 'claim')).toMatchObject({ status: 'answered' })
@@ -114,7 +114,7 @@ it('a failure needs a reason; a face may take a claim upon itself', async () => 
 it('an answer arrives although the plan moved, as long as the question is the same', async () => {
   const plan = await open(APPROVAL)
   let moved = false
-  const said = () => ({ answer: 'approve' })
+  const said = () => ({ answer: 'approve', unseen: true }) as const
   const moving: Parameters<typeof answerInbox>[0] = {
     caller: engine.caller,
     ask: query => engine.ask(query),

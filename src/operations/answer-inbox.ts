@@ -11,7 +11,7 @@ import { VERDICTS } from '../domain/views/gate-answers.ts'
 import type { EngineInProcess, InboxEntry, InboxFate, Order, RollbackAsk, Submitted } from '../engine/engine.ts'
 import { ANSWER_RIGHTS } from '../engine/permissions/needed-rights.ts'
 import { denyWithout } from '../engine/roles.ts'
-import { isSeen } from './decide-gate.ts'
+import { isSeen, sightUnsaid } from './decide-gate.ts'
 import { reportOrder } from './report-task.ts'
 import type { CallerEngine } from './run-plan.ts'
 
@@ -21,6 +21,8 @@ export interface InboxAnswer {
   readonly rationale?: string | undefined
   /** Of what was seen; its first digits will do. */
   readonly hash?: string | undefined
+  /** Approved without having seen it. */
+  readonly unseen?: true | undefined
   readonly option?: string | undefined
   /** The fields of a form. */
   readonly answers?: JsonObject | undefined
@@ -103,6 +105,8 @@ export async function answerInbox(
     const answer = answerMeant(item, given.answer)
     const fault = answerFault(item, answer, given)
     if (fault !== null) return fault
+    const unsaid = YES.includes(answer) ? sightUnsaid(`'${item.task ?? item.name}'`, hashOf(item), given) : null
+    if (unsaid !== null) return { status: 'refused', item, refusal: unsaid }
     if (waiting !== undefined && passOn(waiting, answer)) return { status: 'passed-on', item: waiting, answer }
     const order = orderFor(item, answer, given)
     if ('status' in order) return order
@@ -170,7 +174,8 @@ function orderFor(item: Asked, answer: string, said: InboxAnswer): Order | Lacki
     case 'proposal': {
       if (answer === 'decline' && rationale === undefined) return lacking('decline')
       const verdict = answer === 'accept' ? 'accepted' : 'declined'
-      return { type: 'judge', id: asks.id, hash: asks.hash, verdict, rationale: rationale ?? '' }
+      const sight = said.unseen === true ? { unseen: said.unseen } : {}
+      return { type: 'judge', id: asks.id, hash: asks.hash, verdict, rationale: rationale ?? '', ...sight }
     }
     case 'rollback':
       if (answer !== 'leave') return rollbackOrder(asks, answer)
@@ -204,6 +209,7 @@ function gateOrder(item: Asked, answer: string, said: InboxAnswer): Order | Lack
     verdict,
     rationale: rationale ?? '',
     ...(on === null ? {} : { hash: on }),
+    ...(said.unseen === true && { unseen: said.unseen }),
     option,
     ...(verdict === 'answered' ? { answers: said.answers ?? {} } : {}),
     to: to === undefined ? undefined : (to as TaskName),

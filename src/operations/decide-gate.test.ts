@@ -20,7 +20,7 @@ const gate = (id: string): TaskDefinition => ({ id: name(id), action: { type: 'g
 const one = () => ({ plan, task: name('one') })
 const hashOf = async (task: string) =>
   (await engine.ask({ type: 'summary', plan }))?.waiting.find(each => each.task === task)?.hash
-const YES = { verdict: 'approved', rationale: 'fine' } as const
+const YES = { verdict: 'approved', rationale: 'fine', unseen: true } as const
 
 it('a hash is seen when its first eight digits are named', () => {
   const on = 'abcdef0123456789'

@@ -1,8 +1,10 @@
 // Decides what a task asks, or everything that asks for approval at once. A decision is bound to the hash of what was looked at: when
-// something else is asked by then, it is refused.
+// something else is asked by then, it is refused. Whoever approves names the hash of what they were shown, or says that they approve
+// without having seen it; the journal keeps which of the two it was.
 
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
-import type { Refusal } from '../domain/refusal.ts'
+import { type Refusal, refuse } from '../domain/refusal.ts'
+import type { Waiting } from '../domain/views/summary.ts'
 import type { OpenReview, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { CallerEngine } from './run-plan.ts'
 
@@ -13,6 +15,41 @@ const HASH_MIN = 8
 /** Did they see what is asked about? Its first digits will do. Whoever names no hash is asked for none. */
 export const isSeen = (hash: string | undefined, on: string | null): boolean =>
   hash === undefined || (hash.length >= HASH_MIN && on?.startsWith(hash.toLowerCase()) === true)
+
+/** Null when they said what they were shown, or that they have not seen it. `on`: the hash of what is asked; null when it has none. */
+export const sightUnsaid = (
+  what: string,
+  on: string | null,
+  { hash, unseen }: { readonly hash?: string | undefined; readonly unseen?: boolean | undefined },
+): Refusal | null =>
+  on === null || hash !== undefined || unseen === true
+    ? null
+    : refuse(
+        'invalid',
+        `the approval of ${what} does not say what was shown`,
+        "add the 'hash' of what was shown, or 'unseen: true' to approve it without having seen it",
+      )
+
+/** The same of an order that no other operation has made. */
+export async function orderUnsaid(
+  engine: Pick<CallerEngine, 'ask'>,
+  plan: string,
+  order: Order,
+): Promise<Refusal | null> {
+  if (order.type !== 'decide' && order.type !== 'review') return null
+  const decisions = order.type === 'decide' ? [order] : order.decisions
+  const approvals = decisions.filter(({ verdict, hash, unseen }) => verdict === 'approved' && !hash && unseen !== true)
+  if (approvals.length === 0) return null
+  const waiting = (await engine.ask({ type: 'summary', plan }))?.waiting ?? []
+  const refusals = approvals.map(one =>
+    sightUnsaid(`'${one.task}'`, approvedHash(waiting.find(({ task }) => task === one.task)), one),
+  )
+  return refusals.find(refusal => refusal !== null) ?? null
+}
+
+/** Of what an approval of it would agree to; null where it cannot be approved, or shows nothing. */
+const approvedHash = (waiting: Waiting | undefined): Sha256 | null =>
+  waiting !== undefined && /^(approval|consent|verdict)$/.test(waiting.asks.type) ? (waiting.hash ?? null) : null
 
 export type GateAnswer = Omit<Extract<Order, { readonly type: 'decide' }>, 'type' | 'task' | 'hash'>
 
@@ -41,6 +78,8 @@ export async function decideGate(
   const waiting = summary?.waiting.find(each => each.task === task)
   const on = waiting?.hash ?? null
   // What does not ask has no hash to compare: that it does not ask is the answer.
+  const unsaid = said.verdict === 'approved' ? sightUnsaid(`'${task}'`, approvedHash(waiting), { ...said, hash }) : null
+  if (unsaid !== null) return { status: 'refused', refusal: unsaid }
   const isBound = bind && waiting !== undefined
   if (isBound && !isSeen(hash, on)) return { status: 'other-hash', on }
   const seen = isBound ? on : ((hash ?? null) as Sha256 | null)
@@ -64,16 +103,23 @@ export type ReviewDecided =
 export async function decideReview(
   engine: CallerEngine,
   plan: PlanId,
-  { verdict, rationale }: { readonly verdict: 'approved' | 'rejected'; readonly rationale: string },
+  {
+    verdict,
+    rationale,
+    unseen,
+  }: Pick<GateAnswer, 'rationale' | 'unseen'> & { readonly verdict: 'approved' | 'rejected' },
   { hash, submit = {} }: Omit<DecideOptions, 'bind'> = {},
 ): Promise<ReviewDecided> {
   const [review] = (await engine.ask({ type: 'reviews', plan })) ?? []
   if (review === undefined) return { status: 'nothing' }
   if (!isSeen(hash, review.hash)) return { status: 'other-review' }
+  const unsaid = verdict === 'approved' ? sightUnsaid('this review', review.hash, { hash, unseen }) : null
+  if (unsaid !== null) return { status: 'refused', refusal: unsaid }
   const decisions = review.items.map(({ task, asks }) => ({
     task: task!,
     verdict,
     rationale,
+    ...(unseen === true && { unseen }),
     ...bound('on' in asks ? asks.on : null),
   }))
   const expectedVersion = submit.expectedVersion ?? review.items[0]!.version

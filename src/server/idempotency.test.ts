@@ -155,9 +155,12 @@ const SCENES: { readonly [path: string]: Scene } = {
   '/inbox/:id/answer': async fresh => {
     const id = await make(plan(fresh, gate('g')))
     const { items } = await service.composed.engine.ask({ type: 'inbox' })
-    return { at: { id: items.find(one => one.plan === id)!.id }, body: { answer: 'approve', rationale: 'x' } }
+    return {
+      at: { id: items.find(one => one.plan === id)!.id },
+      body: { answer: 'approve', rationale: 'x', unseen: true },
+    }
   },
-  '/plans/:plan/gates/:gate/approve': gated(fresh => plan(fresh, gate('g')), { rationale: 'x' }),
+  '/plans/:plan/gates/:gate/approve': gated(fresh => plan(fresh, gate('g')), { rationale: 'x', unseen: true }),
   '/plans/:plan/gates/:gate/reject': gated(fresh => plan(fresh, gate('g')), { rationale: 'x' }),
   '/plans/:plan/gates/:gate/push-back': async fresh => {
     const id = await make(plan(fresh, external('a'), gate('g', { needs: ['a'] })))
@@ -194,7 +197,7 @@ const SCENES: { readonly [path: string]: Scene } = {
   '/plans/:plan/gates/:gate/skip': failing,
   '/plans/:plan/review': async fresh => {
     const id = await make(plan(fresh, gate('g'), gate('h'), { policy: { review: { windowMs: 60_000, max: 2 } } }))
-    return { at: { plan: id }, body: { verdict: 'approve', rationale: 'x' } }
+    return { at: { plan: id }, body: { verdict: 'approve', rationale: 'x', unseen: true } }
   },
   '/plans/:plan/execute': draft,
   '/plans/:plan/pause': running,

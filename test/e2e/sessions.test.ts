@@ -128,7 +128,9 @@ describe('the session API (seed 001)', () => {
       state: 'blocked',
       waiting: [{ task: 'ok', asks: 'approval', since: TIME }],
     })
-    expect((await ask('POST', `/plans/${body.id}/gates/ok/approve`, { rationale: 'go' })).status).toBe(200)
+    expect((await ask('POST', `/plans/${body.id}/gates/ok/approve`, { rationale: 'go', unseen: true })).status).toBe(
+      200,
+    )
     expect(await until(body.id, ['completed', 'failed'])).toBe('completed')
     expect(readFileSync(file('second.txt'), 'utf8')).toBe('two')
   })
@@ -394,7 +396,7 @@ describe('the plan, gate and memory API (seed 003)', () => {
     expect(gates.body.items).toMatchObject([{ asks: 'approval' }])
     expect(JSON.stringify(gates.body.items)).toContain(plan.gates[0]!.checks[0])
     const at = `/plans/${id}/gates/validation-gate-1/approve`
-    const verdict = await ask('POST', at, { rationale: 'two sources agree' })
+    const verdict = await ask('POST', at, { rationale: 'two sources agree', hash: gates.body.items[0].hash })
     expect({ status: verdict.status, body: verdict.body }).toEqual({
       status: 200,
       body: {

@@ -33,7 +33,8 @@ export function decideGate(draft: DecisionDraft, command: Decide): Refusal | und
   const { id } = task.definition
   const { verdict, rationale, by = '', edits } = command
   if (verdict === 'approved' && approvalsLeft(gate, by) > 1) {
-    emit(draft, { type: 'gate.voted', task: id, by, rationale, ...(gate.hash === null ? {} : { hash: gate.hash }) })
+    const on = gate.hash === null ? {} : { hash: gate.hash, ...sightOf(command) }
+    emit(draft, { type: 'gate.voted', task: id, by, rationale, ...on })
     return undefined
   }
   if (edits !== undefined) {
@@ -232,10 +233,11 @@ function lastWork(state: PlanState, task: TaskState): TaskName | undefined {
 function saidBesides(
   { state, now }: DecisionDraft,
   { definition, gate }: TaskState,
-  { by, verdict, option, choices, answers, edits, until }: Decide,
+  command: Decide,
   target: TaskState | null,
 ): Omit<EventOf<'gate.decided'>, 'type' | 'task' | 'verdict' | 'rationale'> {
   if (gate === null) return {}
+  const { by, verdict, option, choices, answers, edits, until } = command
   const approved = verdict === 'approved' ? (edits?.binds ?? gate.binds) : undefined
   const binds = verdict === 'chosen' ? chosenBinds(definition, option, gate.binds) : approved
   const hash = edits?.hash ?? gate.hash
@@ -243,6 +245,7 @@ function saidBesides(
   return {
     by,
     ...(hash === null ? {} : { hash }),
+    ...(gate.hash === null || (verdict !== 'approved' && binds === undefined) ? {} : sightOf(command)),
     ...(binds === undefined ? {} : { binds, until: until ?? now + validMs(state) }),
     option,
     ...(choices === undefined || gate.asks.type !== 'edits' ? {} : { choices }),
@@ -250,6 +253,8 @@ function saidBesides(
     ...(target === null ? {} : { to: target.definition.id }),
   }
 }
+
+const sightOf = ({ unseen }: Decide): { readonly unseen?: true } => (unseen === true ? { unseen } : {})
 
 /** A layer around the plan can make it shorter than a day; the plan itself also longer. */
 function validMs(state: PlanState): number {

@@ -43,11 +43,11 @@ function factsOf(event: Event, task: TaskDefinition | undefined, hashOf: HashOf)
     case 'gate.opened':
       return defined({ asks: event.asks.type, on: event.hash })
     case 'gate.decided': {
-      const { verdict, rationale, by, option, answers, to, until } = event
-      return defined({ verdict, rationale, by, option, answers, to, until })
+      const { verdict, rationale, by, option, answers, to, until, unseen } = event
+      return defined({ verdict, rationale, by, option, answers, to, until, unseen })
     }
     case 'gate.voted':
-      return defined({ by: event.by, rationale: event.rationale, on: event.hash })
+      return defined({ by: event.by, rationale: event.rationale, on: event.hash, unseen: event.unseen })
     case 'consent.voided':
       return { reason: event.reason }
     case 'question.asked':

@@ -55,7 +55,7 @@ export function deliveryContract(what: string, setup: Setup): void {
       await twice(id, { type: 'ask', text: 'well?', form: [{ name: 'x', type: 'text' }] })
       const [question] = (await ana.engine.ask({ type: 'questions', plan: id }))!
       await twice(id, { type: 'answer', id: question!.id, answers: { x: 'y' } })
-      await twice(id, { type: 'decide', task: name('g'), verdict: 'approved', rationale: 'ok' })
+      await twice(id, { type: 'decide', task: name('g'), verdict: 'approved', rationale: 'ok', unseen: true })
       await twice(id, { type: 'propose', definition: { ...definition, title: 'U' }, rationale: 'better' })
       const proposal = (await ana.engine.ask({ type: 'proposals', plan: id }))!.at(-1)!
       await twice(id, { type: 'judge', id: proposal.id, hash: proposal.hash, verdict: 'declined', rationale: 'no' })

@@ -27,7 +27,7 @@ export function peopleContract(what: string, setup: Setup): void {
       const id = await ana.starts(plan('gated', gate('ok'), external('after', { needs: ['ok'] })))
       const waiting = (await ben.engine.ask({ type: 'inbox' })).items.filter(({ plan: each }) => each === id)
       expect(waiting).toHaveLength(1)
-      const decide = { type: 'decide', task: name('ok'), verdict: 'approved', rationale: 'fine' } as const
+      const decide = { type: 'decide', task: name('ok'), verdict: 'approved', rationale: 'fine', unseen: true } as const
       expect((await ben.isRefused(id, { ...decide, hash: '0'.repeat(64) as never })).code).toBe('conflict')
       await ben.does(id, decide)
       expect((await ben.engine.ask({ type: 'next', plan: id }))?.ready.map(({ name }) => name)).toEqual(['after'])
@@ -42,6 +42,7 @@ export function peopleContract(what: string, setup: Setup): void {
         task: name('ok'),
         verdict: 'approved',
         rationale: 'so',
+        unseen: true,
         edits: { definition },
       })
       const revised = await ana.engine.ask({ type: 'definition', plan: id })

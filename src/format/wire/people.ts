@@ -13,6 +13,10 @@ const hash = z
   .regex(/^[0-9a-f]{64}$/)
   .optional()
   .meta({ description: 'Of what was seen; refused when it is something else by now.' })
+const unseen = z
+  .literal(true)
+  .optional()
+  .meta({ description: 'Approved without having seen it. An approval has this or `hash`; the journal keeps which.' })
 
 // ── inbox ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -48,6 +52,7 @@ const answered = z.strictObject({
   answer: z.string().min(1).max(100).meta({ description: 'One of its answers, or the id of an option.' }),
   rationale,
   hash,
+  unseen,
   option: z.string().min(1).max(200).optional(),
   answers: map.optional().meta({ description: 'The fields of a form.' }),
   to: z.string().min(1).max(200).optional().meta({ description: 'Of push-back: the task that is done again.' }),
@@ -138,7 +143,7 @@ export const proposed = wire(
     ...moved,
   }),
 )
-export const judgeBody = wire(z.strictObject({ rationale, hash }))
+export const judgeBody = wire(z.strictObject({ rationale, hash, unseen }))
 export const declineBody = wire(z.strictObject({ rationale: z.string().min(1).max(10_000), hash }))
 export const judged = wire(
   z.strictObject({ id: z.string(), verdict: z.enum(['accepted', 'declined']), by: z.string(), ...moved }),
@@ -162,6 +167,7 @@ export const reviewBody = wire(
     verdict: z.enum(['approve', 'reject']),
     rationale,
     hash: hash.meta({ description: 'Of the review as it was seen.' }),
+    unseen,
   }),
 )
 export const reviewed = wire(
@@ -213,6 +219,7 @@ export const approveBody = wire(
   z.strictObject({
     rationale,
     hash: gateHash,
+    unseen,
     until: instant.optional().meta({ description: 'An approval may be used so long.' }),
     document: document
       .optional()

@@ -136,7 +136,7 @@ test('the inbox offers each token what it may answer, and takes that answer', as
   expect([hers.get('g')!.answers.length, hers.get('w')!.answers.length > 0]).toEqual([0, true])
   expect([theirs.get('g')!.answers.length > 0, theirs.get('w')!.answers.length]).toEqual([true, 0])
   const say = (who: Bearer, task: string, answer: string) =>
-    service.ask('POST', `/inbox/${hers.get(task)!.id}/answer`, { answer }, who)
+    service.ask('POST', `/inbox/${hers.get(task)!.id}/answer`, { answer, unseen: true }, who)
   expect((await say(olga, 'g', 'approve')).body).toMatchObject({
     status: 403,
     detail: "a token with the role 'operator' may not do this",
@@ -167,7 +167,7 @@ describe('an operator may', () => {
     await ok('PATCH', `/tasks/${called}:dep`, { title: 'Ship it', depends_on: ['g'] })
     await ok('POST', '/tasks', { plan_id: id, name: 'more', agent_id: 'x', task_type: 'x' })
     await ok('POST', `/plans/${id}/reorder`, { order: ['a', 'dep', 'm', 'g'] })
-    await ok('POST', `/plans/${id}/gates/g/approve`, { rationale: 'fine' }, ana)
+    await ok('POST', `/plans/${id}/gates/g/approve`, { rationale: 'fine', unseen: true }, ana)
     await ok('POST', `/plans/${id}/tasks/m/skip`, { reason: 'x' })
     await ok('PATCH', `/plans/${id}`, { status: 'completed' })
     expect(service.errors).toEqual([])
@@ -206,7 +206,7 @@ describe('nobody who may not decide has', () => {
 
   test('a fork that goes on from an approval: it asks again, where what it releases is still to do', async () => {
     const id = await make(shape(fresh()))
-    await service.ask('POST', `/plans/${id}/gates/g/approve`, { rationale: 'fine' }, ana)
+    await service.ask('POST', `/plans/${id}/gates/g/approve`, { rationale: 'fine', unseen: true }, ana)
     const [mine, theirs] = [await forked(id, { from: 'g' }, olga), await forked(id, { from: 'g' }, root)]
     expect([mine.status, theirs.status]).toEqual([200, 200])
     expect(await statusesOf(mine.body.plan)).toMatchObject({ g: 'pending', m: 'pending' })

@@ -62,7 +62,7 @@ describe('work that cannot be taken back', () => {
     expect((await service.ask('GET', `/plans/${id}/next`)).body.items).toEqual([])
     const { items } = (await service.ask('GET', `/plans/${id}/gates`)).body
     expect(items).toMatchObject([{ gate: 'ship', asks: 'consent', answers: ['approve', 'reject', 'push-back'] }])
-    expect((await service.ask('POST', `/plans/${id}/gates/ship/approve`, {})).status).toBe(200)
+    expect((await service.ask('POST', `/plans/${id}/gates/ship/approve`, { unseen: true })).status).toBe(200)
     expect((await service.ask('POST', '/tasks/claim', { session_id: session })).body.task.name).toBe('ship')
   })
 
@@ -362,7 +362,7 @@ describe('a token for one session only (A69)', () => {
     const [own, other] = [mine, theirs].map(({ id }) => all.find(item => item.plan_id === id)!)
     const seen = (await service.ask('GET', '/inbox', undefined, scoped)).body.items as { id: string }[]
     expect(seen.map(({ id }) => id)).toEqual([own!.id])
-    const answer = { answer: 'approve' }
+    const answer = { answer: 'approve', unseen: true }
     expect((await service.ask('POST', `/inbox/${other!.id}/answer`, answer, scoped)).status).toBe(404)
     expect((await service.ask('POST', `/inbox/${own!.id}/answer`, answer, scoped)).status).toBe(200)
     const sessions = (await service.ask('GET', '/sessions?limit=1000', undefined, scoped)).body.items as {
@@ -447,6 +447,8 @@ describe('advancing one task by hand', () => {
   })
 })
 
+const no = ({ type: _, ...decision }: { readonly type: string }) => decision
+
 describe('gates', () => {
   test('a gate is listed with its hash, refused for another one, approved by the name of the token', async () => {
     const { id } = await make([
@@ -479,6 +481,34 @@ describe('gates', () => {
     )
     expect((await service.ask('POST', `/plans/${id}/gates/ok/approve`)).status).toBe(409)
     expect((await service.ask('POST', `/plans/${id}/gates/nobody/approve`)).status).toBe(404)
+  })
+
+  test('an approval names what was shown or says that it was not seen, and the journal keeps which', async () => {
+    const decided = async (id: string) => {
+      const entries = (await service.rooms.engine.ask({ type: 'entries', plan: id })) ?? []
+      return entries.flatMap(({ events }) => events).filter(({ type }) => type === 'gate.decided')
+    }
+    const { id } = await make([{ id: 'ok', gate: 'approval' }])
+    const [item] = (await service.ask('GET', `/inbox?plan_id=${id}`)).body.items
+    const order = { type: 'decide', task: 'ok', verdict: 'approved', rationale: '' }
+    for (const said of [
+      await service.ask('POST', `/plans/${id}/gates/ok/approve`, { rationale: 'looks good' }),
+      await service.ask('POST', `/inbox/${item.id}/answer`, { answer: 'approve' }),
+      await service.ask('POST', `/plans/${id}/review`, { verdict: 'approve' }),
+      await service.ask('POST', '/engine/orders', { plan: id, order }),
+      await service.ask('POST', '/engine/orders', { plan: id, order: { type: 'review', decisions: [no(order)] } }),
+    ])
+      expect(said).toMatchObject({
+        status: 422,
+        body: { hint: "add the 'hash' of what was shown, or 'unseen: true' to approve it without having seen it" },
+      })
+    expect(await decided(id)).toEqual([])
+    expect((await service.ask('POST', `/plans/${id}/gates/ok/approve`, { hash: item.hash })).status).toBe(200)
+    expect(await decided(id)).toMatchObject([{ verdict: 'approved', hash: item.hash }])
+    expect((await decided(id))[0]).not.toHaveProperty('unseen')
+    const other = await make([{ id: 'ok', gate: 'approval' }])
+    expect((await service.ask('POST', `/plans/${other.id}/gates/ok/approve`, { unseen: true })).status).toBe(200)
+    expect(await decided(other.id)).toMatchObject([{ verdict: 'approved', unseen: true }])
   })
 
   test('rejecting, sending back, choosing and answering say what they mean', async () => {
@@ -540,14 +570,19 @@ describe('gates', () => {
         { id: 'after', instruction: 'y', needs: ['ok'] },
       ],
     }
-    expect((await service.ask('POST', `/plans/${id}/gates/ok/approve`, { document })).status).toBe(200)
+    expect((await service.ask('POST', `/plans/${id}/gates/ok/approve`, { document, unseen: true })).status).toBe(200)
     expect(await service.rooms.engine.ask({ type: 'summary', plan: id })).toMatchObject({ revision: 2 })
   })
 
   test('approving twice under one key decides once', async () => {
     const { id } = await make([{ id: 'ok', gate: 'approval' }])
     const ask = () =>
-      service.ask('POST', `/plans/${id}/gates/ok/approve`, { rationale: 'y' }, { 'idempotency-key': `g-${id}` })
+      service.ask(
+        'POST',
+        `/plans/${id}/gates/ok/approve`,
+        { rationale: 'y', unseen: true },
+        { 'idempotency-key': `g-${id}` },
+      )
     expect((await ask()).body).toMatchObject({ verdict: 'approved' })
     expect((await ask()).body).toMatchObject({ verdict: 'approved', replayed: true })
   })

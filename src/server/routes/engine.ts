@@ -7,6 +7,7 @@ import { entriesQuery } from '../../format/wire/events.ts'
 import { ORDERS, orderAnswer, orderBody } from '../../format/wire/orders.ts'
 import { QUERIES, queryAnswer, queryBody } from '../../format/wire/queries.ts'
 import { streamAnswer, streamBody } from '../../format/wire/streams.ts'
+import { orderUnsaid } from '../../operations/decide-gate.ts'
 import { refuseRoute } from '../auth/denial-text.ts'
 import { LIMITS } from '../limits.ts'
 import { isProblem, refused } from '../problem.ts'
@@ -37,6 +38,8 @@ export const engineDoorRoutes = [
       if (denial !== null) return denial
       const order = await orderFrom(engine, plan, asked)
       if (isProblem(order)) return order
+      const unsaid = plan === null ? null : await orderUnsaid(engine, plan, order)
+      if (unsaid !== null) return refused(unsaid, { plan })
       const expectedVersion = said ?? call.expectedVersion
       const submitted = await submit(call, plan, order, {
         once,

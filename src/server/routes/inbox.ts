@@ -17,7 +17,7 @@ import {
   type InboxAnswered,
   type LackingFor,
 } from '../../operations/answer-inbox.ts'
-import { decideReview } from '../../operations/decide-gate.ts'
+import { decideReview, sightUnsaid } from '../../operations/decide-gate.ts'
 import { inTokenWords } from '../auth/denial-text.ts'
 import { findPlan, findTask } from '../find-plan.ts'
 import { hintText } from '../hint-text.ts'
@@ -329,7 +329,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/plans/:plan/proposals/:proposal/accept',
     right: 'decide',
-    about: 'The proposal becomes the plan.',
+    about: 'The proposal becomes the plan. With the `hash` of what was shown, or `unseen: true`.',
     body: wire.judgeBody,
     answers: { 200: { about: 'it is accepted', body: wire.judged, tag: true } },
     handle: async call => await judge(call, 'accepted', call.body),
@@ -372,9 +372,10 @@ export const proposalRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'it is decided', body: wire.reviewed, tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
-        const { verdict: word, rationale = '', hash } = call.body
+        const { verdict: word, rationale = '', hash, unseen } = call.body
         const verdict = word === 'approve' ? ('approved' as const) : ('rejected' as const)
-        const done = await decideReview(engineOf(call), plan, { verdict, rationale }, { hash, submit: optionsOf(call) })
+        const said = { verdict, rationale, ...(unseen === true && { unseen }) }
+        const done = await decideReview(engineOf(call), plan, said, { hash, submit: optionsOf(call) })
         switch (done.status) {
           case 'nothing':
             return problem(409, 'not-ready', `nothing of '${name}' asks for approval`, {
@@ -428,11 +429,15 @@ async function withProposal(
 async function judge(
   call: Asking,
   verdict: 'accepted' | 'declined',
-  { rationale = '', hash }: { readonly rationale?: string | undefined; readonly hash?: string | undefined },
+  { rationale = '', hash, unseen }: Pick<InboxAnswerBody, 'rationale' | 'hash' | 'unseen'>,
 ): Promise<Answer> {
   return await withProposal(call, async (plan, card) => {
+    const asks = verdict === 'accepted' && card.fate.status === 'waiting' ? card.hash : null
+    const unsaid = sightUnsaid(`proposal '${card.id}'`, asks, { hash, unseen })
+    if (unsaid !== null) return refused(unsaid, { plan })
     const seen = (hash ?? card.hash) as Sha256
-    const done = await order(call, plan, { type: 'judge', id: card.id, hash: seen, verdict, rationale })
+    const sight = unseen === true ? { unseen } : {}
+    const done = await order(call, plan, { type: 'judge', id: card.id, hash: seen, verdict, rationale, ...sight })
     if (isProblem(done)) return card.fate.status === 'waiting' ? done : late(done, card)
     const moved = await answerOf(call, done)
     return ok({ id: card.id, verdict, by: call.who.actor, ...moved }, moved.version)

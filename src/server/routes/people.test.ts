@@ -48,7 +48,7 @@ describe('the inbox', () => {
     ).toBe(409)
     const key = { 'idempotency-key': `in-${id}` }
     const ask = (headers = {}) =>
-      service.ask('POST', `/inbox/${item.id}/answer`, { answer: 'approve', rationale: 'fine' }, headers)
+      service.ask('POST', `/inbox/${item.id}/answer`, { answer: 'approve', rationale: 'fine', unseen: true }, headers)
     expect((await ask(key)).body).toMatchObject({
       id: item.id,
       answer: 'approve',
@@ -107,7 +107,9 @@ describe('questions and proposals in the inbox', () => {
     const answer = { answer: 'answer', answers: { answer: 'because' } }
     expect((await service.ask('POST', `/inbox/${asked.id}/answer`, answer)).status).toBe(200)
     expect((await service.ask('POST', `/inbox/${made.id}/answer`, { answer: 'decline' })).status).toBe(422)
-    expect((await service.ask('POST', `/inbox/${made.id}/answer`, { answer: 'approve' })).body.answer).toBe('accept')
+    expect(
+      (await service.ask('POST', `/inbox/${made.id}/answer`, { answer: 'approve', unseen: true })).body.answer,
+    ).toBe('accept')
     expect((await service.ask('GET', `/plans/${id}/revisions`)).body.items).toHaveLength(2)
   })
 })
@@ -219,7 +221,8 @@ describe('revisions and proposals', () => {
     expect((await service.ask('POST', `/plans/${id}/proposals/${one.body.id}/accept`)).status).toBe(409)
     const two = await service.ask('POST', `/plans/${id}/proposals`, { document: next('z'), rationale: 'best' })
     expect(
-      (await service.ask('POST', `/plans/${id}/proposals/${two.body.id}/accept`, { rationale: 'yes' })).body,
+      (await service.ask('POST', `/plans/${id}/proposals/${two.body.id}/accept`, { rationale: 'yes', unseen: true }))
+        .body,
     ).toMatchObject({ verdict: 'accepted', by: 'anyone' })
     const items = (await service.ask('GET', `/plans/${id}/proposals`)).body.items
     expect(items).toMatchObject([{ fate: { status: 'declined' } }, { fate: { status: 'accepted', revision: 2 } }])

@@ -103,7 +103,8 @@ async function decide(
   { approve, message = '', hash }: ReviewOptions,
 ): Promise<number> {
   const verdict = approve === true ? ('approved' as const) : ('rejected' as const)
-  const done = await decideReview(composed.engine, plan, { verdict, rationale: message }, { hash })
+  const said = { verdict, rationale: message, ...(hash === undefined && { unseen: true as const }) }
+  const done = await decideReview(composed.engine, plan, said, { hash })
   switch (done.status) {
     case 'nothing':
       throw new CliError(EXIT.refused, 'not-ready', `nothing in '${name}' waits for approval`, 'see `planfold inbox`')

@@ -81,6 +81,7 @@ export async function answerInbox(
       ...answerIn(item, word, more),
       rationale: options.message,
       hash: options.hash,
+      unseen: options.hash === undefined ? true : undefined,
       outcome: options.outcome,
       to: options.to,
       outputs: outputs ?? undefined,
