@@ -221,6 +221,11 @@ export interface GatePageBody {
       [x: string]: unknown
       type: 'gate' | 'task'
     }
+    files: {
+      sha256: string
+      lines: string[] | null
+      why: string | null
+    }[]
     changes: {
       path: string
       before: string | null

@@ -36,15 +36,11 @@ export async function orderUnsaid(
   plan: string,
   order: Order,
 ): Promise<Refusal | null> {
-  if (order.type !== 'decide' && order.type !== 'review') return null
-  const decisions = order.type === 'decide' ? [order] : order.decisions
-  const approvals = decisions.filter(({ verdict, hash, unseen }) => verdict === 'approved' && !hash && unseen !== true)
-  if (approvals.length === 0) return null
-  const waiting = (await engine.ask({ type: 'summary', plan }))?.waiting ?? []
-  const refusals = approvals.map(one =>
-    sightUnsaid(`'${one.task}'`, approvedHash(waiting.find(({ task }) => task === one.task)), one),
-  )
-  return refusals.find(refusal => refusal !== null) ?? null
+  const decisions = order.type === 'decide' ? [order] : order.type === 'review' ? order.decisions : []
+  const silent = decisions.find(({ verdict, hash, unseen }) => verdict === 'approved' && !hash && unseen !== true)
+  if (silent === undefined) return null
+  const waiting = (await engine.ask({ type: 'summary', plan }))?.waiting.find(({ task }) => task === silent.task)
+  return sightUnsaid(`'${silent.task}'`, approvedHash(waiting), silent)
 }
 
 /** Of what an approval of it would agree to; null where it cannot be approved, or shows nothing. */

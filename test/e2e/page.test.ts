@@ -2,6 +2,8 @@
 // that goes away and comes back.
 
 import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { browserOrReason, complaintsOf } from './browser.fixture.ts'
@@ -95,6 +97,9 @@ test('by the link to the plans; a gate is approved in one tab and passed in anot
   await page.getByRole('heading', { name: 'If you approve, this runs' }).waitFor()
   await page.getByRole('img', { name: `Command: "echo" ${JSON.stringify(HOSTILE)}` }).waitFor()
   await page.getByRole('button', { name: /^Approve\s*A$/ }).click()
+  // It stays, and says what was decided and by whom.
+  await page.getByRole('heading', { name: 'look approved by ana@example.com' }).waitFor()
+  await page.getByRole('link', { name: 'Open gated' }).click()
   await page.getByText('Completed').first().waitFor()
   await other.getByText('Completed').first().waitFor()
   await page.goto(`${service.address}/ui/plans/gated?task=last&tab=log`)
@@ -269,7 +274,7 @@ test('what happens while a plan is being loaded is shown as well', async context
     if (!isState(route.request().postData()) || held > 0) return await route.continue()
     held += 1
     const old = await route.fetch()
-    await post('/plans/raced/gates/look/approve', '{}', 'application/json')
+    await post('/plans/raced/gates/look/approve', '{"unseen":true}', 'application/json')
     await expect.poll(() => stateOf('raced'), { timeout: 60_000 }).toBe('completed')
     // The page asks for lists again when the stream has told it of something: then it knows all that was before.
     const again = tab.waitForRequest(request => /"type":"inbox"/.test(request.postData() ?? ''))
@@ -370,6 +375,49 @@ test('a question is answered in its form, and an approval given with edits', asy
   await expect.poll(() => stateOf('asked'), { timeout: 60_000 }).toBe('completed')
   await page.goto(`${service.address}/ui/plans/asked?task=last&tab=log&line=1`)
   await page.getByRole('log').getByText('other words', { exact: true }).waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('nothing is approved before it is drawn, by a held key, or because another request took its place', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await writeFile(join(folder.folder, 'ship.sh'), `echo to the server\n${' '.repeat(300)}echo \u202eback\n`)
+  const asking = (name: string) =>
+    `planfold: 1\nname: ${name}\ntasks:\n  - { id: ask, gate: approval }\n  - { id: ship, needs: ask, kind: deploy, run: [sh, ship.sh] }\n`
+  for (const name of ['held', 'held-too']) await started(asking(name))
+  let draw = (): void => {}
+  const drawing = new Promise<void>(resolve => {
+    draw = resolve
+  })
+  await page.route('**/gates/ask', async route => {
+    await drawing
+    await route.continue()
+  })
+  const answers: string[] = []
+  const note = (request: { url(): string }): void => void (/answer$/.test(request.url()) && answers.push(request.url()))
+  page.on('request', note)
+  await openAsked('held', 'ask')
+  const approve = page.getByRole('button', { name: /^Approve\s*A$/ })
+  expect(await approve.isDisabled()).toBe(true)
+  await page.keyboard.down('a')
+  draw()
+  // The script itself, what hides in it, and what the rules let it reach.
+  const shown = page.getByRole('article')
+  await shown.getByText('echo to the server').first().waitFor()
+  await shown.getByText('⟨300 spaces⟩ echo \\u{202e}back').first().waitFor()
+  await shown.getByText('not declared (only what your own network rules allow)').first().waitFor()
+  await expect.poll(() => approve.isEnabled()).toBe(true)
+  // Held: the browser repeats it.
+  for (let times = 0; times < 3; times++) await page.keyboard.down('a')
+  await page.keyboard.up('a')
+  expect(answers).toEqual([])
+  for (let times = 0; times < 3; times++) await page.keyboard.press('a')
+  await page.getByRole('heading', { name: 'ask approved by ana@example.com' }).waitFor()
+  await page.keyboard.press('a')
+  await page.keyboard.press('n')
+  await approve.waitFor()
+  expect(answers).toHaveLength(1)
+  page.off('request', note)
+  await page.unroute('**/gates/ask')
   expect(complaints).toEqual([])
 })
 

@@ -244,6 +244,7 @@ export interface AnswerBody {
 export const answerInbox = (id: string, body: AnswerBody): Promise<{ readonly told: readonly string[] }> =>
   http('POST', `/inbox/${encodeURIComponent(id)}/answer`, body)
 
+export type NamedFile = NonNullable<GatePageBody['consent']>['files'][number]
 type GatePage = GatePageBody & { readonly consent: { readonly shown: Shown } | null }
 export const gatePage = (plan: string, gate: string): Promise<GatePage> =>
   http<GatePage>('GET', `/plans/${encodeURIComponent(plan)}/gates/${encodeURIComponent(gate)}`).then(shown)
@@ -278,6 +279,9 @@ export const redraft = (plan: string, comments: readonly DraftComment[]): Promis
 /** Yes, with a plan that was changed before it goes on. */
 export const approveWithEdits = (plan: string, gate: string, body: object): Promise<unknown> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/gates/${encodeURIComponent(gate)}/approve`, body)
+
+/** With who runs it. */
+export const planSummary = (plan: string) => engine.ask({ type: 'summary', plan })
 
 // ── one task ─────────────────────────────────────────────────────────────────────────────────────────────────────
 

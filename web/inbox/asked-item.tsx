@@ -2,8 +2,8 @@
 // asked, and an answer is bound to its hash: nothing else can be agreed to.
 
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { Link } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { aimHint } from '../../src/domain/hint.ts'
 import { type AnswerBody, answerInbox, approveWithEdits, gatePage, type InboxEntry } from '../data/api.ts'
 import { useConnection, useLivePlan } from '../data/live.ts'
@@ -15,9 +15,9 @@ import { Glyph } from '../parts/glyph.tsx'
 import { Hinted } from '../parts/hint-text.tsx'
 import { isPlain } from '../parts/shell.tsx'
 import { Skeleton, Trouble } from '../parts/states.tsx'
-import { toast } from '../parts/toasts.tsx'
 import { asksWord, count, dateOf, span } from '../parts/words.ts'
 import { Verdicts } from '../plan/criteria.tsx'
+import type { Answer } from './answered.tsx'
 import { AskedForm, emptyAnswers } from './asked-form.tsx'
 import { ConsentShown } from './consent-shown.tsx'
 import { ProposalShown } from './proposal-shown.tsx'
@@ -52,12 +52,20 @@ const ANSWERS: {
   merge: { word: 'Merge both versions' },
 }
 
-export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly next: string | null }) {
+/** Nothing can be answered before what is asked is drawn, nor by a key that is held down. */
+export function AskedItem({
+  item,
+  onAnswer,
+}: {
+  readonly item: InboxEntry
+  readonly onAnswer: (answer: Answer) => void
+}) {
   const { asks, task, name, title } = item
   const now = useNow()
   const row = useQuery(plans).data?.rows.find(({ id }) => id === item.plan)
   const of = row?.title ?? row?.goal ?? null
-  const navigate = useNavigate()
+  const gate = useGate(item)
+  const drawn = useRef<HTMLElement>(null)
   const connection = useConnection()
   const [why, setWhy] = useState('')
   const [said, setSaid] = useState<ReadonlyMap<string, string>>(new Map())
@@ -77,10 +85,9 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
   const [isEditing, setEditing] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const [lacksWhy, setLacksWhy] = useState(false)
-  const leave = async (): Promise<void> => {
+  const answered = async (came: Answer['came']): Promise<void> => {
+    onAnswer({ item, came })
     await queryClient.invalidateQueries({ queryKey: ['inbox'] })
-    if (next !== null) void navigate({ to: '/inbox/$id', params: { id: next }, replace: true })
-    else void navigate({ to: '/plans/$plan', params: { plan: name } })
   }
   const give = async (answer: string): Promise<void> => {
     const needsWhy = ANSWERS[answer]?.needsWhy === true
@@ -93,29 +100,27 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
       document.getElementById('why')?.focus()
       return
     }
-    const hash = 'on' in asks && asks.on !== null ? asks.on : undefined
+    const hash = hashOf(item)
     const body: AnswerBody = {
       answer,
       ...(rationale === '' ? {} : { rationale }),
-      ...(hash === undefined ? {} : { hash }),
+      ...(hash === null ? {} : { hash }),
       ...(answer === 'choose' && option !== null ? { option } : {}),
       ...(answer === 'answer' ? { answers: form } : {}),
     }
     setBusy(true)
     setError(null)
     try {
-      const done = await answerInbox(item.id, body)
-      toast(done.told[0] ?? 'Answered')
-      await leave()
+      await answered({ told: (await answerInbox(item.id, body)).told })
     } catch (trouble) {
       setError(trouble)
-      void queryClient.invalidateQueries({ queryKey: ['inbox'] })
+      await answered({ error: trouble })
     }
     setBusy(false)
   }
   useEffect(() => {
     const key = (event: KeyboardEvent): void => {
-      if (busy) return
+      if (busy || !gate.isDrawn || event.repeat || drawn.current?.offsetParent == null) return
       // What was filled in is sent from any of its fields.
       const isSending = event.key === 'Enter' && (event.ctrlKey || event.metaKey)
       if (isSending && item.answers.some(({ answer }) => answer === 'answer') && !hasDialog()) {
@@ -135,7 +140,7 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
   const isAway = connection.is === 'away'
   const isChoosing = item.answers.some(({ answer }) => answer === 'choose')
   return (
-    <article className="asked" aria-label={`${task ?? name} ${asksWord(asks.type)}`}>
+    <article ref={drawn} className="asked" aria-label={`${task ?? name} ${asksWord(asks.type)}`}>
       <header>
         <Glyph sign={asks.type === 'unknown-outcome' ? 'lost' : 'waiting'} size={22} />
         <div>
@@ -196,7 +201,7 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
             <Verdicts lines={item.checks.map(verdict => ({ text: verdict.criterion, how: null, verdict }))} />
           </section>
         )}
-        <Shown item={item} comments={comments} />
+        <Shown gate={gate} item={item} comments={comments} />
         <Left item={item} />
       </div>
       <footer className="asked-acts">
@@ -228,7 +233,7 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
                 key={answer}
                 type="button"
                 className={`button${known.isMain === true ? ' main' : ''}${known.isDanger === true ? ' danger' : ''}`}
-                disabled={busy || isAway || lacksOption}
+                disabled={busy || isAway || !gate.isDrawn || lacksOption}
                 title={typeof means === 'string' ? means : undefined}
                 onClick={() => void give(answer)}
               >
@@ -239,14 +244,25 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
             )
           })}
           {asks.type === 'approval' && item.answers.some(({ answer }) => answer === 'approve') && (
-            <button type="button" className="button" disabled={busy || isAway} onClick={() => setEditing(true)}>
+            <button
+              type="button"
+              className="button"
+              disabled={busy || isAway || !gate.isDrawn}
+              onClick={() => setEditing(true)}
+            >
               Approve with edits
             </button>
           )}
         </div>
         {isEditing && task !== null && (
           <Suspense fallback={null}>
-            <EditOf item={item} task={task} why={why} onClose={() => setEditing(false)} onDone={leave} />
+            <EditOf
+              item={item}
+              task={task}
+              why={why}
+              onClose={() => setEditing(false)}
+              onDone={() => answered({ told: [`${task} approved, with your edits`] })}
+            />
           </Suspense>
         )}
       </footer>
@@ -256,7 +272,7 @@ export function AskedItem({ item, next }: { readonly item: InboxEntry; readonly 
 
 /** Yes, to the plan as somebody changes it here. */
 function EditOf({
-  item: { plan, asks },
+  item,
   task,
   why,
   onClose,
@@ -268,10 +284,12 @@ function EditOf({
   readonly onClose: () => void
   readonly onDone: () => Promise<void>
 }) {
+  const { plan } = item
   const followed = useLivePlan(plan)
   if (followed === undefined || followed === 'missing') return null
   const { revision } = followed.head
-  const hash = 'on' in asks && asks.on !== null ? { hash: asks.on } : {}
+  const seen = hashOf(item)
+  const hash = seen === null ? { unseen: true as const } : { hash: seen }
   const rationale = why.trim() === '' ? {} : { rationale: why.trim() }
   return (
     <EditPlan
@@ -282,7 +300,6 @@ function EditOf({
       onClose={onClose}
       onDone={async document => {
         await approveWithEdits(plan, task, { document, ...hash, ...rationale })
-        toast('Approved, with your edits')
         await onDone()
       }}
     />
@@ -418,14 +435,35 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
   }
 }
 
-/** From the stored bytes; and on demand in the words of a terminal, which are the same for every face. */
-function Shown({ item, comments }: { readonly item: InboxEntry; readonly comments: LineComments }) {
-  const { shown, releases, plan, task } = item
-  const { data, error, isLoading } = useQuery({
-    queryKey: ['gate', plan, task, shown],
+/** Of what is asked; null where an answer is bound to nothing. */
+const hashOf = ({ asks }: InboxEntry): string | null =>
+  'on' in asks ? asks.on : asks.type === 'proposal' ? asks.hash : null
+
+/** What it shows. Drawn: it is there, and it is what the item asks about; where there is nothing to load, at once. */
+function useGate(item: InboxEntry) {
+  const { shown, plan, task } = item
+  const on = hashOf(item)
+  const wanted = shown !== null && task !== null
+  const query = useQuery({
+    queryKey: ['gate', plan, task, shown, on],
     queryFn: () => gatePage(plan, task!),
-    enabled: shown !== null && task !== null,
+    enabled: wanted,
   })
+  const isDrawn =
+    !wanted || (query.data !== undefined && query.error === null && (on === null || query.data.hash === on))
+  return { ...query, isDrawn }
+}
+
+/** From the stored bytes; and on demand in the words of a terminal, which are the same for every face. */
+function Shown({
+  gate: { data, error, isLoading },
+  item: { releases },
+  comments,
+}: {
+  readonly gate: ReturnType<typeof useGate>
+  readonly item: InboxEntry
+  readonly comments: LineComments
+}) {
   if (isLoading) return <Skeleton height={120} />
   if (error !== null) return <Trouble error={error} />
   const consent = data?.consent ?? null
@@ -436,6 +474,7 @@ function Shown({ item, comments }: { readonly item: InboxEntry; readonly comment
         shown={consent?.shown ?? null}
         releases={releases}
         changes={consent?.changes ?? []}
+        files={consent?.files ?? []}
         comments={comments}
       />
       {consent !== null && (

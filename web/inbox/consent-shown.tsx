@@ -4,7 +4,9 @@
 import type { Shown, ShownTask, ShownWords } from '../../src/domain/gates/consent.ts'
 import { IMPACT_WORDS } from '../../src/domain/plan-rules/impact.ts'
 import type { Releases } from '../../src/domain/views/gate-releases.ts'
-import type { ChangedFile } from '../data/api.ts'
+import { networkOf, writesOf } from '../../src/domain/views/pages/consent-text.ts'
+import { spelled } from '../../src/domain/views/pages/spelled-text.ts'
+import type { ChangedFile, NamedFile } from '../data/api.ts'
 import { Argv, visible } from '../parts/argv.tsx'
 import { Diff, DiffModes, FileDiffs, type LineComments, useDiffMode } from '../parts/diff.tsx'
 import { count } from '../parts/words.ts'
@@ -13,12 +15,15 @@ export function ConsentShown({
   shown,
   releases,
   changes,
+  files,
   comments,
 }: {
   readonly shown: Shown | null
   readonly releases: Releases | null
   /** What the plan wrote so far, line by line. */
   readonly changes: readonly ChangedFile[]
+  /** The text of the files that the commands name. */
+  readonly files: readonly NamedFile[]
   readonly comments: LineComments
 }) {
   if (shown === null) return <ReleasesShown releases={releases} named={new Set()} />
@@ -26,7 +31,7 @@ export function ConsentShown({
     return (
       <section>
         <h3>If you approve, this runs</h3>
-        <TaskShown task={shown} waits={[]} />
+        <TaskShown task={shown} waits={[]} contents={files} />
         <Reviewed isReviewed={shown.reviewed !== null} changes={changes} comments={comments} />
         <AuthorWords words={shown.words} />
       </section>
@@ -50,7 +55,7 @@ export function ConsentShown({
                 : `If you approve, these ${tasks.length} tasks run`}
           </h3>
           {tasks.map(task => (
-            <TaskShown key={task.task} task={task} waits={waits.get(task.task) ?? []} />
+            <TaskShown key={task.task} task={task} waits={waits.get(task.task) ?? []} contents={files} />
           ))}
         </section>
       )}
@@ -62,34 +67,25 @@ export function ConsentShown({
   )
 }
 
-function TaskShown({ task, waits }: { readonly task: ShownTask; readonly waits: readonly string[] }) {
-  const {
-    does,
-    impact,
-    effect,
-    open,
-    program,
-    cwd,
-    inputs,
-    values,
-    files,
-    remotes,
-    write,
-    network,
-    hosts,
-    besides,
-    feedback,
-  } = task
+function TaskShown({
+  task,
+  waits,
+  contents,
+}: {
+  readonly task: ShownTask
+  readonly waits: readonly string[]
+  readonly contents: readonly NamedFile[]
+}) {
+  const { does, impact, effect, open, program, cwd, inputs, values, files, remotes, hosts, besides, feedback } = task
   const facts: readonly (readonly [string, string])[] = [
     ...(cwd === '' || cwd === '.' ? [] : [['In', cwd] as const]),
     ...(program === null ? [] : [['Program', program] as const]),
-    ...(write === null ? [] : [['May write', write.join(', ') || 'nothing'] as const]),
-    ...(network === null ? [] : [['Reaches', network.join(', ') || 'no network'] as const]),
+    ['Writes', writesOf(task)],
+    ...(does.type === 'request' && does.to === 'db' ? [] : [['Network', networkOf(task)] as const]),
     ...(hosts.length === 0 ? [] : [['Hosts', hosts.join(', ')] as const]),
     ...Object.entries(remotes).map(([name, url]) => [`Remote ${name}`, url] as const),
-    ...files.map(({ path, bytes, sha256 }) => [`File ${path}`, `${bytes} bytes, ${sha256.slice(0, 12)}`] as const),
     ...Object.entries(values).map(([name, value]) => [name, value] as const),
-    ...(task.cost === '' ? [] : [['Cost', task.cost] as const]),
+    ...(task.cost === '' ? [] : [['Cost', task.cost === 'no budget said' ? 'no budget set' : task.cost] as const]),
   ]
   return (
     <div className="shown-task">
@@ -101,7 +97,7 @@ function TaskShown({ task, waits }: { readonly task: ShownTask; readonly waits: 
       {waits.length > 0 && <p className="dim">It is also waiting for {waits.join(', ')}.</p>}
       {open !== null && <p className="impact">Not all of it is known yet ({open}); you are asked again when it is.</p>}
       {does.type === 'argv' && <Argv argv={does.argv} />}
-      {does.type === 'script' && <pre className="block">{does.script}</pre>}
+      {does.type === 'script' && <pre className="block">{spelled(does.script)}</pre>}
       {does.type === 'edit' && <Diff text={does.diff} />}
       {does.type === 'git' && <pre className="block">{JSON.stringify(does.git, null, 2)}</pre>}
       {does.type === 'request' && <pre className="block">{does.lines.join('\n')}</pre>}
@@ -113,6 +109,14 @@ function TaskShown({ task, waits }: { readonly task: ShownTask; readonly waits: 
           <pre className="block">{does.stdin}</pre>
         </>
       )}
+      {does.type !== 'edit' &&
+        files.map(file => (
+          <FileShown
+            key={file.path}
+            file={file}
+            content={contents.find(({ sha256 }) => sha256 === file.sha256) ?? null}
+          />
+        ))}
       {feedback !== null && <blockquote>{feedback}</blockquote>}
       {facts.length > 0 && (
         <table className="facts-table">
@@ -140,6 +144,30 @@ function TaskShown({ task, waits }: { readonly task: ShownTask; readonly waits: 
         </>
       )}
     </div>
+  )
+}
+
+/** A file that the command names, as it would be run: its lines, or why there are none. */
+function FileShown({
+  file,
+  content,
+}: {
+  readonly file: ShownTask['files'][number]
+  readonly content: NamedFile | null
+}) {
+  // A file ends with a line feed: what comes after it is no line.
+  const lines = content?.lines?.filter((line, at, all) => line !== '' || at < all.length - 1) ?? null
+  return (
+    <>
+      <p className="dim">
+        <b className="mono">{visible(file.path)}</b>{' '}
+        {lines === null
+          ? `(${content?.why ?? 'its content is not stored: outside the workspace, or too large'})`
+          : count(lines.length, 'line')}
+        , {count(file.bytes, 'byte')}, sha256 {file.sha256.slice(0, 12)}
+      </p>
+      {lines !== null && <pre className="block">{spelled(lines.join('\n'))}</pre>}
+    </>
   )
 }
 

@@ -4,9 +4,10 @@ import '../styles/drawer.css'
 import '../styles/inbox.css'
 import { Link, useParams } from '@tanstack/react-router'
 import { ChevronLeft, Inbox } from 'lucide-react'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import type { InboxEntry } from '../data/api.ts'
 import { useInbox } from '../data/queries.ts'
+import { type Answer, Answered } from '../inbox/answered.tsx'
 import { AskedItem } from '../inbox/asked-item.tsx'
 import { useNow } from '../parts/clock.ts'
 import { Glyph } from '../parts/glyph.tsx'
@@ -20,7 +21,13 @@ export default function InboxPage() {
   useEffect(() => {
     document.title = `${data === undefined || data.length === 0 ? '' : `(${data.length}) `}Inbox · Planfold`
   }, [data])
-  const open = id === undefined ? data?.[0] : data?.find(item => item.id === id)
+  // What is open stays open: another request never takes its place by itself.
+  const [first, setFirst] = useState<string>()
+  const [answer, setAnswer] = useState<Answer>()
+  const wanted = id ?? first
+  if (wanted === undefined && data?.[0] !== undefined) setFirst(data[0].id)
+  const open = data?.find(item => item.id === wanted)
+  const given = answer !== undefined && answer.item.id === wanted && ('told' in answer.came || open === undefined)
   const isNone = data !== undefined && data.length === 0
   return (
     <main className={id === undefined ? 'inbox-list-only' : 'inbox-item-only'}>
@@ -38,7 +45,7 @@ export default function InboxPage() {
       <AwayBar />
       {error !== null && data === undefined && <Trouble error={error} />}
       {data === undefined && error === null && <Skeleton height={60} />}
-      {isNone && id === undefined && (
+      {isNone && id === undefined && !given && (
         <Empty title="Your inbox is empty" sign={<Inbox size={40} strokeWidth={1.4} aria-hidden="true" />}>
           <p>When a plan needs an approval, asks a question or cannot continue, it appears here at once.</p>
           <Link to="/" className="button">
@@ -46,7 +53,7 @@ export default function InboxPage() {
           </Link>
         </Empty>
       )}
-      {data !== undefined && (!isNone || id !== undefined) && (
+      {data !== undefined && (!isNone || id !== undefined || given) && (
         <div className="inbox">
           {!isNone && (
             <nav className="inbox-list" aria-label="Inbox items">
@@ -58,7 +65,9 @@ export default function InboxPage() {
             </nav>
           )}
           <div className="inbox-item">
-            {open === undefined ? (
+            {given ? (
+              <Answered answer={answer} next={nextAfter(answer.item, data)} />
+            ) : open === undefined ? (
               <Empty title="No longer in the inbox">
                 <p>Somebody answered it, or the plan continued without it.</p>
                 <Link to="/inbox" className="button">
@@ -66,13 +75,19 @@ export default function InboxPage() {
                 </Link>
               </Empty>
             ) : (
-              <AskedItem key={open.id} item={open} next={data.find(item => item !== open)?.id ?? null} />
+              <AskedItem key={open.id} item={open} onAnswer={setAnswer} />
             )}
           </div>
         </div>
       )}
     </main>
   )
+}
+
+/** Of the same plan, where there is one. */
+function nextAfter({ id, plan }: InboxEntry, all: readonly InboxEntry[]): InboxEntry | null {
+  const others = all.filter(item => item.id !== id)
+  return others.find(item => item.plan === plan) ?? others[0] ?? null
 }
 
 function Row({ item, isOpen }: { readonly item: InboxEntry; readonly isOpen: boolean }) {

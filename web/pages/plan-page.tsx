@@ -1,9 +1,12 @@
 // One plan: how it stands, what waits, and its tasks as a graph, a board or an outline, with one task open beside them.
 
 import '../styles/plan.css'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { Clock, Maximize, Minus, Plus, Search } from 'lucide-react'
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { type PlanFacts, planState, type ShownState } from '../../src/domain/views/pages/plan-state.ts'
+import { planSummary } from '../data/api.ts'
 import { type LivePlan, useLivePlan } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
 import { useInbox } from '../data/queries.ts'
@@ -219,12 +222,28 @@ function tasksToClaim({ head: { status, counts }, tasks }: LivePlan): readonly T
   return ready.every(({ action, look }) => action === 'external' && look === 'ready') ? ready : []
 }
 
+const DRIVEN_EVERY_MS = 5_000
+
+/** In the words of `planfold status`, while something runs: the journal alone does not say that its process died. */
+function usePlanState({ head, tasks }: LivePlan): ShownState | null {
+  const { data } = useQuery({
+    queryKey: ['driven', head.id],
+    queryFn: () => planSummary(head.id),
+    enabled: head.counts.running > 0,
+    refetchInterval: DRIVEN_EVERY_MS,
+  })
+  if (data == null || data.running.length === 0) return null
+  const board = tasks.map(({ by, ...task }) => ({ ...task, claimedBy: by }) as unknown as PlanFacts['board'][number])
+  return planState({ summary: { ...data, status: head.status }, board, isDriven: data.holder?.alive === true })
+}
+
 function Head({ plan }: { readonly plan: LivePlan }) {
   const { head, tasks } = plan
   const isWaiting = head.counts.waiting > 0 && head.status === 'active'
   const done = head.counts.completed + head.counts.skipped
   const toClaim = tasksToClaim(plan)
-  const shown = isWaiting ? 'active' : toClaim.length > 0 ? 'ready' : head.status
+  const isInterrupted = usePlanState(plan)?.word === 'interrupted'
+  const shown = isInterrupted ? 'interrupted' : isWaiting ? 'active' : toClaim.length > 0 ? 'ready' : head.status
   return (
     <header className="top">
       <div className="title">
@@ -241,7 +260,7 @@ function Head({ plan }: { readonly plan: LivePlan }) {
       </div>
       <div className="facts">
         <span className={`pill ${shown === 'blocked' ? 'waiting' : shown}`}>
-          <Glyph sign={signOfPlan(shown)} />
+          <Glyph sign={signOfPlan(isInterrupted ? 'paused' : shown)} />
           {head.rollingBack ? 'Rolling back' : planWord(shown)}
         </span>
         <Ribbon tasks={tasks} max={60} />

@@ -1,5 +1,7 @@
 // A command as it will be run: without a shell, word by word. Where words end cannot be mistaken.
 
+import { spelled } from '../../src/domain/views/pages/spelled-text.ts'
+
 export function Argv({ argv }: { readonly argv: readonly string[] }) {
   return (
     <div className="argv" role="img" aria-label={`Command: ${argv.map(word => JSON.stringify(word)).join(' ')}`}>
@@ -17,6 +19,6 @@ export function Argv({ argv }: { readonly argv: readonly string[] }) {
 export const visible = (text: string): string =>
   text === ''
     ? "''"
-    : text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, char =>
+    : spelled(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, char =>
         char === '\n' ? '⏎' : `\\u{${char.codePointAt(0)!.toString(16)}}`,
       )

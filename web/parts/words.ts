@@ -47,6 +47,7 @@ const STATUS_WORDS: { readonly [status: string]: string } = {
   draft: 'Draft',
   active: 'Running',
   ready: 'Waiting to be claimed',
+  interrupted: 'Interrupted',
   paused: 'Paused',
   blocked: 'Waiting for you',
   completed: 'Completed',

@@ -161,6 +161,9 @@ describe('what somebody agrees to', () => {
     const reads = await tell({ ...TASK, effect: 'pure', write: null, network: null, does: argv })
     expect(reads).toContain('  writes    nothing (declared read-only)')
     expect(reads).toContain('  network   not declared (can reach anything)')
+    // What others wrote reaches only what the person's own rules allow.
+    const byRules = await tell({ ...TASK, network: null, sandbox: true, rules: 'own', does: argv })
+    expect(byRules).toContain('  network   not declared (only what your own network rules allow)')
     const edits = await tell({ ...TASK, effect: 'workspace', network: null, does: { type: 'edit', diff: '+a' } })
     expect(edits).toContain('  network   none')
     const asks = await tell({ ...TASK, network: ['a.example'], unknown: 'ask', does: argv })

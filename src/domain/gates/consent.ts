@@ -53,6 +53,8 @@ export interface ShownTask {
   readonly write: readonly string[] | null
   /** Places it says it reaches; null when it does not say. */
   readonly network: readonly string[] | null
+  /** It does not say, and others wrote it: it reaches only what the person's own rules allow. */
+  readonly rules?: 'own'
   /** A person is asked about any other place, while it runs. */
   readonly unknown?: 'ask'
   /** Hosts that are named anywhere in it. */

@@ -28,13 +28,15 @@ import { effectOf } from '../../domain/plan-rules/effect.ts'
 import { downloadFile, httpRequest, requestLines } from '../../domain/plan-rules/http-request.ts'
 import { type NetworkUse, networkOf } from '../../domain/plan-rules/network.ts'
 import { runnerLines, runnerRequest } from '../../domain/plan-rules/runner-request.ts'
+import { networkAround } from '../../domain/policy/policy-in-state.ts'
+import { confinementOf } from '../../domain/policy/run-mode.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { inheritedEnvironment } from '../../safety/environment.ts'
 import { runsOutside } from '../../safety/sandbox/outside-git.ts'
 import { writeAgreed } from '../attempts/policy-use.ts'
-import { sandboxFor } from '../attempts/sandbox-use.ts'
+import { letThrough, sandboxFor } from '../attempts/sandbox-use.ts'
 import type { Rooms } from '../rooms.ts'
 import { namedFiles, programOf, remotesOf, sha256 } from './command-files.ts'
 import { pushTarget } from './push-target.ts'
@@ -82,7 +84,10 @@ export async function bindTask(
   const push =
     impact === 'push' ? pushTarget(folder, [...words, ...given], inheritedEnvironment(rooms.environment)) : null
   const effect = effectOf(plan, definition)
-  const network = reachedBy(plan, definition)
+  const isShut = await isShutIn(rooms, state, definition, does)
+  const network = reachedBy(state, definition)
+  const isByRules =
+    network === null && (isShut || action.type === 'http') && confinementOf(state, definition).isRequired
   const shown: ShownTask = {
     type: 'task',
     plan: state.id,
@@ -108,9 +113,10 @@ export async function bindTask(
     ...(push === null ? {} : { push }),
     reviewed: options.reviewed,
     besides: besidesOf(definition),
-    ...((await isShutIn(rooms, state, definition, does)) ? { sandbox: true } : {}),
+    ...(isShut ? { sandbox: true } : {}),
     write: writesNothing(definition, effect) ? [] : writeAgreed(state, definition),
     network: network?.allow ?? null,
+    ...(isByRules ? { rules: 'own' } : {}),
     ...(network?.unknown === 'ask' ? { unknown: 'ask' } : {}),
     hosts: hostsIn([
       ...words,
@@ -144,9 +150,10 @@ async function isShutIn(
 }
 
 /** Edits and git actions are carried out by us, and reach nobody. */
-function reachedBy(plan: PlanDefinition, task: TaskDefinition): NetworkUse | null {
+function reachedBy(state: PlanState, task: TaskDefinition): NetworkUse | null {
   const { type } = task.action
-  const declared = type === 'edit' || type === 'git' || type === 'db' ? null : networkOf(plan, task)
+  const isReaching = type !== 'edit' && type !== 'git' && type !== 'db'
+  const declared = isReaching ? (networkOf(state.definition, task) ?? letThrough(networkAround(state, task))) : null
   return declared ?? (type === 'run' || type === 'external' || type === 'http' ? null : { allow: [], unknown: 'deny' })
 }
 

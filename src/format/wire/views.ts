@@ -143,6 +143,15 @@ export const gatePage = wire(
         text: z.string().meta({ description: 'All of it, as every face says it.' }),
         lines: z.array(z.array(span)).meta({ description: 'The same, with what is set apart.' }),
         shown: z.looseObject({ type: z.enum(['task', 'gate']) }).meta({ description: 'What it is made from.' }),
+        files: z
+          .array(
+            z.strictObject({
+              sha256: z.string(),
+              lines: z.array(z.string()).nullable(),
+              why: z.string().nullable().meta({ description: 'Why there are no lines.' }),
+            }),
+          )
+          .meta({ description: 'The files that the commands name, as they would be run.' }),
         changes: z.array(
           z.strictObject({
             path: z.string(),

@@ -166,6 +166,11 @@ function consentBody({ hash, shown, patches, files }: Consent, { releases }: Wai
     text: spans.map(line => line.map(({ text }) => text).join('')).join('\n'),
     lines: spans,
     shown: onWire(shown),
+    files: Object.entries(files).map(([sha256, text]) => ({
+      sha256,
+      lines: text.type === 'text' ? text.lines : null,
+      why: text.type === 'text' ? null : text.why,
+    })),
     changes: changes.map(({ path, before, now }) => {
       const patch = patches[path]
       return {

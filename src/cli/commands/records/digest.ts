@@ -11,9 +11,10 @@ import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { ago, dateAndTime } from '../../terminal/elapsed-time.ts'
-import { planSymbol, planWord, tint } from '../../terminal/paint.ts'
+import { symbol, tint } from '../../terminal/paint.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { askedWords, assignees } from '../../text/inbox-text.ts'
+import { type ShownState, stateNow } from '../../text/plan-state.ts'
 import { momentOf, type Since } from '../plans/log.ts'
 
 export interface DigestOptions {
@@ -32,11 +33,15 @@ export async function digest(context: Context, words: readonly string[], options
         ? await moving(composed, since)
         : await Promise.all(words.map(async word => await findPlan(composed.engine, word)))
     const items: Digest[] = []
+    const states = new Map<PlanId, ShownState>()
     const unreadable: { plan: PlanId; name: string; why: string }[] = []
     for (const { plan, name } of plans) {
       try {
         const told = await composed.engine.ask({ type: 'digest', plan, since })
-        if (told !== null) items.push(told)
+        const state = await stateNow(composed.engine, plan)
+        if (told === null || state === null) continue
+        items.push(told)
+        states.set(plan, state)
       } catch (error) {
         // One damaged plan must not hide how the others stand; whoever named it is told as ever.
         if (!(error instanceof Error) || error.name !== 'StoreDamaged' || words.length > 0) throw error
@@ -46,7 +51,7 @@ export async function digest(context: Context, words: readonly string[], options
     answer(context, { since, until, items, unreadable }, () => [
       `since ${dateAndTime(since)}`,
       ...(items.length + unreadable.length === 0 ? ['nothing has happened, and no plan is open'] : []),
-      ...items.flatMap(item => ['', ...digestLines(context, item)]),
+      ...items.flatMap(item => ['', ...digestLines(context, item, states.get(item.plan)!)]),
       ...unreadable.map(
         ({ name, why }) => `${context.paint.red('✖')} ${escapeForTerminal(name)}: ${escapeForTerminal(why)}`,
       ),
@@ -76,7 +81,7 @@ async function moving(
 
 const isOpen = ({ status }: PlanRow): boolean => status === 'active' || status === 'blocked' || status === 'paused'
 
-function digestLines(context: Context, told: Digest): readonly string[] {
+function digestLines(context: Context, told: Digest, { word, sign }: ShownState): readonly string[] {
   const { paint } = context
   const now = context.now()
   const { progress } = told
@@ -86,7 +91,7 @@ function digestLines(context: Context, told: Digest): readonly string[] {
   const list = (word: string, tasks: readonly { readonly task: TaskName }[]): readonly string[] =>
     tasks.length === 0 ? [] : [line(word, few(tasks.map(({ task }) => task)))]
   return [
-    `${planSymbol(paint, told.status)} ${paint.bold(told.name)} ${tint(paint, told.status)(planWord(told.status))} ${progress.done}/${progress.total}${why}`,
+    `${symbol(paint, sign)} ${paint.bold(told.name)} ${tint(paint, sign)(word)} ${progress.done}/${progress.total}${why}`,
     ...(told.title === null ? [] : [`  ${escapeForTerminal(told.title)}`]),
     ...list('completed', told.completed),
     ...told.failed.map(({ task, message, handled }) =>
@@ -115,7 +120,7 @@ function digestLines(context: Context, told: Digest): readonly string[] {
     ...told.rolledBack.map(({ how, by }) => line('rollback', `${how}, by ${escapeForTerminal(by)}`)),
     ...told.running.map(({ task, since, by }) =>
       line(
-        'running',
+        word === 'interrupted' && by === null ? word : 'running',
         `${task}${by === null ? '' : ` by ${escapeForTerminal(by)}`}${since === null ? '' : `, ${ago(since, now)}`}`,
       ),
     ),

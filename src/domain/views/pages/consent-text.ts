@@ -8,6 +8,7 @@ import { numberOf } from '../../phrases.ts'
 import { IMPACT_WORDS } from '../../plan-rules/impact.ts'
 import { networkWords } from '../../plan-rules/network.ts'
 import type { Releases } from '../gate-releases.ts'
+import { spelled } from './spelled-text.ts'
 
 /** A line of it: plain text, and text that a face may set apart. */
 export type ConsentLine = readonly ConsentSpan[]
@@ -174,7 +175,7 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
       lines.push(...does.argv.map((word, at) => ['    ', dim(`[${at}]`), ' ', ...wordOf(word, say)]))
       break
     case 'script':
-      lines.push(['  runs this script with sh -eu:'], ...block(does.script))
+      lines.push(['  runs this script with sh -eu:'], ...block(spelled(does.script)))
       break
     case 'edit':
       lines.push(['  changes files like this:'], ...block(does.diff))
@@ -197,7 +198,8 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
     default:
       does satisfies never
   }
-  if ('stdin' in does && does.stdin !== null) lines.push(['  and is given as standard input:'], ...block(does.stdin))
+  if ('stdin' in does && does.stdin !== null)
+    lines.push(['  and is given as standard input:'], ...block(spelled(does.stdin)))
   for (const [label, value] of Object.entries(values))
     lines.push(field('value', `${visible(label)} = `, ...wordOf(value, say)))
   for (const [label, value] of Object.entries(inputs))
@@ -245,7 +247,7 @@ const REQUEST_WORDS = {
 } as const
 
 /** Without a sandbox, what a command writes and whom it reaches is the author's word. */
-function writesOf({ write, effect, sandbox }: ShownTask, say: SafeText): string {
+export function writesOf({ write, effect, sandbox }: ShownTask, say: Pick<SafeText, 'visible'> = AS_IT_IS): string {
   if (effect === 'pure' && (write ?? []).length === 0)
     return sandbox === true ? 'nothing (enforced by the sandbox)' : 'nothing (declared read-only)'
   if (write === null)
@@ -264,20 +266,28 @@ const effectWords = ({ effect, sandbox, does }: ShownTask): string =>
     : `effect ${effect}`
 
 /** We carry out edits and git actions ourselves, and neither reaches out. */
-function networkOf({ network, unknown, does, sandbox }: ShownTask, say: SafeText): string {
+export function networkOf(
+  { network, unknown, does, sandbox, rules }: ShownTask,
+  say: Pick<SafeText, 'visible'> = AS_IT_IS,
+): string {
   if (does.type === 'edit' || does.type === 'git') return 'none'
+  if (network === null && rules === 'own') return 'not declared (only what your own network rules allow)'
   if (network === null && does.type === 'request' && does.to === 'http')
     return 'not declared (no private address without a rule)'
   if (network === null) return 'not declared (can reach anything)'
   return `${listOf(networkWords({ allow: network, unknown: unknown ?? 'deny' }), 'none', say)}${heldBy(sandbox)}`
 }
 
-const listOf = (words: readonly string[], none: string, { visible }: SafeText): string =>
+/** For a face whose text is safe already. */
+const AS_IT_IS = { visible: (text: string): string => text }
+
+const listOf = (words: readonly string[], none: string, { visible }: Pick<SafeText, 'visible'>): string =>
   words.length === 0 ? none : words.map(visible).join(', ')
 
 function wordOf(word: string, { nonAscii, quotedWord }: SafeText): ConsentLine {
   const strange = nonAscii(word)
-  return strange.length === 0 ? [quotedWord(word)] : [quotedWord(word), ' ', yellow(`(contains ${strange.join(', ')})`)]
+  const quoted = quotedWord(spelled(word))
+  return strange.length === 0 ? [quoted] : [quoted, ' ', yellow(`(contains ${strange.join(', ')})`)]
 }
 
 /** Everything the plan has written so far, as the lines that differ. */
@@ -314,7 +324,7 @@ function contentLines(hash: Sha256, { contents, say }: ConsentOptions): readonly
   const text = contents.files.get(hash)
   if (text === undefined) return [[dim('    (not stored: outside the workspace, or too large)')]]
   if (text.type === 'none') return [[dim(`    (${text.why})`)]]
-  return say.visibleLines(text.lines.join('\n')).map(line => ['    ', dim('│'), ` ${line}`])
+  return say.visibleLines(spelled(text.lines.join('\n'))).map(line => ['    ', dim('│'), ` ${line}`])
 }
 
 function blockOf(lines: readonly string[], { all, whole }: ConsentOptions): readonly ConsentLine[] {

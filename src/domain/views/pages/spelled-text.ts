@@ -1,0 +1,13 @@
+// Text that others wrote and that will run: long runs of blanks, which push what follows out of sight, are replaced by their count.
+// Characters that cannot be seen are written out by each face (safety/text/terminal.ts, web/data/shown.ts).
+
+const SPACES_MAX = 40
+const BLANK_LINES_MAX = 4
+
+const SPACES = new RegExp(`[^\\S\\n]{${SPACES_MAX},}`, 'gu')
+const BLANK_LINES = new RegExp(`\\n(?:[^\\S\\n]*\\n){${BLANK_LINES_MAX + 1},}`, 'gu')
+
+export const spelled = (text: string): string =>
+  text
+    .replace(BLANK_LINES, run => `\n⟨${run.split('\n').length - 2} blank lines⟩\n`)
+    .replace(SPACES, run => ` ⟨${run.length} spaces⟩ `)

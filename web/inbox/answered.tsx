@@ -1,0 +1,48 @@
+// What became of an answer, where the request stood: what was decided and by whom, or why the answer did not count. It stays until the
+// person goes on, so that no key meant for one request reaches the next.
+
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import type { InboxEntry } from '../data/api.ts'
+import { Glyph } from '../parts/glyph.tsx'
+import { isPlain } from '../parts/shell.tsx'
+import { Empty, Trouble } from '../parts/states.tsx'
+
+export interface Answer {
+  readonly item: InboxEntry
+  /** What happened, in sentences; or what stood against it. */
+  readonly came: { readonly told: readonly string[] } | { readonly error: unknown }
+}
+
+export function Answered({
+  answer: { item, came },
+  next,
+}: {
+  readonly answer: Answer
+  readonly next: InboxEntry | null
+}) {
+  const navigate = useNavigate()
+  useEffect(() => {
+    const key = (event: KeyboardEvent): void => {
+      if (event.key !== 'n' || event.repeat || next === null || !isPlain(event)) return
+      void navigate({ to: '/inbox/$id', params: { id: next.id } })
+    }
+    addEventListener('keydown', key)
+    return () => removeEventListener('keydown', key)
+  })
+  const told = 'told' in came ? came.told : ['Your answer was not recorded']
+  return (
+    <Empty title={told[0] ?? 'Answered'} sign={<Glyph sign={'told' in came ? 'completed' : 'failed'} size={32} />}>
+      {told.length > 1 && <p>{told.slice(1).join('; ')}</p>}
+      {'error' in came && <Trouble error={came.error} />}
+      <Link to="/plans/$plan" params={{ plan: item.name }} search={{ task: item.task ?? undefined }} className="button">
+        Open {item.name}
+      </Link>
+      {next !== null && (
+        <Link to="/inbox/$id" params={{ id: next.id }} className="button main">
+          Next: {next.task ?? ''} of {next.name} <kbd>N</kbd>
+        </Link>
+      )}
+    </Empty>
+  )
+}
