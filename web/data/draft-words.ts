@@ -4,6 +4,7 @@
 import type { Json, JsonObject } from '../../src/domain/json.ts'
 import type { PlanDefinition } from '../../src/domain/plan.ts'
 import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
+import { commandLines } from '../../src/domain/views/pages/spelled-text.ts'
 import type { DraftWords } from './live-messages.ts'
 
 export function draftWords({ done = [], tasks, extra = {} }: PlanDefinition): DraftWords {
@@ -11,6 +12,7 @@ export function draftWords({ done = [], tasks, extra = {} }: PlanDefinition): Dr
   return {
     why: typeof rationale === 'string' && rationale !== '' ? rationale : null,
     done: done.map(criterionText),
+    runs: commandLines(tasks),
     questions:
       texts(questions).length > 0
         ? texts(questions)

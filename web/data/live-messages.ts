@@ -62,6 +62,8 @@ export interface PlanHead {
 export interface DraftWords {
   readonly why: string | null
   readonly done: readonly string[]
+  /** Every command of its tasks, also those that judge or undo them, with the name of the task. */
+  readonly runs: readonly string[]
   readonly questions: readonly string[]
   readonly assumptions: readonly string[]
   readonly risks: readonly string[]

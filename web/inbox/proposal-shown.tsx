@@ -5,7 +5,7 @@ import type { InboxEntry, PlanDiff } from '../data/api.ts'
 
 type Proposal = Extract<InboxEntry['asks'], { readonly type: 'proposal' }>
 
-export function ProposalShown({ asks: { rationale, changes, stale, by } }: { readonly asks: Proposal }) {
+export function ProposalShown({ asks: { rationale, changes, runs, stale, by } }: { readonly asks: Proposal }) {
   return (
     <section>
       <p className="asked-text">
@@ -13,6 +13,12 @@ export function ProposalShown({ asks: { rationale, changes, stale, by } }: { rea
       </p>
       {stale && <p className="trouble">The plan was revised since this was proposed.</p>}
       <DiffByMeaning diff={changes} />
+      {runs.length > 0 && <h3>If you accept, these commands can run</h3>}
+      {runs.map(line => (
+        <pre key={line} className="block">
+          {line}
+        </pre>
+      ))}
     </section>
   )
 }

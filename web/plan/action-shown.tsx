@@ -4,6 +4,7 @@ import type { TaskDefinition } from '../../src/domain/plan.ts'
 import { dbLines, dbRequest } from '../../src/domain/plan-rules/db-request.ts'
 import { httpRequest, requestLines } from '../../src/domain/plan-rules/http-request.ts'
 import { runnerLines, runnerRequest } from '../../src/domain/plan-rules/runner-request.ts'
+import { spelled } from '../../src/domain/views/pages/spelled-text.ts'
 import { Argv } from '../parts/argv.tsx'
 
 export function ActionShown({ definition }: { readonly definition: TaskDefinition }) {
@@ -16,7 +17,7 @@ export function ActionShown({ definition }: { readonly definition: TaskDefinitio
           {'argv' in action.command ? (
             <Argv argv={action.command.argv} />
           ) : (
-            <pre className="block">{action.command.script}</pre>
+            <pre className="block">{spelled(action.command.script)}</pre>
           )}
         </section>
       )

@@ -1,6 +1,7 @@
 // What a draft says about itself, above its tasks, until it is run.
 
 import type { DraftWords } from '../data/live-messages.ts'
+import { visible } from '../parts/argv.tsx'
 import { span } from '../parts/words.ts'
 
 /** `task: text`, as it is said in a terminal. */
@@ -13,6 +14,7 @@ export function DraftShown({ draft }: { readonly draft: DraftWords }) {
       ['Why', draft.why === null ? [] : [draft.why]],
       ['Asked before work begins', draft.questions],
       ['Done when', draft.done],
+      ['What each task runs', draft.runs.map(visible)],
       ['Assumed', draft.assumptions],
       ['Risks', draft.risks],
       ['Redrafted after', draft.comments.map(commentText)],

@@ -1,36 +1,30 @@
-import { expect, it } from 'vitest'
-import { external, plan } from '../../testing/index.ts'
-import { paint } from '../terminal/paint.ts'
-import { proposalLines } from './proposal-text.ts'
+// What a model wrote is shown whole before somebody approves it, or with what is left out.
 
-const NOTHING = { test: null, lint: null, build: null }
-const PROPOSAL = {
-  planner: 'heuristic',
-  kind: 'bug',
-  rationale: 'It \u001b[2Jclears nothing.',
-  assumptions: [],
-  risks: [],
-  questions: [],
-  irreversible: [],
-  estimate: { workMs: 60_000, cost: 'nothing' },
-  analysis: {
-    languages: [],
-    packageManagers: [],
-    files: [],
-    tests: [],
-    commands: NOTHING,
-    mentions: { quoted: [], files: [], symbols: [], errors: [], frames: [] },
-    limits: [],
-  },
-  unfollowed: [],
-}
+import { expect, test } from 'vitest'
+import { plan, task } from '../../testing/index.ts'
+import { shownCommands } from './proposal-text.ts'
 
-it('is shown in colour, and what others wrote in it cannot colour or clear anything', () => {
-  const definition = plan('p', external('a', { title: 'Look \u001b[31mhere' }))
-  const lines = proposalLines({ paint: paint(true), terminal: null }, PROPOSAL, definition)
-  const [name, first] = lines
-  expect(name).toBe('p')
-  expect(first).toBe('└─ a Look [31mhere (external)')
-  expect(lines.join('\n')).toContain('It \\u{1b}[2Jclears nothing.')
-  expect(lines).toContain(paint(true).bold('Why'))
+const run = (id: string, script: string) => task(id, { action: { type: 'run', command: { script } } })
+
+test('a command is shown as it is written; blanks do not push it out of sight', () => {
+  const { lines, tasks } = shownCommands(
+    plan('p', run('a', `true${' '.repeat(4000)}; touch x`), task('b', { accept: [check('touch y')] })),
+    name => name === 'a' || name === 'b',
+  )
+  expect(lines.join('\n')).toContain('true ⟨4000 spaces⟩ ; touch x')
+  expect(lines.join('\n')).toContain('touch y')
+  expect(tasks).toEqual(['a', 'b'])
 })
+
+test('what is cut is counted, and is not taken for shown', () => {
+  const { lines, tasks } = shownCommands(
+    plan('p', run('a', `echo ${'x'.repeat(9000)}; touch x`), run('b', 'true')),
+    name => name === 'a' || name === 'b',
+  )
+  expect(lines.find(line => line.startsWith('a:'))).toMatch(
+    /^a: \d+ of 9\d+ characters are not shown; it runs in the sandbox$/,
+  )
+  expect(tasks).toEqual(['b'])
+})
+
+const check = (script: string) => ({ type: 'check', command: { script } }) as const

@@ -9,6 +9,7 @@ import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { DONE_TASK } from '../../domain/plan-rules/graph-rules.ts'
 import { commandsOf } from '../../domain/policy/policy-in-state.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
+import { commandLines, spelled } from '../../domain/views/pages/spelled-text.ts'
 import { tree } from '../../format/pictures/tree.ts'
 import { printYaml } from '../../format/plan/print.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
@@ -52,7 +53,7 @@ export function proposalLines(
     ),
     ...section(
       'What each task runs, as it is written',
-      isByOthers(proposal.planner) ? shownCommands(definition, isTask).lines : [],
+      isByOthers(proposal.planner) ? shownCommands(definition, isTask).lines : commandLines(definition.tasks),
     ),
     ...section('Estimate', [
       `${spoken(estimate.elapsedMs)} in parallel, ${spoken(estimate.totalMs)} sequentially (rough estimate); cost: ${proposal.estimate.cost}`,
@@ -92,16 +93,15 @@ export function shownCommands(
   const lines: string[] = []
   const shown: TaskName[] = []
   const show = (name: TaskName, part: Partial<PlanDefinition>): void => {
-    const [, , ...text] = printYaml({ name: definition.name, tasks: [], ...part })
-      .trimEnd()
-      .split('\n')
+    const [, , ...text] = spelled(printYaml({ name: definition.name, tasks: [], ...part }).trimEnd()).split('\n')
     const said = text.filter(line => line !== '' && line !== 'tasks: []' && line !== 'tasks:')
-    if (lines.length + said.length > LINES_MAX || said.some(line => line.length > LINE_MAX))
-      lines.push(`${name}: too long to show here; it runs in the sandbox`)
-    else {
-      lines.push(...said)
-      shown.push(name)
-    }
+    const whole = said.map(line => line.length).reduce((sum, length) => sum + length, 0)
+    const told = said.slice(0, Math.max(0, LINES_MAX - lines.length)).map(line => line.slice(0, LINE_MAX))
+    const cut = whole - told.reduce((sum, line) => sum + line.length, 0)
+    lines.push(...told)
+    if (cut > 0 || told.length < said.length)
+      lines.push(`${name}: ${cut} of ${whole} characters are not shown; it runs in the sandbox`)
+    else shown.push(name)
   }
   const runs = (task: TaskDefinition): boolean =>
     allTasks({ ...definition, done: [], tasks: [{ ...task, needs: [] }] }).some(

@@ -2,6 +2,7 @@
 
 import type { EventOf, GateAsks, Proposal, Question, Vote } from '../event.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from '../id.ts'
+import { rewrittenTasks } from '../plan-rules/authors.ts'
 import { besideSentences, type Result, type Verdict } from '../result.ts'
 import { type SemanticDiff, semanticDiff } from '../revisions/semantic-diff.ts'
 import { escalationOf } from '../state/alarms.ts'
@@ -21,6 +22,7 @@ import {
 } from './gate-answers.ts'
 import { type Releases, releasesOf } from './gate-releases.ts'
 import { spokenAsks } from './gate-text.ts'
+import { commandLines } from './pages/spelled-text.ts'
 import { tickedChecks } from './ticked-checks.ts'
 
 // Everything in a plan that waits for a person: gates, verdicts, unknown outcomes, failures nobody can mend, questions and proposals
@@ -61,11 +63,13 @@ type InboxAsks =
   | (GateAsks & { /** The revision it was asked under. */ readonly on: Sha256 | null })
   /** Asked by an agent or a person in the middle of their work. */
   | ({ readonly type: 'agent-question' } & Omit<Question, 'task'>)
-  /** A revision that takes effect only when somebody agrees. `stale`: the plan was revised since it was made. */
-  | ({ readonly type: 'proposal'; readonly stale: boolean; readonly changes: SemanticDiff } & Omit<
-      Proposal,
-      'definition' | 'source' | 'task'
-    >)
+  /** A revision that takes effect only when somebody agrees. `stale`: the plan was revised since. `runs`: the commands it writes. */
+  | ({
+      readonly type: 'proposal'
+      readonly stale: boolean
+      readonly changes: SemanticDiff
+      readonly runs: readonly string[]
+    } & Omit<Proposal, 'definition' | 'source' | 'task'>)
   | { readonly type: 'work'; readonly instruction: string | null; readonly outputs: readonly string[] }
   | {
       readonly type: 'rollback'
@@ -118,6 +122,9 @@ export function askedOf(state: PlanState): readonly InboxItem[] {
       ...proposal,
       stale: proposal.base !== state.hash,
       changes: semanticDiff(state.definition, definition),
+      runs: commandLines(
+        definition.tasks.filter(({ id }) => rewrittenTasks(state.definition, definition).includes(id)),
+      ),
     },
     answers: proposalAnswers(name, proposal.id),
   }))

@@ -289,6 +289,18 @@ test('commands that are named lead to the state folder that was told', () => {
   )
 })
 
+test('a task is shown with its command, also when it has ended, and nothing in it hides', async () => {
+  const hidden = `true${' '.repeat(4000)}; echo \u202egnp`
+  await ran(`planfold: 1
+name: shown
+tasks:
+  - { id: long, run: [sh, -c, ${JSON.stringify(hidden)}] }
+`)
+  expect(await text(context => show(context, 'shown', 'long'))).toContain(
+    "it runs, as it is written:\n  sh -c 'true ⟨4000 spaces⟩ ; echo \\u{202e}gnp'\n",
+  )
+})
+
 test('a write scope of a command is said as it is enforced; what it changed elsewhere is told where all files are compared', async () => {
   await ran(`planfold: 1
 name: scoped

@@ -14,11 +14,12 @@ import { ENDED } from '../../../domain/status.ts'
 import type { Briefing, Card, Removed } from '../../../domain/views/board.ts'
 import { formOf, gateAnswers } from '../../../domain/views/gate-answers.ts'
 import { type AgentSpend, spendWords } from '../../../domain/views/pages/agent-lines.ts'
+import { spelled } from '../../../domain/views/pages/spelled-text.ts'
 import type { Summary, Waiting } from '../../../domain/views/summary.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { printMoney } from '../../../format/text/units.ts'
 import { spentSoFar } from '../../../operations/agents/spent-so-far.ts'
-import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import type { AttemptRow } from '../../../stores/store.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -362,14 +363,19 @@ function taskLines(
   const last = network.filter(({ visit, attempt }) => visit === card.visit && attempt === card.attempt)
   if (last.length > 0) lines.push('', ...last.map(decision => `  ${escapeForTerminal(decisionWords(decision))}`))
   lines.push(...asks)
-  if (preview !== null && preview.trim() !== '' && asks.length === 0) {
-    lines.push(
-      '',
-      paint.dim('it would run:'),
-      ...escapeForTerminal(preview.trimEnd(), { keepLines: true })
-        .split('\n')
-        .map(line => `  ${line}`),
-    )
+  const [written, would] = [commandOf(definition), asks.length === 0 ? (preview ?? '').trimEnd() : '']
+  for (const [head, text] of [
+    ['it runs, as it is written:', would.startsWith(written) ? '' : written],
+    ['it would run:', would],
+  ] as const) {
+    const shown = escapeForTerminal(spelled(text), { keepLines: true }).split('\n')
+    if (text.trim() !== '') lines.push('', paint.dim(head), ...shown.map(line => `  ${line}`))
   }
   return lines
+}
+
+function commandOf(definition: TaskDefinition | null): string {
+  if (definition?.action.type !== 'run') return ''
+  const { command } = definition.action
+  return 'argv' in command ? command.argv.map(shellWord).join(' ') : command.script.trimEnd()
 }

@@ -48,6 +48,8 @@ async function showProposal(context: Context, engine: Engine, plan: PlanTarget, 
   const diff = semanticDiff(base.definition, card.definition)
   const current = card.fate.status === 'waiting' ? await readCurrentPlan(engine, plan.plan) : null
   const fates = current === null ? [] : fatesOf(base.definition, card.definition, current.standings)
+  const rewritten = rewrittenTasks(base.definition, card.definition)
+  const runs = shownCommands(card.definition, task => rewritten.includes(task)).lines
   const { definition: _, source: __, ...told } = card
   answer(context, { plan: plan.plan, name: plan.name, ...told, summary: summarise(diff), diff, fates }, () => [
     `${context.paint.bold(card.id)} for revision ${card.on} of ${plan.name}, by ${escapeForTerminal(card.by)} ${ago(card.since, context.now())}`,
@@ -59,6 +61,7 @@ async function showProposal(context: Context, engine: Engine, plan: PlanTarget, 
     escapeForTerminal(summarise(diff)),
     '',
     ...escapeForTerminal(explainDiff(diff), { keepLines: true }).split('\n'),
+    ...(runs.length === 0 ? [] : ['', 'it would run:', ...runs.map(line => `  ${escapeForTerminal(line)}`), '']),
     ...fates.filter(({ fate }) => fate !== 'kept').map(({ task, why }) => `  ${task} ${escapeForTerminal(why)}`),
     ...(card.fate.status === 'waiting'
       ? ['', `planfold accept ${plan.name} ${card.id}   or: planfold decline ${plan.name} ${card.id} -m 'why'`]
