@@ -99,23 +99,17 @@ export type ReviewDecided =
 export async function decideReview(
   engine: CallerEngine,
   plan: PlanId,
-  {
-    verdict,
-    rationale,
-    unseen,
-  }: Pick<GateAnswer, 'rationale' | 'unseen'> & { readonly verdict: 'approved' | 'rejected' },
+  said: Pick<GateAnswer, 'rationale' | 'unseen'> & { readonly verdict: 'approved' | 'rejected' },
   { hash, submit = {} }: Omit<DecideOptions, 'bind'> = {},
 ): Promise<ReviewDecided> {
   const [review] = (await engine.ask({ type: 'reviews', plan })) ?? []
   if (review === undefined) return { status: 'nothing' }
   if (!isSeen(hash, review.hash)) return { status: 'other-review' }
-  const unsaid = verdict === 'approved' ? sightUnsaid('this review', review.hash, { hash, unseen }) : null
+  const unsaid = said.verdict === 'approved' ? sightUnsaid('this review', review.hash, { ...said, hash }) : null
   if (unsaid !== null) return { status: 'refused', refusal: unsaid }
   const decisions = review.items.map(({ task, asks }) => ({
     task: task!,
-    verdict,
-    rationale,
-    ...(unseen === true && { unseen }),
+    ...said,
     ...bound('on' in asks ? asks.on : null),
   }))
   const expectedVersion = submit.expectedVersion ?? review.items[0]!.version

@@ -233,6 +233,14 @@ it('what was running when its process died is decided after resume, and approve 
     stdout: '',
     stderr: "error: 'pub' was running when the process died, and waits for no decision yet\nhint: planfold resume c\n",
   })
+  // The same word everywhere.
+  for (const words of [
+    ['status', 'c'],
+    ['digest', 'c'],
+    ['show', 'c'],
+  ])
+    expect((await here.planfold(...words)).stdout).toMatch(/^‖ c interrupted/m)
+  expect((await here.planfold('digest', 'c')).stdout).toMatch(/^ {2}interrupted pub,/m)
   expect((await here.planfold('resume', 'c')).exit).toBe(4)
   expect((await here.planfold('approve', 'c', 'pub')).exit).toBe(0)
 })

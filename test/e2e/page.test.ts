@@ -414,7 +414,7 @@ test('nothing is approved before it is drawn, by a held key, or because another 
   await page.getByRole('heading', { name: 'ask approved by ana@example.com' }).waitFor()
   await page.keyboard.press('a')
   await page.keyboard.press('n')
-  await approve.waitFor()
+  await shown.waitFor()
   expect(answers).toHaveLength(1)
   page.off('request', note)
   await page.unroute('**/gates/ask')

@@ -33,6 +33,8 @@ interface Said extends GateAnswer {
   readonly hash: string | undefined
 }
 
+const APPROVE = 'Yes: to a gate, go on; to criteria, they hold. With the `hash` of what was shown, or `unseen: true`.'
+
 export const gateRoutes: readonly AnyRoute[] = [
   route({
     method: 'GET',
@@ -53,24 +55,13 @@ export const gateRoutes: readonly AnyRoute[] = [
         return ok({ items, next: null }, summary.version)
       }),
   }),
-  answering(
-    'approve',
-    approveBody,
-    'Yes: to a gate, go on; to criteria, they hold. With the `hash` of what was shown, or `unseen: true`.',
-    async (call, body) => {
-      const { rationale = '', hash, unseen, until, document } = body
-      const edits = document === undefined ? null : await editsOf(call, document)
-      if (edits !== null && isProblem(edits)) return edits
-      return {
-        verdict: 'approved',
-        rationale,
-        hash,
-        ...(unseen === true && { unseen }),
-        until,
-        ...(edits === null ? {} : { edits }),
-      }
-    },
-  ),
+  answering('approve', approveBody, APPROVE, async (call, body) => {
+    const { rationale = '', hash, unseen, until, document } = body
+    const edits = document === undefined ? null : await editsOf(call, document)
+    if (edits !== null && isProblem(edits)) return edits
+    const sight = { hash, ...(unseen === true && { unseen }) }
+    return { verdict: 'approved', rationale, ...sight, until, ...(edits === null ? {} : { edits }) }
+  }),
   answering('reject', decideBody, 'No.', async (_, { rationale = '', hash }) => ({
     verdict: 'rejected',
     rationale,
