@@ -61,6 +61,8 @@ export interface Beside {
   readonly appeared?: readonly string[]
   readonly changed?: readonly string[]
   readonly more?: number
+  /** Of a claimed task: somebody said that this is not its work. */
+  readonly disclaimed?: true
 }
 
 /** A file that a completed task declared as an output, and that is not there any more, or not as it was left. */
@@ -175,6 +177,10 @@ export interface Prepared {
   readonly preimage?: Sha256
   /** All files before the first attempt of this visit, of a task that declares no scope. */
   readonly before?: Sha256
+  /** Of a claimed task that declares a scope: all files before it, so that changes outside the scope are found at the report. */
+  readonly around?: Sha256
+  /** In the state: what a person said about changes outside the scope, by path: part of the task, or somebody else's. */
+  readonly outside?: Readonly<Record<string, 'task' | 'other'>>
   /** Why nobody looked at the files before, although somebody should have. */
   readonly unwatched?: string
   /** The files that this visit keeps to itself. */
@@ -238,10 +244,10 @@ export function wroteIn(event: Event): Wrote | undefined {
 const BESIDE_NAMED_MAX = 5
 
 /** One sentence for what appeared, one for what changed. */
-export function besideSentences(task: string, { appeared = [], changed = [] }: Beside): readonly string[] {
+export function besideSentences(task: string, { appeared = [], changed = [], disclaimed }: Beside): readonly string[] {
   const named = (paths: readonly string[]): string =>
     `${paths.slice(0, BESIDE_NAMED_MAX).join(', ')}${paths.length > BESIDE_NAMED_MAX ? ` and ${paths.length - BESIDE_NAMED_MAX} more` : ''}`
-  const unknown = 'Planfold cannot tell by whom'
+  const unknown = disclaimed === true ? 'said not to be its work' : 'Planfold cannot tell by whom'
   return [
     ...(appeared.length === 0 ? [] : [`${named(appeared)} appeared while ${task} ran; ${unknown}`]),
     ...(changed.length === 0

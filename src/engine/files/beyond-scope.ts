@@ -24,7 +24,7 @@ import type { Rooms } from '../rooms.ts'
 import { otherPlans } from './other-plans.ts'
 
 const NAMED_MAX = 5
-const BESIDE_MAX = 100
+export const BESIDE_MAX = 100
 const MOVED_TO = 'outside-scope'
 
 export type BeyondScope =
