@@ -11,10 +11,7 @@ import type { ShortageKind } from './shortage.ts'
 
 export type Result = Succeeded | Failed
 
-export interface Succeeded {
-  readonly status: 'succeeded'
-  /** The outcome edge to take: `success`, or what a decision picked. Absent means `success`. */
-  readonly outcome?: string
+interface Ended {
   readonly outputs?: JsonObject
   readonly exit?: number
   readonly durationMs?: number
@@ -27,30 +24,25 @@ export interface Succeeded {
   readonly beside?: Beside
   /** It was to be held, and there was no sandbox: it ran with the person's permissions. */
   readonly unheld?: true
-  /** Of a checkpoint task: what stood when it was taken. */
-  readonly checkpoint?: Standing
   /** Of a git task, or one that worked in a worktree of its own: what was done to the repository. */
   readonly git?: readonly GitOperation[]
   /** Of a model task: what it used, and where the requests and responses are kept. */
   readonly model?: ModelUse
 }
 
-export interface Failed {
+export interface Succeeded extends Ended {
+  readonly status: 'succeeded'
+  /** The outcome edge to take: `success`, or what a decision picked. Absent means `success`. */
+  readonly outcome?: string
+  /** Of a checkpoint task: what stood when it was taken. */
+  readonly checkpoint?: Standing
+}
+
+export interface Failed extends Ended {
   readonly status: 'failed'
   readonly failure: Failure
   /** The failure mode it was recognised as, by its name. */
   readonly mode?: string
-  readonly outputs?: JsonObject
-  readonly exit?: number
-  readonly durationMs?: number
-  readonly log?: { readonly sha256: Sha256; readonly bytes: number }
-  readonly verdicts?: readonly Verdict[]
-  readonly inputHash?: Sha256
-  readonly wrote?: Wrote
-  readonly beside?: Beside
-  readonly unheld?: true
-  readonly git?: readonly GitOperation[]
-  readonly model?: ModelUse
 }
 
 /**

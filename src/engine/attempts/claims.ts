@@ -9,7 +9,7 @@ import { claimNotHeld } from '../../domain/rules/task-orders.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { asksBeforeClaim, claimableTasks, isClaimable } from '../../domain/state/task-index.ts'
 import type { Change } from '../../workspace/workspace.ts'
-import { besideOf, type OutsideClaim, outsideClaim } from '../files/outside-claim.ts'
+import { besideClaim, type OutsideClaim, outsideClaim } from '../files/outside-claim.ts'
 import { withOverwritten } from '../files/overwritten-edits.ts'
 import { reserveScope } from '../files/scope-reservation.ts'
 import { roomsOf } from '../git/plan-worktree.ts'
@@ -294,7 +294,7 @@ async function reported(
   const seen = await changesWith(own, await changesSince(own, state, look), also)
   const wrote = await withOverwritten(own, state, task, look, seen)
   // Nobody explains what a failed attempt changed.
-  const beside = besideOf([...others, ...unexplained], unexplained.length === 0)
+  const beside = besideClaim([...others, ...unexplained], unexplained.length === 0)
   return await heldToEffects(own, state, task, wrote === null ? result : { ...result, wrote, ...beside })
 }
 

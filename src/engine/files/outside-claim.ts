@@ -11,7 +11,7 @@ import { readChanges } from '../rollback/attempt-changes.ts'
 import { foldersAbove } from '../rollback/unclaimed-paths.ts'
 import { isSame } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
-import { BESIDE_MAX } from './beyond-scope.ts'
+import { besideOf } from './beyond-scope.ts'
 import { changesOf, entriesAfter, otherPlans } from './other-plans.ts'
 
 export interface OutsideClaim {
@@ -50,21 +50,11 @@ export async function outsideClaim(
   }
 }
 
-/** As the journal keeps it: names only, because nobody reverts it. */
-export function besideOf(changes: readonly Change[], disclaimed: boolean): { readonly beside?: Beside } {
+/** `disclaimed`: somebody said that it is not its work. */
+export function besideClaim(changes: readonly Change[], disclaimed: boolean): { readonly beside?: Beside } {
   if (changes.length === 0) return {}
-  const paths = (isWanted: (change: Change) => boolean) => changes.filter(isWanted).map(({ path }) => path)
-  const appeared = paths(({ before }) => before === null)
-  const changed = paths(({ before }) => before !== null)
-  const more = Math.max(0, appeared.length - BESIDE_MAX) + Math.max(0, changed.length - BESIDE_MAX)
-  return {
-    beside: {
-      ...(appeared.length === 0 ? {} : { appeared: appeared.slice(0, BESIDE_MAX) }),
-      ...(changed.length === 0 ? {} : { changed: changed.slice(0, BESIDE_MAX) }),
-      ...(more === 0 ? {} : { more }),
-      ...(disclaimed ? { disclaimed } : {}),
-    },
-  }
+  const paths = (isNew: boolean) => changes.filter(({ before }) => (before === null) === isNew).map(({ path }) => path)
+  return { beside: { ...besideOf(paths(true), paths(false)), ...(disclaimed ? { disclaimed } : {}) } }
 }
 
 const isFolder = ({ before, after }: Change): boolean => (after ?? before)?.type === 'directory'
