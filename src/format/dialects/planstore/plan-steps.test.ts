@@ -46,9 +46,11 @@ describe('values from another step', () => {
         },
       ],
     })
+    const FIND_OUTPUT =
+      "has(tasks['find-it'].outputs.output) ? tasks['find-it'].outputs.output : tasks['find-it'].outputs"
     expect(tasks).toEqual([
       { id: 'find-it', inputs: { depth: 3, say: 'cd ${HOME}' }, needs: [] },
-      { id: 'mend', inputs: { hits: "${{ tasks['find-it'].outputs }}", who: '${USER}' }, needs: ['find-it'] },
+      { id: 'mend', inputs: { hits: `\${{ ${FIND_OUTPUT} }}`, who: '${USER}' }, needs: ['find-it'] },
     ])
     expect(told).toEqual(["'${USER}' names no other step"])
     // What a plan was made in is kept, whether or not it is looked at.
