@@ -89,7 +89,7 @@ export class DocumentBuilder {
 
 const ACTIONS = ['run', 'edit', 'decide', 'gate', 'git', 'checkpoint', 'model', 'agent', 'http', 'db', 'runner', 'kind']
 const DEPLOY =
-  /^(?:step\s+)?[\d.):\s]*(?:deploy(?! (?:keys?|scripts?|docs?|guides?|configs?|pipelines?|logs?)\b)(?!.*\b(?:staging|test|dev|development|preview|local\w*)\b)|(?:publish|release|ship|promote|push|roll out)\b.*\b(?:prod|production|live|npm|pypi|crates\.io|maven|rubygems|docker ?hub|(?:app|play) store|marketplace|registry|users|customers))\b/i
+  /^(?:step\s+)?[\d.):\s]*(?:deploy(?! (?:keys?|scripts?|docs?|guides?|configs?|pipelines?|logs?)\b)(?!.*\b(?:staging|test|dev|development|preview|local\w*)\b)|(?:deploy|publish|release|ship|promote|push|roll out)\b.*\b(?:prod|production|live|npm|pypi|crates\.io|maven|rubygems|docker ?hub|(?:app|play) store|marketplace|registry|users|customers))\b/i
 
 /**
  * Most of these formats have no word for the kind of a task, so a title that commands a deployment is one: a person is asked before

@@ -43,6 +43,7 @@ describe('what is a task', () => {
     }
     for (const title of [
       'Deploy to production',
+      'Deploy to production after a test',
       'Deploy the service',
       'Publish the package to npm',
       'Release to users',
