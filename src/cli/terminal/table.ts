@@ -79,7 +79,10 @@ export function table(
   rows: readonly (readonly Cell[])[],
   columns: number | null,
 ): readonly string[] {
-  const texts = rows.map(row => row.map(cell => escapeForTerminal(typeof cell === 'string' ? cell : cell.text)))
+  // A tab would move what stands in the columns after it.
+  const texts = rows.map(row =>
+    row.map(cell => escapeForTerminal(typeof cell === 'string' ? cell : cell.text).replaceAll('\t', ' ')),
+  )
   const widths = heads.map((head, at) =>
     Math.min(CELL_MAX, Math.max(width(head), ...texts.map(row => width(row[at] ?? '')))),
   )

@@ -4,6 +4,7 @@
 
 import type { TaskName } from '../../../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
+import { asLiteral } from '../../expression/template.ts'
 import type { Path } from '../../text/diagnostic.ts'
 import { durationText } from '../amounts.ts'
 import { DataReferences } from '../data-references.ts'
@@ -166,6 +167,9 @@ function readStep(
   readDuration(fields)
   readStatus(draft, fields, 'status', `${level.prefix}${id}`, TASK_WORDS)
   const actions = fields.take('actions')
+  // Whoever claims or approves the step must see its command. It is an instruction for them, and never given to a shell.
+  if (actions === undefined && isText(map.command))
+    fields.put('instruction', asLiteral(fields.take('command')!), 'command')
   if (actions === undefined) return
   if (!isSteps(actions)) {
     fields.remember('actions', actions)
