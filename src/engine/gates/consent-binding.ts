@@ -212,6 +212,14 @@ async function doing(
   }
 }
 
+/** Do earlier tasks fill in which program runs? Elsewhere in a command what they fill in is data. */
+export function isProgramFilledIn({ action }: TaskDefinition): boolean {
+  if (action.type !== 'run') return false
+  return 'script' in action.command
+    ? /(^|[;&|(`\n])\s*["']?\$\{\{/.test(action.command.script)
+    : expressionsIn(action.command.argv[0]).length > 0
+}
+
 /** The expressions in every text of a value. */
 function expressionsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return templateExpressions(value).map(({ source }) => source)

@@ -42,6 +42,7 @@ import {
   bindTask,
   changedFiles,
   differenceOf,
+  isProgramFilledIn,
   policyHash,
   type Resolution,
   sealed,
@@ -192,8 +193,9 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
   const next = nextOf(state, gate)
   for (const task of type === 'question' ? [] : releasedBy(state, gate, next)) {
     const demanded = demandedBy(state, task)
-    // At a review of steps only what is hard to undo must be known exactly.
-    const isWritten = isStepReview(definition) && next.has(task) && impactIn(state, task) === null
+    // At a review of steps only what is hard to undo, and which program runs, must be known exactly.
+    const isExact = impactIn(state, task) !== null || isProgramFilledIn(task.definition)
+    const isWritten = isStepReview(definition) && next.has(task) && !isExact
     const resolved = isWritten ? AS_WRITTEN : await resolution(state, task)
     // Whoever must agree to it by policy is asked when its turn comes, and so is whoever cannot know yet what it will be.
     const isOther = demanded !== null && JSON.stringify(demanded) !== JSON.stringify(approvers)

@@ -79,6 +79,18 @@ heldTest(
   },
 )
 
+heldTest('a command that an earlier step writes is asked about once it is known', async () => {
+  const steps = [
+    { id: 'say', tool: 'bash', params: { command: 'echo touch hacked' } },
+    { id: 'obey', tool: 'bash', params: { command: '${say_output}' } },
+  ]
+  await start({ tools: 'run', steps })
+  await allow()
+  const { stdout } = await here.say(context => inbox(context, {}))
+  expect(stdout).toMatch(/obey waits for approval before it starts/)
+  expect(existsSync(join(here.folder, 'hacked'))).toBe(false)
+})
+
 it('one that is rejected is not carried out', async () => {
   await start({ tools: 'run', steps: [{ id: 'say', tool: 'bash', params: { command: 'touch made' } }] })
   expect(await here.say(context => reject(context, 'p', 'allow-steps', { message: 'no' }))).toMatchObject({ exit: 0 })
