@@ -24,8 +24,9 @@ function inPlace(context: Context, complaint: CliError): CliError {
     : new CliError(exit, code, withDir(context, message), withDir(context, hint), diagnostics, details)
 }
 
-function lines({ paint }: Context, { message, hint, diagnostics }: CliError): readonly string[] {
+function lines({ paint }: Context, { exit, message, hint, diagnostics }: CliError): readonly string[] {
   if (diagnostics.length > 0) return printDiagnostics(paint, diagnostics)
+  if (exit === EXIT.done) return [escapeForTerminal(message)]
   const text = `${paint.red('error')}: ${escapeForTerminal(message)}`
   return hint === null ? [text] : [text, `${paint.cyan('hint')}: ${escapeForTerminal(hint)}`]
 }

@@ -22,7 +22,7 @@ import { recordFolder } from '../../../operations/install/install-record.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import type { Context } from '../../context.ts'
-import { CliError, EXIT, notConfirmed, usage } from '../../exit.ts'
+import { CliError, declined, EXIT, notConfirmed, usage } from '../../exit.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { VERSION } from '../../version.ts'
 
@@ -96,7 +96,7 @@ async function carryOut(
         'add --yes to write this, or --dry-run to only see it',
       )
     if (!(await confirm(context, `Write ${changes.length === 1 ? 'this file' : `these ${changes.length} files`}?`)))
-      throw new CliError(EXIT.refused, 'declined', 'nothing was written')
+      throw declined('nothing was changed')
   }
   await apply()
   return changes.length > 0
