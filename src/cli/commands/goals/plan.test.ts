@@ -14,6 +14,7 @@ import { newPlace, type Place, type Said } from '../../place.fixture.ts'
 import { typing } from '../../terminal/typing.fixture.ts'
 import { approve } from '../people/approve.ts'
 import { EXAMPLE_PLAN, init } from '../plans/init.ts'
+import { list } from '../plans/list.ts'
 import { show } from '../plans/show.ts'
 import { status } from '../plans/status.ts'
 import { type PlanOptions, plan } from './plan.ts'
@@ -177,6 +178,17 @@ test('a plan of the past with a similar goal is told', async () => {
 test('an unknown planner and an empty goal are refused', async () => {
   expect((await say('', RENAME, { planner: 'oracle' })).stderr).toContain("there is no planner 'oracle'")
   expect((await say('', '  ')).stderr).toContain('the goal is empty')
+})
+
+test('a goal that says nothing makes no draft: a person is asked for it first, anybody else is told', async () => {
+  for (const goal of ['fix', 'asdf qwer']) {
+    const said = await say('', goal, { yes: true })
+    expect(said).toEqual({ exit: 'planner:unclear', stdout: '', stderr: `'${goal}' does not say what to work on` })
+  }
+  expect((await place.say(context => list(context, {}))).stdout).toContain('no plans')
+  const asked = await say('greet an empty name politely\nq', 'fix')
+  expect(asked.stderr).toContain("'fix' does not say what to work on. What should be different afterwards?")
+  expect(asked.stdout).toContain('fix-greet-an-empty-name-politely')
 })
 
 const FIX = {

@@ -156,6 +156,7 @@ async function proposed(
 /** What another command line mends; anything else is the doing of the world. */
 const BAD_INPUT: ReadonlySet<string> = new Set([
   'planner:agent',
+  'planner:unclear',
   'model:settings',
   'template:unknown',
   'template:missing',

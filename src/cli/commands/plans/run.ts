@@ -22,11 +22,12 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, envelope, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
-import { CliError, EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
+import { CliError, declined, EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
 import { isFile, type PlanFile, refuseUnreadablePolicy } from '../../plan-file.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
+import { confirm } from '../../terminal/confirm.ts'
 import { planWord } from '../../terminal/paint.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
 import { hintText } from '../../text/hint-text.ts'
@@ -50,7 +51,8 @@ export interface RunOptions extends SetOptions {
   readonly mirror?: MirrorOption
 }
 
-export async function run(context: Context, word: string, options: RunOptions): Promise<number> {
+export async function run(context: Context, given: string | undefined, options: RunOptions): Promise<number> {
+  const word = given ?? (await planFileHere(context))
   if (options.dryRun === true) return await dryRun(context, word, options)
   if (!(await isFile(context, word))) {
     if ((options.set ?? options.setFile) !== undefined)
@@ -89,6 +91,23 @@ export async function run(context: Context, word: string, options: RunOptions): 
     )
     return EXIT.done
   })
+}
+
+/** Where no plan is named: the plan file of this folder, if there is one and the person agrees. */
+async function planFileHere(context: Context): Promise<string> {
+  const { planFilesHere } = await import('../../plan-file.ts')
+  const [first, ...more] = await planFilesHere(context)
+  if (first === undefined)
+    throw usage('name a plan file or a plan', '`planfold init` writes an example plan, `planfold list` shows plans')
+  if (more.length > 0)
+    throw usage(
+      'several plan files are here: name one',
+      [first, ...more].map(name => `planfold run ${name}`).join(' or '),
+    )
+  if (context.terminal === null || context.settings.json)
+    throw usage('name a plan file or a plan', `one plan file is here: planfold run ${first}`)
+  if (await confirm(context, `run ${escapeForTerminal(first)}?`)) return first
+  throw declined('nothing was run')
 }
 
 /** Told at its place in the file, before the plan is made. A plan that is there already has begun where it was to begin. */
