@@ -95,7 +95,7 @@ async function carryOut(
         'nothing was written: nobody is at a terminal to be asked',
         'add --yes to write this, or --dry-run to only see it',
       )
-    if (!(await confirm(context, `Write ${changes.length === 1 ? 'this file' : `these ${changes.length} files`}?`)))
+    if (!(await confirm(context, `Make ${changes.length === 1 ? 'this change' : `these ${changes.length} changes`}?`)))
       throw declined('nothing was changed')
   }
   await apply()
@@ -125,15 +125,23 @@ function outcome(
 ): readonly string[] {
   const untested =
     tested || isUninstall ? [] : [`${title} was not tested with Planfold: these files follow its documentation.`]
-  if (isDryRun && changes.length > 0) return [`${numberOf(changes.length, 'file')} would be written`, ...untested]
+  if (isDryRun && changes.length > 0) return [changed(changes, ['to create', 'to change', 'to delete']), ...untested]
   if (!isWritten)
     return [
       isUninstall ? `Planfold is not installed for ${title} here` : `Planfold is already installed for ${title} here`,
     ]
   return [
-    `${isUninstall ? 'removed from' : 'installed for'} ${title}: ${numberOf(changes.length, 'file')} written${isUninstall && notes.length > 0 ? '; not all of it, see the notes' : ''}`,
+    `${isUninstall ? 'removed from' : 'installed for'} ${title}: ${changed(changes, ['created', 'changed', 'deleted'])}${isUninstall && notes.length > 0 ? '; not all of it, see the notes' : ''}`,
     ...untested,
   ]
+}
+
+/** As in `1 file created, 2 files changed`. */
+function changed(changes: readonly FileChange[], [created, edited, deleted]: readonly string[]): string {
+  const words = changes.map(({ before, after }) => (before === null ? created : after === null ? deleted : edited))
+  const count = (word: string | undefined) => words.filter(one => one === word).length
+  const each = [...new Set(words)].map(word => `${numberOf(count(word), 'file')} ${word}`)
+  return each.join(', ')
 }
 
 function nextSteps({ environment }: Context, { agent }: AgentSetup, scope: InstallScope): readonly string[] {
@@ -142,7 +150,9 @@ function nextSteps({ environment }: Context, { agent }: AgentSetup, scope: Insta
     .some(folder => statSync(join(folder, 'planfold'), { throwIfNoEntry: false })?.isFile() === true)
   return [
     ...STEPS[agent](scope),
-    ...(isFound ? [] : ['`planfold` is not on your PATH, so the agent cannot start it: npm install -g planfold']),
+    ...(isFound
+      ? []
+      : ['`planfold` is not on your PATH, so the agent cannot start it: run `npm link` in the repository of Planfold']),
   ]
 }
 

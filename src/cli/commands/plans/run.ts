@@ -230,11 +230,14 @@ async function tellNoSandbox(context: Context, { engine, sandbox }: Composed, pl
   if (!cards.some(isMeant)) return
   const standing = await sandbox.check()
   if (standing.ok) return
-  printNote(context, 'no sandbox here: what `write` and `network` say is not enforced')
   const { isFirstTime } = await import('../../../operations/upkeep/first-time.ts')
   const { message, hint } = standing.failure
-  if (isFirstTime(context.environment, 'sandbox-hint'))
-    printNote(context, escapeForTerminal(`${message}${hint === undefined ? '' : `; ${hintText(hint)}`}`))
+  const why = [
+    message.replace(/^there is no sandbox(?:: | on this system)/, ''),
+    hint === undefined ? '' : hintText(hint),
+  ]
+  const once = isFirstTime(context.environment, 'sandbox-hint') ? ` (${why.filter(Boolean).join('; ')})` : ''
+  printNote(context, `no sandbox here: what \`write\` and \`network\` say is not enforced${escapeForTerminal(once)}`)
 }
 
 export async function setMoving(context: Context, composed: Composed, { plan, name, checked, goOn, approval }: Moved) {
