@@ -38,7 +38,11 @@ export async function bisect(context: Context, command: readonly string[], optio
   return await withState(context, { create: true }, async composed => {
     const question = await questionOf(context, composed, options)
     const { again, keep } = options
-    const asked = { question, command, timeoutMs: options.timeout }
+    const { namedFiles } = await import('../../../engine/gates/command-files.ts')
+    // Not what a script of several words names: it may write there.
+    const words = command.filter(word => !/\s/.test(word) && !word.endsWith('/'))
+    const files = namedFiles(composed.root, context.cwd, words).map(({ path, sha256 }) => ({ path, sha256 }))
+    const asked = { question, command, files, timeoutMs: options.timeout }
     const scratch = join(await realpath(composed.stateDir), 'work', bisectionName(asked))
     const stop = new AbortController()
     const unlisten = context.onSignal(() => stop.abort())
@@ -87,7 +91,7 @@ async function questionOf(context: Context, { git }: Composed, options: BisectOp
   if (options.good === undefined) throw usage('missing --good', 'name a commit that is good: --good COMMIT')
   const question = await commitsQuestion(git, { good: options.good, bad: options.bad ?? 'HEAD' })
   if (!question.ok) throw haltedAs({ status: 'git', failure: question.failure })
-  if (question.value.candidates.length === 0)
+  if (question.value.candidates.length === 1)
     throw usage('the good and the bad commit are the same', 'name an older one with --good')
   return question.value
 }
@@ -130,6 +134,7 @@ function tell(context: Context, { over, candidates }: BisectQuestion, done: Ende
       `(${numberOf(tries.length, 'test')} of ${numberOf(candidates.length, 'candidate')})`,
     ),
     ...assumed({ over, candidates }, tries),
+    ...(over === 'commits' && end.status === 'clean' ? ['the command succeeds with the bad commit, too'] : []),
   ])
 }
 
@@ -148,6 +153,11 @@ function endLines(
         `the first bad one is among these ${end.suspects.length} ${count}:`,
         ...end.suspects.map(each => `${label(each)}${untested.has(each) ? '  not tested' : ''}`),
         ...untestedLines(new Set([...untested].filter(each => !end.suspects.includes(each)))),
+      ]
+    case 'good-is-bad':
+      return [
+        `${paint.red('not good')}: the command fails there, too; name an older commit with --good:`,
+        label(end.good),
       ]
     case 'clean':
       return [`${paint.green('nothing is bad')} ${count}`, ...untestedLines(untested)]
