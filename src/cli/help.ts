@@ -161,21 +161,17 @@ const takesPlan = (group: Command): boolean =>
     command => ['list', 'show'].includes(command.name()) && command.registeredArguments[0]?.required === false,
   )
 
-/** Words that people try for something that has another name: the commands it may be, or a sentence. */
-const OTHER_WORDS: { readonly [word: string]: readonly string[] | string } = {
-  ...wordsFor(['run'], 'start execute exec go'),
-  ...wordsFor(['resume'], 'continue unpause'),
-  ...wordsFor(['pause', 'cancel'], 'stop abort kill'),
-  ...wordsFor(['cancel', 'prune'], 'delete del rm remove clean'),
-  ...wordsFor(['list'], 'ls ps plans'),
-  ...wordsFor(['rollback'], 'revert'),
-  ...wordsFor(['plan', 'init'], 'new create'),
-  search: '`planfold list --text WORD` searches plans, `planfold log --grep WORD` events and output',
-}
-
-function wordsFor(commands: readonly string[], words: string): { readonly [word: string]: readonly string[] } {
-  return Object.fromEntries(words.split(' ').map(word => [word, commands]))
-}
+/** Words that people try for something that has another name, and the commands it may be. */
+const OTHER_WORDS: readonly (readonly [words: string, ...commands: string[]])[] = [
+  ['start execute exec go', 'run'],
+  ['continue unpause', 'resume'],
+  ['stop abort kill', 'pause', 'cancel'],
+  ['delete del rm remove clean', 'cancel', 'prune'],
+  ['ls ps plans', 'list'],
+  ['revert', 'rollback'],
+  ['new create', 'plan', 'init'],
+]
+const SEARCH_HINT = '`planfold list --text WORD` searches plans, `planfold log --grep WORD` events and output'
 
 /** What is written in another place than people expect, by the command line up to the word that was not understood. */
 const OTHER_PLACES: readonly (readonly [line: RegExp, hint: string])[] = [
@@ -199,11 +195,11 @@ export function unknownCommand(parent: Command, word: string): CliError {
 
 function otherWordHint(program: Command, word: string): string | null {
   if (/\.(ya?ml|json|jsonl|md)$/i.test(word)) return `did you mean \`planfold run ${quotedWords(program.args)}\`?`
-  const other = Object.hasOwn(OTHER_WORDS, word) ? OTHER_WORDS[word]! : null
-  if (other === null || typeof other === 'string') return other
-  const [only, ...more] = other
-  if (more.length === 0) return `did you mean \`planfold ${quotedWords([only!, ...program.args.slice(1)])}\`?`
-  return other.map(name => `\`planfold ${name}\`: ${commandAt(program, [name])!.description()}`).join('; ')
+  if (word === 'search') return SEARCH_HINT
+  const [, only, ...more] = OTHER_WORDS.find(([words]) => words.split(' ').includes(word)) ?? []
+  if (only === undefined) return null
+  if (more.length === 0) return `did you mean \`planfold ${quotedWords([only, ...program.args.slice(1)])}\`?`
+  return [only, ...more].map(name => `\`planfold ${name}\`: ${commandAt(program, [name])!.description()}`).join('; ')
 }
 
 /** Several words, none of them a command: perhaps what somebody wants done. */

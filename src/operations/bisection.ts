@@ -42,8 +42,8 @@ export type Candidate =
 export interface BisectAsk {
   readonly question: BisectQuestion
   readonly command: readonly string[]
-  /** What the files that the command names hold now: with another script it is another question. */
-  readonly files?: readonly { readonly path: string; readonly sha256: string }[]
+  /** For each word of the command the hash of the file that it names: with another script it is another question. */
+  readonly files?: readonly (string | null)[]
   readonly timeoutMs?: number
   /** Where commits are checked out. */
   readonly scratch: string

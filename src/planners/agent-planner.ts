@@ -5,7 +5,7 @@ import type { ModelUse } from '../domain/model-use.ts'
 import { tokensOf } from '../domain/model-use.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Failure } from '../domain/result.ts'
-import { firstLook, heuristicPlanner } from './heuristic-planner.ts'
+import { heuristicPlanner } from './heuristic-planner.ts'
 import { type DraftingBudget, type Planner, PlanningFailure, type PlanProposal, type PlanRequest } from './planner.ts'
 
 /** Starts an agent that may only read, and answers with the plan it submitted last. */
@@ -49,7 +49,7 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
       message: 'the planner needs the name of an agent',
       hint: 'name yours at the command line: `--with claude`; or draft with another planner',
     })
-  const known = await firstLook({ goal, repository })
+  const known = await heuristicPlanner().propose({ goal, repository })
   const instruction = instructionFor(request, known)
   const { budget, more, tell, draft: earlier } = request
   const drafted = await draft({

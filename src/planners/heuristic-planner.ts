@@ -19,17 +19,16 @@ import {
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal, saysNothing } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
-import {
-  type FoundCommand,
-  type GoalAnalysis,
-  type PastPlan,
-  type PlanComment,
-  type Planner,
-  PlanningFailure,
-  type PlanProposal,
-  type PlanRequest,
-  type RepositoryFile,
-  type RepositoryView,
+import type {
+  FoundCommand,
+  GoalAnalysis,
+  PastPlan,
+  PlanComment,
+  Planner,
+  PlanProposal,
+  PlanRequest,
+  RepositoryFile,
+  RepositoryView,
 } from './planner.ts'
 import { type FileRole, roleOf } from './ranking/file-role.ts'
 import { type Ranking, rankFiles } from './ranking/rank-files.ts'
@@ -42,20 +41,17 @@ export function heuristicPlanner(): Planner {
 
 const NAME = 'heuristic'
 
+export const isUnclearGoal = async (goal: string, repository: Pick<RepositoryView, 'files'>): Promise<boolean> =>
+  saysNothing(
+    readGoal(goal),
+    (await repository.files()).map(({ path }) => path),
+  )
+
 /** Documents of a repository that are read beside its sources, because goals name what stands in them. */
 const READ_BESIDE =
   /^(readme\.\w+|package\.json|requirements.*\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|setup\.(py|cfg)|composer\.json)$/i
 
-const propose = (request: PlanRequest): Promise<PlanProposal> => draft(request, askForGoal)
-
-/** What other planners begin with: any goal gets a draft, because they may understand more of it. */
-export const firstLook = (request: PlanRequest): Promise<PlanProposal> => draft(request, null)
-
-async function draft(
-  request: PlanRequest,
-  askFirst: ((request: PlanRequest) => Promise<PlanProposal>) | null,
-): Promise<PlanProposal> {
-  const { goal: text, repository, comments = [], past = [] } = request
+async function propose({ goal: text, repository, comments = [], past = [] }: PlanRequest): Promise<PlanProposal> {
   const goal = readGoal(text)
   const files = await repository.files()
   const paths = files.map(({ path }) => path)
@@ -67,8 +63,6 @@ async function draft(
     readBeside(repository, paths, goal),
   ])
   const read = new Map([...ranking.texts, ...beside])
-  if (askFirst !== null && comments.length === 0 && saysNothing(goal, [...paths, ...read.values()]))
-    return await askFirst(request)
   const texts = judged.kind === 'rename' ? new Map([...read, ...(await namedIn(repository, files, goal, read))]) : read
   const spared = protectedPaths(goal.limits, paths).filter(path => !goal.files.includes(path))
   const command = judged.kind === 'rename' ? await renameCommand(repository, goal, texts) : null
@@ -111,21 +105,6 @@ async function draft(
     analysis,
     unfollowed: [...followed.unfollowed, ...unread(followed, comments, all)],
   }
-}
-
-/** Nobody can use a plan for a goal that was not understood: the person is asked first, where there is one. */
-async function askForGoal(request: PlanRequest): Promise<PlanProposal> {
-  const shown = request.goal.trim().slice(0, 60)
-  const message = `'${shown}' does not say what to work on`
-  const said = (await request.ask?.(`${message}. What should be different afterwards?`))?.trim() ?? ''
-  if (said !== '') return await propose({ ...request, goal: `${request.goal}: ${said}`, ask: undefined })
-  throw new PlanningFailure({
-    class: 'logic',
-    code: 'planner:unclear',
-    retryable: false,
-    message,
-    hint: 'name what should be different: a behaviour, a file, a function, an error message; nothing was saved',
-  })
 }
 
 /** Tasks that are no work steps, as comments may name them. */

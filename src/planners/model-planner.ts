@@ -5,7 +5,7 @@ import type { JsonObject } from '../domain/json.ts'
 import { type ModelCost, tokensOf } from '../domain/model-use.ts'
 import { numberOf } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
-import { firstLook } from './heuristic-planner.ts'
+import { heuristicPlanner } from './heuristic-planner.ts'
 import {
   CRITIQUE,
   type Critique,
@@ -59,7 +59,7 @@ const RECORDING_MAX = 2_000_000
 /** Who looks at goal and repository before a model is asked. */
 export type FirstLook = (request: Pick<PlanRequest, 'goal' | 'repository'>) => Promise<PlanProposal>
 
-export function modelPlanner(models: PlanningModels, look: FirstLook = firstLook): Planner {
+export function modelPlanner(models: PlanningModels, look: FirstLook = heuristicPlanner().propose): Planner {
   return {
     name: 'model',
     propose: request => propose({ models, look }, request),

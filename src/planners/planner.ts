@@ -11,7 +11,7 @@ import type { Failure } from '../domain/result.ts'
 export interface Planner {
   /** As people choose it: `heuristic`, `model`. */
   readonly name: string
-  /** Any text can be a goal. Throws `PlanningFailure` when it says nothing, or whoever is asked (a model) gives no plan that can be used. */
+  /** Any text is a goal. Throws `PlanningFailure` when whoever is asked (a model) gives no plan that can be used. */
   propose(request: PlanRequest): Promise<PlanProposal>
   /** The wishes that a goal holds, each to be planned on its own. One wish, when it is one piece of work. Fails as `propose` does. */
   split(request: SplitRequest): Promise<readonly Wish[]>

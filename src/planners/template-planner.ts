@@ -11,7 +11,7 @@ import { exampleOf, type Parameter, type Problem } from '../format/templates/par
 import { readTemplateFile, shelfWith } from '../format/templates/shelf.ts'
 import { oneLine, planName } from './compose-plan.ts'
 import { readGoal } from './goal.ts'
-import { firstLook } from './heuristic-planner.ts'
+import { heuristicPlanner } from './heuristic-planner.ts'
 import { type Planner, PlanningFailure, type PlanProposal, type PlanRequest } from './planner.ts'
 import { splitGoal } from './split-goal.ts'
 
@@ -26,7 +26,7 @@ export function templatePlanner({ folder }: { readonly folder: string }): Planne
 
 async function propose(folder: string, request: PlanRequest): Promise<PlanProposal> {
   const template = await findTemplate(folder, request.template)
-  const known = await firstLook({ goal: request.goal, repository: request.repository })
+  const known = await heuristicPlanner().propose({ goal: request.goal, repository: request.repository })
   const paths = (await request.repository.files()).map(({ path }) => path)
   const found = valuesFor(template.parameters, { goal: request.goal, known, paths })
   const asked = await askMissing(request, template, found)

@@ -91,7 +91,6 @@ describe('a goal for which a request names a model', () => {
       [{ goal, planner: 'oracle' }, 422, "there is no planner 'oracle'"],
       [{ goal, planner: 'agent' }, 501, 'the planner needs the name of an agent'],
       [{ goal, model: 7 }, 422, 'is not a name'],
-      [{ goal: 'fix it' }, 422, "'fix it' does not say what to work on"],
     ]
     for (const [body, status, detail] of refused) {
       const said = await post('/plans', body)

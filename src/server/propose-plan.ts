@@ -131,7 +131,7 @@ export function threadLook(
   place: Pick<RouteRooms, 'root' | 'stateDir' | 'environment'>,
 ): Planner['propose'] {
   return async ({ goal }) => {
-    const proposed = await documents.propose({ goal, past: [], look: true, ...placeOf({ rooms: place }) })
+    const proposed = await documents.propose({ goal, past: [], ...placeOf({ rooms: place }) })
     if (!isProblem(proposed)) return proposed.proposal
     const { detail, hint, status } = proposed.problem
     throw new PlanningFailure({

@@ -39,7 +39,7 @@ test('install shows what it would write, and asks', async () => {
   expect(shown).toMatchObject({ exit: 0 })
   expect(shown.stdout).toContain('create .gemini/settings.json\n')
   expect(shown.stdout).toContain('  +    "planfold": {\n')
-  expect(shown.stdout).toContain('1 file to create')
+  expect(shown.stdout).toContain('1 file would be written')
   const nobody = await place.say(context => install(context, 'gemini', {}))
   expect(nobody).toMatchObject({ exit: 'not-confirmed' })
   expect(nobody.stderr).toContain('nobody is at a terminal')
@@ -54,7 +54,7 @@ test('install shows what it would write, and asks', async () => {
     hooks: { SessionStart: [{ hooks: [{ ...GEMINI_HOOK, name: 'planfold', timeout: 15_000 }] }] },
   })
   const gone = await place.say(context => install(context, 'gemini', { uninstall: true, yes: true }))
-  expect(gone.stdout).toContain('removed from Gemini CLI: 1 file deleted\n')
+  expect(gone.stdout).toContain('removed from Gemini CLI: 1 file changed back or deleted\n')
   expect(readdirSync(place.folder)).toEqual(['.git'])
 })
 

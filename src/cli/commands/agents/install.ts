@@ -125,23 +125,16 @@ function outcome(
 ): readonly string[] {
   const untested =
     tested || isUninstall ? [] : [`${title} was not tested with Planfold: these files follow its documentation.`]
-  if (isDryRun && changes.length > 0) return [changed(changes, ['to create', 'to change', 'to delete']), ...untested]
+  const done = isUninstall ? 'changed back or deleted' : 'written'
+  if (isDryRun && changes.length > 0) return [`${numberOf(changes.length, 'file')} would be ${done}`, ...untested]
   if (!isWritten)
     return [
       isUninstall ? `Planfold is not installed for ${title} here` : `Planfold is already installed for ${title} here`,
     ]
   return [
-    `${isUninstall ? 'removed from' : 'installed for'} ${title}: ${changed(changes, ['created', 'changed', 'deleted'])}${isUninstall && notes.length > 0 ? '; not all of it, see the notes' : ''}`,
+    `${isUninstall ? 'removed from' : 'installed for'} ${title}: ${numberOf(changes.length, 'file')} ${done}${isUninstall && notes.length > 0 ? '; not all of it, see the notes' : ''}`,
     ...untested,
   ]
-}
-
-/** As in `1 file created, 2 files changed`. */
-function changed(changes: readonly FileChange[], [created, edited, deleted]: readonly string[]): string {
-  const words = changes.map(({ before, after }) => (before === null ? created : after === null ? deleted : edited))
-  const count = (word: string | undefined) => words.filter(one => one === word).length
-  const each = [...new Set(words)].map(word => `${numberOf(count(word), 'file')} ${word}`)
-  return each.join(', ')
 }
 
 function nextSteps({ environment }: Context, { agent }: AgentSetup, scope: InstallScope): readonly string[] {

@@ -1,7 +1,8 @@
 // `planfold bisect … -- COMMAND`: which commit, which setting, which input is the first bad one? The search is a plan of its own
 // (operations/bisection.ts), so it can be killed and asked again; here the question is read, and every try and the answer are told.
 
-import { readFile, realpath } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { readFile, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Composed } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
@@ -38,10 +39,7 @@ export async function bisect(context: Context, command: readonly string[], optio
   return await withState(context, { create: true }, async composed => {
     const question = await questionOf(context, composed, options)
     const { again, keep } = options
-    const { namedFiles } = await import('../../../engine/gates/command-files.ts')
-    // Not what a script of several words names: it may write there.
-    const words = command.filter(word => !/\s/.test(word) && !word.endsWith('/'))
-    const files = namedFiles(composed.root, context.cwd, words).map(({ path, sha256 }) => ({ path, sha256 }))
+    const files = await Promise.all(command.map(word => hashOf(resolve(context.cwd, word))))
     const asked = { question, command, files, timeoutMs: options.timeout }
     const scratch = join(await realpath(composed.stateDir), 'work', bisectionName(asked))
     const stop = new AbortController()
@@ -70,6 +68,16 @@ export async function bisect(context: Context, command: readonly string[], optio
   })
 }
 
+/** Null for what is no file, or too large to be a script. */
+async function hashOf(path: string): Promise<string | null> {
+  const found = await stat(path).catch(() => null)
+  if (found?.isFile() !== true || found.size > SCRIPT_BYTES_MAX) return null
+  return createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex')
+}
+
+const SCRIPT_BYTES_MAX = 10_000_000
 const HINT = 'for instance: planfold bisect --good v1.2 --bad HEAD -- npm test'
 
 async function questionOf(context: Context, { git }: Composed, options: BisectOptions): Promise<BisectQuestion> {

@@ -14,7 +14,6 @@ import { newPlace, type Place, type Said } from '../../place.fixture.ts'
 import { typing } from '../../terminal/typing.fixture.ts'
 import { approve } from '../people/approve.ts'
 import { EXAMPLE_PLAN, init } from '../plans/init.ts'
-import { list } from '../plans/list.ts'
 import { show } from '../plans/show.ts'
 import { status } from '../plans/status.ts'
 import { type PlanOptions, plan } from './plan.ts'
@@ -183,9 +182,9 @@ test('an unknown planner and an empty goal are refused', async () => {
 test('a goal that says nothing makes no draft: a person is asked for it first, anybody else is told', async () => {
   for (const goal of ['fix', 'asdf qwer']) {
     const said = await say('', goal, { yes: true })
-    expect(said).toEqual({ exit: 'planner:unclear', stdout: '', stderr: `'${goal}' does not say what to work on` })
+    expect(said).toEqual({ exit: 'usage', stdout: '', stderr: `'${goal}' does not say what to work on` })
   }
-  expect((await place.say(context => list(context, {}))).stdout).toContain('no plans')
+  expect(existsSync(join(place.folder, '.planfold'))).toBe(false)
   const asked = await say('greet an empty name politely\nq', 'fix')
   expect(asked.stderr).toContain("'fix' does not say what to work on. What should be different afterwards?")
   expect(asked.stdout).toContain('fix-greet-an-empty-name-politely')
