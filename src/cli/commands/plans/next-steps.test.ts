@@ -34,7 +34,7 @@ describe('run without a plan, or with a file that is not there', () => {
     expect(await told(start)).toContain('hint: `planfold init` writes an example plan')
     await place.write('ok.yaml', 'planfold: 1\nname: ok\ntasks: [{ id: a, run: "true" }]\n')
     await place.write('compose.yaml', 'services: {}\n')
-    expect(await told(start)).toBe('name a plan file or a plan\nhint: one plan file is here: planfold run ok.yaml')
+    expect(await told(start)).toBe('name a plan file or a plan\nhint: planfold run ok.yaml')
     expect(await place.say(start, { keys: 'n' })).toMatchObject({
       exit: 0,
       stderr: 'run ok.yaml? [y/N] n\nnothing was run\n',

@@ -18,7 +18,7 @@ import {
   type WentOn,
 } from '../../../operations/run-plan.ts'
 import { type GoingOptions, type Summary, setGoing } from '../../../operations/start-plan.ts'
-import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import { answer, envelope, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
@@ -96,18 +96,14 @@ export async function run(context: Context, given: string | undefined, options: 
 /** Where no plan is named: the plan file of this folder, if there is one and the person agrees. */
 async function planFileHere(context: Context): Promise<string> {
   const { planFilesHere } = await import('../../plan-file.ts')
-  const [first, ...more] = await planFilesHere(context)
-  if (first === undefined)
-    throw usage('name a plan file or a plan', '`planfold init` writes an example plan, `planfold list` shows plans')
-  if (more.length > 0)
-    throw usage(
-      'several plan files are here: name one',
-      [first, ...more].map(name => `planfold run ${name}`).join(' or '),
-    )
-  if (context.terminal === null || context.settings.json)
-    throw usage('name a plan file or a plan', `one plan file is here: planfold run ${first}`)
-  if (await confirm(context, `run ${escapeForTerminal(first)}?`)) return first
-  throw declined('nothing was run')
+  const files = await planFilesHere(context)
+  const [first] = files
+  if (first !== undefined && files.length === 1 && context.terminal !== null && !context.settings.json) {
+    if (await confirm(context, `run ${escapeForTerminal(first)}?`)) return first
+    throw declined('nothing was run')
+  }
+  const commands = files.map(name => `planfold run ${shellWord(name)}`).join(' or ')
+  throw usage('name a plan file or a plan', commands === '' ? '`planfold init` writes an example plan' : commands)
 }
 
 /** Told at its place in the file, before the plan is made. A plan that is there already has begun where it was to begin. */
