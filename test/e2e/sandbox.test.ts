@@ -551,6 +551,7 @@ describe('without a sandbox', () => {
     const weak = await world.plan(one('weak', ['echo ran']), {}, hidden)
     expect(weak.code, weak.out).toBe(0)
     expect(weak.out).toContain('no sandbox here: what `write` and `network` say is not enforced')
+    expect(weak.out.match(/no sandbox/g)).toHaveLength(1)
     expect(weak.out).toContain('│ ran')
     const told = await world.plan(
       one('told', ['echo ran']),

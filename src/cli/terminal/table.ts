@@ -38,6 +38,15 @@ export function wrap(text: string, columns: number): readonly string[] {
   return [...lines, rest]
 }
 
+/** The same as one text, the lines below the first indented. What stands in backticks, a command, is kept together. */
+export function hanging(text: string, indent: number, columns: number | undefined): string {
+  if (columns === undefined || indent + width(text) <= columns) return text
+  const bound = text.replace(/`[^`]*`/g, command => command.replaceAll(' ', '\u00a0'))
+  return wrap(bound, columns - indent)
+    .join(`\n${' '.repeat(indent)}`)
+    .replaceAll('\u00a0', ' ')
+}
+
 /** As much from the beginning as fits. With room for two columns it is never nothing, so that cutting off piece by piece ends. */
 export function fitting(text: string, columns: number): string {
   if (width(text) <= columns) return text

@@ -311,6 +311,14 @@ describe('steps of the task planner', () => {
   })
 })
 
+test('steps that look like commands are told to be descriptions, at their place', () => {
+  const told = (text: string) => good(parsePlan(text, NAMED)).warnings.map(one => printDiagnostic(one))
+  expect(told('steps:\n  - read the code\n  - npm ci\n  - npm test\n')).toEqual([
+    expect.stringMatching(/^plan:3:5: warning: steps are descriptions: .*\n.*run: "npm ci"/),
+  ])
+  expect(told('steps: [read the code, make the tests pass, git]\n')).toEqual([])
+})
+
 test('what a format cannot say is named', () => {
   const text =
     'planfold: 1\nname: x\ntasks:\n  - {id: a, run: [ls], retry: 3}\n  - {id: b, needs: [a]}\n  - {id: c, needs: [a]}\n'
