@@ -1,5 +1,6 @@
 // What the tools answer is what is so: how a task stands after a call, whose word something is, what can be done next.
 
+import { encode } from 'gpt-tokenizer'
 import { describe, expect, test } from 'vitest'
 import { primePlan } from '../operations/agents/prime-plan.ts'
 import { agents } from './mcp.fixture.ts'
@@ -67,7 +68,7 @@ describe('a report', () => {
       "prices is reported as done; it waits for a person to confirm: 'the page was looked at'",
     )
     expect(done.text).not.toContain('prices is done')
-    expect(done.text).toContain('- [?] prices (waiting)')
+    expect((await me.read({ what: 'plan' })).text).toContain('- [?] prices (waiting)')
     expect((await me.write({ action: 'status', task: 'free', status: 'done' })).text).toContain('ok: free is done')
   })
 
@@ -165,7 +166,7 @@ describe('in a plan of a person', () => {
     expect(await me.write({ action: 'ask', text: 'Which?', fields })).toMatchObject({
       error: true,
       text: expect.stringMatching(
-        /^error: the field 'region' has choices, but is a text; .*\nhint: add "type": "choice"\n/,
+        /^error: the field 'region' has choices, but is a text; .*\nhint: add "type": "choice"$/,
       ),
     })
     expect(await engine.ask({ type: 'questions', plan: 'shop' })).toEqual([])
@@ -197,7 +198,7 @@ describe('in a plan of a person', () => {
     expect((await me.read()).text).toContain('shop is paused (wait for me): nothing can be claimed')
     expect((await me.read()).text).not.toContain('Ready to claim')
     expect((await me.read({ what: 'plan' })).text).not.toContain('"action":"claim"')
-    expect((await me.write({ action: 'claim' })).text).toContain('error: shop is paused (wait for me)')
+    expect((await me.write({ action: 'claim' })).text).toContain('nothing can be claimed: shop is paused (wait for me)')
     await engine.submit('shop', { type: 'resume' })
     await me.write({ action: 'pause' })
     expect((await me.write({ action: 'resume' })).text).toContain('ok: resumed')
@@ -230,6 +231,77 @@ test('whoever has a claim gets its token again, and sees all that is theirs', as
   const other = await agent({ as: 'other' })
   expect((await other.write({ action: 'heartbeat', task: 'prices' })).error).toBe(true)
   expect((await other.write({ action: 'claim', task: 'prices' })).error).toBe(true)
+})
+
+describe('a claim of the next task, where there is none,', () => {
+  const chain = { action: 'create', name: 'p', goal: 'g', start: true, tasks: [{ id: 'a' }, { id: 'b', needs: ['a'] }] }
+
+  test.each([{}, { plan: 'p' }])('says who has it, and at the end that all is done (%o)', async named => {
+    const { agent } = agents()
+    const [x, y] = [await agent({ as: 'x' }), await agent({ as: 'y' })]
+    await x.write(chain)
+    const claim = { action: 'claim', ...named }
+    expect((await x.write(claim)).text).toContain('ok: a is yours')
+    expect(await y.write(claim)).toEqual({
+      error: true,
+      text: 'error: nothing can be claimed: p: a: running, or claimed by others\nhint: wait, or see plan_read {"what":"blocked","plan":"p"}',
+    })
+    expect((await x.write(claim)).text).toContain('you have a in hand\nhint: work on what you have, and report it')
+    const reported = await x.write({ action: 'report', status: 'done' })
+    expect(reported.text).toBe(
+      'ok: a is done\n1 of 2 done; ready now: b. Next: plan_write {"action":"claim","plan":"p"}',
+    )
+    await x.write(claim)
+    expect((await x.write({ action: 'report', status: 'done' })).text).toBe('ok: b is done\nAll tasks are done.')
+    expect((await y.write(claim)).text).toMatch(
+      /^error: nothing can be claimed: (no plan is unfinished|p is completed)/,
+    )
+  })
+
+  test('says that a person is asked, of each plan that is open', async () => {
+    const { me, engine } = await shop()
+    await me.write({ action: 'status', task: 'free', status: 'done' })
+    await me.write({ action: 'claim' })
+    await me.write({ action: 'report', status: 'done', outputs: { tests: 2 } })
+    await me.write({ action: 'create', name: 'q', tasks: [{ id: 'ok', gate: 'approval' }], start: true })
+    await engine.ask({ type: 'inbox' })
+    const { text } = await me.write({ action: 'claim' })
+    expect(text).toContain('shop: prices: waiting for a person')
+    expect(text).toContain('q: ok: waiting for a person')
+    expect(text).toContain('plan_read {"what":"inbox"}')
+  })
+})
+
+test('claim and report cost less than 200 tokens a task, however long the plan is', async () => {
+  const me = await agents().agent({ as: 'agent-7' })
+  const tasks = Array.from({ length: 300 }, (_, at) => ({ id: `t${at}`, title: `Task ${at}` }))
+  await me.write({ action: 'create', name: 'long', goal: 'Nothing is left', tasks, start: true })
+  const claimed = await me.write({ action: 'claim' })
+  const reported = await me.write({ action: 'report', status: 'done' })
+  expect(encode(claimed.text + reported.text).length).toBeLessThan(200)
+  const refused = await me.write({ action: 'heartbeat', task: 't9' })
+  expect(refused.error).toBe(true)
+  expect(encode(refused.text).length).toBeLessThan(100)
+})
+
+test('what is thrown and is no refusal is called a bug of ours, and its own text is kept from the agent', async () => {
+  const thrown: unknown[] = []
+  const open = async () => {
+    throw new TypeError("Cannot read properties of null (reading 'length')")
+  }
+  const plain = await agents().agent({ open })
+  const told = await plain.write({ action: 'claim' })
+  expect(told).toEqual({
+    error: true,
+    text: 'error: this is a bug in Planfold; as far as known, it changed nothing\nhint: read the plan before you try again',
+  })
+  const trouble = async (error: unknown) => {
+    thrown.push(error)
+    return { message: 'm', hint: 'details are in bugs/1.txt' }
+  }
+  const kept = await (await agents().agent({ open, trouble })).read()
+  expect(kept.text).toBe('error: m\nhint: details are in bugs/1.txt; read the plan before you try again')
+  expect(thrown).toEqual([expect.any(TypeError)])
 })
 
 describe('what is said', () => {
