@@ -320,6 +320,34 @@ describe('what is said', () => {
     expect((await me.read({ what: 'task', task: 'zz' })).text).toContain('see plan_read {"what":"plan"}')
   })
 
+  test('in the words of models is understood: other names of keys, a checkpoint in a few words', async () => {
+    const { agent, engine } = agents()
+    const me = await agent({ as: 'agent-7' })
+    await me.write({ action: 'create', name: 'empty', goal: 'by mistake', tasks: [] })
+    const tasks = [
+      { id: 'code', name: 'Write it', acceptance_criteria: ['it reads well'] },
+      { id: 'release', depends_on: 'code', acceptance: 'it is out', accept: [{ check: 'true' }], write: ['x'] },
+    ]
+    expect((await me.write({ action: 'create', name: 'shop', goal: 'g', tasks })).text).toContain('acceptance')
+    delete (tasks[1] as { acceptance?: string }).acceptance
+    const made = await me.write({ action: 'create', name: 'shop', goal: 'g', tasks })
+    expect(made.text).toContain('note: 1 task has checks only a person can confirm: code (use {check: "command"})')
+    const edited = await me.write({ action: 'edit', tasks: [{ id: 'docs', criteria: 'clear' }] })
+    expect(edited.text).toContain('note: 1 task has checks only a person can confirm: docs')
+    const { definition } = (await engine.ask({ type: 'definition', plan: 'shop' }))!
+    expect(definition.tasks).toMatchObject([
+      { title: 'Write it', accept: [{ type: 'prose', text: 'it reads well' }] },
+      { needs: ['code'], accept: [{ type: 'check' }] },
+      { accept: [{ type: 'prose', text: 'clear' }] },
+    ])
+    // The empty draft makes nothing ambiguous.
+    expect((await me.write({ action: 'start' })).text).toContain('# shop')
+    const taken = await me.write({ action: 'checkpoint', text: 'before docs', key: 'k' })
+    expect(taken.text).toContain('ok: checkpoint before-docs made')
+    const again = await me.write({ action: 'checkpoint', text: 'before docs', key: 'k' })
+    expect(again.text).toContain('ok: checkpoint before-docs made')
+  })
+
   test('of a document bears the name that was given', async () => {
     const { me } = await shop()
     const document = '# My plan\n\n- [ ] one\n- [ ] two\n'
@@ -330,7 +358,10 @@ describe('what is said', () => {
     const { me } = await shop()
     const made = await me.write({ ...CREATE, name: 'other' })
     expect(made.text).toContain('Next: plan_write {"action":"claim","plan":"other"}')
-    expect((await me.read()).text).toContain('several plans may be meant: name the plan\nhint: one of ')
+    expect(await me.read()).toMatchObject({
+      error: false,
+      text: expect.stringContaining('several plans may be meant: name the plan\nNext: one of '),
+    })
     const empty = await me.write({ action: 'create', name: 'empty', tasks: [] })
     expect(empty.text).toContain('Next: plan_write {"action":"edit","plan":"empty","tasks":[…]}')
     const early = await me.write({ action: 'resume', plan: 'empty' })

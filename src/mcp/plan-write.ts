@@ -1,13 +1,14 @@
 // The tool `plan_write`: makes one change, in one call. The answer to a change of the plan shows it as it is then; the answer about one
 // task is short. Whatever is not done is an error that says what to change; nothing is done by halves.
 
-import type { PlanId, TaskName } from '../domain/id.ts'
+import { isCheckpointName, type PlanId, type TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Field } from '../domain/plan.ts'
 import { refuse } from '../domain/refusal.ts'
 import type { Fate } from '../domain/revisions/merge.ts'
 import type { Order, SubmitOptions } from '../engine/engine.ts'
-import type { Action, PlanWriteInput } from '../format/wire/agent-tools.ts'
+import { slug } from '../format/dialects/names.ts'
+import { type Action, type PlanWriteInput, taskInOurWords } from '../format/wire/agent-tools.ts'
 import { editPlan } from '../operations/agents/edit-plan.ts'
 import { requestRollback, undoneBy } from '../operations/agents/request-rollback.ts'
 import { resumeOwnPause } from '../operations/agents/resume-plan.ts'
@@ -16,7 +17,7 @@ import { criteriaOf, tickCriteria } from '../operations/agents/tick-criteria.ts'
 import { claimTask } from '../operations/claim-task.ts'
 import { keepClaim } from '../operations/report-task.ts'
 import { startPlan } from '../operations/start-plan.ts'
-import { createFrom, mustRun, mustStart } from './create-plan.ts'
+import { createFrom, mustRun, mustStart, personLines } from './create-plan.ts'
 import { faultLines, refusalText } from './hint-text.ts'
 import { nothingToClaim } from './nothing-to-claim.ts'
 import { planText } from './plan-read.ts'
@@ -150,7 +151,7 @@ async function write(room: Room, said: PlanWriteInput, key: string | undefined):
       return await order(room, plan, { type: 'note', text: input.text, task }, input, submit)
     }
     case 'checkpoint':
-      return await order(room, plan, { type: 'checkpoint', name: input.text }, input, submit)
+      return await checkpoint(room, plan, input, submit)
     case 'rollback':
       return await rollback(room, plan, input, submit)
     default:
@@ -187,6 +188,13 @@ async function order(
   return { plan, said: orderLines(input, accepted(await room.engine.submit(plan, what, submit), plan)) }
 }
 
+/** Agents name one by a few words: what cannot be a name becomes one. */
+async function checkpoint(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
+  const { text } = input
+  const name = text === undefined || isCheckpointName(text) ? text : (slug(text) ?? text)
+  return await order(room, plan, { type: 'checkpoint', name }, input, submit)
+}
+
 async function expectRevision({ engine }: Room, plan: PlanId, expected: number): Promise<void> {
   const revision = (await engine.ask({ type: 'summary', plan }))?.revision
   if (revision === expected) return
@@ -196,14 +204,17 @@ async function expectRevision({ engine }: Room, plan: PlanId, expected: number):
 
 async function edit(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const { remove, order: wanted, expected_revision: expectedRevision, text: rationale } = input
-  const tasks = input.tasks as readonly JsonObject[] | undefined
+  const tasks = input.tasks?.map(task => taskInOurWords(task as JsonObject))
   if (tasks === undefined && remove === undefined && wanted === undefined)
     throw missing('tasks', 'give at least one of tasks, remove and order')
   const edits = { tasks, remove, order: wanted }
   const done = await editPlan(room.engine, plan, edits, { rationale, expectedRevision, preview: input.preview, submit })
   switch (done.status) {
     case 'edited':
-      return { plan, said: [...editedLines(done.what.summary), ...fateLines(done.what.fates)] }
+      return {
+        plan,
+        said: [...editedLines(done.what.summary), ...fateLines(done.what.fates), ...personLines(proseIn(tasks ?? []))],
+      }
     case 'preview':
       return {
         plan,
@@ -221,6 +232,11 @@ async function edit(room: Room, plan: PlanId, input: PlanWriteInput, submit: Sub
       return done satisfies never
   }
 }
+
+const proseIn = (tasks: readonly JsonObject[]): readonly string[] =>
+  tasks.flatMap(({ id, accept }) =>
+    Array.isArray(accept) && accept.some(one => typeof one === 'string') ? [String(id)] : [],
+  )
 
 const fateLines = (fates: readonly Fate[]): readonly string[] =>
   fates

@@ -28,7 +28,7 @@ import { planRead, planText } from './plan-read.ts'
 import { clean } from './plan-text.ts'
 import { planWrite, writtenText } from './plan-write.ts'
 import { type ViewName, viewText } from './resources.ts'
-import { type Room, ToolError, type Written } from './room.ts'
+import { PlanNotNamed, type Room, ToolError, type Written } from './room.ts'
 import type { McpOptions } from './server.ts'
 
 /** What a call is made on. */
@@ -42,10 +42,16 @@ export interface Connection {
 type Result = CallToolResult | InputRequiredResult
 
 export async function readCall(connection: Connection, context: ServerContext, input: PlanReadInput): Promise<Result> {
-  const none = input.what === 'list' ? text(NO_PLANS) : failed(NO_PLANS)
+  const none = input.plan === undefined && input.task === undefined ? text(NO_PLANS) : failed(NO_PLANS)
   return await answered(connection, roomFor(connection, context, { none }), async room =>
-    text(await planRead(room, input)),
+    text(await planRead(room, input).catch(whatThereIs)),
   )
+}
+
+/** Without a name nothing went wrong: the plans are told. */
+function whatThereIs(error: unknown): string {
+  if (error instanceof PlanNotNamed) return error.message.replace(/^error: /, '').replace('\nhint: ', '\nNext: ')
+  throw error
 }
 
 export async function writeCall(

@@ -13,14 +13,15 @@ import { type Accepted, type Room, ToolError } from './room.ts'
 type Target = { readonly plan: PlanId; readonly task: TaskName }
 
 /** Of what is one order, and no more. */
-export function orderLines({ action, task = '' }: PlanWriteInput, { name }: Pick<Accepted, 'name'>): readonly string[] {
+export function orderLines({ action, task = '' }: PlanWriteInput, { name, events }: Accepted): readonly string[] {
+  const taken = events.find(event => event.type === 'checkpoint.taken')
   const words: { readonly [action: string]: string } = {
     pause: 'paused',
     resume: 'resumed',
     skip: `skipped ${task}`,
     retry: `${task} is open again`,
     note: `noted in ${name}`,
-    checkpoint: 'checkpoint made',
+    checkpoint: `checkpoint ${taken?.name ?? ''} made`,
   }
   return [`ok: ${clean(words[action] ?? action)}`]
 }
