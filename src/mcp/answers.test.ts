@@ -72,6 +72,19 @@ describe('a report', () => {
     expect((await me.write({ action: 'status', task: 'free', status: 'done' })).text).toContain('ok: free is done')
   })
 
+  test('that a check refuses shows what the check printed', async () => {
+    const { agent } = agents(async (_, tools) => {
+      tools.log('stdout', Buffer.from('one\nAssertionError: 1 == 2\nnpm notice\n'))
+      return { type: 'exited', exit: 1, signal: null, timedOut: false, stdout: '', stderr: '', truncated: false }
+    })
+    const me = await agent({ as: 'agent-7' })
+    await me.write({ action: 'create', name: 'p', tasks: [{ id: 'a', accept: [{ check: 'npm test' }] }], start: true })
+    await me.write({ action: 'claim' })
+    const { text } = await me.write({ action: 'report', status: 'done' })
+    expect(text).toContain('check failed: npm test (exit 1: AssertionError: 1 == 2)')
+    expect(text).toContain('- failed: npm test (exit 1)\n| one\n| AssertionError: 1 == 2\nhint: it is yours')
+  })
+
   test('of an older client too; it is not handed out again', async () => {
     const { agent } = agents()
     const { call } = await agent({ compat: true, as: 'smol' })

@@ -142,7 +142,7 @@ const sourceText = (source: OutputSource): string =>
   source.from === 'report' ? (source.type === undefined ? '' : ` (${clean(source.type)})`) : ` (from ${source.from})`
 
 /** Each line begins with a bar: none of them can pass for a line of ours. */
-const cleanBlock = (text: string): string => {
+export const cleanBlock = (text: string): string => {
   const block = escapeForTerminal(text.trimEnd().replaceAll('\r\n', '\n'), { keepLines: true })
   return cutText(block, VALUE_MAX).replace(/^/gm, '| ')
 }

@@ -7,7 +7,7 @@ import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
 import type { WantedStatus } from '../operations/agents/set-status.ts'
 import { names, whyNothing } from './nothing-to-claim.ts'
 import { claimLine } from './plan-read.ts'
-import { briefingLines, clean, DATA_NOTE } from './plan-text.ts'
+import { briefingLines, clean, cleanBlock, DATA_NOTE } from './plan-text.ts'
 import { type Accepted, type Room, ToolError } from './room.ts'
 
 type Target = { readonly plan: PlanId; readonly task: TaskName }
@@ -113,10 +113,10 @@ function unacceptedLines(
     `error: ${clean(task)} is not accepted as done: ${clean(failure.message)}`,
     ...verdicts
       .filter(({ holds }) => holds === false)
-      .map(
-        ({ criterion, evidence }) =>
-          `- failed: ${clean(criterion)}${evidence === undefined ? '' : ` (${clean(evidence)})`}`,
-      ),
+      .flatMap(({ criterion, evidence, said }) => [
+        `- failed: ${clean(criterion)}${evidence === undefined ? '' : ` (${clean(evidence)})`}`,
+        ...(said === undefined ? [] : [cleanBlock(said)]),
+      ]),
     ...(kept
       ? [
           `hint: it is yours${token === undefined ? '' : `; token: ${token}`}: fix this and report it as done again`,
