@@ -256,7 +256,14 @@ async function begin(
     for (const meter of meters) meter.settle(most, used)
     // When nobody knows what was used, all that is held of a budget stays spent.
     if (reserved !== null && isCounted) settling.push(room.budget!.settle(reserved, spendOf(used)))
-    if (isSent) calls?.end(id, { status, code, durationMs: Math.round(clock.monotonic() - began), ...used })
+    if (isSent)
+      calls?.end(id, {
+        status,
+        code,
+        durationMs: Math.round(clock.monotonic() - began),
+        assumedTokens: isCounted ? 0 : tokensOf(usage),
+        ...used,
+      })
   }
   return {
     id,

@@ -147,6 +147,7 @@ async function carryOut(
   const isBoxed = tools.sandbox !== undefined && (tools.sandbox.isRequired || (await tools.sandbox.room.check()).ok)
   // A login is lent to nobody who could carry it away.
   if (!isBoxed && login !== null) return failed(UNBOXED_LOGIN)
+  if (login !== null && request.models !== null) return failed(UNLIMITED_LOGIN)
   if (!isBoxed) {
     const about = { what: `work without a sandbox, with your permissions (${chosen.name})`, about: 'no sandbox' }
     const answer = await agent.permit(about, stop.signal)
@@ -181,6 +182,7 @@ async function carryOut(
     // A command of the user's own may need no model.
     ...(profile === null ? { keyless: true as const } : {}),
     ...(model.use === null ? {} : { use: model.use }),
+    ...(request.models === null ? {} : { models: request.models }),
     payer: attempt.key,
     folder: join(scratch, 'model'),
     listen: isBoxed ? 'socket' : 'loopback',
@@ -421,6 +423,12 @@ const UNBOXED_LOGIN: Failure = {
   ),
   code: 'agent:no-sandbox',
 }
+
+const UNLIMITED_LOGIN: Failure = failure(
+  'policy',
+  'the models that an agent asks with your login cannot be limited',
+  'take `models` out of the task, or do not let the agent use your login',
+)
 
 const timedOut = ({ timeoutMs }: Attempt): Failure => ({
   class: 'transient',
