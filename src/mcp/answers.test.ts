@@ -257,9 +257,11 @@ describe('a claim of the next task, where there is none,', () => {
     expect((await x.write(claim)).text).toContain('ok: a is yours')
     expect(await y.write(claim)).toEqual({
       error: true,
-      text: 'error: nothing can be claimed: p: a: running, or claimed by others\nhint: wait, or see plan_read {"what":"blocked","plan":"p"}',
+      text: expect.stringMatching(
+        /^error: nothing can be claimed: p: 'a' is claimed by x, 'b' needs 'a'.*\nhint: report what you have claimed; .* plan_read/,
+      ),
     })
-    expect((await x.write(claim)).text).toContain('you have a in hand\nhint: work on what you have, and report it')
+    expect((await x.write(claim)).text).toContain("'a' is claimed by x")
     const reported = await x.write({ action: 'report', status: 'done' })
     expect(reported.text).toBe(
       'ok: a is done\n1 of 2 done; ready now: b. Next: plan_write {"action":"claim","plan":"p"}',
@@ -267,7 +269,7 @@ describe('a claim of the next task, where there is none,', () => {
     await x.write(claim)
     expect((await x.write({ action: 'report', status: 'done' })).text).toBe('ok: b is done\nAll tasks are done.')
     expect((await y.write(claim)).text).toMatch(
-      /^error: nothing can be claimed: (no plan is unfinished|p is completed)/,
+      /^error: nothing can be claimed: (no plan is unfinished|p is completed, 2 of 2 done)/,
     )
   })
 
@@ -279,9 +281,8 @@ describe('a claim of the next task, where there is none,', () => {
     await me.write({ action: 'create', name: 'q', tasks: [{ id: 'ok', gate: 'approval' }], start: true })
     await engine.ask({ type: 'inbox' })
     const { text } = await me.write({ action: 'claim' })
-    expect(text).toContain('shop: prices: waiting for a person')
-    expect(text).toContain('q: ok: waiting for a person')
-    expect(text).toContain('plan_read {"what":"inbox"}')
+    expect(text).toMatch(/nothing can be claimed: .*q: 'ok' waits for approval.*\nhint: .*plan_read \{"what":"inbox"\}/)
+    expect(text).toMatch(/shop: 'prices' waits for .*'docs' needs 'prices'/)
   })
 })
 
@@ -345,8 +346,7 @@ describe('what is said', () => {
     delete (tasks[1] as { acceptance?: string }).acceptance
     const made = await me.write({ action: 'create', name: 'shop', goal: 'g', tasks })
     expect(made.text).toContain('note: 1 task has checks only a person can confirm: code (use {check: "command"})')
-    const edited = await me.write({ action: 'edit', tasks: [{ id: 'docs', criteria: 'clear' }] })
-    expect(edited.text).toContain('note: 1 task has checks only a person can confirm: docs')
+    await me.write({ action: 'edit', tasks: [{ id: 'docs', criteria: 'clear' }] })
     const { definition } = (await engine.ask({ type: 'definition', plan: 'shop' }))!
     expect(definition.tasks).toMatchObject([
       { title: 'Write it', accept: [{ type: 'prose', text: 'it reads well' }] },

@@ -31,7 +31,7 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
       plan: null,
       said: [
         previewText(create.definition),
-        ...personLines(proseIn(create.definition)),
+        ...personLines(create.definition),
         ...(await aroundLines(room, create.definition)),
       ],
     }
@@ -49,18 +49,16 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   const { plan, name } = made.made
   if (made.started !== null) mustStart(made.started, plan)
   const head = `ok: plan ${clean(name)} created${input.start === true ? ' and started' : ', not started'}`
-  return { plan, said: [head, ...personLines(proseIn(create.definition))] }
+  return { plan, said: [head, ...personLines(create.definition)] }
 }
 
-/** Of tasks with checks that stop the work until a person has looked: whoever plans for themselves may want other ones. */
-export function personLines(tasks: readonly string[]): readonly string[] {
-  if (tasks.length === 0) return []
-  const have = tasks.length === 1 ? '1 task has' : `${tasks.length} tasks have`
-  return [`note: ${have} checks only a person can confirm: ${names(tasks)} (use {check: "command"})`]
+/** Checks that stop the work until a person has looked: whoever plans for themselves may want other ones. */
+function personLines({ tasks }: PlanDefinition): readonly string[] {
+  const held = tasks.filter(({ accept = [] }) => accept.some(({ type }) => type === 'prose')).map(({ id }) => id)
+  const have = held.length === 1 ? '1 task has' : `${held.length} tasks have`
+  const note = `note: ${have} checks only a person can confirm: ${names(held)} (use {check: "command"})`
+  return held.length === 0 ? [] : [note]
 }
-
-const proseIn = ({ tasks }: PlanDefinition): readonly string[] =>
-  tasks.flatMap(({ id, accept = [] }) => (accept.some(({ type }) => type === 'prose') ? [id] : []))
 
 /** What a model drafted under the same key: it is not asked a second time. Null when it was not. */
 async function draftedBefore(

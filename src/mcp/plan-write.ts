@@ -17,7 +17,7 @@ import { criteriaOf, tickCriteria } from '../operations/agents/tick-criteria.ts'
 import { claimTask } from '../operations/claim-task.ts'
 import { keepClaim } from '../operations/report-task.ts'
 import { startPlan } from '../operations/start-plan.ts'
-import { createFrom, mustRun, mustStart, personLines } from './create-plan.ts'
+import { createFrom, mustRun, mustStart } from './create-plan.ts'
 import { faultLines, refusalText } from './hint-text.ts'
 import { nothingToClaim } from './nothing-to-claim.ts'
 import { planText } from './plan-read.ts'
@@ -211,10 +211,7 @@ async function edit(room: Room, plan: PlanId, input: PlanWriteInput, submit: Sub
   const done = await editPlan(room.engine, plan, edits, { rationale, expectedRevision, preview: input.preview, submit })
   switch (done.status) {
     case 'edited':
-      return {
-        plan,
-        said: [...editedLines(done.what.summary), ...fateLines(done.what.fates), ...personLines(proseIn(tasks ?? []))],
-      }
+      return { plan, said: [...editedLines(done.what.summary), ...fateLines(done.what.fates)] }
     case 'preview':
       return {
         plan,
@@ -232,11 +229,6 @@ async function edit(room: Room, plan: PlanId, input: PlanWriteInput, submit: Sub
       return done satisfies never
   }
 }
-
-const proseIn = (tasks: readonly JsonObject[]): readonly string[] =>
-  tasks.flatMap(({ id, accept }) =>
-    Array.isArray(accept) && accept.some(one => typeof one === 'string') ? [String(id)] : [],
-  )
 
 const fateLines = (fates: readonly Fate[]): readonly string[] =>
   fates

@@ -76,8 +76,8 @@ async function afterwards(room: Room, plan: PlanId, { events }: Accepted): Promi
   const known = `${progress.done} of ${progress.total} done${ready.length === 0 ? '' : `; ready now: ${names(ready)}`}.`
   const isOpen = claimable > 0 && (status === 'active' || status === 'blocked')
   if (isOpen) return [`${known} ${claimLine(clean(name))}`]
-  const { why, hint } = await whyNothing(room, plan)
-  return [status === 'completed' ? 'All tasks are done.' : `${known} Nothing can be claimed now: ${why} (${hint})`]
+  if (status === 'completed') return ['All tasks are done.']
+  return [`${known} Nothing can be claimed now: ${await whyNothing(room, plan)}`]
 }
 
 export const startedIn = ({ events }: Accepted): EventOf<'attempt.started'> | undefined =>

@@ -10,7 +10,8 @@ import type { SaidEdit } from './shown-call.ts'
 
 export class AgentLog {
   readonly #tap: OutputTap
-  readonly #errors: OutputTap
+  /** What it writes to standard error. */
+  readonly errors: OutputTap
   readonly #log: RunnerTools['log']
   readonly #redact: Redact
   #line = ''
@@ -22,7 +23,7 @@ export class AgentLog {
     this.#log = log
     this.#redact = redactor(secrets, { parts: true })
     this.#tap = new OutputTap('stdout', log, secrets)
-    this.#errors = new OutputTap('stderr', log, secrets)
+    this.errors = new OutputTap('stderr', log, secrets)
   }
 
   /** A part of what it says. */
@@ -52,21 +53,11 @@ export class AgentLog {
     this.#log('engine', Buffer.from(`${oneLine(this.#redact(text))}\n`))
   }
 
-  /** What it writes to standard error. */
-  hearError(chunk: Buffer): void {
-    this.#errors.write(chunk)
-  }
-
-  /** All of that, after the end. */
-  get errors(): string {
-    return this.#errors.text()
-  }
-
   /** Everything is written; what it said last, without what it did before that. */
   close(): string {
     this.#end()
     this.#tap.end()
-    this.#errors.end()
+    this.errors.end()
     return this.#last.trim().slice(-TEXT_MAX)
   }
 

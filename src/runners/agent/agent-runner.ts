@@ -300,7 +300,7 @@ async function carryOut(
       cwd: folder.value,
       wrapped: wrapped?.value ?? null,
       onOutput: (stream, chunk) => {
-        if (stream === 'stderr') log.hearError(chunk)
+        if (stream === 'stderr') log.errors.write(chunk)
         else if (lines === null) said.write(chunk)
         else lines.write(chunk)
       },
@@ -375,7 +375,7 @@ async function carryOut(
           turn,
           isOverTurns,
           exit: exit.exit,
-          errors: log.errors,
+          errors: log.errors.text(),
           attempt,
           isResumable: profile !== null && home.session(chosen.name) !== null,
         }))
