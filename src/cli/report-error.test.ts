@@ -64,7 +64,7 @@ describe('a complaint', () => {
     const { context, said } = setup({ opened: folder })
     expect(await complain(context, new TypeError('x is undefined'))).toBe(5)
     expect(said.stderr).toMatch(
-      /^error: a bug in Planfold: x is undefined\nhint: details are in .*; please report it\n$/,
+      /^error: this is a bug in Planfold; as far as known, it changed nothing\nhint: details are in .*; please report it\n$/,
     )
     const [file] = await readdir(join(folder, 'bugs'))
     expect(await readFile(join(folder, 'bugs', file!), 'utf8')).toContain('TypeError: x is undefined\n    at ')

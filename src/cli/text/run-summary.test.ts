@@ -66,6 +66,14 @@ describe('the end of a run', () => {
     ])
   })
 
+  it('names the models that were asked', () => {
+    const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
+    const asked = { model: 'p/small', calls: 2, failed: 0, cutOff: 0, usage, usd: 0, unpriced: 0, assumedTokens: 0 }
+    const models = [asked, { ...asked, model: 'p/dear', calls: 1, assumedTokens: 33_000 }]
+    const lines = endingLines(summaryOf([], { status: 'paused' }), [], { ...NOBODY, models }, 0, paint(false))
+    expect(lines).toContain('  models   p/small (2 calls), p/dear (1 call, 33000 of its tokens assumed)')
+  })
+
   it('says how to resume, and how to try again', () => {
     expect(endingLines(summaryOf([], { status: 'paused', reason: 'Ctrl-C' }), [], NOBODY, 0, paint(false)).at(-1)).toBe(
       '  Next: planfold resume demo',

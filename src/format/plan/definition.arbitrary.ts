@@ -96,7 +96,7 @@ const answerShape = fc.oneof(
 )
 const agentSpec = fc.oneof(
   fc.constantFrom('claude', 'grok'),
-  fc.constant({ use: 'codex', model: 'model-1', turns: 40 }),
+  fc.constant({ use: 'codex', model: 'model-1', models: ['model-*', 'p/other'], turns: 40 }),
   fc.constant({ command: ['my-agent', 'run'] }),
 )
 

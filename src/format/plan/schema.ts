@@ -180,6 +180,12 @@ const agent = z
     z.strictObject({
       use: value.line.optional(),
       model: value.line.optional().meta({ description: 'The model the agent asks; its own default when absent.' }),
+      models: z
+        .array(value.line)
+        .min(1)
+        .max(100)
+        .optional()
+        .meta({ description: 'The only models it may ask, besides `model`; a `*` at the end stands for the rest.' }),
       turns: value.count(10_000).optional().meta({ description: 'At most so many calls of its tools.' }),
       command: z
         .array(z.string().min(1).max(10_000))
@@ -191,7 +197,7 @@ const agent = z
   ])
   .meta({
     description: 'Starts a coding agent; the prompt is the instruction.',
-    examples: ['claude', { use: 'codex', model: 'NAME', turns: 40 }],
+    examples: ['claude', { use: 'codex', model: 'NAME', models: ['OTHER-*'], turns: 40 }],
   })
 
 export const task = z.strictObject({

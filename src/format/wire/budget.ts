@@ -37,6 +37,7 @@ export const budget = wire(
       }),
     ),
     used: amounts.nullable(),
+    assumed: amounts.optional().meta({ description: 'Of `used`: calls of models whose end nobody saw.' }),
     unpriced_calls: z.int(),
     large_above: z.number(),
     asked: z.looseObject({ id: z.string(), text: z.string() }).nullable(),
