@@ -278,6 +278,7 @@ export const task = z.strictObject({
   // Action keys: at most one. None of them is an external task.
   run: command.optional(),
   stdin: z.string().optional().meta({ description: 'Text for the standard input of run.' }),
+  links: z.literal('refuse').optional().meta({ description: 'The last word of run is a path without symbolic links.' }),
   edit: edits.optional(),
   decide: value.line.optional().meta({ description: 'An expression that yields the name of an outcome.' }),
   gate: gate.optional(),

@@ -119,6 +119,8 @@ class Params {
 
 const PATH_WORDS = ['path', 'file_path', 'file']
 const OUTPUT: JsonObject = { output: 'stdout' }
+/** Of a command that only prints what it finds at a path of the workspace. */
+const READS: JsonObject = { links: 'refuse', effect: 'pure', network: [], outputs: OUTPUT }
 
 interface Carried {
   /** What the person who approves it reads. */
@@ -133,7 +135,7 @@ const TOOLS: { readonly [tool: string]: (params: Params) => Carried } = {
   },
   read_file: params => {
     const path = params.path()
-    return { asks: `Reads ${path}.`, run: ['cat', '--', path], effect: 'pure', network: [], outputs: OUTPUT }
+    return { asks: `Reads ${path}.`, run: ['cat', '--', path], ...READS }
   },
   write_file: params => {
     const path = params.path()
@@ -157,9 +159,7 @@ const TOOLS: { readonly [tool: string]: (params: Params) => Carried } = {
       // Nothing found is an answer as well.
       run: ['grep', '-rnIE', '--exclude-dir=.git', '--exclude-dir=.planfold', '-e', pattern, '--', path],
       expect: 'exit == 0 || exit == 1',
-      effect: 'pure',
-      network: [],
-      outputs: OUTPUT,
+      ...READS,
     }
   },
 }
