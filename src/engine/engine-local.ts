@@ -248,7 +248,7 @@ export class EngineLocal implements EngineInProcess {
         return await write(rooms, plan, { ...order, by }, writing)
       }
       case 'raise': {
-        const refusal = (await lazy.machineAnswer()).refuseTask(rooms)
+        const refusal = (await lazy.machineAnswer()).refuseProgram(rooms.environment, this.caller, 'add to a budget')
         return refusal === null ? await write(rooms, plan, { ...order, by }, writing) : { ok: false, refusal }
       }
       case 'resume':
