@@ -38,7 +38,7 @@ export const budget = z
       .enum(['ask', 'fail'])
       .optional()
       .meta({ description: 'When it is used up: a person is asked for more (the default), or the task fails.' }),
-    large: value.money
+    large: value.dollars
       .optional()
       .meta({ description: 'A single call of a model that may cost more is asked about first; 5 USD when not said.' }),
   })
