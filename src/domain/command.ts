@@ -91,7 +91,14 @@ export type Command =
   /** `rules`: those of the program that starts it. `files`: are all files looked at around tasks without a scope? */
   | Start
   /** With `force` also what may not be run again is ended; it is parked. */
-  | { readonly type: 'pause'; readonly reason?: string; readonly force?: true; readonly cause?: Shortage }
+  | {
+      readonly type: 'pause'
+      readonly reason?: string
+      readonly force?: true
+      /** Of a pause by force: whether everything is halted. */
+      readonly halt?: boolean
+      readonly cause?: Shortage
+    }
   /** `policy`, here and below: the policy around the plan was read again, and says something else than at the start. */
   | { readonly type: 'resume'; readonly policy?: readonly PolicyLayer[] }
   | { readonly type: 'cancel'; readonly reason?: string; readonly force?: boolean }

@@ -291,6 +291,8 @@ export type Event =
       readonly type: 'plan.paused'
       readonly reason: string
       readonly force?: true
+      /** Of a pause by force: whether everything was halted. Older journals do not say. */
+      readonly halt?: boolean
       readonly cause?: Shortage
       /** Its budget is used up, and a person is asked for more; what runs goes on. */
       readonly budget?: true

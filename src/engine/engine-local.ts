@@ -277,6 +277,8 @@ export class EngineLocal implements EngineInProcess {
         const decisions = order.decisions.map(each => ({ ...each, type: 'decide' as const, by }))
         return await write(rooms, plan, { type: 'review', decisions }, writing)
       }
+      case 'pause':
+        return await write(rooms, plan, order.force === true ? { ...order, halt: false } : order, writing)
       default:
         return await write(rooms, plan, order, writing)
     }

@@ -154,7 +154,7 @@ export function pause(draft: DecisionDraft, command: CommandOf<'pause'>): Refusa
   const isOpen = draft.state.status === 'active' || draft.state.status === 'paused'
   if (!isOpen) return illegal(draft.state, 'pause', 'only a running plan can be paused')
   if (draft.state.compensating !== null) return illegal(draft.state, 'pause', 'its tasks are being undone')
-  const said = { ...(force ? { force } : {}), cause }
+  const said = { ...(force ? { force } : {}), ...(command.halt === undefined ? {} : { halt: command.halt }), cause }
   emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused', ...said })
   return undefined
 }

@@ -86,7 +86,7 @@ function lift({ store }: Rooms): Halt | null {
 }
 
 export async function pauseHalted(store: Store, plan: PlanId, halt: Halt): Promise<Refusal | null> {
-  const command = { type: 'pause', reason: haltedBy(halt), force: true } as const
+  const command = { type: 'pause', reason: haltedBy(halt), force: true, halt: true } as const
   const updated = await store.update(plan, command, { actor: halt.by as Actor })
   return updated.ok ? null : updated.refusal
 }

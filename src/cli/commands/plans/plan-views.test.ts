@@ -1,6 +1,8 @@
 // Looking at plans as people do: after the only one has ended, while everything is halted, with titles, reasons and filters.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { evolve } from '../../../domain/state/evolve.ts'
+import { newState } from '../../../domain/state/fold.ts'
 import { standing } from '../../../safety/sandbox/needs-sandbox.fixture.ts'
 import { withDir } from '../../answer.ts'
 import type { Context } from '../../context.ts'
@@ -14,7 +16,7 @@ import { graph } from './graph.ts'
 import { list } from './list.ts'
 import { log } from './log.ts'
 import { next } from './next.ts'
-import { halt } from './pause.ts'
+import { halt, pause } from './pause.ts'
 import { run } from './run.ts'
 import { show } from './show.ts'
 import { status } from './status.ts'
@@ -231,6 +233,20 @@ describe('status while everything is halted', () => {
     await place.say(context => halt(context, { lift: true }))
     expect(await text(context => status(context, 'shop'))).toMatch(/^‖ shop paused \(the halt is lifted\)\n/)
     expect(await text(context => show(context, 'shop', undefined))).not.toContain('halted by')
+  })
+})
+
+describe('a plan that a person paused by force', () => {
+  test('was not halted, whatever the reason says; one of an old journal was', async () => {
+    await ran(CHOICE)
+    await place.say(context => pause(context, 'shop', { force: true, message: 'halted by mistake' }))
+    expect(await text(context => status(context, 'shop'))).toMatch(/^‖ shop paused \(halted by mistake\)\n/)
+    const old = { type: 'plan.paused', reason: 'halted by bo', force: true } as const
+    const state = newState()
+    evolve(state, old, 0)
+    expect(state.byHalt).toBe(true)
+    evolve(state, { ...old, halt: false }, 0)
+    expect(state.byHalt).toBe(false)
   })
 })
 
