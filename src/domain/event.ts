@@ -25,7 +25,7 @@ import type {
   Writer,
 } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
-import type { PolicyLayer } from './policy/policy-layer.ts'
+import type { PolicyAgain, PolicyLayer } from './policy/policy-layer.ts'
 import type { Evidence, Failed, Failure, LostOutput, Reserves, Result, Standing, Succeeded, Verdict } from './result.ts'
 import type { Shortage } from './shortage.ts'
 import type { TaskStatus } from './status.ts'
@@ -298,10 +298,10 @@ export type Event =
       readonly budget?: true
     }
   /** `policy`: the policy around the plan, where it was read again and has changed. */
-  | { readonly type: 'plan.resumed'; readonly policy?: readonly PolicyLayer[] }
+  | ({ readonly type: 'plan.resumed' } & PolicyAgain)
   | { readonly type: 'plan.cancelled'; readonly reason: string; readonly force: boolean }
   | { readonly type: 'plan.finished'; readonly status: 'completed' | 'failed' | 'cancelled'; readonly reason: string }
-  | { readonly type: 'plan.reopened'; readonly reason: string; readonly policy?: readonly PolicyLayer[] }
+  | ({ readonly type: 'plan.reopened'; readonly reason: string } & PolicyAgain)
   | { readonly type: 'plan.archived' }
   | { readonly type: 'task.readied'; readonly tasks: readonly TaskName[] }
   /** `by`: the person who passed over it; absent when nobody did, and in journals from before it was said. */

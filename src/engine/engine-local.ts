@@ -30,7 +30,7 @@ import {
 } from './permissions/scope.ts'
 import { ownGoals, ownSessions } from './permissions/streams.ts'
 import type { AnswerOf, QueryOf, QueryType } from './queries.ts'
-import { approvedBy, create, keptOthers, policyAnew, startOf } from './revisions/create-plan.ts'
+import { approvedBy, create, keptOthers, policyAnew, policyOnResume, startOf } from './revisions/create-plan.ts'
 import { SEALS, sealed } from './revisions/edit-tasks.ts'
 import { actingAs, type Caller, denyWithout, NotAllowed, type Right, requireRight } from './roles.ts'
 import { standingNow } from './rollback/attempt-changes.ts'
@@ -253,7 +253,8 @@ export class EngineLocal implements EngineInProcess {
       }
       case 'resume':
       case 'retry': {
-        const anew = await policyAnew(rooms, await rooms.store.state(plan))
+        const state = await rooms.store.state(plan)
+        const anew = await (order.type === 'resume' ? policyOnResume : policyAnew)(rooms, state)
         if (!anew.ok) return anew
         const { policy } = anew
         return await write(
