@@ -9,9 +9,10 @@ import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Store } from '../../stores/store.ts'
 import type { KillSwitch } from '../engine.ts'
+import { lazy } from '../lazy-imports.ts'
 import type { Order } from '../orders.ts'
 import type { Halt, Halted } from '../queries.ts'
-import { type Caller, requireAllPlans, requireRight } from '../roles.ts'
+import { type Caller, NotAllowed, requireAllPlans, requireRight } from '../roles.ts'
 import type { Rooms } from '../rooms.ts'
 
 const PIN = 'halt'
@@ -50,6 +51,8 @@ export const killSwitch = (rooms: Rooms, caller: Caller): KillSwitch => ({
   },
   lift: async () => {
     requireHalting(caller)
+    const refusal = (await lazy.machineAnswer()).refuseProgram(rooms.environment, caller, 'lift the halt')
+    if (refusal !== null) throw new NotAllowed({ ...refusal, lacks: 'administer' })
     return lift(rooms)
   },
   halted: async () => {
