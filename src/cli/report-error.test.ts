@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Context } from './context.ts'
-import { usage } from './exit.ts'
+import { declined, usage } from './exit.ts'
 import { complain } from './report-error.ts'
 import { paint } from './terminal/paint.ts'
 
@@ -52,6 +52,12 @@ describe('a complaint', () => {
     const { context, said } = setup()
     expect(await complain(context, usage("no plan '\u001b[2J'", 'name one'))).toBe(2)
     expect(said).toEqual({ stdout: '', stderr: "error: no plan '\\u{1b}[2J'\nhint: name one\n" })
+  })
+
+  it('is none where a person said no: a plain sentence and success', async () => {
+    const { context, said } = setup()
+    expect(await complain(context, declined('nothing was changed'))).toBe(0)
+    expect(said).toEqual({ stdout: '', stderr: 'nothing was changed\n' })
   })
 
   it('about a bug is one line, and the stack lies in a file', async () => {

@@ -4,7 +4,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { escapeForTerminal } from '../safety/text/terminal.ts'
-import { errorEnvelope, withDir } from './answer.ts'
+import { errorEnvelope, fitted, withDir } from './answer.ts'
 import type { Context } from './context.ts'
 import { CliError, complaintOf, EXIT } from './exit.ts'
 import { printDiagnostics } from './text/diagnostics.ts'
@@ -12,7 +12,7 @@ import { printDiagnostics } from './text/diagnostics.ts'
 export async function complain(context: Context, error: unknown): Promise<number> {
   const complaint = inPlace(context, complaintOf(error) ?? (await bug(context, error)))
   if (context.settings.json) context.stdout.write(errorEnvelope(complaint))
-  else context.stderr.write(`${lines(context, complaint).join('\n')}\n`)
+  else context.stderr.write(`${fitted(context, lines(context, complaint).join('\n'))}\n`)
   return complaint.exit
 }
 
@@ -24,8 +24,9 @@ function inPlace(context: Context, complaint: CliError): CliError {
     : new CliError(exit, code, withDir(context, message), withDir(context, hint), diagnostics, details)
 }
 
-function lines({ paint }: Context, { message, hint, diagnostics }: CliError): readonly string[] {
+function lines({ paint }: Context, { exit, message, hint, diagnostics }: CliError): readonly string[] {
   if (diagnostics.length > 0) return printDiagnostics(paint, diagnostics)
+  if (exit === EXIT.done) return [escapeForTerminal(message)]
   const text = `${paint.red('error')}: ${escapeForTerminal(message)}`
   return hint === null ? [text] : [text, `${paint.cyan('hint')}: ${escapeForTerminal(hint)}`]
 }

@@ -151,6 +151,8 @@ export interface Question {
   readonly agent?: { readonly rule: string }
   /** Planfold asks: may more be spent? */
   readonly budget?: AskedBudget
+  /** Planfold asks: do these changes outside the scope of a claimed task belong to it? */
+  readonly outside?: { readonly paths: readonly string[] }
 }
 
 /** A revision that has not taken effect. It counts only while `base` is the plan's hash. */
@@ -334,6 +336,8 @@ export type Event =
       readonly preimage?: Sha256
       /** All files before it, where it declares no scope. */
       readonly before?: Sha256
+      /** All files before it, of a claimed task that declares a scope. */
+      readonly around?: Sha256
       /** Why nobody looked at the files before it. */
       readonly unwatched?: string
       readonly inputHash?: Sha256
@@ -494,14 +498,6 @@ export interface NotePlace {
 
 export type EventType = Event['type']
 export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
-
-/** The tasks an event is about. */
-export function tasksOf(event: Event): readonly TaskName[] {
-  if (event.type === 'task.imported') return event.tasks.map(({ task }) => task)
-  if (event.type === 'task.added') return event.tasks.map(({ id }) => id)
-  if ('tasks' in event && event.tasks !== undefined) return event.tasks
-  return 'task' in event && event.task !== undefined ? [event.task] : []
-}
 
 /** A task that had ended when the plan was written, by the word of whoever brought it. */
 export interface ImportedTask {

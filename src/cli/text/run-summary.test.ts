@@ -24,6 +24,14 @@ describe('the end of a run', () => {
     ])
   })
 
+  it('does not look like a success where optional tasks failed', () => {
+    const cards = [cardOf('build', 'completed'), cardOf('size', 'failed', { optional: true })]
+    const summary = summaryOf(cards, { status: 'completed', startedAt: 0, endedAt: 9_000 })
+    expect(endingLines(summary, cards, NOBODY, 9_000, paint(false))[0]).toBe(
+      '! demo completed (1 optional task failed) in 9.0s',
+    )
+  })
+
   it('counts the failed tasks that it does not name', () => {
     const failed = ['a', 'b', 'c', 'd', 'e', 'f'].map(name => ({ task: task(name), reason: 'no', handled: false }))
     const lines = endingLines(summaryOf([], { status: 'failed', failed }), [], NOBODY, 0, paint(false))

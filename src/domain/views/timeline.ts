@@ -1,7 +1,8 @@
 // What happened, line by line: one event, one sentence. Used by `log`, by live views and by the audit trail.
 
 import { amountsText, raisedText } from '../budget/budget-text.ts'
-import { type Event, type EventOf, type JudgementEvent, type NotePlace, tasksOf } from '../event.ts'
+import type { Event, EventOf, JudgementEvent, NotePlace } from '../event.ts'
+import { tasksOf } from '../event-kinds.ts'
 import { next, type Step, type Wording } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { decisionWords, type NetworkDecided } from '../network-decision.ts'

@@ -16,6 +16,7 @@ import { graph } from './graph.ts'
 import { list } from './list.ts'
 import { log } from './log.ts'
 import { next } from './next.ts'
+import { note } from './note.ts'
 import { halt, pause } from './pause.ts'
 import { run } from './run.ts'
 import { show } from './show.ts'
@@ -61,6 +62,17 @@ tasks:
         - { id: sqlite, pros: [small] }
   - { id: use, needs: [db], run: [echo, used], effect: pure, estimate: 5m, budget: { cost: 2 USD, attempts: 3 } }
 `
+
+test('goals and notes with several lines are shown in lines, tabs as tabs, and neither can pass for a line of ours', async () => {
+  await ran(
+    'planfold: 1\nname: wordy\ngoal: "first\\n✔ second"\ntasks:\n  - { id: say, run: [printf, "a\\tb"], effect: pure }\n',
+  )
+  await place.say(context => note(context, 'wordy', undefined, { message: 'one\n   9 two\u001b[1A' }))
+  expect(await text(context => show(context, 'wordy', undefined))).toContain('\n  first\n    ✔ second\n')
+  const logged = await text(context => log(context, 'wordy', undefined, {}))
+  expect(logged).toContain(` one\n${' '.repeat(25)}   9 two\\u{1b}[1A [`)
+  expect(await text(context => log(context, 'wordy', 'say', { output: true }))).toContain('a\tb')
+})
 
 describe('a plan that is not named', () => {
   test('is the only one there is, once it has ended', async () => {
