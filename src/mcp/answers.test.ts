@@ -41,7 +41,7 @@ test('an agent may lower the budget of a drafting, and does not allow itself mor
       { model, budget: { calls: 21 } },
       'may not allow a budget for drafting of 21 calls, only 20 calls; nothing was sent',
     ],
-    [{ model, budget: { cost: '3 EUR' } }, 'budget.cost: is not in USD'],
+    [{ model, budget: { cost: '3 EUR' } }, 'budget.cost: the amount is not in USD'],
     [{ budget: { calls: 2 } }, 'leave out `budget`, or name a `model`'],
   ]
   for (const [more, text] of refused)

@@ -38,7 +38,7 @@ export const budget = z
       .enum(['ask', 'fail'])
       .optional()
       .meta({ description: 'When it is used up: a person is asked for more (the default), or the task fails.' }),
-    large: value.money
+    large: value.dollars
       .optional()
       .meta({ description: 'A single call of a model that may cost more is asked about first; 5 USD when not said.' }),
   })
@@ -284,6 +284,7 @@ export const task = z.strictObject({
   // Action keys: at most one. None of them is an external task.
   run: command.optional(),
   stdin: z.string().optional().meta({ description: 'Text for the standard input of run.' }),
+  links: z.literal('refuse').optional().meta({ description: 'The last word of run is a path without symbolic links.' }),
   edit: edits.optional(),
   decide: value.line.optional().meta({ description: 'An expression that yields the name of an outcome.' }),
   gate: gate.optional(),

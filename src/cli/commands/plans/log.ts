@@ -2,7 +2,8 @@
 
 import { InvalidArgumentError } from 'commander'
 import type { Composed } from '../../../compose.ts'
-import { type Event, tasksOf } from '../../../domain/event.ts'
+import type { Event } from '../../../domain/event.ts'
+import { tasksOf } from '../../../domain/event-kinds.ts'
 import type { Millis, PlanId, TaskName } from '../../../domain/id.ts'
 import { isSetback, type Moment, timeline } from '../../../domain/views/timeline.ts'
 import { readDuration } from '../../../format/text/units.ts'

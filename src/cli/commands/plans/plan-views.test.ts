@@ -1,6 +1,8 @@
 // Looking at plans as people do: after the only one has ended, while everything is halted, with titles, reasons and filters.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { evolve } from '../../../domain/state/evolve.ts'
+import { newState } from '../../../domain/state/fold.ts'
 import { standing } from '../../../safety/sandbox/needs-sandbox.fixture.ts'
 import { withDir } from '../../answer.ts'
 import type { Context } from '../../context.ts'
@@ -15,7 +17,7 @@ import { list } from './list.ts'
 import { log } from './log.ts'
 import { next } from './next.ts'
 import { note } from './note.ts'
-import { halt } from './pause.ts'
+import { halt, pause } from './pause.ts'
 import { run } from './run.ts'
 import { show } from './show.ts'
 import { status } from './status.ts'
@@ -240,9 +242,26 @@ describe('status while everything is halted', () => {
   test('once it is lifted, nothing is said to be halted', async () => {
     await ran(CHOICE)
     await place.say(context => halt(context, { message: 'it drops tables' }))
-    await place.say(context => halt(context, { lift: true }))
+    const agent = { json: true, environment: { CLAUDECODE: '1' } }
+    const lifting = place.say(context => halt(context, { lift: true }), agent)
+    await expect(lifting).rejects.toThrow('a coding agent may not lift the halt')
+    expect(await place.say(context => halt(context, { lift: true }))).toMatchObject({ exit: 0 })
     expect(await text(context => status(context, 'shop'))).toMatch(/^‖ shop paused \(the halt is lifted\)\n/)
     expect(await text(context => show(context, 'shop', undefined))).not.toContain('halted by')
+  })
+})
+
+describe('a plan that a person paused by force', () => {
+  test('was not halted, whatever the reason says; one of an old journal was', async () => {
+    await ran(CHOICE)
+    await place.say(context => pause(context, 'shop', { force: true, message: 'halted by mistake' }))
+    expect(await text(context => status(context, 'shop'))).toMatch(/^‖ shop paused \(halted by mistake\)\n/)
+    const old = { type: 'plan.paused', reason: 'halted by bo', force: true } as const
+    const state = newState()
+    evolve(state, old, 0)
+    expect(state.byHalt).toBe(true)
+    evolve(state, { ...old, halt: false }, 0)
+    expect(state.byHalt).toBe(false)
   })
 })
 

@@ -70,7 +70,8 @@ const NARROW = 100
 async function showPlan(context: Context, { engine, sandbox }: Composed, plan: PlanId): Promise<void> {
   const summary = await engine.ask({ type: 'summary', plan })
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
-  const paused = liftedReason(summary?.reason ?? null, (await engine.killSwitch.halted()) !== null)
+  const isHalted = (await engine.killSwitch.halted()) !== null
+  const paused = summary === null ? null : liftedReason(summary, isHalted)
   const { paint, terminal } = context
   const unheld = await noSandboxLine(
     cards.filter(({ status }) => !ENDED.has(status)),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parsePlan } from '../../plan/parse.ts'
+import { printYaml } from '../../plan/print.ts'
 import { printDiagnostic } from '../../text/diagnostic.ts'
 import { stepList } from './step-list.ts'
 
@@ -63,6 +64,22 @@ describe('a plan that says `tools: run`', () => {
     expect(wrong('edit_file', { path: 'a', old_string: 'x' })[0]).toMatch(/needs 'new_string'/)
     expect(wrong('write_file', { path: 'a' })[0]).toMatch(/needs 'content'/)
     expect(wrong('toString', {})).toEqual([])
+  })
+
+  test('what only reads says that links are refused; its own words are an ordinary command', () => {
+    const definition = good({ tools: 'run', steps: [{ id: 'a', tool: 'read_file', params: { path: 'n.txt' } }] })
+    expect(definition.tasks.at(-1)?.action).toEqual({
+      type: 'run',
+      command: { argv: ['cat', '--', 'n.txt'] },
+      links: 'refuse',
+    })
+    const printed = parsePlan(printYaml(definition), NAMED)
+    expect(printed).toMatchObject({ ok: true, definition: { tasks: definition.tasks } })
+    const own = 'planfold: 1\nname: x\ntasks:\n  - id: a\n    links: refuse\n    run: cat n.txt\n'
+    expect(parsePlan(own, NAMED)).toMatchObject({
+      ok: false,
+      diagnostics: [{ message: expect.stringContaining("this 'run' is a script") }],
+    })
   })
 
   test('any other word is refused', () => {

@@ -113,10 +113,12 @@ class Params {
 
 const PATH_WORDS = ['path', 'file_path', 'file']
 const OUTPUT: JsonObject = { output: 'stdout' }
+/** Of a command that only prints what it finds at a path of the workspace. */
+const READS: JsonObject = { links: 'refuse', effect: 'pure', network: [], outputs: OUTPUT }
 
 const TOOLS: { readonly [tool: string]: (params: Params) => JsonObject } = {
   bash: params => ({ run: params.text(['command', 'cmd', 'script']), outputs: OUTPUT }),
-  read_file: params => ({ run: ['cat', '--', params.path()], effect: 'pure', network: [], outputs: OUTPUT }),
+  read_file: params => ({ run: ['cat', '--', params.path()], ...READS }),
   write_file: params => ({
     edit: { file: params.path(), create: params.text(['content', 'text']), overwrite: true },
   }),
@@ -134,9 +136,7 @@ const TOOLS: { readonly [tool: string]: (params: Params) => JsonObject } = {
       // Nothing found is an answer as well.
       run: ['grep', '-rnIE', '--exclude-dir=.git', '--exclude-dir=.planfold', '-e', pattern, '--', path],
       expect: 'exit == 0 || exit == 1',
-      effect: 'pure',
-      network: [],
-      outputs: OUTPUT,
+      ...READS,
     }
   },
 }
