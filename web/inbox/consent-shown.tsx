@@ -37,7 +37,7 @@ export function ConsentShown({
       </section>
     )
   const waits = new Map((releases?.waits ?? []).map(one => [one.task as string, one.for]))
-  const { tasks, later, leads, reviewed, words } = shown
+  const { tasks, later, leads, reviewed, beside = [], words } = shown
   return (
     <>
       {(leads ?? []).map(({ outcome, to }) => (
@@ -60,6 +60,9 @@ export function ConsentShown({
         </section>
       )}
       <Reviewed isReviewed={reviewed !== null} changes={changes} comments={comments} />
+      {beside.map(line => (
+        <p key={line}>Outside the scopes of its tasks: {line}</p>
+      ))}
       <ReleasesShown releases={releases} named={new Set([...tasks.map(({ task }) => task as string), ...later])} />
       {later.length > 0 && <p className="dim">Needs its own approval later: {later.join(', ')}</p>}
       <AuthorWords words={words} />
@@ -96,6 +99,9 @@ function TaskShown({
       </h4>
       {waits.length > 0 && <p className="dim">It is also waiting for {waits.join(', ')}.</p>}
       {open !== null && <p className="impact">Not all of it is known yet ({open}); you are asked again when it is.</p>}
+      {task.filledLater !== undefined && task.filledLater.length > 0 && (
+        <p className="impact">Earlier tasks fill this in, and you are not asked again: {task.filledLater.join(', ')}</p>
+      )}
       {does.type === 'argv' && <Argv argv={does.argv} />}
       {does.type === 'script' && <pre className="block">{spelled(does.script)}</pre>}
       {does.type === 'edit' && <Diff text={does.diff} />}

@@ -25,6 +25,11 @@ export interface ShownTask {
   readonly effect: EffectClass
   /** Why not all of it is known yet; then `does` is as it was written, with its references. */
   readonly open: string | null
+  /**
+   * Approved as it is written, at a gate that shows its steps: the references in it, which earlier tasks fill in without another
+   * question. Absent: only what is fully known can be approved.
+   */
+  readonly filledLater?: readonly string[]
   readonly does: ShownAction
   readonly inputs: JsonObject
   /** What the references in a script stand for, by the name under which it finds them. */
@@ -126,5 +131,7 @@ export interface ShownGate {
   /** After it as well, and asked about again because it cannot be told yet what they would do. */
   readonly later: readonly TaskName[]
   readonly reviewed: readonly ShownChange[] | null
+  /** What changed outside the scopes of the tasks while they were at work, in sentences. It is not counted as the plan's. */
+  readonly beside?: readonly string[]
   readonly words: ShownWords
 }

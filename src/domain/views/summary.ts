@@ -260,6 +260,8 @@ export interface Summary {
   readonly restored?: readonly SetBack[]
   /** Of a plan that is paused because the engine lacks something: what. No task failed by it. */
   readonly shortage?: Shortage
+  /** It is paused because everything was halted; it stays paused when the halt is lifted. */
+  readonly halted?: true
   /** The rollback under way; whoever drives the plan next finishes it. */
   readonly rollback?: Pick<RollbackUnderWay, 'kind' | 'to' | 'checkpoint'>
 }
@@ -342,6 +344,7 @@ function summarize(state: PlanState): Summary {
     ...troubles(state),
     ...(state.restored.length === 0 ? {} : { restored: state.restored }),
     ...underWay(state),
+    ...(state.status === 'paused' && state.byHalt ? { halted: true } : {}),
   }
 }
 

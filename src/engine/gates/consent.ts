@@ -1,6 +1,7 @@
 // Consent, where it meets the world: what a task would do is looked at when a gate asks, before the task begins, and once more
 // immediately before its runner is called. Between the last look and the first system call of the runner there is nothing of ours.
 
+import { join } from 'node:path'
 import type { Consent, GateQuestion } from '../../domain/event.ts'
 import { CONSENT, type ShownChange, type ShownGate, type ShownTask } from '../../domain/gates/consent.ts'
 import {
@@ -11,6 +12,7 @@ import {
   impactIn,
   isReview,
   isShownWhole,
+  isStepReview,
   needsConsent,
   UNAGREED,
 } from '../../domain/gates/consent-rules.ts'
@@ -21,7 +23,7 @@ import { changesData, dbRequest } from '../../domain/plan-rules/db-request.ts'
 import { heldScope, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import { downloadFile } from '../../domain/plan-rules/http-request.ts'
 import { approversBy } from '../../domain/policy/policy-in-state.ts'
-import type { Failure, Found } from '../../domain/result.ts'
+import { besideSentences, type Failure, type Found } from '../../domain/result.ts'
 import { wouldReopen } from '../../domain/rules/routing.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { transitiveDependants } from '../../domain/state/task-index.ts'
@@ -35,9 +37,12 @@ import { changesOf, entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { contentAt } from './command-files.ts'
 import {
+  AS_WRITTEN,
   type Binding,
   bindTask,
+  changedFiles,
   differenceOf,
+  isProgramFilledIn,
   policyHash,
   type Resolution,
   sealed,
@@ -182,12 +187,16 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
   const { show = [], gate: type } = definition.action
   const approvers = approversAt(definition)
   const reviewed = isReview(definition) ? await review(rooms, state) : null
+  const beside = reviewed === null ? [] : state.order.flatMap(besideWork)
   const bound: Binding<ShownTask>[] = []
   const later: TaskName[] = []
   const next = nextOf(state, gate)
   for (const task of type === 'question' ? [] : releasedBy(state, gate, next)) {
     const demanded = demandedBy(state, task)
-    const resolved = await resolution(state, task)
+    // At a review of steps only what is hard to undo, and which program runs, must be known exactly.
+    const isExact = impactIn(state, task) !== null || isProgramFilledIn(task.definition)
+    const isWritten = isStepReview(definition) && next.has(task) && !isExact
+    const resolved = isWritten ? AS_WRITTEN : await resolution(state, task)
     // Whoever must agree to it by policy is asked when its turn comes, and so is whoever cannot know yet what it will be.
     const isOther = demanded !== null && JSON.stringify(demanded) !== JSON.stringify(approvers)
     // Led back to it begins its next visit, to which nobody can have agreed before.
@@ -217,6 +226,7 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
     ...(type === 'decision' ? { leads: approvedTargets(definition) } : {}),
     later,
     reviewed,
+    ...(beside.length === 0 ? {} : { beside }),
     words: shownTexts(definition),
   }
   for (const one of bound) await keep(rooms, one)
@@ -271,10 +281,16 @@ async function look(
 ): Promise<Binding<ShownTask>> {
   const demanded = demandedBy(state, task)
   const approvers = demanded === null && approved !== null ? { approvers: approved.approvers } : {}
-  return await bindTask(rooms, state, task, resolution, {
+  const isWritten = approved?.filledLater !== undefined
+  const now = await bindTask(rooms, state, task, isWritten ? AS_WRITTEN : resolution, {
     ...approvers,
     reviewed: await reviewedFor(rooms, state, task, approved),
   })
+  if (!isWritten || task.consent === null) return now
+  // A file that a step before it has written, approved at the same gate, is as that approval wants it.
+  const excused = await leftByApproved(rooms, state, task, task.consent)
+  const isExcused = changedFiles(approved, now.shown).every(path => excused(join(now.shown.cwd, path)))
+  return isExcused ? { ...sealed({ ...now.shown, files: approved.files }), contents: now.contents } : now
 }
 
 async function keep(rooms: Rooms, { bytes, contents }: Binding<unknown>): Promise<void> {
@@ -289,6 +305,9 @@ async function approvedBy(rooms: Rooms, { hash }: Consent): Promise<ShownTask | 
   const shown = JSON.parse(Buffer.from(bytes).toString('utf8')) as ShownTask
   return shown.type === 'task' ? shown : null
 }
+
+const besideWork = ({ definition: { id }, result }: TaskState): readonly string[] =>
+  result?.beside === undefined ? [] : besideSentences(id, result.beside)
 
 /** Everything the plan has written so far, with what stands there now. */
 async function review(rooms: Rooms, state: PlanState): Promise<readonly ShownChange[]> {

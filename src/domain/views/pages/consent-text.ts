@@ -79,10 +79,11 @@ const yellow = (text: string): ConsentSpan => ({ tone: 'yellow', text })
 const indented = (line: ConsentLine): ConsentLine => ['  ', ...line]
 
 function gateLines(shown: ShownGate, options: ConsentOptions): readonly ConsentLine[] {
-  const { tasks, leads, later, reviewed, words } = shown
+  const { tasks, leads, later, reviewed, beside = [], words } = shown
   const { say, releases = null } = options
   const lines: ConsentLine[] = []
   if (reviewed !== null) lines.push(...reviewLines(reviewed, options))
+  for (const line of beside) lines.push([yellow(`outside the scopes of its tasks: ${options.say.visible(line)}`)])
   for (const { outcome, to } of leads ?? [])
     lines.push([`choosing ${say.visible(outcome)} starts ${listOf(to, 'nothing more', say)}`])
   const waits = new Map(releases?.waits.map(each => [each.task, each.for]))
@@ -166,6 +167,10 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
   if (shown.open !== null)
     lines.push([
       yellow(`  not all of it is known yet (${visible(shown.open)}); you are asked again when it is. So far:`),
+    ])
+  if (shown.filledLater !== undefined && shown.filledLater.length > 0)
+    lines.push([
+      yellow(`  earlier tasks fill this in, and you are not asked again: ${listOf(shown.filledLater, '', say)}`),
     ])
   switch (does.type) {
     case 'argv':
