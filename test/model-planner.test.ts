@@ -192,7 +192,6 @@ describe('a bad draft', () => {
   }
   const BAD: readonly (readonly [string, ScriptedReply, RegExp])[] = [
     ['truncated JSON', { text: JSON.stringify(DRAFT).slice(0, 300) }, /not JSON/],
-    ['an answer that was cut off', { text: JSON.stringify(DRAFT).slice(0, 300), finish: 'length' }, /cut off/],
     ['an empty answer', { text: '' }, /empty/],
     ['a tool nobody has', { text: JSON.stringify({ ...DRAFT, tasks: [{ ...FIX, how: 'teleport' }] }) }, /how/],
     ['10,000 tasks', { text: JSON.stringify(many) }, /10000 tasks are too many/],
@@ -391,13 +390,24 @@ describe('limits', () => {
     expect(proposal.model?.usage.inputTokens).toBe(spent)
   })
 
+  test('an answer that was cut off is paid for once; a provider that is busy is waited for, and the person is told', async () => {
+    const cut = await setup([...say(INTAKE), { text: JSON.stringify(DRAFT).slice(0, 300), finish: 'length' }])
+    expect(await failureOf(cut.plan(GOAL))).toMatchObject({ code: 'model:truncated' })
+    expect(cut.server.requests).toHaveLength(2)
+    const busy = { error: { status: 529, message: 'busy', headers: { 'retry-after-ms': '20' } } }
+    const place = await setup([...say(INTAKE), busy, ...say(DRAFT, FINE)])
+    const told: string[] = []
+    await place.plan(GOAL, { tell: note => void told.push(note) })
+    expect(told).toEqual([expect.stringMatching(/busy.*; asking again in 1s$/)])
+  })
+
   test('what was paid is on disk as it comes: a drafting that breaks off is taken up, and one that is done is not', async () => {
-    const busy = { error: { status: 529, message: 'busy' } }
-    const replies = [...say(INTAKE), busy, ...say(DRAFT, FINE, INTAKE, DRAFT, FINE)]
+    const broken = { error: { status: 400, message: 'not today' } }
+    const replies = [...say(INTAKE), broken, ...say(DRAFT, FINE, INTAKE, DRAFT, FINE)]
     const place = await setup(replies)
     const told: string[] = []
     const tell = (note: string) => void told.push(note)
-    expect(await failureOf(place.plan(GOAL, { tell }))).toMatchObject({ code: 'model:overloaded' })
+    expect(await failureOf(place.plan(GOAL, { tell }))).toMatchObject({ code: 'model:bad-request' })
     const { proposal } = await place.plan(GOAL, { tell })
     expect([proposal.model?.calls, place.server.requests.length]).toEqual([3, 4])
     expect(told).toEqual(['1 answer from an earlier, interrupted drafting of this goal is not paid for again'])

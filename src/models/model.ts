@@ -112,6 +112,8 @@ export interface TextQuestion {
   readonly caps?: ModelCaps
   readonly signal?: AbortSignal
   readonly onText?: (part: string) => void
+  /** Somebody waits for a provider that is busy, and is told how long. Absent: that is a failure at once. */
+  readonly onWait?: (note: string) => void
 }
 
 export interface ObjectQuestion extends Omit<TextQuestion, 'onText'> {

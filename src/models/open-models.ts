@@ -14,7 +14,7 @@ import { priceOf } from './price-table.ts'
 import { raisingOf } from './raise-caps.ts'
 import { type Rate, type RateClock, RateLimit } from './rate-limit.ts'
 import { readCaps, readSettings, type Settings, type SettingsRoom } from './user-settings.ts'
-import { recordingWire, replayWire } from './wire.ts'
+import { recordingWire, replayWire, type TimeLimit } from './wire.ts'
 
 export interface ModelsOptions extends SettingsRoom {
   readonly stateDir: string
@@ -24,6 +24,8 @@ export interface ModelsOptions extends SettingsRoom {
 
 /** The longest answer that is asked for when nobody says otherwise. */
 const OUTPUT_TOKENS = 8_192
+/** And the longest that is waited for it. */
+const CALL_MS = 10 * 60_000
 
 export function openModels(options: ModelsOptions): Models {
   const calls = new CallList(options.stateDir)
@@ -76,7 +78,7 @@ export function openModels(options: ModelsOptions): Models {
         price,
         purpose: request.purpose,
         payer,
-        wire: recordingWire(secretsOf(found, options), before.earlier),
+        wire: recordingWire(secretsOf(found, options), before.earlier, limitOfCall(entry, request, options)),
         limit,
         calls,
         // Where a plan pays, they are part of its budget.
@@ -100,6 +102,16 @@ export function openModels(options: ModelsOptions): Models {
       return { ok: true, model: openSession(room) }
     },
   }
+}
+
+/** A task has a time limit of its own. */
+function limitOfCall(
+  entry: Settings['models'][string] | undefined,
+  { payer }: OpenRequest,
+  { clock }: ModelsOptions,
+): TimeLimit | undefined {
+  const ms = entry?.timeoutMs ?? (payer === undefined ? CALL_MS : null)
+  return ms === null ? undefined : { ms, clock }
 }
 
 function openReplay(
