@@ -258,7 +258,13 @@ test('as JSON it tells the model, its calls, tokens and cost; the plan keeps the
       cost: { known: true, usd: 0 },
     },
   })
-  expect(data.tasks.map(({ id }: { id: string }) => id)).toEqual(['clarify', 'greet-twice', 'approve-out', 'out'])
+  expect(data.tasks.map(({ id }: { id: string }) => id)).toEqual([
+    'clarify',
+    'greet-twice',
+    'approve-out',
+    'out',
+    'review',
+  ])
   expect(data.document).toContain('model-recording')
 })
 
