@@ -8,7 +8,7 @@ import { KEPT_MS, KeptRecordings } from './gateway/kept-recordings.ts'
 import type { AskedModel } from './gateway/ledger.ts'
 import { NOTHING_SPENT } from './meter.ts'
 import type { ListedModel, ModelCaps, ModelExchange, ModelList, Models, Opened, OpenRequest } from './model.ts'
-import { chooseModel } from './model-choice.ts'
+import { chooseModel, keyedProviders } from './model-choice.ts'
 import { openSession, type SessionRoom } from './model-session.ts'
 import { priceOf } from './price-table.ts'
 import { raisingOf } from './raise-caps.ts'
@@ -187,6 +187,7 @@ function listOf(settings: Settings, besides: readonly string[] = []): ModelList 
     file: settings.file,
     faults: [...settings.faults, ...Object.values(settings.providers).flatMap(({ fault }) => fault ?? [])],
     models: [...names].flatMap(name => listed(settings, name)),
+    providers: keyedProviders(settings),
   }
 }
 

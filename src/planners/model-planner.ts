@@ -109,6 +109,7 @@ async function begin({ models, look }: Rooms, request: PlanRequest, calls: numbe
   })
   if (!opened.ok) throw new PlanningFailure(opened.failure)
   const { model } = opened
+  request.tell?.(`asking ${model.name} for a plan …`)
   if (model.earlier > 0)
     request.tell?.(
       `${numberOf(model.earlier, 'answer')} from an earlier, interrupted drafting of this goal ${model.earlier === 1 ? 'is' : 'are'} not paid for again`,
