@@ -50,23 +50,21 @@ export async function withoutSecretFiles(
 function leakFailure(found: readonly Found[], isDeclared: boolean, redact: Redact): Failure {
   const kept = found.filter(({ isReplaced }) => !isReplaced)
   const names = named(kept.length === 0 ? found : kept, redact)
-  if (kept.length === 0)
-    return failure(
-      'policy',
-      `it left a secret in ${names}; the value was replaced there`,
-      'hand the secret on by the environment, not in a file',
-    )
-  return isDeclared
-    ? failure(
-        'policy',
-        `it left a secret in ${names}, where it could not be replaced`,
-        'delete it there, and give out a new secret; hand it on by the environment, not in a file',
-      )
-    : failure(
-        'policy',
-        `${names} changed while it ran and ${kept.length === 1 ? 'contains' : 'contain'} a secret it was given; nothing was replaced there`,
-        'if the task wrote it, delete it there and give out a new secret; say with `write` which files the task may change',
-      )
+  const contain = kept.length === 1 ? 'contains' : 'contain'
+  const otherwise = 'hand it on by the environment, not in a file'
+  const [message, hint] =
+    kept.length === 0
+      ? [`it left a secret in ${names}; the value was replaced there`, otherwise]
+      : isDeclared
+        ? [
+            `it left a secret in ${names}, where it could not be replaced`,
+            `delete it there, and give out a new secret; ${otherwise}`,
+          ]
+        : [
+            `${names} changed while it ran and ${contain} a secret it was given; nothing was replaced there`,
+            'if the task wrote it, delete it there and give out a new secret; say with `write` which files the task may change',
+          ]
+  return failure('policy', message, hint)
 }
 
 /** What was parsed may say in plain words what its text had hidden in escapes. */
@@ -108,7 +106,7 @@ async function leaksBelow(
   const look = async (path: string, isLink: boolean) => {
     const folder = dirname(path)
     const name = path.slice(path.lastIndexOf('/') + 1)
-    const isSaid = redact(name) !== name || (redact(path) !== path && redact(folder) === folder)
+    const isSaid = redact(path) !== path && (redact(name) !== name || redact(folder) === folder)
     if (isSaid) leaks.push({ path, clean: { name: redact(name) === name ? REDACTED : redact(name) } })
     const target = isLink ? await readlink(join(root, path)).catch(() => '') : ''
     if (redact(target) !== target) leaks.push({ path, clean: { target: redact(target) } })
