@@ -383,7 +383,7 @@ function unseenSince(state: PlanState, since: readonly Entry[]): ReadonlyMap<Tas
 /** In the files that go back. Who works apart writes in a worktree, and what comes of it is the refs that are taken back. */
 const mayWrite = ({ definition }: PlanState, task: TaskDefinition): boolean =>
   !usesTaskWorktrees(definition) &&
-  (task.action.type === 'run' || task.action.type === 'edit' || task.action.type === 'external') &&
+  ['run', 'edit', 'external', 'agent', 'runner'].includes(task.action.type) &&
   effectOf(definition, task) !== 'pure'
 
 function hintFor(state: PlanState, name: string): Hint {
