@@ -6,6 +6,7 @@ import { USED_UP } from '../../domain/budget/budget-text.ts'
 import { type Hint, next, stepsIn } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
 import { reasonBesides } from '../../domain/phrases.ts'
+import { uncoveredNames } from '../../domain/result.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { RUNS_AGAIN, type Summary } from '../../domain/views/summary.ts'
@@ -90,7 +91,7 @@ export function endingLines(
       `  longest  ${longest.map(card => `${card.name} ${elapsed(card.endedAt! - card.startedAt!)}`).join(', ')}`,
     )
   lines.push(...failedLines(summary, board, paint))
-  lines.push(...setBackLines(summary, paint))
+  lines.push(...setBackLines(summary, paint), ...uncoveredLines(summary, paint))
   const rollback = stoppedIn(summary, how)
   if (rollback !== null) lines.push(`  ${paint.red('rollback')} stopped: ${brief(rollback)}`)
   lines.push(...shortageLines(summary, paint))
@@ -110,6 +111,12 @@ export function endingLines(
     lines.push(`  or fix the plan file and run it again; ${RUNS_AGAIN}`)
   return lines
 }
+
+const uncoveredLines = ({ uncovered = [] }: Summary, paint: Paint): readonly string[] =>
+  uncovered.map(
+    ({ task, ...one }) =>
+      `  ${paint.yellow('unsaved')}  ${task}: a rollback leaves as it is what was not saved: ${brief(uncoveredNames(one))}`,
+  )
 
 const FAILED_MAX = 5
 

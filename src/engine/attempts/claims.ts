@@ -15,7 +15,7 @@ import { lazy } from '../lazy-imports.ts'
 import { raiseDueQuestions } from '../loop/due-questions.ts'
 import type { Order, Submitted } from '../orders.ts'
 import type { ScopeWait } from '../queries.ts'
-import { changesSince, lookBeforeClaim } from '../rollback/attempt-changes.ts'
+import { footprintSince, lookBeforeClaim } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Writing, write } from '../write-order.ts'
 import { Logbook } from './attempt-log.ts'
@@ -272,8 +272,9 @@ async function reported(rooms: Rooms, state: PlanState, order: OrderOf<'report'>
   const own = roomsOf(rooms, state)
   const result = await judgeReport(own, state, order)
   if (task === undefined) return result
-  const wrote = await withOverwritten(own, state, task, look, await changesSince(own, state, look))
-  return await heldToEffects(own, state, task, wrote === null ? result : { ...result, wrote })
+  const { wrote: found, ...uncovered } = await footprintSince(own, state, look, task)
+  const wrote = await withOverwritten(own, state, task, look, found)
+  return await heldToEffects(own, state, task, { ...result, ...(wrote === null ? {} : { wrote }), ...uncovered })
 }
 
 /** Zero, negative or absurd leases fall back to sane ones. */

@@ -37,7 +37,7 @@ import {
   shortageOf,
   unusableFolder,
 } from '../loop/shortage.ts'
-import { changesSince, type Look, standingNow } from '../rollback/attempt-changes.ts'
+import { footprintSince, type Look, standingNow } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { Logbook } from './attempt-log.ts'
 import { heldToEffects, promisedBy } from './expected-effects.ts'
@@ -190,7 +190,7 @@ async function performSeen(...[rooms, state, task, options, logbook]: Performing
   if (result.status === 'interrupted') return result
   const isSeen = look !== null || task.definition.action.type === 'checkpoint'
   // A compensation is no attempt of the visit: what stood before it is the task's own work.
-  const tried = { definition: task.definition, visit: task.visit, attempt: action === undefined ? task.attempt : 1 }
+  const tried = { ...task, attempt: action === undefined ? task.attempt : 1 }
   const seen = isSeen
     ? await retryWhileShort(rooms, options, () => withFootprint(rooms, state, tried, look, result))
     : ({ ok: true, value: result } as const)
@@ -336,13 +336,14 @@ async function looking(
 async function withFootprint(
   rooms: Rooms,
   state: PlanState,
-  task: Pick<TaskState, 'definition' | 'visit' | 'attempt'>,
+  task: Pick<TaskState, 'definition' | 'visit' | 'attempt' | 'startedAt'>,
   look: Look | null,
   result: Result,
 ): Promise<Result> {
   const { definition } = task
-  const wrote = await withOverwritten(rooms, state, task, look, await changesSince(rooms, state, look))
-  const whole = wrote === null ? result : { ...result, wrote }
+  const { wrote: found, ...uncovered } = await footprintSince(rooms, state, look, task)
+  const wrote = await withOverwritten(rooms, state, task, look, found)
+  const whole = { ...result, ...(wrote === null ? {} : { wrote }), ...uncovered }
   if (definition.action.type !== 'checkpoint' || whole.status === 'failed') return whole
   const checkpoint = await standingNow(rooms, state, 'throw')
   if (checkpoint.lacks === undefined) return { ...whole, checkpoint }

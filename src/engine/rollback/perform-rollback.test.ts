@@ -425,3 +425,18 @@ describe('going back', () => {
     expect(text('a')).toBe('one\n')
   })
 })
+
+it('names the scope of a task that wrote too many files to be looked at', async () => {
+  const { workspace } = place.rooms
+  const failure = { class: 'logic', message: 'the write scope contains too much', retryable: false } as const
+  const changesSince = async () => ({ ok: false as const, failure })
+  Object.assign(place.rooms, { workspace: { ...workspace, changesSince } })
+  await place.run([sh('many', 'mkdir many; echo x > many/x', { write: ['many/**'], effect: 'workspace' })])
+  const uncovered = [{ task: 'many', paths: [{ path: 'many/**', reason: failure.message }] }]
+  expect(await place.engine.ask({ type: 'summary', plan: 'plan' })).toMatchObject({ status: 'completed', uncovered })
+  expect(await place.engine.ask({ type: 'rollbackPreview', plan: 'plan' })).toMatchObject({
+    files: [{ path: 'many/**', will: 'leave', uncovered: true }],
+  })
+  expect(await roll({ type: 'rollback' })).toMatchObject({ paths: 0, left: [{ path: 'many/**', uncovered: true }] })
+  expect(text('many/x')).toBe('x\n')
+})

@@ -92,6 +92,7 @@ export async function workOut(
         file.conflict === undefined ? file : { ...file, ...doubtAbout(written, file.path) },
       ),
       ...aside,
+      ...written.uncovered.map(({ path, reason }) => ({ path, will: 'leave', why: reason, uncovered: true }) as const),
     ]
     const git = await previewRefs(rooms, state, command, since)
     if ('code' in git) return { ok: false, refusal: git }

@@ -1,5 +1,5 @@
 // What around a plan will refuse it, or parts of it: the policies of organisation, user and project, secrets nobody named, runners and
-// databases that are not there. Told before anything runs, by the same rules that judge when it runs.
+// databases that are not there, write scopes that hold too much. Told before anything runs, by the same rules that judge when it runs.
 
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,12 +7,14 @@ import { advise, quoted } from '../../domain/hint.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { commandText } from '../../domain/plan-rules/criterion-text.ts'
 import { type DbRequest, dbRequest } from '../../domain/plan-rules/db-request.ts'
+import { capturesFiles, scopeOf } from '../../domain/plan-rules/effect.ts'
 import { runnerRequest } from '../../domain/plan-rules/runner-request.ts'
 import { commandAnswer, commandReason, commandsOf, type UnderPolicy } from '../../domain/policy/policy-in-state.ts'
 import type { PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import { beyondLayers } from '../../domain/policy/refuse-layers.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import type { DefinitionFault } from '../../format/plan/parse.ts'
+import { scopeExcess } from '../../safety/files/scope-size.ts'
 import type { SettingsPlace } from '../../safety/files/user-settings.ts'
 import { type FaultyPolicy, readPolicyLayers } from '../../safety/policy/policy-files.ts'
 import { refusedWrite } from '../../safety/policy/refused-write.ts'
@@ -47,6 +49,7 @@ export async function surroundingFaults(
     ...(await secretFaults(place, tasks)),
     ...(runners === null ? [] : tasks.flatMap(task => runnerFaults(task, runners))),
     ...(await Promise.all(tasks.map(task => databaseFaults(place.root, task)))).flat(),
+    ...(await scopeFaults(place.root, definition, tasks)),
   ]
 }
 
@@ -161,6 +164,33 @@ async function databaseFaults(root: string, task: TaskDefinition): Promise<reado
     .filter(fault => fault !== null)
     .map(fault => ({ severity: 'warning', task: task.id, key: 'db', ...fault }))
 }
+
+/** Scopes that hold too much to be captured: the task will fail, because it could not be reverted. The same scope is looked at once. */
+async function scopeFaults(
+  root: string,
+  definition: PlanDefinition,
+  tasks: readonly TaskDefinition[],
+): Promise<readonly SurroundingFault[]> {
+  const known = new Map<string, string | null>()
+  const faults: SurroundingFault[] = []
+  for (const task of tasks.filter(one => capturesFiles(definition, one))) {
+    const scope = scopeOf(definition, task) ?? []
+    const key = JSON.stringify(scope)
+    const excess = known.has(key) ? known.get(key) : known.size < SCOPES_MAX ? await scopeExcess(root, scope) : null
+    known.set(key, excess ?? null)
+    if (excess == null) continue
+    faults.push({
+      severity: 'warning',
+      task: task.id,
+      key: 'write',
+      message: `'${task.id}' will fail: its write scope contains ${excess}, too much to save before it runs`,
+      hint: 'narrow `write`, or move it away; without `write` the task runs, and a rollback leaves such files as they are',
+    })
+  }
+  return faults
+}
+
+const SCOPES_MAX = 100
 
 /** One that is not there is made by the task, or by one before it. */
 async function notDatabase(
