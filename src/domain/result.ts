@@ -25,6 +25,8 @@ export interface Succeeded {
   readonly inputHash?: Sha256
   readonly wrote?: Wrote
   readonly uncovered?: Uncovered
+  /** Files in its scope from which the setuid and setgid bits were taken, because it ran in the sandbox; at most a hundred. */
+  readonly cleared?: readonly string[]
   readonly beside?: Beside
   /** It was to be held, and there was no sandbox: it ran with the person's permissions. */
   readonly unheld?: true
@@ -49,6 +51,8 @@ export interface Failed {
   readonly inputHash?: Sha256
   readonly wrote?: Wrote
   readonly uncovered?: Uncovered
+  /** Files in its scope from which the setuid and setgid bits were taken, because it ran in the sandbox; at most a hundred. */
+  readonly cleared?: readonly string[]
   readonly beside?: Beside
   readonly unheld?: true
   readonly git?: readonly GitOperation[]
@@ -259,10 +263,14 @@ const listed = (names: readonly string[], more = 0): string => {
 }
 
 /** What people should know about how it went, besides how it ended: one sentence each. */
-export const resultNotes = (task: string, { beside, uncovered }: Result): readonly string[] => [
+export const resultNotes = (task: string, { beside, uncovered, cleared }: Result): readonly string[] => [
   ...(beside === undefined ? [] : besideSentences(task, beside)),
   ...(uncovered === undefined ? [] : [`not saved, so a rollback leaves it as it is: ${uncoveredNames(uncovered)}`]),
+  ...(cleared === undefined ? [] : [clearedSentence(cleared)]),
 ]
+
+export const clearedSentence = (paths: readonly string[]): string =>
+  `a sandboxed task may not leave setuid or setgid files: the bits were removed from ${listed(paths)}`
 
 /** `data.bin (too big), pipe (special file) and 3 more` */
 export const uncoveredNames = ({ paths, more }: Uncovered): string =>

@@ -12,7 +12,7 @@ import type { Action, TaskDefinition } from '../../domain/plan.ts'
 import { capturesFiles, effectOf, scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import { commandIn } from '../../domain/policy/policy-in-state.ts'
 import { classify } from '../../domain/recovery/classify-failure.ts'
-import type { Failed, Failure, Result } from '../../domain/result.ts'
+import { clearedSentence, type Failed, type Failure, type Result } from '../../domain/result.ts'
 import { shortageIn } from '../../domain/shortage.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { traceparent } from '../../domain/views/trace.ts'
@@ -204,6 +204,7 @@ async function performSeen(...[rooms, state, task, options, logbook]: Performing
 async function carryOut(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
   // The state is live: what a task looked like when it started is taken now, before the first wait.
   const { definition } = task
+  const began = task.startedAt ?? 0
   // An attempt before this one that did not fail ended nobody knows how, in a crash or by our own hand.
   const probes =
     options.action === undefined &&
@@ -274,9 +275,11 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
   const beyond = 'beyond' in outcome && outcome.beyond !== undefined ? outcome.beyond : null
   const strayed = beyond === null ? null : await judgeBeyond(rooms, state, attempt, beyond)
   for (const line of strayed?.said ?? []) tools.log('engine', Buffer.from(`${line}\n`))
+  const cleared = await clearedBy(rooms, tools, attempt.action, outcome, began)
   // As a rule it is known at once.
   const told = classifyEnd(rooms, state, attempt, tools, options, outcome, strayed)
-  const ended = withUnheld(withBeside(withGit(told instanceof Promise ? await told : told, outcome), strayed), outcome)
+  const heard = withUnheld(withBeside(withGit(told instanceof Promise ? await told : told, outcome), strayed), outcome)
+  const ended = cleared.length === 0 || heard.status === 'interrupted' ? heard : { ...heard, cleared }
   const classified = 'model' in outcome ? await withModel(rooms, options, ended, outcome.model) : ended
   const said = outcome.type === 'exited' ? outcome : {}
   const result =
@@ -291,6 +294,23 @@ const withUnheld = (result: Result | Interrupted, outcome: Outcome): Result | In
   outcome.type !== 'exited' || outcome.unheld !== true || result.status === 'interrupted'
     ? result
     : { ...result, unheld: true }
+
+const CLEARED_NAMED_MAX = 100
+
+/** Of what ran in a sandbox: the files it leaves run with nobody else's rights. Done before its files are looked at. */
+async function clearedBy(
+  { root }: Rooms,
+  { sandbox, write, log }: RunnerTools,
+  { type }: Action,
+  outcome: Outcome,
+  since: Millis,
+): Promise<readonly string[]> {
+  const isUnheld = outcome.type === 'exited' && outcome.unheld === true
+  if (sandbox === undefined || isUnheld || (type !== 'run' && type !== 'agent')) return []
+  const cleared = await (await lazy.specialModes()).clearSpecialModes(root, write, since)
+  if (cleared.length > 0) log('engine', Buffer.from(`${clearedSentence(cleared)}\n`))
+  return cleared.slice(0, CLEARED_NAMED_MAX)
+}
 
 /** What was done to the repository is recorded, however it ended. */
 function withGit(result: Result | Interrupted, outcome: Outcome): Result | Interrupted {

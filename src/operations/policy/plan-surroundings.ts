@@ -172,13 +172,14 @@ async function scopeFaults(
   tasks: readonly TaskDefinition[],
 ): Promise<readonly SurroundingFault[]> {
   const known = new Map<string, string | null>()
+  const looks = { left: LOOKS_MAX }
   const faults: SurroundingFault[] = []
   for (const task of tasks.filter(one => capturesFiles(definition, one))) {
     const scope = scopeOf(definition, task) ?? []
     const key = JSON.stringify(scope)
-    const excess = known.has(key) ? known.get(key) : known.size < SCOPES_MAX ? await scopeExcess(root, scope) : null
-    known.set(key, excess ?? null)
-    if (excess == null) continue
+    const excess = known.get(key) ?? (known.has(key) ? null : await scopeExcess(root, scope, looks))
+    known.set(key, excess)
+    if (excess === null) continue
     faults.push({
       severity: 'warning',
       task: task.id,
@@ -190,7 +191,8 @@ async function scopeFaults(
   return faults
 }
 
-const SCOPES_MAX = 100
+/** At so many names of files one looks in a second or two. */
+const LOOKS_MAX = 500_000
 
 /** One that is not there is made by the task, or by one before it. */
 async function notDatabase(
