@@ -406,10 +406,7 @@ export interface RollbackOutcome {
   readonly paths: number
   /** A snapshot of what stood there before. */
   readonly saved?: Sha256
-  /**
-   * Paths that are not as they were then, and why; at most a hundred are named. `kept`: somebody chose to keep them so. `uncovered`: the
-   * plan changed them, and they were never stored.
-   */
+  /** Paths that are not as they were then, and why; at most a hundred. `kept`: by somebody's choice. `uncovered`: never stored. */
   readonly left?: readonly {
     readonly path: string
     readonly reason: string

@@ -51,7 +51,6 @@ export interface Failed {
   readonly inputHash?: Sha256
   readonly wrote?: Wrote
   readonly uncovered?: Uncovered
-  /** Files in its scope from which the setuid and setgid bits were taken, because it ran in the sandbox; at most a hundred. */
   readonly cleared?: readonly string[]
   readonly beside?: Beside
   readonly unheld?: true
@@ -265,7 +264,7 @@ const listed = (names: readonly string[], more = 0): string => {
 /** What people should know about how it went, besides how it ended: one sentence each. */
 export const resultNotes = (task: string, { beside, uncovered, cleared }: Result): readonly string[] => [
   ...(beside === undefined ? [] : besideSentences(task, beside)),
-  ...(uncovered === undefined ? [] : [`not saved, so a rollback leaves it as it is: ${uncoveredNames(uncovered)}`]),
+  ...(uncovered === undefined ? [] : [`not saved, so a rollback leaves it: ${uncoveredNames(uncovered)}`]),
   ...(cleared === undefined ? [] : [clearedSentence(cleared)]),
 ]
 

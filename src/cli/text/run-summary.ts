@@ -91,7 +91,11 @@ export function endingLines(
       `  longest  ${longest.map(card => `${card.name} ${elapsed(card.endedAt! - card.startedAt!)}`).join(', ')}`,
     )
   lines.push(...failedLines(summary, board, paint))
-  lines.push(...setBackLines(summary, paint), ...uncoveredLines(summary, paint))
+  lines.push(...setBackLines(summary, paint))
+  for (const { task, ...unsaved } of summary.uncovered ?? [])
+    lines.push(
+      `  ${paint.yellow('unsaved')}  ${task}: not saved, so a rollback leaves it: ${brief(uncoveredNames(unsaved))}`,
+    )
   const rollback = stoppedIn(summary, how)
   if (rollback !== null) lines.push(`  ${paint.red('rollback')} stopped: ${brief(rollback)}`)
   lines.push(...shortageLines(summary, paint))
@@ -111,12 +115,6 @@ export function endingLines(
     lines.push(`  or fix the plan file and run it again; ${RUNS_AGAIN}`)
   return lines
 }
-
-const uncoveredLines = ({ uncovered = [] }: Summary, paint: Paint): readonly string[] =>
-  uncovered.map(
-    ({ task, ...one }) =>
-      `  ${paint.yellow('unsaved')}  ${task}: a rollback leaves as it is what was not saved: ${brief(uncoveredNames(one))}`,
-  )
 
 const FAILED_MAX = 5
 

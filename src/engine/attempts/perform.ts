@@ -17,6 +17,7 @@ import { shortageIn } from '../../domain/shortage.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { traceparent } from '../../domain/views/trace.ts'
 import type { Attempt, ModelReport, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
+import { scopeEntries } from '../../safety/files/scope-entries.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
 import type { LogChunk } from '../../stores/store.ts'
 import { attemptBudget } from '../budget/attempt-budget.ts'
@@ -203,8 +204,7 @@ async function performSeen(...[rooms, state, task, options, logbook]: Performing
 
 async function carryOut(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
   // The state is live: what a task looked like when it started is taken now, before the first wait.
-  const { definition } = task
-  const began = task.startedAt ?? 0
+  const { definition, startedAt } = task
   // An attempt before this one that did not fail ended nobody knows how, in a crash or by our own hand.
   const probes =
     options.action === undefined &&
@@ -275,7 +275,8 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
   const beyond = 'beyond' in outcome && outcome.beyond !== undefined ? outcome.beyond : null
   const strayed = beyond === null ? null : await judgeBeyond(rooms, state, attempt, beyond)
   for (const line of strayed?.said ?? []) tools.log('engine', Buffer.from(`${line}\n`))
-  const cleared = await clearedBy(rooms, tools, attempt.action, outcome, began)
+  const isCommand = attempt.action.type === 'run' || attempt.action.type === 'agent'
+  const cleared = isCommand ? await clearedBy(rooms, tools, outcome, startedAt ?? 0) : []
   // As a rule it is known at once.
   const told = classifyEnd(rooms, state, attempt, tools, options, outcome, strayed)
   const heard = withUnheld(withBeside(withGit(told instanceof Promise ? await told : told, outcome), strayed), outcome)
@@ -295,22 +296,16 @@ const withUnheld = (result: Result | Interrupted, outcome: Outcome): Result | In
     ? result
     : { ...result, unheld: true }
 
-const CLEARED_NAMED_MAX = 100
-
 /** Of what ran in a sandbox: the files it leaves run with nobody else's rights. Done before its files are looked at. */
-async function clearedBy(
-  { root }: Rooms,
-  { sandbox, write, log }: RunnerTools,
-  { type }: Action,
-  outcome: Outcome,
-  since: Millis,
-): Promise<readonly string[]> {
-  const isUnheld = outcome.type === 'exited' && outcome.unheld === true
-  if (sandbox === undefined || isUnheld || (type !== 'run' && type !== 'agent')) return []
-  const cleared = await (await lazy.specialModes()).clearSpecialModes(root, write, since)
-  if (cleared.length > 0) log('engine', Buffer.from(`${clearedSentence(cleared)}\n`))
+async function clearedBy({ root, stateDir }: Rooms, tools: RunnerTools, outcome: Outcome, since: Millis) {
+  if (tools.sandbox === undefined || (outcome.type === 'exited' && outcome.unheld === true)) return []
+  const entries = scopeEntries(root, stateDir, tools.write)
+  const cleared = await (await lazy.specialModes()).clearSpecialModes(entries, since)
+  if (cleared.length > 0) tools.log('engine', Buffer.from(`${clearedSentence(cleared)}\n`))
   return cleared.slice(0, CLEARED_NAMED_MAX)
 }
+
+const CLEARED_NAMED_MAX = 100
 
 /** What was done to the repository is recorded, however it ended. */
 function withGit(result: Result | Interrupted, outcome: Outcome): Result | Interrupted {

@@ -2,15 +2,12 @@
 // is found fails the attempt. In files that it declares to write the value is replaced, so no snapshot, output or fork holds it. Any
 // other file may be somebody's who saved it meanwhile: it is named and left as it is.
 
-import type { Dirent } from 'node:fs'
-import { lstat, readdir } from 'node:fs/promises'
-import { join, relative } from 'node:path'
 import type { JsonObject } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { Outcome, RunnerTools } from '../../runners/runner.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
+import { scopeEntries } from '../../safety/files/scope-entries.ts'
 import { failure } from '../../safety/safety-refusal.ts'
-import { inScope, mayHold } from '../../safety/scope.ts'
 import { byteRedactor, redactJson, redactor } from '../../safety/secrets/redaction.ts'
 import type { Rooms } from '../rooms.ts'
 
@@ -79,9 +76,8 @@ async function redactChanged(
   if (!gate.ok) return []
   const found: Found[] = []
   try {
-    for await (const path of filesBelow(root, stateDir, write)) {
-      const stat = await lstat(join(root, path)).catch(() => null)
-      if (stat === null || stat.ctimeMs < since || stat.size > FILE_MAX_BYTES) continue
+    for await (const { path, stat } of scopeEntries(root, stateDir, write)) {
+      if (!stat.isFile() || stat.ctimeMs < since || stat.size > FILE_MAX_BYTES) continue
       const read = await gate.value.read(path, { maxBytes: FILE_MAX_BYTES })
       if (!read.ok || read.value === null) continue
       const bytes = Buffer.from(read.value.bytes)
@@ -95,17 +91,4 @@ async function redactChanged(
     await gate.value.close()
   }
   return found
-}
-
-async function* filesBelow(root: string, stateDir: string, write: readonly string[] | null): AsyncIterable<string> {
-  const folders = ['']
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    const entries: Dirent[] = await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])
-    for (const entry of entries) {
-      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
-      const isOurs = entry.name === '.git' || relative(stateDir, join(root, path)) === ''
-      if (entry.isDirectory() && !isOurs && mayHold(write, path)) folders.push(path)
-      else if (entry.isFile() && inScope(write, path)) yield path
-    }
-  }
 }

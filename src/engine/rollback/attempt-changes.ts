@@ -57,18 +57,13 @@ export async function changesSince(rooms: Rooms, state: PlanState, look: Look | 
   return (await footprintSince(rooms, state, look, null)).wrote
 }
 
-export interface Footprint {
-  readonly wrote: Wrote | null
-  readonly uncovered?: Uncovered
-}
-
 /** The same, with what has changed since the task began and could not be stored. */
 export async function footprintSince(
   rooms: Rooms,
   state: PlanState,
   look: Look | null,
   task: Pick<TaskState, 'definition' | 'startedAt'> | null,
-): Promise<Footprint> {
+): Promise<{ readonly wrote: Wrote | null; readonly uncovered?: Uncovered }> {
   const { preimage, before } = look ?? {}
   if (preimage === undefined && before === undefined) return { wrote: null }
   const [found, git] = await Promise.all([

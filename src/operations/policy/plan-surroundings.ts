@@ -4,6 +4,7 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { advise, quoted } from '../../domain/hint.ts'
+import { CAPTURED_ENTRIES_MAX, CAPTURED_FILE_MAX_BYTES, CAPTURED_TOTAL_MAX_BYTES } from '../../domain/limits.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { commandText } from '../../domain/plan-rules/criterion-text.ts'
 import { type DbRequest, dbRequest } from '../../domain/plan-rules/db-request.ts'
@@ -14,7 +15,8 @@ import type { PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import { beyondLayers } from '../../domain/policy/refuse-layers.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import type { DefinitionFault } from '../../format/plan/parse.ts'
-import { scopeExcess } from '../../safety/files/scope-size.ts'
+import { protectedBy } from '../../safety/files/protected-path.ts'
+import { scopeEntries } from '../../safety/files/scope-entries.ts'
 import type { SettingsPlace } from '../../safety/files/user-settings.ts'
 import { type FaultyPolicy, readPolicyLayers } from '../../safety/policy/policy-files.ts'
 import { refusedWrite } from '../../safety/policy/refused-write.ts'
@@ -49,7 +51,7 @@ export async function surroundingFaults(
     ...(await secretFaults(place, tasks)),
     ...(runners === null ? [] : tasks.flatMap(task => runnerFaults(task, runners))),
     ...(await Promise.all(tasks.map(task => databaseFaults(place.root, task)))).flat(),
-    ...(await scopeFaults(place.root, definition, tasks)),
+    ...(await scopeFaults(place, definition, tasks)),
   ]
 }
 
@@ -165,34 +167,42 @@ async function databaseFaults(root: string, task: TaskDefinition): Promise<reado
     .map(fault => ({ severity: 'warning', task: task.id, key: 'db', ...fault }))
 }
 
-/** Scopes that hold too much to be captured: the task will fail, because it could not be reverted. The same scope is looked at once. */
+/** Scopes that hold too much to be captured: the task would fail, because it could not be reverted. */
 async function scopeFaults(
-  root: string,
+  place: SettingsPlace,
   definition: PlanDefinition,
   tasks: readonly TaskDefinition[],
 ): Promise<readonly SurroundingFault[]> {
+  // The same scope is looked at once, and so many files in all: that takes a second or two.
   const known = new Map<string, string | null>()
-  const looks = { left: LOOKS_MAX }
+  const looks = { left: 2 * CAPTURED_ENTRIES_MAX }
   const faults: SurroundingFault[] = []
   for (const task of tasks.filter(one => capturesFiles(definition, one))) {
     const scope = scopeOf(definition, task) ?? []
-    const key = JSON.stringify(scope)
-    const excess = known.get(key) ?? (known.has(key) ? null : await scopeExcess(root, scope, looks))
-    known.set(key, excess)
-    if (excess === null) continue
-    faults.push({
-      severity: 'warning',
-      task: task.id,
-      key: 'write',
-      message: `'${task.id}' will fail: its write scope contains ${excess}, too much to save before it runs`,
-      hint: 'narrow `write`, or move it away; without `write` the task runs, and a rollback leaves such files as they are',
-    })
+    const excess = known.get(scope.join()) ?? (known.has(scope.join()) ? null : await scopeExcess(place, scope, looks))
+    known.set(scope.join(), excess)
+    const message = `'${task.id}' will fail: its write scope contains ${excess}, too much to save before it runs`
+    const hint = 'narrow `write`, or move it away; without `write` the task runs, and a rollback leaves such files'
+    if (excess !== null) faults.push({ severity: 'warning', task: task.id, key: 'write', message, hint })
   }
   return faults
 }
 
-/** At so many names of files one looks in a second or two. */
-const LOOKS_MAX = 500_000
+/** As the end of a sentence; null when it can be captured, as far as could be seen. */
+async function scopeExcess(place: SettingsPlace, scope: readonly string[], looks: { left: number }) {
+  const [count, megabytes] = [CAPTURED_ENTRIES_MAX.toLocaleString('en'), CAPTURED_FILE_MAX_BYTES / 1024 ** 2]
+  let entries = 0
+  let bytes = 0
+  for await (const { path, stat } of scopeEntries(place.root, place.stateDir, scope)) {
+    if (--looks.left < 0) return null
+    if (++entries > CAPTURED_ENTRIES_MAX) return `more than ${count} files and folders`
+    if (!stat.isFile() || protectedBy(path.split('/'), null) !== null) continue
+    if (stat.size > CAPTURED_FILE_MAX_BYTES) return `'${path}', which is larger than ${megabytes} MB`
+    bytes += stat.size
+    if (bytes > CAPTURED_TOTAL_MAX_BYTES) return `more than ${CAPTURED_TOTAL_MAX_BYTES / 1024 ** 3} GB`
+  }
+  return null
+}
 
 /** One that is not there is made by the task, or by one before it. */
 async function notDatabase(

@@ -9,7 +9,6 @@ import type { Millis, Sha256 } from '../../domain/id.ts'
 import { CAPTURED_ENTRIES_MAX, CAPTURED_TOTAL_MAX_BYTES } from '../../domain/limits.ts'
 import { protectedBy } from '../../safety/files/protected-path.ts'
 import { writerOf } from '../../safety/files/regular-file.ts'
-import { TOO_LARGE, TOO_MANY } from '../../safety/files/scope-size.ts'
 import { codeOf, refuse } from '../../safety/safety-refusal.ts'
 import { inScope, mayHold } from '../../safety/scope.ts'
 import { type HeldFolder, LEFT, readSteady } from '../files/held-folder.ts'
@@ -292,12 +291,13 @@ class ScopeScan {
   #add(path: BytePath, size: number, links: number): void {
     this.#files++
     this.#bytes += size
-    if (this.#bytes > CAPTURED_TOTAL_MAX_BYTES) tooMuch(TOO_LARGE)
+    if (this.#bytes > CAPTURED_TOTAL_MAX_BYTES) tooMuch(`more than ${CAPTURED_TOTAL_MAX_BYTES / 1024 ** 3} GB`)
     if (links > 1) this.#left.push({ path, reason: HARD_LINK })
   }
 
   #count(): void {
-    if (++this.#entries > CAPTURED_ENTRIES_MAX) tooMuch(TOO_MANY)
+    if (++this.#entries > CAPTURED_ENTRIES_MAX)
+      tooMuch(`more than ${CAPTURED_ENTRIES_MAX.toLocaleString('en')} files and folders`)
     this.#worked += ENTRY_COSTS_BYTES
   }
 

@@ -262,7 +262,7 @@ tasks:
   const ran = await place.say(context => run(context, 'big.yaml', { start: true }))
   expect(ran).toMatchObject({
     exit: 0,
-    stdout: expect.stringContaining('what was not saved: made/big (too big), made/pipe (special file)'),
+    stdout: expect.stringContaining('not saved, so a rollback leaves it: made/big (too big), made/pipe (special file)'),
   })
   const dry = await place.say(context => rollback(context, 'big', { dryRun: true }))
   expect(dry.stdout).toMatch(/leave +made\/big +too big; it was not saved, so it stays as it is/)
