@@ -115,7 +115,7 @@ export type Command =
       /** Only while no other task of the plan is running. */
       readonly alone?: true
       /** What was captured before the agent begins. */
-      readonly prepared?: Pick<Prepared, 'preimage' | 'before' | 'unwatched' | 'reserves'>
+      readonly prepared?: Pick<Prepared, 'preimage' | 'before' | 'around' | 'unwatched' | 'reserves'>
       /** What whoever claims it would do, of a task before which somebody must agree. */
       readonly consent?: Found
     }
@@ -129,6 +129,8 @@ export type Command =
       readonly result: Result
       /** It was reported as done, and judged not to be: the attempt goes on until its limit. Absent in journals from before that. */
       readonly unaccepted?: true
+      /** Changes outside its scope that nobody has explained: the report waits. Absent in journals from before that was looked at. */
+      readonly outside?: readonly string[]
       /** As with a claim, when nobody has claimed it. */
       readonly consent?: Found
     }

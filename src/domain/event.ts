@@ -151,6 +151,8 @@ export interface Question {
   readonly agent?: { readonly rule: string }
   /** Planfold asks: may more be spent? */
   readonly budget?: AskedBudget
+  /** Planfold asks: do these changes outside the scope of a claimed task belong to it? */
+  readonly outside?: { readonly paths: readonly string[] }
 }
 
 /** A revision that has not taken effect. It counts only while `base` is the plan's hash. */
@@ -332,6 +334,8 @@ export type Event =
       readonly preimage?: Sha256
       /** All files before it, where it declares no scope. */
       readonly before?: Sha256
+      /** All files before it, of a claimed task that declares a scope. */
+      readonly around?: Sha256
       /** Why nobody looked at the files before it. */
       readonly unwatched?: string
       readonly inputHash?: Sha256

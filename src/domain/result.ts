@@ -11,10 +11,7 @@ import type { ShortageKind } from './shortage.ts'
 
 export type Result = Succeeded | Failed
 
-export interface Succeeded {
-  readonly status: 'succeeded'
-  /** The outcome edge to take: `success`, or what a decision picked. Absent means `success`. */
-  readonly outcome?: string
+interface Ended {
   readonly outputs?: JsonObject
   readonly exit?: number
   readonly durationMs?: number
@@ -30,32 +27,25 @@ export interface Succeeded {
   readonly beside?: Beside
   /** It was to be held, and there was no sandbox: it ran with the person's permissions. */
   readonly unheld?: true
-  /** Of a checkpoint task: what stood when it was taken. */
-  readonly checkpoint?: Standing
   /** Of a git task, or one that worked in a worktree of its own: what was done to the repository. */
   readonly git?: readonly GitOperation[]
   /** Of a model task: what it used, and where the requests and responses are kept. */
   readonly model?: ModelUse
 }
 
-export interface Failed {
+export interface Succeeded extends Ended {
+  readonly status: 'succeeded'
+  /** The outcome edge to take: `success`, or what a decision picked. Absent means `success`. */
+  readonly outcome?: string
+  /** Of a checkpoint task: what stood when it was taken. */
+  readonly checkpoint?: Standing
+}
+
+export interface Failed extends Ended {
   readonly status: 'failed'
   readonly failure: Failure
   /** The failure mode it was recognised as, by its name. */
   readonly mode?: string
-  readonly outputs?: JsonObject
-  readonly exit?: number
-  readonly durationMs?: number
-  readonly log?: { readonly sha256: Sha256; readonly bytes: number }
-  readonly verdicts?: readonly Verdict[]
-  readonly inputHash?: Sha256
-  readonly wrote?: Wrote
-  readonly uncovered?: Uncovered
-  readonly cleared?: readonly string[]
-  readonly beside?: Beside
-  readonly unheld?: true
-  readonly git?: readonly GitOperation[]
-  readonly model?: ModelUse
 }
 
 /**
@@ -66,6 +56,8 @@ export interface Beside {
   readonly appeared?: readonly string[]
   readonly changed?: readonly string[]
   readonly more?: number
+  /** Of a claimed task: somebody said that this is not its work. */
+  readonly disclaimed?: true
 }
 
 /** A file that a completed task declared as an output, and that is not there any more, or not as it was left. */
@@ -194,6 +186,10 @@ export interface Prepared {
   readonly preimage?: Sha256
   /** All files before the first attempt of this visit, of a task that declares no scope. */
   readonly before?: Sha256
+  /** Of a claimed task that declares a scope: all files before it, so that changes outside the scope are found at the report. */
+  readonly around?: Sha256
+  /** In the state: what a person said about changes outside the scope, by path: part of the task, or somebody else's. */
+  readonly outside?: Readonly<Record<string, 'task' | 'other'>>
   /** Why nobody looked at the files before, although somebody should have. */
   readonly unwatched?: string
   /** The files that this visit keeps to itself. */
@@ -279,8 +275,8 @@ export const uncoveredNames = ({ paths, more }: Uncovered): string =>
   )
 
 /** One sentence for what appeared, one for what changed. */
-export function besideSentences(task: string, { appeared = [], changed = [] }: Beside): readonly string[] {
-  const unknown = 'Planfold cannot tell by whom'
+export function besideSentences(task: string, { appeared = [], changed = [], disclaimed }: Beside): readonly string[] {
+  const unknown = disclaimed === true ? 'said not to be its work' : 'Planfold cannot tell by whom'
   return [
     ...(appeared.length === 0 ? [] : [`${listed(appeared)} appeared while ${task} ran; ${unknown}`]),
     ...(changed.length === 0

@@ -212,7 +212,14 @@ export type Order =
   | { readonly type: 'heartbeat'; readonly task: TaskName; readonly token?: string; readonly leaseMs?: number }
   /** Gives a claim back, whoever holds it; what was changed since the claim is written down. */
   | { readonly type: 'release'; readonly task: TaskName; readonly reason?: string }
-  | { readonly type: 'report'; readonly task: TaskName; readonly token?: string; readonly result: Result }
+  | {
+      readonly type: 'report'
+      readonly task: TaskName
+      readonly token?: string
+      readonly result: Result
+      /** Patterns of what has changed outside its scope since the claim, and is somebody else's. */
+      readonly notMine?: readonly string[]
+    }
   /** `edits` is a whole revised document: approved as it stands there. */
   | (Omit<Decide, 'by' | 'edits'> & { readonly edits?: GateEdits })
   /** Several gates in one review: all of them are decided, or none. Each with the hash of what was seen. */

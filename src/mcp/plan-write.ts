@@ -270,6 +270,7 @@ async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: S
     status: wanted,
     outputs: input.outputs as JsonObject | undefined,
     outcome: input.outcome,
+    notMine: input.not_mine,
     evidence: input.text,
     reason: input.text,
     token: input.token,

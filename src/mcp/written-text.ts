@@ -5,6 +5,7 @@ import type { PlanId, TaskName } from '../domain/id.ts'
 import { type Unaccepted, unacceptedIn } from '../domain/views/board.ts'
 import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
 import type { WantedStatus } from '../operations/agents/set-status.ts'
+import { hintText } from './hint-text.ts'
 import { briefingLines, clean } from './plan-text.ts'
 import { type Accepted, type Room, ToolError } from './room.ts'
 
@@ -98,6 +99,7 @@ function unacceptedLines(
         ({ criterion, evidence }) =>
           `- failed: ${clean(criterion)}${evidence === undefined ? '' : ` (${clean(evidence)})`}`,
       ),
+    ...(failure.hint === undefined || verdicts.length > 0 ? [] : [`hint: ${clean(hintText(failure.hint), 1_000)}`]),
     ...(kept
       ? [
           `hint: it is yours${token === undefined ? '' : `; token: ${token}`}: fix this and report it as done again`,

@@ -18,6 +18,8 @@ export type WorkReport =
       readonly outputs?: JsonObject | undefined
       /** Which way the plan goes on. */
       readonly outcome?: string | undefined
+      /** Patterns of what changed outside its scope, and is somebody else's. */
+      readonly notMine?: readonly string[] | undefined
     }
   | {
       readonly status: 'failed'
@@ -64,7 +66,8 @@ export function reportOrder(task: TaskName, report: WorkReport, token?: string):
   const held = token === undefined ? {} : { token }
   if (report.status === 'done') {
     const way = report.outcome === undefined ? {} : { outcome: report.outcome }
-    return { type: 'report', task, ...held, result: { status: 'succeeded', ...way, ...left } }
+    const disclaimed = report.notMine === undefined ? {} : { notMine: report.notMine }
+    return { type: 'report', task, ...held, ...disclaimed, result: { status: 'succeeded', ...way, ...left } }
   }
   const known = report.mode === undefined ? {} : { mode: report.mode }
   return {

@@ -32,7 +32,7 @@ export function ConsentShown({
       </section>
     )
   const waits = new Map((releases?.waits ?? []).map(one => [one.task as string, one.for]))
-  const { tasks, later, leads, reviewed, words } = shown
+  const { tasks, later, leads, reviewed, beside = [], words } = shown
   return (
     <>
       {(leads ?? []).map(({ outcome, to }) => (
@@ -55,6 +55,9 @@ export function ConsentShown({
         </section>
       )}
       <Reviewed isReviewed={reviewed !== null} changes={changes} comments={comments} />
+      {beside.map(line => (
+        <p key={line}>Outside the scopes of its tasks: {line}</p>
+      ))}
       <ReleasesShown releases={releases} named={new Set([...tasks.map(({ task }) => task as string), ...later])} />
       {later.length > 0 && <p className="dim">Needs its own approval later: {later.join(', ')}</p>}
       <AuthorWords words={words} />

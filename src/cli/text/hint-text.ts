@@ -102,7 +102,6 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
     ...(task === undefined ? [] : ['--task', shellWord(task)]),
     `--${what}`,
     shellWord(amount),
-    ...(task === undefined ? [] : ['--task', task]),
   ],
   handoff: ofPlan('handoff'),
   digest: ofPlan('digest'),
@@ -137,6 +136,7 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
 
   claim: ofTask('claim'),
   done: ofTask('done'),
+  'not-mine': ({ plan, task, path }) => ['done', plan, task, '--not-mine', shellWord(path)],
   fail: ofTask('fail'),
   retry: ({ plan, task, repeat }) => ['retry', plan, task, ...flag('repeat', repeat)],
   skip: ofTask('skip'),

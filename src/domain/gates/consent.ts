@@ -124,5 +124,7 @@ export interface ShownGate {
   /** After it as well, and asked about again because it cannot be told yet what they would do. */
   readonly later: readonly TaskName[]
   readonly reviewed: readonly ShownChange[] | null
+  /** What changed outside the scopes of the tasks while they were at work, in sentences. It is not counted as the plan's. */
+  readonly beside?: readonly string[]
   readonly words: ShownWords
 }

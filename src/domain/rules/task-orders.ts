@@ -30,6 +30,7 @@ import { conclude } from './conclude.ts'
 import { type DecisionDraft, emit, unknownTask } from './decision.ts'
 import { illegal, policyAgain } from './lifecycle.ts'
 import { lose } from './lost-attempt.ts'
+import { refuseOutside, withdrawOutside } from './outside-scope.ts'
 import { propagate } from './readiness.ts'
 import { redoDone, withCompensated } from './reopen.ts'
 import { reopen } from './routing.ts'
@@ -184,12 +185,17 @@ export function report(draft: DecisionDraft, command: CommandOf<'report'>): Refu
       advise`report with the token of the claim, or under that name; ${releaseHint(draft.state, task)}`,
     )
   }
-  const { result } = command
+  const { result, outside = [] } = command
+  if (outside.length > 0 && result.status === 'succeeded') {
+    refuseOutside(draft, task, outside)
+    return undefined
+  }
   if (command.unaccepted === true && result.status === 'failed' && mayGoOn(draft, task)) {
     const { failure, verdicts = [] } = result
     emit(draft, { type: 'report.refused', task: id, visit: task.visit, attempt: task.attempt, failure, verdicts })
     return undefined
   }
+  withdrawOutside(draft, [task])
   settle(draft, task, result)
   conclude(draft)
   return undefined
@@ -261,6 +267,7 @@ export function lapse(draft: DecisionDraft, command: CommandOf<'lapse'>): Refusa
     // Nobody knows how far it came, so nobody has agreed to its being done again.
     if (asksBeforeClaim(draft.state, task)) consumeConsent(draft, task)
     lose(draft, task, command.reason, 'by the world', { wrote: command.wrote })
+    withdrawOutside(draft, [task])
     if (released !== true) escalate(draft, task, 'heartbeat')
     return undefined
   }

@@ -123,6 +123,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       if (
         event.preimage !== undefined ||
         event.before !== undefined ||
+        event.around !== undefined ||
         event.inputHash !== undefined ||
         event.reserves !== undefined ||
         task.prepared?.ended !== undefined
@@ -135,6 +136,10 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
           ...(event.reserves === undefined ? {} : { reserves: event.reserves }),
           ...(event.preimage === undefined ? {} : { preimage: event.preimage }),
           ...(event.before === undefined ? {} : { before: event.before }),
+          // What a claim that lapsed left outside its scope is for whoever reports the task next.
+          ...(event.around === undefined
+            ? {}
+            : { around: (ended?.how === 'lost' ? kept.around : undefined) ?? event.around }),
           ...(event.inputHash === undefined ? {} : { inputHash: event.inputHash }),
         }
       }

@@ -112,9 +112,16 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
   }
 }
 
-/** What Planfold itself asked: an address that a command may reach, or that commands may run without a sandbox. */
+/** What Planfold itself asked: may a command reach an address, whose are changes outside a scope, may more be spent. */
 function rememberAnswer(state: PlanState, { id, answers }: EventOf<'question.answered'>): void {
-  const { network, sandbox, budget, agent, task } = state.questions.find(question => question.id === id) ?? {}
+  const { network, sandbox, budget, agent, outside, task } = state.questions.find(question => question.id === id) ?? {}
+  const { whose } = answers
+  const held = outside === undefined || task === undefined ? undefined : state.tasks.get(task)
+  if (held !== undefined && (whose === 'task' || whose === 'other'))
+    held.prepared = {
+      ...held.prepared,
+      outside: { ...held.prepared?.outside, ...Object.fromEntries(outside!.paths.map(path => [path, whose])) },
+    }
   if (sandbox === true && answers.run !== 'yes') state.sandbox = 'required'
   if (agent !== undefined && task !== undefined)
     state.permits = [...state.permits, { rule: agent.rule, allowed: answers.allow === 'yes', task }]

@@ -4,10 +4,12 @@
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS } from '../../domain/limits.ts'
 import { reservedBy } from '../../domain/reservation.ts'
-import type { Found, Prepared, Result } from '../../domain/result.ts'
+import type { Found, Prepared, Result, Wrote } from '../../domain/result.ts'
 import { claimNotHeld } from '../../domain/rules/task-orders.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { asksBeforeClaim, claimableTasks, isClaimable } from '../../domain/state/task-index.ts'
+import type { Change } from '../../workspace/workspace.ts'
+import { besideClaim, type OutsideClaim, outsideClaim } from '../files/outside-claim.ts'
 import { withOverwritten } from '../files/overwritten-edits.ts'
 import { reserveScope } from '../files/scope-reservation.ts'
 import { roomsOf } from '../git/plan-worktree.ts'
@@ -15,7 +17,7 @@ import { lazy } from '../lazy-imports.ts'
 import { raiseDueQuestions } from '../loop/due-questions.ts'
 import type { Order, Submitted } from '../orders.ts'
 import type { ScopeWait } from '../queries.ts'
-import { footprintSince, lookBeforeClaim } from '../rollback/attempt-changes.ts'
+import { footprintSince, keepChanges, lookBeforeClaim, readChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Writing, write } from '../write-order.ts'
 import { Logbook } from './attempt-log.ts'
@@ -68,6 +70,8 @@ async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order,
 }
 
 const CLAIM_TRIES_MAX = 20
+/** So many paths outside its scope a refused report names. */
+const OUTSIDE_MAX = 200
 
 type OrderOf<T extends Order['type']> = Extract<Order, { readonly type: T }>
 
@@ -228,17 +232,26 @@ export async function report(
   order: OrderOf<'report'>,
   writing: Writing,
 ): Promise<Submitted> {
+  const { notMine, ...said } = order
   const state = await rooms.store.state(plan)
-  const result = state === null ? order.result : await reported(rooms, state, order)
-  const held = order.token === undefined ? {} : { held: true as const }
   const task = state?.tasks.get(order.task)
+  const held = order.token === undefined ? {} : { held: true as const }
+  // Before the checks are run: they may write, too.
+  const beyond =
+    state === null || task?.claim == null ? null : await outsideClaim(roomsOf(rooms, state), state, task, notMine)
+  if (beyond !== null && beyond.unexplained.length > 0 && order.result.status === 'succeeded') {
+    const outside = beyond.unexplained.slice(0, OUTSIDE_MAX).map(({ path }) => path)
+    const refused = await write(rooms, plan, { ...said, ...held, outside, by: writing.actor }, writing)
+    return refused.ok ? await stillClaimed(rooms, order, refused) : refused
+  }
+  const result = state === null ? order.result : await reported(rooms, state, order, beyond)
   const found = state === null || task === undefined ? null : await foundFor(rooms, state, task)
   const consent = found === null || found === 'asked' ? {} : { consent: found }
   const unaccepted = isUnaccepted(order, result) ? { unaccepted: true as const } : {}
   // Who reports without a claim and is refused has one from then on.
   const isFree = unaccepted.unaccepted === true && order.token === undefined && task?.claim === null
   const token = isFree ? { token: newToken(rooms) } : {}
-  const command = { ...order, ...token, ...held, ...consent, ...unaccepted, by: writing.actor, result }
+  const command = { ...said, ...token, ...held, ...consent, ...unaccepted, by: writing.actor, result }
   const done = await write(rooms, plan, command, writing)
   return done.ok && done.events.some(({ type }) => type === 'report.refused')
     ? await stillClaimed(rooms, order, done)
@@ -266,15 +279,34 @@ function isUnaccepted(order: OrderOf<'report'>, result: Result): boolean {
 const newToken = (rooms: Rooms): string => Buffer.from(rooms.random(16)).toString('base64url')
 
 /** Judged like an attempt of ours, and what was written since the claim is seen. */
-async function reported(rooms: Rooms, state: PlanState, order: OrderOf<'report'>): Promise<Result> {
+async function reported(
+  rooms: Rooms,
+  state: PlanState,
+  order: OrderOf<'report'>,
+  beyond: OutsideClaim | null,
+): Promise<Result> {
   const task = state.tasks.get(order.task)
   const look = task?.claim == null ? null : task.prepared
   const own = roomsOf(rooms, state)
   const result = await judgeReport(own, state, order)
   if (task === undefined) return result
+  const { own: also = [], others = [], unexplained = [] } = beyond ?? {}
   const { wrote: found, ...uncovered } = await footprintSince(own, state, look, task)
-  const wrote = await withOverwritten(own, state, task, look, found)
-  return await heldToEffects(own, state, task, { ...result, ...(wrote === null ? {} : { wrote }), ...uncovered })
+  const seen = await changesWith(own, found, also)
+  const wrote = await withOverwritten(own, state, task, look, seen)
+  // Nobody explains what a failed attempt changed.
+  const beside = besideClaim([...others, ...unexplained], unexplained.length === 0)
+  const whole = { ...result, ...uncovered, ...(wrote === null ? {} : { wrote, ...beside }) }
+  return await heldToEffects(own, state, task, whole)
+}
+
+/** Files outside the scope as it was at the claim that are part of the work all the same. */
+async function changesWith(rooms: Rooms, wrote: Wrote | null, also: readonly Change[]): Promise<Wrote | null> {
+  if (wrote === null || also.length === 0) return wrote
+  const within = wrote.changes === null ? [] : await readChanges(rooms, wrote.changes)
+  const known = new Set(within.map(({ path }) => path))
+  const all = [...within, ...also.filter(({ path }) => !known.has(path))]
+  return { ...wrote, changes: await keepChanges(rooms, all), paths: all.length }
 }
 
 /** Zero, negative or absurd leases fall back to sane ones. */

@@ -4,6 +4,7 @@
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { Wrote } from '../../domain/result.ts'
+import { outsideClaim } from '../files/outside-claim.ts'
 import { roomsOf } from '../git/plan-worktree.ts'
 import { ShortageMet } from '../loop/shortage.ts'
 import type { Order, Submitted } from '../orders.ts'
@@ -62,10 +63,12 @@ async function foundAfter(
     if (error instanceof ShortageMet) return null
     throw error
   })
+  const outside = (await outsideClaim(own, state, held))?.unexplained.map(({ path }) => path) ?? []
+  const beyond = outside.length === 0 ? '' : `; changed outside its write scope: ${listed(outside)}`
   const changes = wrote?.changes ?? null
-  if (changes === null) return { wrote, reason }
+  if (changes === null) return { wrote, reason: `${reason}${beyond}` }
   const paths = (await readChanges(own, changes)).filter(one => !isFolder(one)).map(({ path }) => path)
-  return { wrote, reason: `${reason}; changed since the claim: ${listed(paths)}` }
+  return { wrote, reason: `${reason}; changed since the claim: ${listed(paths)}${beyond}` }
 }
 
 type Entry = { readonly type: string } | null

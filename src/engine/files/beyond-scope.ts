@@ -45,13 +45,7 @@ export async function judgeBeyond(
   if (appeared.length + changed.length === 0) return null
   const { task } = attempt
   if (confinementOf(state, attempt.definition).isOwn) {
-    const more = Math.max(0, appeared.length - BESIDE_MAX) + Math.max(0, changed.length - BESIDE_MAX)
-    const beside = {
-      ...(appeared.length === 0 ? {} : { appeared: appeared.slice(0, BESIDE_MAX) }),
-      ...(changed.length === 0 ? {} : { changed: changed.slice(0, BESIDE_MAX) }),
-      ...(more === 0 ? {} : { more }),
-    }
-    return { is: 'told', beside, said: besideSentences(task, { appeared, changed }) }
+    return { is: 'told', beside: besideOf(appeared, changed), said: besideSentences(task, { appeared, changed }) }
   }
   const to = join(rooms.stateDir, MOVED_TO, attempt.plan, `${task}-${attempt.visit}-${attempt.attempt}`)
   for (const path of appeared) move(join(rooms.root, path), join(to, path))
@@ -68,6 +62,16 @@ export async function judgeBeyond(
     retryable: false,
   }
   return { is: 'failed', failure, said: [told, ...(appeared.length === 0 ? [] : [back])] }
+}
+
+/** As the journal keeps it: names only, because nobody reverts it. */
+export function besideOf(appeared: readonly string[], changed: readonly string[]): Beside {
+  const more = Math.max(0, appeared.length - BESIDE_MAX) + Math.max(0, changed.length - BESIDE_MAX)
+  return {
+    ...(appeared.length === 0 ? {} : { appeared: appeared.slice(0, BESIDE_MAX) }),
+    ...(changed.length === 0 ? {} : { changed: changed.slice(0, BESIDE_MAX) }),
+    ...(more === 0 ? {} : { more }),
+  }
 }
 
 /** What appeared or changed beside its scope is recorded, however it ended. */

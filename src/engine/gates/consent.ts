@@ -21,7 +21,7 @@ import { changesData, dbRequest } from '../../domain/plan-rules/db-request.ts'
 import { heldScope, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import { downloadFile } from '../../domain/plan-rules/http-request.ts'
 import { approversBy } from '../../domain/policy/policy-in-state.ts'
-import type { Failure, Found } from '../../domain/result.ts'
+import { besideSentences, type Failure, type Found } from '../../domain/result.ts'
 import { wouldReopen } from '../../domain/rules/routing.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { transitiveDependants } from '../../domain/state/task-index.ts'
@@ -182,6 +182,7 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
   const { show = [], gate: type } = definition.action
   const approvers = approversAt(definition)
   const reviewed = isReview(definition) ? await review(rooms, state) : null
+  const beside = reviewed === null ? [] : state.order.flatMap(besideWork)
   const bound: Binding<ShownTask>[] = []
   const later: TaskName[] = []
   const next = nextOf(state, gate)
@@ -217,6 +218,7 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
     ...(type === 'decision' ? { leads: approvedTargets(definition) } : {}),
     later,
     reviewed,
+    ...(beside.length === 0 ? {} : { beside }),
     words: shownTexts(definition),
   }
   for (const one of bound) await keep(rooms, one)
@@ -289,6 +291,9 @@ async function approvedBy(rooms: Rooms, { hash }: Consent): Promise<ShownTask | 
   const shown = JSON.parse(Buffer.from(bytes).toString('utf8')) as ShownTask
   return shown.type === 'task' ? shown : null
 }
+
+const besideWork = ({ definition: { id }, result }: TaskState): readonly string[] =>
+  result?.beside === undefined ? [] : besideSentences(id, result.beside)
 
 /** Everything the plan has written so far, with what stands there now. */
 async function review(rooms: Rooms, state: PlanState): Promise<readonly ShownChange[]> {

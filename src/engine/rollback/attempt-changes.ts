@@ -11,7 +11,7 @@ import { demandRoom, ShortageMet } from '../loop/shortage.ts'
 import type { Rooms } from '../rooms.ts'
 import { changedUnstored, uncoveredOf } from './uncovered-paths.ts'
 
-export type Look = Pick<Prepared, 'preimage' | 'before' | 'unwatched'>
+export type Look = Pick<Prepared, 'preimage' | 'before' | 'around' | 'unwatched'>
 
 /** All files as they are before a task that declares no scope; nothing where they are not looked at. */
 export async function snapshotBefore(rooms: Rooms, state: PlanState, task: TaskState, just?: Sha256): Promise<Look> {
@@ -40,16 +40,14 @@ async function lookAtAll(rooms: Rooms, state: PlanState): Promise<Look> {
 export async function lookBeforeClaim(rooms: Rooms, state: PlanState, task: TaskState): Promise<Look> {
   const { write } = task.definition
   if (!isWatched(state, task.definition)) return {}
-  if (write === undefined || write.length === 0) {
-    try {
-      return await snapshotBefore(rooms, state, task)
-    } catch (error) {
-      if (!(error instanceof ShortageMet)) throw error
-      return { unwatched: error.message }
-    }
-  }
+  const all = await snapshotBefore(rooms, state, task).catch((error: unknown): Look => {
+    if (!(error instanceof ShortageMet)) throw error
+    return { unwatched: error.message }
+  })
+  if (write === undefined) return all
   const captured = await rooms.workspace.capture(write)
-  return captured.ok ? { preimage: captured.manifest } : { unwatched: captured.failure.message }
+  if (!captured.ok) return { unwatched: captured.failure.message }
+  return { preimage: captured.manifest, ...(all.before === undefined ? {} : { around: all.before }) }
 }
 
 /** What is different since; null when nobody looked before. Throws what it lacks, so that it can be tried again. */

@@ -98,6 +98,7 @@ export const planWrite = z.strictObject({
   status: z.enum(['done', 'failed', 'running', 'skipped', 'pending']).optional(),
   outputs: record.optional(),
   outcome: name.optional(),
+  not_mine: names.optional().describe('report: changed outside `write`, but not by you'),
   criterion: text.optional(),
   text: text.optional(),
   fields: z.array(field).max(50).optional(),

@@ -89,6 +89,11 @@ const reported = z.strictObject({
   outputs: map.optional(),
   output_data: map.optional().meta({ description: 'The same as `outputs`.' }),
   outcome: z.string().min(1).max(200).optional().meta({ description: 'Which way the plan goes on.' }),
+  not_mine: z
+    .array(z.string().min(1).max(1_024))
+    .max(1_000)
+    .optional()
+    .meta({ description: 'What changed outside its write scope since the claim, and is not its work.' }),
   error: failure.optional().meta({ description: 'Why it failed.' }),
   mode: z.string().min(1).max(200).optional().meta({ description: 'The failure mode it was recognised as.' }),
 })

@@ -147,7 +147,12 @@ export const ORDERS = {
   claim: of('claim', { task: task.exactOptional(), leaseMs: ms.exactOptional(), alone: yes.exactOptional() }),
   release: of('release', { task, reason: text.exactOptional() }),
   heartbeat: of('heartbeat', { task, token: reference, leaseMs: ms.exactOptional() }),
-  report: of('report', { task, token: reference.exactOptional(), result }),
+  report: of('report', {
+    task,
+    token: reference.exactOptional(),
+    result,
+    notMine: z.array(text).max(1_000).exactOptional(),
+  }),
   decide: of('decide', {
     ...decision,
     edits: z.strictObject({ definition: planDocument, source: source.exactOptional() }).exactOptional(),

@@ -19,6 +19,8 @@ export interface StatusAsk {
   readonly status: WantedStatus
   readonly outputs?: JsonObject | undefined
   readonly outcome?: string | undefined
+  /** Patterns of what changed outside its scope, and is somebody else's. */
+  readonly notMine?: readonly string[] | undefined
   /** How it is known to be done; kept with the outputs, as `evidence`. */
   readonly evidence?: string | undefined
   /** Why it failed, or is skipped or opened again. */
@@ -92,11 +94,11 @@ async function report(
   return { status: 'set', done: reported.accepted, unaccepted: reported.unaccepted }
 }
 
-function workReport({ status, outputs, outcome, evidence, reason, retryable, mode }: StatusAsk): WorkReport {
+function workReport({ status, outputs, outcome, notMine, evidence, reason, retryable, mode }: StatusAsk): WorkReport {
   if (status !== 'done')
     return { status: 'failed', why: { message: reason ?? 'reported as failed', retryable }, mode, outputs }
   const isSaid = evidence === undefined || outputs?.evidence !== undefined
-  return { status: 'done', outputs: isSaid ? outputs : { ...outputs, evidence }, outcome }
+  return { status: 'done', outputs: isSaid ? outputs : { ...outputs, evidence }, outcome, notMine }
 }
 
 const outcome = (done: Submitted): StatusSet =>

@@ -106,7 +106,9 @@ export const claimRoutes: readonly AnyRoute[] = [
         const held = done.claim === undefined ? {} : { expires_in_seconds: done.claim.expiresInMs / 1_000 }
         return problem(422, 'not-accepted', `the report is recorded, but not accepted: ${failure.message}`, {
           hint: kept
-            ? 'the task is still yours: see `verdicts`, fix it, then report again with the same token'
+            ? verdicts.length === 0 && failure.hint !== undefined
+              ? failure.hint
+              : 'the task is still yours: see `verdicts`, fix it, then report again with the same token'
             : 'see `verdicts`, fix it, then claim the task again if it is unfinished',
           more: {
             ...(answer.body as object),
@@ -182,7 +184,15 @@ async function taskMoved(call: Asking, { plan, task }: TaskTarget, done: Paramet
 }
 
 /** What was said about the work. */
-function reportOf({ status, outputs, output_data, outcome, error, mode }: wire.ReportBody): WorkReport | Problem {
+function reportOf({
+  status,
+  outputs,
+  output_data,
+  outcome,
+  not_mine: notMine,
+  error,
+  mode,
+}: wire.ReportBody): WorkReport | Problem {
   const left = { outputs: (outputs ?? output_data) as JsonObject | undefined }
   if (status !== 'failed') {
     const strange = error !== undefined ? 'error' : mode !== undefined ? 'mode' : null
@@ -190,7 +200,7 @@ function reportOf({ status, outputs, output_data, outcome, error, mode }: wire.R
       return invalidRequest('body', [
         { path: strange, message: 'is said of what failed', hint: 'leave it out, or say status: failed' },
       ])
-    return { status: 'done', ...left, outcome }
+    return { status: 'done', ...left, outcome, notMine }
   }
   if (error === undefined || (typeof error === 'string' ? error : error.message).trim() === '')
     return invalidRequest('body', [{ path: 'error', message: 'says nothing', hint: 'say what went wrong' }])

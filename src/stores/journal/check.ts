@@ -207,7 +207,7 @@ function checkStreams(tables: Tables, kind: StreamKind, fault: (what: string) =>
 function blobsOf(event: Event): readonly Sha256[] {
   switch (event.type) {
     case 'attempt.started':
-      return named(event.preimage, event.before)
+      return named(event.preimage, event.before, event.around)
     case 'workspace.restored':
       return [event.to, event.saved]
     case 'files.restored':

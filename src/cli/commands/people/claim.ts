@@ -17,6 +17,7 @@ import { refuseUnreadablePolicy } from '../../plan-file.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
+import { hintText } from '../../text/hint-text.ts'
 
 // `planfold heartbeat PLAN TASK`: still at it; the claim lasts for another while.
 
@@ -113,6 +114,7 @@ export interface DoneOptions {
   readonly output?: readonly string[]
   readonly outputs?: string
   readonly outcome?: string
+  readonly notMine?: readonly string[]
 }
 
 export async function done(
@@ -125,7 +127,8 @@ export async function done(
   return await withState(context, { create: false }, async composed => {
     const target = await findTask(composed.engine, first, second)
     const { task } = target
-    const said = { status: 'done', outcome: options.outcome, outputs: outputs ?? undefined } as const
+    const { outcome, notMine } = options
+    const said = { status: 'done', outcome, notMine, outputs: outputs ?? undefined } as const
     const { accepted, unaccepted } = await report(context, composed, target, said, options.token)
     if (unaccepted === null) return EXIT.done
     const { name, claim } = accepted
@@ -139,7 +142,7 @@ export async function done(
 /** Which checks failed, and how to go on: report `again`, or give it back. */
 export function remarkUnaccepted(
   context: Context,
-  { verdicts, kept }: Unaccepted,
+  { verdicts, kept, failure }: Unaccepted,
   {
     name,
     task,
@@ -159,6 +162,7 @@ export function remarkUnaccepted(
       `check failed: ${escapeForTerminal(`${criterion}${evidence === undefined ? '' : ` (${evidence})`}`)}`,
     )
   if (!kept) return
+  if (failure.hint !== undefined && verdicts.length === 0) printNote(context, `hint: ${hintText(failure.hint)}`)
   const long = claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`
   printNote(context, `${task} is still yours${long}: fix it, then report again. Next: ${again}`)
   printNote(context, `or give it back: planfold release ${name} ${task}`)

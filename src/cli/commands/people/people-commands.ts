@@ -69,6 +69,7 @@ Examples:
     .option('--token <token>', 'token of the claim')
     .option('--output <name=value>', 'set an output; repeat for more', collectValues)
     .option('--outputs <file>', 'read outputs from a JSON file')
+    .option('--not-mine <path>', 'changed outside its write scope, but not by you; repeat for more', collectValues)
     .option('--outcome <name>', 'outcome to report; selects the next task, see `on:` in the plan')
     .addHelpText(
       'after',
@@ -104,6 +105,11 @@ refused: fix the work and report again.`,
     .option('--output <name=value>', 'set an output; repeat for more', collectValues)
     .option('--outputs <file>', 'read outputs from a JSON file')
     .option('--outcome <name>', 'done: outcome to report; selects the next task, see `on:` in the plan')
+    .option(
+      '--not-mine <path>',
+      'done: changed outside its write scope, but not by you; repeat for more',
+      collectValues,
+    )
     .option('--retryable', 'failed: a retry may help')
     .option('--mode <name>', 'failed: which of the `failure_modes` of the task occurred')
     .option('--token <token>', 'token of the claim')

@@ -30,7 +30,7 @@ export async function report(
   options: ReportOptions,
 ): Promise<number> {
   checkOptions(options)
-  const { status, message, token, outcome, retryable, mode, tick = [] } = options
+  const { status, message, token, outcome, notMine, retryable, mode, tick = [] } = options
   const outputs = (await outputsOf(context, options)) ?? undefined
   return await withState(context, { create: false }, async composed => {
     const { engine } = composed
@@ -38,7 +38,7 @@ export async function report(
     const { plan, task } = target
     const ticked = tick.length === 0 ? null : await tickCriteria(engine, target, tick, { evidence: message })
     if (ticked?.status === 'refused') throw refused(ticked.refusal)
-    const said = status === 'done' ? { evidence: message, outcome } : { reason: message, retryable, mode }
+    const said = status === 'done' ? { evidence: message, outcome, notMine } : { reason: message, retryable, mode }
     const done = await setStatus(engine, target, { status, outputs, token, ...said })
     if (done.status === 'refused') throw refused(done.refusal)
     if (done.status === 'unchanged') throw new Error('bug: a report changes its task')

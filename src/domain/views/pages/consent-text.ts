@@ -78,10 +78,11 @@ const yellow = (text: string): ConsentSpan => ({ tone: 'yellow', text })
 const indented = (line: ConsentLine): ConsentLine => ['  ', ...line]
 
 function gateLines(shown: ShownGate, options: ConsentOptions): readonly ConsentLine[] {
-  const { tasks, leads, later, reviewed, words } = shown
+  const { tasks, leads, later, reviewed, beside = [], words } = shown
   const { say, releases = null } = options
   const lines: ConsentLine[] = []
   if (reviewed !== null) lines.push(...reviewLines(reviewed, options))
+  for (const line of beside) lines.push([yellow(`outside the scopes of its tasks: ${options.say.visible(line)}`)])
   for (const { outcome, to } of leads ?? [])
     lines.push([`choosing ${say.visible(outcome)} starts ${listOf(to, 'nothing more', say)}`])
   const waits = new Map(releases?.waits.map(each => [each.task, each.for]))

@@ -1,0 +1,71 @@
+// Changes outside the write scope of a claimed task, found when it is reported as done. Nothing is reverted: the report is refused, the claim
+// stays, and the paths are explained first. Whoever has claimed the task takes the changes back, or says that they are somebody else's;
+// meanwhile a person is asked whether they belong to the task.
+
+import { advise, quoted } from '../hint.ts'
+import { numberOf } from '../phrases.ts'
+import type { Field } from '../plan.ts'
+import type { Failed } from '../result.ts'
+import type { PlanState, TaskState } from '../state/state.ts'
+import { type DecisionDraft, emit } from './decision.ts'
+
+const NAMED_MAX = 5
+
+function named(paths: readonly string[]): string {
+  const more = paths.length - NAMED_MAX
+  return `${paths.slice(0, NAMED_MAX).join(', ')}${more > 0 ? ` and ${numberOf(more, 'other path')}` : ''}`
+}
+
+/** The answer to such a report. */
+export function outsideFailure({ definition: plan }: PlanState, task: TaskState, paths: readonly string[]): Failed {
+  const { id, write = [] } = task.definition
+  const scope = write.length === 0 ? 'it may write nothing' : `it may write ${named(write)}`
+  const path = paths[0] ?? ''
+  return {
+    status: 'failed',
+    failure: {
+      class: 'policy',
+      code: 'outside-scope',
+      message: `changed outside its write scope since it was claimed: ${named(paths)} (${scope})`,
+      hint: advise`take back what you changed there and report again; leave what somebody else changed, and say so: ${quoted('not-mine', { plan: plan.name, task: id, path })}; if the task needs the change, a person was asked to agree: report again after the answer`,
+      retryable: true,
+    },
+  }
+}
+
+/** Refuses the report and asks a person, once for the same paths. */
+export function refuseOutside(draft: DecisionDraft, task: TaskState, paths: readonly string[]): void {
+  const { state } = draft
+  const { id } = task.definition
+  const { failure } = outsideFailure(state, task, paths)
+  emit(draft, { type: 'report.refused', task: id, visit: task.visit, attempt: task.attempt, failure, verdicts: [] })
+  const open = state.questions.find(({ outside, task: of }) => outside !== undefined && of === id)
+  if (open?.outside?.paths.join('\0') === paths.join('\0')) return
+  withdrawOutside(draft, [task])
+  emit(draft, {
+    type: 'question.asked',
+    id: `outside-${state.id.slice(19, 23)}${state.id.slice(24, 28)}-${id}-${task.visit}-${task.refused}`,
+    text: `'${id}' is reported as done, and files outside its write scope have changed since it was claimed: ${named(paths)}. Do these changes belong to the task?`,
+    form: FORM,
+    task: id,
+    by: 'planfold',
+    outside: { paths },
+  })
+}
+
+const FORM: readonly Field[] = [
+  {
+    name: 'whose',
+    label:
+      'task: they are part of its work, and a rollback reverts them. other: somebody else made them, and they stay',
+    type: 'choice',
+    choices: ['task', 'other'],
+  },
+]
+
+/** The tasks have ended, or were given back: nobody needs to answer. */
+export function withdrawOutside(draft: DecisionDraft, tasks: readonly TaskState[]): void {
+  const names = new Set<string | undefined>(tasks.map(({ definition }) => definition.id))
+  const asked = draft.state.questions.filter(({ outside, task }) => outside !== undefined && names.has(task))
+  for (const { id } of asked) emit(draft, { type: 'question.answered', id, answers: {}, by: 'planfold' })
+}
