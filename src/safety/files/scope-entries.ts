@@ -2,7 +2,7 @@
 // top are not entered, and what cannot be read is passed over.
 
 import { lstatSync, readdirSync, type Stats } from 'node:fs'
-import { resolve } from 'node:path'
+import { relative } from 'node:path'
 import { codeOf } from '../safety-refusal.ts'
 import { inScope, mayHold, type Patterns } from '../scope.ts'
 
@@ -18,6 +18,7 @@ const AT_ONCE = 2_000
 /** Files, links and folders in the scope, and the folders that lead to them. Lets others run in between. */
 export async function* scopeEntries(root: string, stateDir: string, patterns: Patterns): AsyncIterable<ScopeEntry> {
   const folders = ['']
+  const state = relative(root, stateDir)
   let looked = 0
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const name of namesIn(bytesOf(root, folder))) {
@@ -25,7 +26,7 @@ export async function* scopeEntries(root: string, stateDir: string, patterns: Pa
       const absolute = bytesOf(root, `${folder}${name}`)
       const path = Buffer.from(`${folder}${name}`, 'latin1').toString()
       const isIn = inScope(patterns, path)
-      if ((!isIn && !mayHold(patterns, path)) || path === '.git' || resolve(root, path) === stateDir) continue
+      if ((!isIn && !mayHold(patterns, path)) || path === '.git' || path === state) continue
       const stat = lstatSync(absolute, { throwIfNoEntry: false })
       if (stat?.isDirectory() === true && mayHold(patterns, path)) folders.push(`${folder}${name}/`)
       if (stat !== undefined && (isIn || stat.isDirectory())) yield { path, absolute, stat }
