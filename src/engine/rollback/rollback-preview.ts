@@ -88,11 +88,12 @@ export async function workOut(
     if ('code' in own) return { ok: false, refusal: own }
     const aside = written.aside.map(({ path, reason }) => ({ path, will: 'leave' as const, why: reason }))
     const files = [
+      // First, because a long list is cut.
+      ...written.uncovered.map(({ path, reason }) => ({ path, will: 'leave', why: reason, uncovered: true }) as const),
       ...markUnclaimed(written, command, own).map(file =>
         file.conflict === undefined ? file : { ...file, ...doubtAbout(written, file.path) },
       ),
       ...aside,
-      ...written.uncovered.map(({ path, reason }) => ({ path, will: 'leave', why: reason, uncovered: true }) as const),
     ]
     const git = await previewRefs(rooms, state, command, since)
     if ('code' in git) return { ok: false, refusal: git }
